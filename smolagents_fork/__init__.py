@@ -1,0 +1,30 @@
+"""The fork's own package: executors, the bridge, and the hooks the patch series calls.
+
+Importing it is cheap: names are looked up on first use, so that neither ``docker`` nor
+``smolagents``' models are imported by ``import smolagents_fork``.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+# Public name -> module that owns it. Looked up on first use (PEP 562).
+_EXPORTS: dict[str, str] = {
+}
+
+__all__ = sorted(_EXPORTS)
+
+
+def __getattr__(name: str) -> Any:
+    try:
+        module = _EXPORTS[name]
+    except KeyError:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+    value = getattr(importlib.import_module(module), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_EXPORTS})

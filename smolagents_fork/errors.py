@@ -1,0 +1,96 @@
+"""The one exception tree of the fork.
+
+::
+
+    ForkError
+    ├── ConfigurationError (ValueError)      an argument, or a combination, that cannot work
+    ├── CodecError (ValueError)              a value and its encoding
+    │   ├── EncodeError                      a value that cannot travel; names the path to it
+    │   └── DecodeError                      bytes that are no valid encoding
+    ├── ExecutorError                        an executor could not do what was asked
+    │   ├── ExecutorStartError               it did not come up
+    │   │   ├── EngineUnavailableError       no container engine answers
+    │   │   └── ImageBuildError              an image could not be built; carries the builder's words
+    │   ├── ExecutorClosedError              used after ``cleanup()``
+    │   ├── SandboxTimeoutError (TimeoutError)  code ran past its limit; says whether state survived
+    │   ├── SandboxDiedError                 kernel, process or container ended; names the cause
+    │   └── ProtocolError                    the other side sent what the protocol does not allow
+    └── InterpreterError (ValueError)        the local interpreter refused or stopped a program
+
+Every message says what happened, to what, the figure that was passed, and what the user can do.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "CodecError",
+    "ConfigurationError",
+    "DecodeError",
+    "EncodeError",
+    "EngineUnavailableError",
+    "ExecutorClosedError",
+    "ExecutorError",
+    "ExecutorStartError",
+    "ForkError",
+    "ImageBuildError",
+    "InterpreterError",
+    "ProtocolError",
+    "SandboxDiedError",
+    "SandboxTimeoutError",
+]
+
+
+class ForkError(Exception):
+    """Root of every error the fork raises on its own account."""
+
+
+class ConfigurationError(ForkError, ValueError):
+    """An argument, or a combination of arguments, that cannot work."""
+
+
+class CodecError(ForkError, ValueError):
+    """A value could not be encoded or decoded."""
+
+
+class EncodeError(CodecError):
+    """A value cannot travel; the message names the path to it, as in ``vars['a'][3].b``."""
+
+
+class DecodeError(CodecError):
+    """Bytes are no valid encoding, or are over a size or depth limit."""
+
+
+class ExecutorError(ForkError):
+    """An executor could not do what was asked of it."""
+
+
+class ExecutorStartError(ExecutorError):
+    """An executor did not come up."""
+
+
+class EngineUnavailableError(ExecutorStartError):
+    """No container engine answers, or it may not be used by this user."""
+
+
+class ImageBuildError(ExecutorStartError):
+    """An image could not be built; the message carries the builder's own last words."""
+
+
+class ExecutorClosedError(ExecutorError):
+    """An executor was used after ``cleanup()``."""
+
+
+class SandboxTimeoutError(ExecutorError, TimeoutError):
+    """Code ran past its time limit; the message says whether the state survived."""
+
+
+class SandboxDiedError(ExecutorError):
+    """The kernel, process or container that ran the code has ended; the message names the cause."""
+
+
+class ProtocolError(ExecutorError):
+    """The sandbox's side of a connection sent what the protocol does not allow."""
+
+
+class InterpreterError(ForkError, ValueError):
+    """The local interpreter refused a program, or stopped it at a limit."""

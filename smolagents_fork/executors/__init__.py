@@ -1,0 +1,1 @@
+"""Executors, their selection and their lifecycle contract."""
