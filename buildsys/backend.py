@@ -1,0 +1,93 @@
+"""The PEP 517 and PEP 660 build backend: hatchling's, around a staged ``smolagents`` package.
+
+A front end (pip, uv, build) installs what :func:`get_requires_for_build_wheel` names, upstream's
+release among it, with the user's own index settings, and then calls :func:`build_wheel`.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import hatchling.build as hatchling
+
+from buildsys import lock as lockfile
+from buildsys import staging
+from buildsys.release import PACKAGE
+from buildsys.tree import fork_tree, write_tree
+
+__all__ = [
+    "build_editable",
+    "build_sdist",
+    "build_wheel",
+    "get_requires_for_build_editable",
+    "get_requires_for_build_sdist",
+    "get_requires_for_build_wheel",
+]
+
+_Settings = dict[str, Any] | None
+
+ROOT = Path(__file__).resolve().parent.parent
+
+build_sdist = hatchling.build_sdist
+get_requires_for_build_sdist = hatchling.get_requires_for_build_sdist
+# Hatchling leaves the metadata hooks out under pip, which then builds the wheel to learn them.
+if hasattr(hatchling, "prepare_metadata_for_build_wheel"):
+    prepare_metadata_for_build_wheel = hatchling.prepare_metadata_for_build_wheel
+    prepare_metadata_for_build_editable = hatchling.prepare_metadata_for_build_editable
+
+
+def _upstream_requirement() -> str:
+    return f"{PACKAGE}=={lockfile.load(ROOT / 'upstream.lock').version}"
+
+
+def get_requires_for_build_wheel(config_settings: _Settings = None) -> list[str]:
+    """Hatchling's requirements and upstream's release at the locked version (PEP 517)."""
+    return [*hatchling.get_requires_for_build_wheel(config_settings), _upstream_requirement()]
+
+
+def get_requires_for_build_editable(config_settings: _Settings = None) -> list[str]:
+    """As for a wheel (PEP 660)."""
+    return [*hatchling.get_requires_for_build_editable(config_settings), _upstream_requirement()]
+
+
+@contextmanager
+def _staged() -> Iterator[None]:
+    """Make the patched package in a temporary folder and tell the wheel hook where it is.
+
+    The tree is complete in memory before the first byte is written, and the folder goes whatever
+    happens: a failed build leaves nothing.
+    """
+    tree = fork_tree(ROOT)
+    with tempfile.TemporaryDirectory(prefix="smolagents-fork-") as folder:
+        write_tree(tree, Path(folder))
+        with staging.announced(Path(folder) / PACKAGE):
+            yield
+
+
+def _build(
+    build: Callable[..., str], folder: str, settings: _Settings, metadata: str | None
+) -> str:
+    with _staged():
+        return build(folder, settings, metadata)
+
+
+def build_wheel(
+    wheel_directory: str, config_settings: _Settings = None, metadata_directory: str | None = None
+) -> str:
+    """Build the wheel (PEP 517).
+
+    Raises:
+        BuildError: a step failed; names file, line and what was expected. No wheel is written.
+    """
+    return _build(hatchling.build_wheel, wheel_directory, config_settings, metadata_directory)
+
+
+def build_editable(
+    wheel_directory: str, config_settings: _Settings = None, metadata_directory: str | None = None
+) -> str:
+    """Build an editable wheel (PEP 660): ``smolagents`` built, ``smolagents_fork`` live."""
+    return _build(hatchling.build_editable, wheel_directory, config_settings, metadata_directory)

@@ -1,0 +1,44 @@
+"""The distribution's dependencies, extras and scripts: upstream's, from the lock, plus our delta."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from buildsys import lock as lockfile
+from buildsys.version import fork_version
+
+__all__ = ["ADDED_DEPENDENCIES", "DYNAMIC_FIELDS", "project_fields"]
+
+# The declared delta. A sandbox is what the fork is for, so what its executors need is not an extra.
+ADDED_DEPENDENCIES = {
+    "docker>=7.1.0": "DockerExecutor talks to the engine through it",
+    "websocket-client>=1.8.0": "DockerExecutor talks to the Jupyter kernel through it",
+}
+
+DYNAMIC_FIELDS = (
+    "version",
+    "requires-python",
+    "dependencies",
+    "optional-dependencies",
+    "scripts",
+)
+
+
+def project_fields(root: Path) -> dict[str, Any]:
+    """Values of the project table's dynamic fields.
+
+    Args:
+        root: the repository's top folder.
+
+    Raises:
+        BuildError: the lock or the version file is wrong.
+    """
+    lock = lockfile.load(root / "upstream.lock")
+    return {
+        "version": fork_version(root / "smolagents_fork" / "_version.py", lock),
+        "requires-python": lock.requires_python,
+        "dependencies": [*lock.dependencies, *ADDED_DEPENDENCIES],
+        "optional-dependencies": lock.extras,
+        "scripts": lock.scripts,
+    }

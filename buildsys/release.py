@@ -1,0 +1,100 @@
+"""Upstream's release as it is installed: found, and verified against the lock."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+from pathlib import Path, PurePosixPath
+
+from buildsys.errors import BuildError
+from buildsys.lock import Lock
+
+__all__ = ["PACKAGE", "installed_release", "locked_names", "verified_release"]
+
+PACKAGE = "smolagents"
+
+# Written by whoever installs a wheel, so no part of the release. RECORD is rewritten by every
+# installer; the hashes in it are superseded by the lock's.
+_INSTALLERS_OWN = {"RECORD", "INSTALLER", "REQUESTED", "direct_url.json", "uv_cache.json"}
+
+
+def installed_release(lock: Lock) -> Path:
+    """Folder that upstream's release is installed in (a ``site-packages``).
+
+    Args:
+        lock: says which version is wanted.
+
+    Raises:
+        BuildError: it is not installed, is another version, or is the fork itself.
+    """
+    wanted = f"{PACKAGE}=={lock.version}"
+    try:
+        distribution = importlib.metadata.distribution(PACKAGE)
+    except importlib.metadata.PackageNotFoundError:
+        raise BuildError(
+            f"{wanted} is not installed in the build environment; build with isolation "
+            f"(the default), or install {wanted} first"
+        ) from None
+    if "+" in distribution.version:
+        raise BuildError(
+            f"the build environment holds {PACKAGE} {distribution.version}, which is the fork: "
+            f"the fork is built from upstream's release; build with isolation, or install {wanted}"
+        )
+    if distribution.version != lock.version:
+        raise BuildError(
+            f"the build environment holds {PACKAGE} {distribution.version}; expected {lock.version}"
+        )
+    return Path(str(distribution.locate_file("")))
+
+
+def locked_names(site: Path, version: str) -> list[str]:
+    """Relative paths of the release's files below a ``site-packages``, without installers' own.
+
+    Args:
+        site: the folder the release is installed or unpacked in.
+        version: the release's version.
+    """
+    names: list[str] = []
+    for top in (PACKAGE, f"{PACKAGE}-{version}.dist-info"):
+        for path in sorted((site / top).rglob("*")):
+            name = PurePosixPath(path.relative_to(site).as_posix())
+            if not path.is_file() or "__pycache__" in name.parts or path.suffix == ".pyc":
+                continue
+            if name.parts[0] != PACKAGE and name.name in _INSTALLERS_OWN:
+                continue
+            names.append(str(name))
+    return names
+
+
+def verified_release(site: Path, lock: Lock) -> dict[str, bytes]:
+    """Read the release and check every byte of it against the lock.
+
+    Args:
+        site: the folder the release is installed in.
+        lock: sha256 of every file.
+
+    Returns:
+        Every locked file's bytes by relative path.
+
+    Raises:
+        BuildError: a file is missing, is not in the lock, or differs; names the file and the sums.
+    """
+    tree: dict[str, bytes] = {}
+    for name, expected in lock.files.items():
+        try:
+            content = (site / name).read_bytes()
+        except FileNotFoundError:
+            raise BuildError(
+                f"{name}: in the lock, but not in the installed release at {site}"
+            ) from None
+        found = hashlib.sha256(content).hexdigest()
+        if found != expected:
+            raise BuildError(
+                f"{name}: sha256 is {found}, expected {expected} (upstream.lock): the installed "
+                f"release is not the one the fork was made for"
+            )
+        tree[name] = content
+    stray = sorted(set(locked_names(site, lock.version)) - set(lock.files))
+    if stray:
+        raise BuildError(f"{stray[0]}: in the installed release, but not in upstream.lock")
+    return tree

@@ -1,0 +1,41 @@
+"""Where the staged package is, for the wheel hook, which hatchling loads by path.
+
+A variable of a module and not of the environment: it lives exactly as long as the build.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from buildsys.errors import BuildError
+
+__all__ = ["announced", "staged_package"]
+
+_folder: Path | None = None
+
+
+@contextmanager
+def announced(folder: Path) -> Iterator[None]:
+    """Announce the folder while the block runs."""
+    global _folder
+    _folder = folder
+    try:
+        yield
+    finally:
+        _folder = None
+
+
+def staged_package() -> Path:
+    """The announced folder.
+
+    Raises:
+        BuildError: hatchling was called directly, so that nothing was staged.
+    """
+    if _folder is None:
+        raise BuildError(
+            "no staged smolagents package: build through the project's own backend "
+            "(pip wheel ., python -m build), not through hatchling directly"
+        )
+    return _folder

@@ -1,0 +1,80 @@
+"""The fork's ``smolagents`` package, made in memory: verify, prune, apply, stamp.
+
+Nothing is written before every step has succeeded, and upstream's installed files are read,
+never edited: uv hard-links build environments to its cache.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from buildsys import lock as lockfile
+from buildsys.errors import BuildError
+from buildsys.patchfile import apply_patch
+from buildsys.release import PACKAGE, installed_release, verified_release
+from buildsys.series import load_prune_list, load_series
+from buildsys.stamps import apply_stamps, notice_stamps, version_stamp
+from buildsys.stray import stray_files
+from buildsys.version import fork_version
+
+__all__ = ["fork_tree", "pruned_package", "write_tree"]
+
+
+def pruned_package(
+    release: dict[str, bytes], prune: list[str], scripts: dict[str, str]
+) -> dict[str, bytes]:
+    """The release's package without the files that ``prune.list`` names.
+
+    This is the base the series is written on.
+
+    Args:
+        release: every file of the release by relative path.
+        prune: paths to drop.
+        scripts: console scripts, name to ``module:function``.
+
+    Raises:
+        BuildError: a path to prune is not there, or a stray file is not pruned.
+    """
+    package = {path: data for path, data in release.items() if path.startswith(f"{PACKAGE}/")}
+    for path in prune:
+        if package.pop(path, None) is None:
+            raise BuildError(f"patches/prune.list: {path!r} is not in the release; drop the entry")
+    stray = stray_files(package, PACKAGE, scripts)
+    if stray:
+        raise BuildError(
+            f"{stray[0]}: stray: nothing in the release imports or runs it; "
+            f"name it in patches/prune.list"
+        )
+    return package
+
+
+def fork_tree(root: Path, site: Path | None = None) -> dict[str, bytes]:
+    """The patched and stamped package.
+
+    Args:
+        root: the repository's (or unpacked source distribution's) top folder.
+        site: folder that holds upstream's release; None finds the installed one.
+
+    Returns:
+        File bytes by relative path, each below ``smolagents/``.
+
+    Raises:
+        BuildError: any step failed; names file, line and what was expected.
+    """
+    lock = lockfile.load(root / "upstream.lock")
+    version = fork_version(root / "smolagents_fork" / "_version.py", lock)
+    release = verified_release(site or installed_release(lock), lock)
+    patches = load_series(root / "patches")
+    tree = pruned_package(release, load_prune_list(root / "patches"), lock.scripts)
+    for patch in patches:
+        tree = apply_patch(patch, tree)
+    stamps = [version_stamp(lock.version, version)]
+    return apply_stamps(tree, stamps + notice_stamps(patches, stamps, version))
+
+
+def write_tree(tree: dict[str, bytes], folder: Path) -> None:
+    """Write a tree below an existing folder."""
+    for name, data in tree.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)

@@ -1,0 +1,139 @@
+"""Fetches releases through pip, so that the user's index, proxy and certificates apply.
+
+No index address stands here or anywhere else in the project.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zipfile
+from pathlib import Path
+
+from packaging.version import InvalidVersion, Version
+
+from buildsys.release import PACKAGE
+
+__all__ = ["FetchError", "fetch_sdist", "fetch_wheel", "released_versions", "unpack_wheel"]
+
+# Seconds that one pip call may take: a release is 200 KB, but its sdist needs a build environment.
+PIP_TIMEOUT_SECONDS = 300.0
+
+
+class FetchError(Exception):
+    """pip could not give what was asked for; the message carries pip's own last words."""
+
+
+def _pip(*arguments: str) -> str:
+    command = [sys.executable, "-m", "pip", *arguments, "--disable-pip-version-check", "--no-input"]
+    try:
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            timeout=PIP_TIMEOUT_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise FetchError(
+            f"pip {arguments[0]} took longer than {PIP_TIMEOUT_SECONDS:.0f} seconds; "
+            f"is the package index reachable?"
+        ) from None
+    if done.returncode:
+        words = "\n".join(line for line in done.stderr.splitlines() if "WARNING" not in line)
+        raise FetchError(f"pip {' '.join(arguments)} failed:\n{words[-2000:]}")
+    return done.stdout
+
+
+def released_versions(package: str = PACKAGE) -> list[Version]:
+    """Final releases on the index, oldest first; pre-releases are left out.
+
+    Raises:
+        FetchError: the index does not answer, or answers with none.
+    """
+    output = _pip("index", "versions", package)
+    match = re.search(r"^Available versions: (.+)$", output, re.MULTILINE)
+    found: list[Version] = []
+    for text in match[1].split(",") if match else []:
+        try:
+            version = Version(text.strip())
+        except InvalidVersion:
+            continue
+        if not version.is_prerelease and not version.local:
+            found.append(version)
+    if not found:
+        raise FetchError(f"the package index lists no release of {package}: {output[-500:]!r}")
+    return sorted(found)
+
+
+def _download(version: str, cache: Path, pattern: str, *options: str) -> Path:
+    cache.mkdir(parents=True, exist_ok=True)
+    wanted = pattern.format(version=version)
+    cached = sorted(cache.glob(wanted))
+    if cached:
+        return cached[0]
+    with tempfile.TemporaryDirectory(dir=cache) as scratch:
+        _pip(
+            "download", "--quiet", "--no-deps", *options, f"{PACKAGE}=={version}", "--dest", scratch
+        )
+        fetched = sorted(Path(scratch).glob(wanted))
+        if len(fetched) != 1:
+            names = sorted(path.name for path in Path(scratch).iterdir())
+            raise FetchError(f"expected one file {wanted} from pip download, got {names}")
+        # Renamed into place, so that an interrupted download is never taken for a whole one.
+        return Path(shutil.move(fetched[0], cache / fetched[0].name))
+
+
+def fetch_wheel(version: str, cache: Path) -> Path:
+    """The release's wheel, from the cache folder or else through pip.
+
+    Raises:
+        FetchError: pip failed or gave something else.
+    """
+    return _download(version, cache, f"{PACKAGE}-{{version}}-*.whl", "--only-binary", PACKAGE)
+
+
+def fetch_sdist(version: str, cache: Path) -> Path:
+    """The release's source distribution, from the cache folder or else through pip.
+
+    Raises:
+        FetchError: pip failed or gave something else.
+    """
+    return _download(version, cache, f"{PACKAGE}-{{version}}.tar.gz", "--no-binary", PACKAGE)
+
+
+def unpack_wheel(wheel: Path, folder: Path) -> Path:
+    """Unpack a wheel into an empty folder and return the folder.
+
+    ``zipfile`` strips ``..`` and absolute paths itself.
+    """
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder)
+    return folder
+
+
+def unpack_sdist(sdist: Path, folder: Path) -> Path:
+    """Unpack a source distribution; returns its single top folder.
+
+    Raises:
+        FetchError: a member would leave the folder, or is neither file nor folder.
+    """
+    root = folder.resolve()
+    with tarfile.open(sdist) as archive:
+        for member in archive.getmembers():
+            if not (member.isfile() or member.isdir()):
+                raise FetchError(f"{sdist.name}: {member.name} is neither a file nor a folder")
+            if not (root / member.name).resolve().is_relative_to(root):
+                raise FetchError(
+                    f"{sdist.name}: {member.name} would be unpacked outside the folder"
+                )
+            archive.extract(member, root)  # noqa: S202 - every member was checked just now
+    tops = sorted(path for path in root.iterdir() if path.is_dir())
+    if len(tops) != 1:
+        raise FetchError(f"{sdist.name}: expected one top folder, got {[p.name for p in tops]}")
+    return tops[0]

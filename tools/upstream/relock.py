@@ -1,0 +1,76 @@
+"""Makes ``upstream.lock`` from a release's wheel and source distribution."""
+
+from __future__ import annotations
+
+import argparse
+import configparser
+import hashlib
+import tempfile
+from pathlib import Path
+
+from buildsys.lock import Archive, Lock, requirements_from_metadata, save
+from buildsys.release import PACKAGE, locked_names
+from tools.paths import CACHE, ROOT
+from tools.upstream.fetch import fetch_sdist, fetch_wheel, unpack_wheel
+
+__all__ = ["lock_of_release", "main"]
+
+
+def _archive(path: Path) -> Archive:
+    return Archive(path.name, hashlib.sha256(path.read_bytes()).hexdigest())
+
+
+def lock_of_release(version: str, wheel: Path, sdist: Path) -> Lock:
+    """The lock of one release.
+
+    Args:
+        version: upstream's version.
+        wheel: its wheel.
+        sdist: its source distribution.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        site = unpack_wheel(wheel, Path(scratch))
+        info = site / f"{PACKAGE}-{version}.dist-info"
+        requires_python, dependencies, extras = requirements_from_metadata(
+            (info / "METADATA").read_text("utf-8")
+        )
+        scripts = configparser.ConfigParser()
+        # Names of scripts are case-sensitive; configparser lowers them unless told.
+        scripts.optionxform = str  # type: ignore[assignment, method-assign]
+        scripts.read(info / "entry_points.txt", "utf-8")
+        files = {
+            name: hashlib.sha256((site / name).read_bytes()).hexdigest()
+            for name in locked_names(site, version)
+        }
+    return Lock(
+        version=version,
+        wheel=_archive(wheel),
+        sdist=_archive(sdist),
+        files=files,
+        requires_python=requires_python,
+        dependencies=dependencies,
+        extras=extras,
+        scripts=dict(scripts["console_scripts"]) if "console_scripts" in scripts else {},
+    )
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write the lock of one release; the first lock, or after a deliberate check by hand."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.upstream.relock", description=main.__doc__
+    )
+    parser.add_argument("version", help="upstream's version, such as 1.26.0")
+    parser.add_argument("--output", type=Path, default=ROOT / "upstream.lock")
+    options = parser.parse_args(arguments)
+    lock = lock_of_release(
+        options.version,
+        fetch_wheel(options.version, CACHE),
+        fetch_sdist(options.version, CACHE),
+    )
+    save(options.output, lock)
+    print(f"{options.output}: {len(lock.files)} files of {PACKAGE} {lock.version}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
