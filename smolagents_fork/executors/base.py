@@ -1,0 +1,182 @@
+"""The lifecycle every executor of the fork shares.
+
+Who calls what::
+
+    agent, or user code                 this class                       the executor (a subclass)
+    -------------------                 ----------                       -------------------------
+    Executor(imports, logger, ...)  ->  __init__ stores, subclass ends
+                                        its own __init__ with start() -> _start()      once
+    executor(code)                  ->  __call__, checks "open"       -> run_code_raise_errors(code)
+    agent.run()                                                       -> send_variables, send_tools
+    agent.cleanup(), with, exit     ->  cleanup(), any number of times-> _cleanup()    once
+
+A failed ``_start()`` is followed by ``_cleanup()`` before the error leaves the constructor, so
+``_cleanup()`` must cope with anything ``_start()`` had not reached yet.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from abc import abstractmethod
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any, ClassVar, TypeVar
+
+from ..errors import ExecutorClosedError
+from ..upstream_api import CodeOutput, PythonExecutor
+
+__all__ = ["Executor"]
+
+# typing.Self is there from 3.11 on; the fork runs on 3.10 too.
+_Self = TypeVar("_Self", bound="Executor")
+
+
+class Executor(PythonExecutor):  # type: ignore[misc]  # upstream ships no types
+    """Base of the fork's executors: one start, an idempotent cleanup, a closed check.
+
+    Args:
+        additional_authorized_imports: modules the code may import besides the built-in list. How an
+            executor provides them is its own business (an image, an allow-list).
+        logger: upstream's ``AgentLogger``, or anything with ``log`` and ``log_error``;
+            ``None`` logs nowhere.
+
+    The constructor contract is upstream's for its coming entry points (issue 2722):
+    ``cls(additional_authorized_imports, logger, **executor_kwargs)``.
+    """
+
+    #: Whether code in this executor can call the agent's managed agents. Read by the agent before
+    #: an executor is made, so it is a class attribute.
+    supports_managed_agents: ClassVar[bool] = False
+
+    def __init__(self, additional_authorized_imports: Sequence[str], logger: Any = None) -> None:
+        # First of all, so that cleanup() and __del__ work however far __init__ comes.
+        self._lifecycle_lock = threading.RLock()
+        self._started = False
+        self._closed = False
+        self.additional_imports: list[str] = list(additional_authorized_imports or ())
+        self.logger = logger
+
+    # -- lifecycle: called by constructors, agents and users --
+
+    def start(self) -> None:
+        """Bring the sandbox up; a subclass' constructor calls it last. A second call does nothing.
+
+        Raises:
+            ExecutorClosedError: after ``cleanup()``.
+            ExecutorStartError: it did not come up; everything made so far has been removed.
+        """
+        with self._lifecycle_lock:
+            if self._closed:
+                raise ExecutorClosedError(self._closed_message("start"))
+            if self._started:
+                return
+            try:
+                self._start()
+            except BaseException:
+                # KeyboardInterrupt and SystemExit included: nothing may be left behind.
+                self.cleanup()
+                raise
+            self._started = True
+
+    def cleanup(self) -> None:
+        """Give everything back. Safe at any time, from any thread, any number of times.
+
+        Waits for no running call: whoever runs one gets an error from it.
+        """
+        with contextlib.suppress(AttributeError), self._lifecycle_lock:
+            if self._closed:
+                return
+            self._closed = True
+            self._cleanup()
+
+    def delete(self) -> None:
+        """Upstream's other name for :meth:`cleanup`."""
+        self.cleanup()
+
+    @property
+    def closed(self) -> bool:
+        """Whether ``cleanup()`` has been called."""
+        return self._closed
+
+    def __enter__(self: _Self) -> _Self:
+        self._check_open("enter")
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.cleanup()
+
+    def __del__(self) -> None:
+        # The interpreter may be half torn down; there is nobody left to tell.
+        with contextlib.suppress(Exception):
+            self.cleanup()
+
+    # -- running code: called by agents and users --
+
+    def __call__(self, code_action: str) -> CodeOutput:
+        """Run ``code_action`` and say whether it gave the final answer (upstream's contract)."""
+        self._check_open("call")
+        return self.run_code_raise_errors(code_action)
+
+    async def acall(self, code_action: str) -> CodeOutput:
+        """Run ``code_action`` without blocking the event loop.
+
+        A cancelled task interrupts the code in the sandbox.
+        """
+        task = asyncio.get_running_loop().run_in_executor(None, self, code_action)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            await asyncio.get_running_loop().run_in_executor(None, self.interrupt)
+            with contextlib.suppress(Exception):
+                await task
+            raise
+
+    # -- for subclasses --
+
+    @abstractmethod
+    def run_code_raise_errors(self, code: str) -> CodeOutput:
+        """Run ``code``; an exception in it is raised as upstream's ``AgentError``."""
+
+    @abstractmethod
+    def _start(self) -> None:
+        """Bring the sandbox up; called once, by :meth:`start`, under the lifecycle lock."""
+
+    @abstractmethod
+    def _cleanup(self) -> None:
+        """Give everything back; called once, perhaps after a ``_start()`` that failed anywhere."""
+
+    def interrupt(self) -> None:
+        """Stop the code that runs now, keeping state where possible; nothing runs: nothing happens.
+
+        May be called from another thread. The default does nothing.
+        """
+
+    def is_alive(self) -> bool:
+        """Whether the next call can be expected to work."""
+        return self._started and not self._closed
+
+    def _check_open(self, action: str) -> None:
+        """Raise when the executor is closed; ``action`` is what was asked, for the message."""
+        if self._closed:
+            raise ExecutorClosedError(self._closed_message(action))
+
+    def _closed_message(self, action: str) -> str:
+        return (
+            f"{type(self).__name__}: {action} after cleanup(); make a new executor "
+            "(an agent's cleanup(), or leaving its with block, closes its executor)"
+        )
+
+    def _log(self, message: Any, level: Any = None) -> None:
+        """Log through the agent's logger when there is one."""
+        if self.logger is not None:
+            if level is None:
+                self.logger.log(message)
+            else:
+                self.logger.log(message, level=level)

@@ -1,0 +1,101 @@
+"""Deadlines on the monotonic clock.
+
+A wall clock may be set back while code waits; ``time.monotonic`` may not. Every wait of the fork
+takes a :class:`Deadline`, never a bare number of seconds, so that a limit is counted once from
+where it was set and not again by each layer it passes.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from .errors import ConfigurationError
+
+__all__ = ["Deadline", "check_seconds"]
+
+
+def check_seconds(name: str, value: float | None, *, optional: bool = True) -> float | None:
+    """Return ``value`` as a float when it is a usable number of seconds.
+
+    Args:
+        name: the parameter's name, for the message.
+        value: seconds, above zero; ``None`` for "no limit".
+        optional: whether ``None`` is allowed.
+
+    Raises:
+        ConfigurationError: not a finite number above zero.
+    """
+    if value is None:
+        if optional:
+            return None
+        raise ConfigurationError(f"{name}=None: give a number of seconds above 0")
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ConfigurationError(
+            f"{name}={value!r}: give a number of seconds above 0"
+            + (", or None for no limit" if optional else "")
+        )
+    if not math.isfinite(value) or value <= 0:
+        raise ConfigurationError(f"{name}={value!r}: give a finite number of seconds above 0")
+    return float(value)
+
+
+class Deadline:
+    """A point in time on the monotonic clock that can be paused.
+
+    Args:
+        seconds: from now; ``None`` never expires.
+        clock: the clock, for tests; must never go backwards.
+    """
+
+    def __init__(
+        self, seconds: float | None, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.seconds = seconds
+        self._clock = clock
+        self._started = clock()
+        self._end = None if seconds is None else self._started + seconds
+        self._paused_at: float | None = None
+        self._paused_total = 0.0
+
+    def remaining(self) -> float | None:
+        """Seconds left, 0.0 when spent; ``None`` when the deadline never expires."""
+        if self._end is None:
+            return None
+        now = self._clock() if self._paused_at is None else self._paused_at
+        return max(0.0, self._end - now)
+
+    def expired(self) -> bool:
+        """Whether no time is left."""
+        return self.remaining() == 0.0
+
+    def elapsed(self) -> float:
+        """Seconds since the deadline was set, without the time it was paused."""
+        now = self._clock() if self._paused_at is None else self._paused_at
+        return now - self._started - self._paused_total
+
+    def at_most(self, seconds: float) -> float:
+        """The smaller of ``seconds`` and the time left: what one poll may wait."""
+        left = self.remaining()
+        return seconds if left is None else min(seconds, left)
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Stop the clock inside the block: while the host works for the sandbox, say.
+
+        Nested blocks count once.
+        """
+        if self._paused_at is not None:
+            yield
+            return
+        self._paused_at = self._clock()
+        try:
+            yield
+        finally:
+            spent = self._clock() - self._paused_at
+            self._paused_at = None
+            self._paused_total += spent
+            if self._end is not None:
+                self._end += spent
