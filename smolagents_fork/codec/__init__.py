@@ -1,0 +1,24 @@
+"""Typed values to JSON-safe bytes and back, without pickle.
+
+``encode`` and ``decode`` are pure and bounded; ``decode`` takes hostile bytes. ``sandbox_source()``
+is the same codec as one self-contained module, for the other side of a connection.
+"""
+
+from __future__ import annotations
+
+from smolagents_fork.codec.decoder import decode
+from smolagents_fork.codec.encoder import encode
+from smolagents_fork.codec.limits import DEFAULT_MAX_BYTES, DEFAULT_MAX_DEPTH, DEFAULT_MAX_ITEMS
+from smolagents_fork.codec.records import Member, Record
+from smolagents_fork.codec.sandbox import sandbox_source
+
+__all__ = [
+    "DEFAULT_MAX_BYTES",
+    "DEFAULT_MAX_DEPTH",
+    "DEFAULT_MAX_ITEMS",
+    "Member",
+    "Record",
+    "decode",
+    "encode",
+    "sandbox_source",
+]

@@ -1,0 +1,206 @@
+"""numpy arrays and scalars: raw bytes with a dtype and a shape that must fit them."""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from typing import Any
+
+from smolagents_fork.codec.limits import MAX_EMPTY_ELEMENTS, Fault, from_base64, to_base64
+
+# Kinds whose every bit pattern is a value (but U and b, checked apart), so bytes can be taken as
+# they are. No dtype string from the data reaches numpy that does not match.
+_RAW_DTYPE = re.compile(r"[<>|][biufcSUMm]\d{1,9}(\[\d{0,9}(Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\])?")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*(e[+-]?\d{1,6})?|inf|nan)", re.IGNORECASE)
+_MAX_DIMENSIONS = 32  # numpy 1.x; numpy 2 allows 64
+# memoryview formats for a side without numpy, which then gets plain lists.
+_FORMATS = {
+    "b1": "?", "i1": "b", "i2": "h", "i4": "i", "i8": "q",
+    "u1": "B", "u2": "H", "u4": "I", "u8": "Q", "f4": "f", "f8": "d",
+}  # fmt: skip
+
+
+def encode_array(encoder: Any, value: Any) -> dict[str, Any]:
+    """An ndarray of any dtype but raw void."""
+    numpy = sys.modules["numpy"]
+    masked = getattr(getattr(numpy, "ma", None), "MaskedArray", None)
+    if masked is not None and isinstance(value, masked):
+        mask = numpy.ma.getmaskarray(value)
+        parts = [_array(encoder, numpy, value.data), _array(encoder, numpy, mask)]
+        return {"$": "masked", "v": parts}
+    return _array(encoder, numpy, numpy.asarray(value))
+
+
+def encode_numpy_scalar(encoder: Any, value: Any) -> dict[str, Any]:
+    """A numpy scalar, as an array of no dimension."""
+    return {**_array(encoder, sys.modules["numpy"], sys.modules["numpy"].asarray(value)), "$": "np"}
+
+
+def _array(encoder: Any, numpy: Any, value: Any) -> dict[str, Any]:
+    dtype = value.dtype
+    shape = list(value.shape)
+    if dtype.names is not None:
+        columns = {name: _array(encoder, numpy, value[name]) for name in dtype.names}
+        return {"$": "ndarray", "d": "fields", "s": shape, "v": list(columns.items())}
+    if dtype.kind in "fc" and dtype.itemsize > (8 if dtype.kind == "f" else 16):
+        # The layout of a long double differs between processors: digits travel instead.
+        parts = [value.real, value.imag] if dtype.kind == "c" else [value]
+        text = [list(map(str, part.ravel())) for part in parts]
+        return {
+            "$": "ndarray",
+            "d": "wide",
+            "s": shape,
+            "v": [encoder.items(t, len(t)) for t in text],
+        }
+    if dtype.kind in "biufcSUMm":
+        encoder.charge(value.nbytes * 4 // 3)
+        data = to_base64(value.tobytes())
+        return {"$": "ndarray", "d": dtype.str, "s": shape, "v": data}
+    if dtype.kind in "OT":
+        flat = value.ravel().tolist() if dtype.kind == "T" else list(value.flat)
+        return {"$": "ndarray", "d": dtype.kind, "s": shape, "v": encoder.items(flat, len(flat))}
+    raise Fault(f"an array of dtype {dtype} cannot travel")
+
+
+def decode_array(decoder: Any, tree: dict[str, Any]) -> Any:
+    """The array of :func:`encode_array`; nested lists where numpy is not installed."""
+    dtype, shape = tree["d"], _shape(tree["s"])
+    count = math.prod(shape)
+    numpy = numpy_or_none()
+    if numpy is None:
+        return _as_lists(dtype, shape, count, tree["v"])
+    if dtype == "O":
+        items = decoder.items(_sized(tree["v"], count))
+        out = numpy.empty(count, dtype=object)
+        for position, item in enumerate(items):
+            out[position] = item
+        return out.reshape(shape)
+    if dtype == "T":
+        items = decoder.items(_sized(tree["v"], count))
+        if not all(isinstance(item, str) for item in items):
+            raise Fault("an array of strings holds something else")
+        kind = numpy.dtypes.StringDType() if hasattr(numpy, "dtypes") else object
+        return numpy.array(items, dtype=kind).reshape(shape)
+    if dtype == "fields":
+        return _structured(decoder, numpy, shape, tree["v"])
+    if dtype == "wide":
+        return _wide(numpy, shape, count, tree["v"])
+    return _raw(numpy, dtype, shape, count, from_base64(tree["v"]))
+
+
+def decode_numpy_scalar(decoder: Any, tree: dict[str, Any]) -> Any:
+    """The scalar of :func:`encode_numpy_scalar`; Python's own where numpy is not installed."""
+    if tree["s"] != []:
+        raise Fault("a scalar has no shape")
+    array = decode_array(decoder, tree)
+    return array[()] if numpy_or_none() is not None else array
+
+
+def decode_masked(decoder: Any, tree: dict[str, Any]) -> Any:
+    """A masked array."""
+    parts = decoder.items(_sized(tree["v"], 2))
+    numpy = need_numpy()
+    if not all(isinstance(part, numpy.ndarray) for part in parts) or parts[1].dtype.kind != "b":
+        raise Fault("a masked array is data and a mask")
+    return numpy.ma.MaskedArray(parts[0], mask=parts[1])
+
+
+def numpy_or_none() -> Any:
+    """numpy, if this side has it."""
+    try:
+        import numpy
+    except ImportError:
+        return None
+    return numpy
+
+
+def need_numpy() -> Any:
+    """numpy, or a fault that asks for it."""
+    numpy = numpy_or_none()
+    if numpy is None:
+        raise Fault("numpy is needed to decode this and is not installed on this side")
+    return numpy
+
+
+def _shape(data: Any) -> tuple[int, ...]:
+    if type(data) is not list or len(data) > _MAX_DIMENSIONS:
+        raise Fault(f"a shape is a list of at most {_MAX_DIMENSIONS} sizes")
+    if not all(type(size) is int and 0 <= size < 1 << 40 for size in data):
+        raise Fault("a shape holds sizes")
+    return tuple(data)
+
+
+def _sized(data: Any, count: int) -> list[Any]:
+    if type(data) is not list or len(data) != count:
+        raise Fault(f"{count} items expected")
+    return data
+
+
+def _raw(numpy: Any, name: Any, shape: tuple[int, ...], count: int, data: bytes) -> Any:
+    if type(name) is not str or not _RAW_DTYPE.fullmatch(name):
+        raise Fault("not a dtype that may travel")
+    dtype = numpy.dtype(name)
+    if count * dtype.itemsize != len(data):
+        raise Fault(f"shape and dtype need {count * dtype.itemsize} bytes, there are {len(data)}")
+    if not dtype.itemsize or not count:
+        if count > MAX_EMPTY_ELEMENTS:
+            raise Fault(f"more than {MAX_EMPTY_ELEMENTS} empty elements")
+        return numpy.zeros(shape, dtype)
+    if dtype.kind == "b" and max(data) > 1:
+        raise Fault("a bool is 0 or 1")
+    array = numpy.frombuffer(data, dtype).reshape(shape).copy()
+    if dtype.kind == "U":
+        points = numpy.frombuffer(data, "<u4" if dtype.str[0] == "<" else ">u4")
+        if points.max() > sys.maxunicode:
+            raise Fault("a character beyond Unicode")
+    return array
+
+
+def _structured(decoder: Any, numpy: Any, shape: tuple[int, ...], data: Any) -> Any:
+    if type(data) is not list or not 0 < len(data) <= 1000:
+        raise Fault("a structured array has 1 to 1000 fields")
+    columns: dict[str, Any] = {}
+    for pair in data:
+        name, tree = _sized(pair, 2)
+        column = decoder.value(tree)
+        if type(name) is not str or not name or name in columns:
+            raise Fault("a field's name is text, and its own")
+        if not isinstance(column, numpy.ndarray) or column.shape[: len(shape)] != shape:
+            raise Fault(f"field {name!r} does not have the array's shape")
+        columns[name] = column
+    spec = [(name, column.dtype, column.shape[len(shape) :]) for name, column in columns.items()]
+    out = numpy.empty(shape, dtype=spec)
+    for name, column in columns.items():
+        out[name] = column
+    return out
+
+
+def _wide(numpy: Any, shape: tuple[int, ...], count: int, data: Any) -> Any:
+    if type(data) is not list or len(data) not in (1, 2):
+        raise Fault("a long double has one part, or two")
+    parts = []
+    for texts in data:
+        if not all(
+            type(t) is str and len(t) < 64 and _NUMBER.fullmatch(t) for t in _sized(texts, count)
+        ):
+            raise Fault("not a number")
+        parts.append(numpy.array([numpy.longdouble(t) for t in texts], dtype=numpy.longdouble))
+    if len(parts) == 1:
+        return parts[0].reshape(shape)
+    out = numpy.empty(count, dtype=numpy.clongdouble)
+    out.real, out.imag = parts
+    return out.reshape(shape)
+
+
+def _as_lists(name: Any, shape: tuple[int, ...], count: int, data: Any) -> Any:
+    form = _FORMATS.get(name[1:]) if type(name) is str else None
+    if form is None or name[0] == (">" if sys.byteorder == "little" else "<"):
+        raise Fault(f"numpy is needed to decode an array of dtype {str(name)[:20]}")
+    raw = from_base64(data)
+    if count * int(name[2:]) != len(raw) or count > MAX_EMPTY_ELEMENTS * 10:
+        raise Fault("shape and dtype do not fit the bytes")
+    items: Any = memoryview(raw).cast(form).tolist()  # type: ignore[call-overload]
+    for size in reversed(shape[1:]):
+        items = [items[i : i + size] for i in range(0, len(items), size)] if size else []
+    return items if shape else items[0]

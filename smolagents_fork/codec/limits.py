@@ -1,0 +1,93 @@
+"""Limits of the codec, and the fault that collects the path to a value on its way out.
+
+This module and its siblings (all but ``sandbox``) are also shipped as text into sandboxes, see
+:func:`smolagents_fork.codec.sandbox_source`: standard library only, and a name has one meaning in
+all of them.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from typing import Any
+
+# 50 MB of floats are 67 MB of base64; four times that leaves room for a frame of several arrays.
+DEFAULT_MAX_BYTES = 256 * 1024 * 1024
+# The encoder uses two Python frames a level and the JSON scanner up to four C frames; 100 levels
+# stay far from the interpreter's own recursion limit of 1000, wherever the codec is called from.
+DEFAULT_MAX_DEPTH = 100
+# One JSON item costs up to ~100 bytes once it is a Python object: a few bytes of "[]," on the wire
+# must not become gigabytes.
+DEFAULT_MAX_ITEMS = 5_000_000
+# Below Pillow's own MAX_IMAGE_PIXELS (89 million), so that its warning never fires first; counted
+# over all images of one encoding, since a hundred small bombs are as bad as a big one.
+MAX_PIXELS = 64_000_000
+# An int is written in hexadecimal beyond 64 bits: linear both ways, and free of CPython's limit on
+# decimal digits (CVE-2020-10735).
+MAX_INT_BITS = 8_000_000
+# A fraction is reduced when it is made, which is quadratic.
+MAX_FRACTION_BITS = 16_384
+# Integers, floats and tuples have hashes that an attacker can choose: a set of n values with one
+# hash costs n * n / 2 comparisons.
+MAX_SAME_HASH = 64
+# Lists of one number type from this length on are packed.
+PACKED_FROM = 32
+# What one element may ask for that has no bytes of its own (an array of empty strings).
+MAX_EMPTY_ELEMENTS = 1_000_000
+
+_STRINGS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
+
+
+class Fault(Exception):
+    """Why a value cannot be encoded or decoded; containers add the way to it while it rises."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self._segments: list[str] = []
+
+    def under(self, segment: str) -> Fault:
+        """Note that the fault lies below ``segment``, such as ``[3]`` or ``.name``."""
+        self._segments.append(segment)
+        return self
+
+    def at(self, root: str) -> str:
+        """The whole message, path first."""
+        return f"{root}{''.join(reversed(self._segments))}: {self.message}"
+
+
+def key_segment(key: Any) -> str:
+    """``['name']`` for a key, cut where it is long: a path is for reading."""
+    if isinstance(key, (str, int, float, bytes)):
+        text = repr(key)
+        return f"[{text if len(text) <= 60 else text[:57] + '...'}]"
+    return f"[<{type(key).__name__}>]"
+
+
+def check_items(data: bytes, max_items: int) -> None:
+    """Refuse JSON text with more than ``max_items`` items, before anything is parsed.
+
+    Commas and opening brackets bound the number of items from above. Those inside strings count
+    too, so only a text over the limit is looked at again with its strings taken out.
+    """
+    if _items(data) > max_items and _items(_STRINGS.sub(b"", data)) > max_items:
+        raise Fault(f"more than max_items={max_items} items")
+
+
+def _items(data: bytes) -> int:
+    return data.count(b",") + data.count(b"[") + data.count(b"{")
+
+
+def to_base64(data: Any) -> str:
+    """Bytes as ASCII text."""
+    return base64.b64encode(data).decode("ascii")
+
+
+def from_base64(text: Any) -> bytes:
+    """The bytes of ``text``; a fault if it is no base64 to the last character."""
+    if type(text) is not str:
+        raise Fault(f"base64 text expected, found {type(text).__name__}")
+    try:
+        return base64.b64decode(text, validate=True)
+    except ValueError as error:
+        raise Fault(f"not base64: {error}") from None

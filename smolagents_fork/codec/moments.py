@@ -1,0 +1,107 @@
+"""Dates, times and time zones as JSON, and back.
+
+A zone is its offset at that moment in microseconds and, where it has one, its IANA key. The key is
+only ever looked up through ``zoneinfo``, which refuses absolute and climbing paths; without that
+zone on this side the offset alone is kept.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from typing import Any
+
+from smolagents_fork.codec.limits import Fault
+
+_ZONE_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_+\-]*(?:/[A-Za-z0-9_+\-]+){0,3}")
+_MICROSECOND = dt.timedelta(microseconds=1)
+
+
+def encode_zone(zone: dt.tzinfo | None, offset: dt.timedelta | None) -> list[Any] | None:
+    """``[offset in microseconds or none, key or none]`` for a zone, none for no zone."""
+    if zone is None:
+        return None
+    # zoneinfo has .key, pytz has .zone; others are kept by their offset.
+    key = getattr(zone, "key", None) or getattr(zone, "zone", None)
+    if not (isinstance(key, str) and _ZONE_KEY.fullmatch(key)):
+        key = None
+    if key is None and offset is None:
+        raise Fault(f"time zone {type(zone).__name__} has neither a name nor a fixed offset")
+    return [None if offset is None else offset // _MICROSECOND, key]
+
+
+def decode_zone(data: Any) -> dt.tzinfo | None:
+    """The zone of :func:`encode_zone`."""
+    if data is None:
+        return None
+    if type(data) is not list or len(data) != 2:
+        raise Fault("a time zone is [offset, key]")
+    offset, key = data
+    if key is not None:
+        if type(key) is not str or len(key) > 64 or not _ZONE_KEY.fullmatch(key):
+            raise Fault("not the name of a time zone")
+        try:
+            import zoneinfo
+
+            return zoneinfo.ZoneInfo(key)
+        except Exception:
+            if offset is None:
+                raise Fault(f"time zone {key!r} is not known here") from None
+    if type(offset) is not int or abs(offset) >= 86_400_000_000:
+        raise Fault("a zone's offset is under 24 hours")
+    if offset == 0:
+        return dt.timezone.utc
+    return dt.timezone(dt.timedelta(microseconds=offset))
+
+
+def encode_datetime(value: dt.datetime) -> dict[str, Any]:
+    """A ``datetime``, with fold and zone."""
+    naive = [value.year, value.month, value.day, value.hour, value.minute, value.second]
+    zone = encode_zone(value.tzinfo, value.utcoffset())
+    return {"$": "datetime", "v": [*naive, value.microsecond, value.fold, zone]}
+
+
+def decode_datetime(data: Any) -> dt.datetime:
+    """The ``datetime`` of :func:`encode_datetime`."""
+    *fields, fold, zone = _numbers(data, 9)
+    return dt.datetime(*fields).replace(tzinfo=decode_zone(zone), fold=fold)
+
+
+def encode_date(value: dt.date) -> dict[str, Any]:
+    """A ``date``."""
+    return {"$": "date", "v": [value.year, value.month, value.day]}
+
+
+def decode_date(data: Any) -> dt.date:
+    """The ``date`` of :func:`encode_date`."""
+    return dt.date(*_numbers(data, 3))
+
+
+def encode_time(value: dt.time) -> dict[str, Any]:
+    """A ``time``, with fold and zone."""
+    zone = encode_zone(value.tzinfo, value.utcoffset())
+    fields = [value.hour, value.minute, value.second, value.microsecond]
+    return {"$": "time", "v": [*fields, value.fold, zone]}
+
+
+def decode_time(data: Any) -> dt.time:
+    """The ``time`` of :func:`encode_time`."""
+    *fields, fold, zone = _numbers(data, 6)
+    return dt.time(*fields).replace(tzinfo=decode_zone(zone), fold=fold)
+
+
+def encode_timedelta(value: dt.timedelta) -> dict[str, Any]:
+    """A ``timedelta``, exactly (upstream's seconds as a float lose microseconds)."""
+    return {"$": "timedelta", "v": [value.days, value.seconds, value.microseconds]}
+
+
+def decode_timedelta(data: Any) -> dt.timedelta:
+    """The ``timedelta`` of :func:`encode_timedelta`."""
+    days, seconds, microseconds = _numbers(data, 3)
+    return dt.timedelta(days, seconds, microseconds)
+
+
+def _numbers(data: Any, count: int) -> list[Any]:
+    if type(data) is not list or len(data) != count:
+        raise Fault(f"{count} fields expected")
+    return data
