@@ -1,4 +1,4 @@
-"""The distribution's dependencies, extras and scripts: upstream's, from the lock, plus our delta."""
+"""Dependencies, extras and scripts: upstream's, from the lock, plus the fork's declared delta."""
 
 from __future__ import annotations
 

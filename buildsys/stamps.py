@@ -47,13 +47,9 @@ def notice_stamps(patches: list[Patch], stamped: list[Stamp], version: str) -> l
     for patch in patches:
         for path in patch.paths:
             by_path.setdefault(path, []).append(patch.name)
+    notice = "#\n# Modified for smolagents {} by {}; see NOTICE.\n"
     return [
-        Stamp(
-            path,
-            _HEADER_END,
-            _HEADER_END
-            + f"#\n# Modified for smolagents {version} by {', '.join(names)}; see NOTICE.\n".encode(),
-        )
+        Stamp(path, _HEADER_END, _HEADER_END + notice.format(version, ", ".join(names)).encode())
         for path, names in sorted(by_path.items())
     ]
 

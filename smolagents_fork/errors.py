@@ -4,6 +4,7 @@
 
     ForkError
     ├── ConfigurationError (ValueError)      an argument, or a combination, that cannot work
+    ├── ConfigurationTypeError (TypeError)   an argument of the wrong kind
     ├── CodecError (ValueError)              a value and its encoding
     │   ├── EncodeError                      a value that cannot travel; names the path to it
     │   └── DecodeError                      bytes that are no valid encoding
@@ -16,6 +17,12 @@
     │   ├── SandboxDiedError                 kernel, process or container ended; names the cause
     │   └── ProtocolError                    the other side sent what the protocol does not allow
     └── InterpreterError (ValueError)        the local interpreter refused or stopped a program
+        ├── ProgramRefusedError              policy: found before the program ran, or by a guard in it
+        │   ├── ImportRefusedError (ImportError)
+        │   └── AttributeRefusedError (AttributeError)
+        ├── ProgramFailedError               the program raised, and nothing in it caught that
+        └── LimitExceededError               a limit of the interpreter was reached
+            └── TimeLimitExceededError (TimeoutError)  the wall clock's limit
 
 Every message says what happened, to what, the figure that was passed, and what the user can do.
 """
@@ -23,8 +30,10 @@ Every message says what happened, to what, the figure that was passed, and what 
 from __future__ import annotations
 
 __all__ = [
+    "AttributeRefusedError",
     "CodecError",
     "ConfigurationError",
+    "ConfigurationTypeError",
     "DecodeError",
     "EncodeError",
     "EngineUnavailableError",
@@ -33,10 +42,15 @@ __all__ = [
     "ExecutorStartError",
     "ForkError",
     "ImageBuildError",
+    "ImportRefusedError",
     "InterpreterError",
+    "LimitExceededError",
+    "ProgramFailedError",
+    "ProgramRefusedError",
     "ProtocolError",
     "SandboxDiedError",
     "SandboxTimeoutError",
+    "TimeLimitExceededError",
 ]
 
 
@@ -46,6 +60,10 @@ class ForkError(Exception):
 
 class ConfigurationError(ForkError, ValueError):
     """An argument, or a combination of arguments, that cannot work."""
+
+
+class ConfigurationTypeError(ForkError, TypeError):
+    """An argument of the wrong kind, such as an instance where a class is wanted."""
 
 
 class CodecError(ForkError, ValueError):
@@ -94,3 +112,27 @@ class ProtocolError(ExecutorError):
 
 class InterpreterError(ForkError, ValueError):
     """The local interpreter refused a program, or stopped it at a limit."""
+
+
+class ProgramRefusedError(InterpreterError):
+    """Policy does not allow what the program does; raised before it runs, or by a guard while it runs."""
+
+
+class ImportRefusedError(ProgramRefusedError, ImportError):
+    """An import that is not authorised; an ``ImportError``, so that a program may fall back."""
+
+
+class AttributeRefusedError(ProgramRefusedError, AttributeError):
+    """An attribute that is not handed out; an ``AttributeError``, so that a program may fall back."""
+
+
+class ProgramFailedError(InterpreterError):
+    """The program raised an exception that nothing in it caught; ``__cause__`` is that exception."""
+
+
+class LimitExceededError(InterpreterError):
+    """A limit of the interpreter was reached; the message names it and its figure."""
+
+
+class TimeLimitExceededError(LimitExceededError, TimeoutError):
+    """The program ran past ``timeout_seconds``."""

@@ -3,28 +3,64 @@
 Everything above this layer takes upstream's types from here, so that a release which moves a name
 breaks in one file. Nothing below this layer (codec, jupyter, containers, interpreter, wasm) may
 import it.
+
+Names are looked up on first use (PEP 562): the hooks of the patch series run while
+``smolagents`` is being imported, and take only what is defined by then.
 """
 
 from __future__ import annotations
 
-from smolagents.local_python_executor import (
-    BASE_BUILTIN_MODULES,
-    CodeOutput,
-    PythonExecutor,
-)
-from smolagents.monitoring import AgentLogger, LogLevel
-from smolagents.remote_executors import RemotePythonExecutor
-from smolagents.tools import Tool
-from smolagents.utils import AgentError, AgentExecutionError
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from smolagents.agents import AGENT_REGISTRY, CodeAgent, MultiStepAgent
+    from smolagents.local_python_executor import (
+        BASE_BUILTIN_MODULES,
+        CodeOutput,
+        LocalPythonExecutor,
+        PythonExecutor,
+    )
+    from smolagents.monitoring import AgentLogger, LogLevel
+    from smolagents.remote_executors import RemotePythonExecutor
+    from smolagents.tools import Tool
+    from smolagents.utils import AgentError, AgentExecutionError
 
 __all__ = [
+    "AGENT_REGISTRY",
     "BASE_BUILTIN_MODULES",
     "AgentError",
     "AgentExecutionError",
     "AgentLogger",
+    "CodeAgent",
     "CodeOutput",
+    "LocalPythonExecutor",
     "LogLevel",
+    "MultiStepAgent",
     "PythonExecutor",
     "RemotePythonExecutor",
     "Tool",
 ]
+
+_MODULES: dict[str, tuple[str, ...]] = {
+    "agents": ("AGENT_REGISTRY", "CodeAgent", "MultiStepAgent"),
+    "local_python_executor": (
+        "BASE_BUILTIN_MODULES",
+        "CodeOutput",
+        "LocalPythonExecutor",
+        "PythonExecutor",
+    ),
+    "monitoring": ("AgentLogger", "LogLevel"),
+    "remote_executors": ("RemotePythonExecutor",),
+    "tools": ("Tool",),
+    "utils": ("AgentError", "AgentExecutionError"),
+}
+_OWNERS = {name: f"smolagents.{module}" for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    try:
+        owner = _OWNERS[name]
+    except KeyError:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+    return getattr(importlib.import_module(owner), name)

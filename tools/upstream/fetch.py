@@ -18,7 +18,14 @@ from packaging.version import InvalidVersion, Version
 
 from buildsys.release import PACKAGE
 
-__all__ = ["FetchError", "fetch_sdist", "fetch_wheel", "released_versions", "unpack_wheel"]
+__all__ = [
+    "FetchError",
+    "fetch_sdist",
+    "fetch_wheel",
+    "released_versions",
+    "unpack_sdist",
+    "unpack_wheel",
+]
 
 # Seconds that one pip call may take: a release is 200 KB, but its sdist needs a build environment.
 PIP_TIMEOUT_SECONDS = 300.0
@@ -132,7 +139,7 @@ def unpack_sdist(sdist: Path, folder: Path) -> Path:
                 raise FetchError(
                     f"{sdist.name}: {member.name} would be unpacked outside the folder"
                 )
-            archive.extract(member, root)  # noqa: S202 - every member was checked just now
+            archive.extract(member, root, filter="data")
     tops = sorted(path for path in root.iterdir() if path.is_dir())
     if len(tops) != 1:
         raise FetchError(f"{sdist.name}: expected one top folder, got {[p.name for p in tops]}")
