@@ -11,13 +11,13 @@
     ├── ExecutorError                        an executor could not do what was asked
     │   ├── ExecutorStartError               it did not come up
     │   │   ├── EngineUnavailableError       no container engine answers
-    │   │   └── ImageBuildError              an image could not be built; carries the builder's words
+    │   │   └── ImageBuildError              an image could not be built; with the builder's words
     │   ├── ExecutorClosedError              used after ``cleanup()``
     │   ├── SandboxTimeoutError (TimeoutError)  code ran past its limit; says whether state survived
     │   ├── SandboxDiedError                 kernel, process or container ended; names the cause
     │   └── ProtocolError                    the other side sent what the protocol does not allow
     └── InterpreterError (ValueError)        the local interpreter refused or stopped a program
-        ├── ProgramRefusedError              policy: found before the program ran, or by a guard in it
+        ├── ProgramRefusedError              policy, before the run or by a guard in it
         │   ├── ImportRefusedError (ImportError)
         │   └── AttributeRefusedError (AttributeError)
         ├── ProgramFailedError               the program raised, and nothing in it caught that
@@ -115,7 +115,7 @@ class InterpreterError(ForkError, ValueError):
 
 
 class ProgramRefusedError(InterpreterError):
-    """Policy does not allow what the program does; raised before it runs, or by a guard while it runs."""
+    """Policy forbids what the program does: found before it ran, or by a guard while it ran."""
 
 
 class ImportRefusedError(ProgramRefusedError, ImportError):
@@ -123,11 +123,11 @@ class ImportRefusedError(ProgramRefusedError, ImportError):
 
 
 class AttributeRefusedError(ProgramRefusedError, AttributeError):
-    """An attribute that is not handed out; an ``AttributeError``, so that a program may fall back."""
+    """An attribute that is not handed out; an ``AttributeError``: a program may fall back."""
 
 
 class ProgramFailedError(InterpreterError):
-    """The program raised an exception that nothing in it caught; ``__cause__`` is that exception."""
+    """The program raised an exception nothing in it caught; ``__cause__`` is that exception."""
 
 
 class LimitExceededError(InterpreterError):
