@@ -1,0 +1,210 @@
+"""What is demanded of a patch beyond that it applies (docs/patches.md has the reasons)."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from buildsys import lock as lockfile
+from buildsys.errors import BuildError
+from buildsys.patchfile import Patch, apply_patch
+from buildsys.series import load_prune_list, load_series
+from tools.paths import Project
+from tools.series.message import PATCH_NAME, Message, parse_message
+from tools.series.repository import release_base
+from tools.series.tests_named import missing_test
+from tools.upstream.fetch import FetchError
+
+__all__ = ["ALLOWED_PATHS", "Finding", "lint_patch", "lint_series"]
+
+# A hook into our own code needs no other file; remote_executors.py changes by hundreds of lines
+# from release to release. A new entry is a decision, to be made here and not in a patch.
+ALLOWED_PATHS = frozenset({"smolagents/__init__.py", "smolagents/agents.py"})
+
+# Added plus removed lines.
+SIZE_AIM = 20
+SIZE_LIMIT = 40
+
+# A reason that is shorter than this is none ("needed", "see issue").
+REASON_CHARACTERS = 60
+
+# DEP-3: "no", "not-needed", or where it was forwarded to.
+_FORWARDED = re.compile(r"(?:no|not-needed)(?: \([^)]+\))?\Z|https://\S+\Z")
+_EMPTY_WORDS = re.compile(r"(?:never|unknown|tbd|todo|none|n/?a)?[.!]?\Z", re.IGNORECASE)
+_AUTHOR = re.compile(r'"?[^<>@]*[^<>@\s]"? <[^<>@\s]+@[^<>@\s]+>\Z')
+_FORK = "smolagents_fork"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing a lint has to say.
+
+    Attributes:
+        where: the patch.
+        text: what is wrong, and what is wanted.
+        is_error: False for a note that stops nothing.
+    """
+
+    where: str
+    text: str
+    is_error: bool = True
+
+
+def lint_series(project: Project, *, with_release: bool = True) -> list[Finding]:
+    """Lint every patch, and the series as a whole.
+
+    Args:
+        project: the checkout.
+        with_release: also apply the series, in memory, to the release (fetched when not cached).
+
+    Raises:
+        BuildError: the series is not even one: listed twice, unlisted, or not to be parsed.
+    """
+    patches = load_series(project.patches)
+    findings = [finding for patch in patches for finding in lint_patch(project, patch)]
+    if with_release:
+        findings += _lint_applied(project, patches)
+    return findings
+
+
+def lint_patch(project: Project, patch: Patch) -> Iterator[Finding]:
+    """Lint one patch by itself.
+
+    Args:
+        project: the checkout that holds the tests.
+        patch: the parsed patch.
+    """
+    message = parse_message(patch.header)
+    for text in (*_message_faults(patch, message), *_test_faults(project, message)):
+        yield Finding(patch.name, text)
+    for path in patch.paths:
+        if path not in ALLOWED_PATHS:
+            allowed = ", ".join(sorted(ALLOWED_PATHS))
+            yield Finding(patch.name, f"changes {path}; a patch may change {allowed}")
+    for change in patch.changes:
+        if change.kind != "modify":
+            text = f"{change.kind}s {change.path}; code of the fork's own belongs in {_FORK}"
+            yield Finding(patch.name, text)
+    for line in _added_lines(patch):
+        if re.match(rb"(?:import|from)\s+smolagents_fork\b", line):
+            yield Finding(patch.name, _top_level_text(line.decode("utf-8", "replace").strip()))
+    yield from _size_findings(patch, message)
+
+
+def _message_faults(patch: Patch, message: Message) -> Iterator[str]:
+    name = message.trailer("Patch-Name")
+    file_name = patch.name.rpartition("/")[2]
+    if name is None or not PATCH_NAME.match(name):
+        yield "needs one trailer 'Patch-Name: <words-with-hyphens>.patch'"
+    elif name != file_name:
+        yield f"its Patch-Name is {name!r}, its file {file_name!r}; export it"
+    forwarded = message.trailer("Forwarded")
+    if forwarded is None or not _FORWARDED.match(forwarded):
+        yield (
+            f"needs one trailer 'Forwarded' with 'no', 'not-needed' (DEP-3; a reason may follow "
+            f"in round brackets) or the https address it was forwarded to, has {forwarded!r}"
+        )
+    retire = message.trailer("Retire-When")
+    if retire is None or _EMPTY_WORDS.match(retire):
+        yield f"needs one trailer 'Retire-When' that says what would make it needless: {retire!r}"
+    if len(message.body) < REASON_CHARACTERS:
+        yield (
+            f"gives no reason: its message has {len(message.body)} characters between subject "
+            f"and trailers; say why it exists in {REASON_CHARACTERS} or more"
+        )
+    if not message.subject.strip():
+        yield "has no subject"
+    if not _AUTHOR.match(message.author):
+        yield f"has no author of the form 'Name <address>': {message.author!r}"
+    if not message.date:
+        yield "has no date"
+
+
+def _test_faults(project: Project, message: Message) -> Iterator[str]:
+    tests = message.trailers.get("Test", ())
+    if not tests:
+        yield "needs a trailer 'Test' that names a test that fails without it"
+    for test in tests:
+        fault = missing_test(project.root, test)
+        if fault is not None:
+            yield f"Test: {fault}"
+
+
+def _size_findings(patch: Patch, message: Message) -> Iterator[Finding]:
+    reason = message.trailer("Size-Reason")
+    text = f"changes {patch.size} lines; aim at {SIZE_AIM} or fewer: a hook, not the code itself"
+    if patch.size > SIZE_LIMIT and not reason:
+        yield Finding(patch.name, f"{text} (over {SIZE_LIMIT} needs a trailer 'Size-Reason')")
+    elif patch.size > SIZE_AIM:
+        yield Finding(patch.name, text, is_error=False)
+
+
+def _added_lines(patch: Patch) -> Iterator[bytes]:
+    for change in patch.changes:
+        for hunk in change.hunks:
+            old = list(hunk.old)
+            for line in hunk.new:
+                if line in old:
+                    old.remove(line)
+                else:
+                    yield line
+
+
+def _lint_applied(project: Project, patches: list[Patch]) -> list[Finding]:
+    """Apply the series for real and look at what the files have become."""
+    findings: list[Finding] = []
+    try:
+        lock = lockfile.load(project.lock)
+        tree = release_base(lock, load_prune_list(project.patches), project.cache)
+    except (BuildError, FetchError) as error:
+        return [Finding("upstream", str(error))]
+    for patch in patches:
+        try:
+            tree = apply_patch(patch, tree)
+        except BuildError as error:
+            return [*findings, Finding(patch.name, str(error))]
+        for path in patch.paths:
+            if path in tree and path.endswith(".py"):
+                faults = _module_faults(path, tree[path])
+                findings += [Finding(patch.name, text) for text in faults]
+    return findings
+
+
+def _module_faults(path: str, source: bytes) -> Iterator[str]:
+    try:
+        module = ast.parse(source)
+    except SyntaxError as error:
+        yield f"{path}:{error.lineno}: does not parse any more: {error.msg}"
+        return
+    for node in _run_at_import(module.body):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names = [node.module or ""]
+        if any(name.split(".")[0] == _FORK for name in names):
+            yield _top_level_text(f"{path}:{node.lineno}")
+
+
+def _run_at_import(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    """Statements that importing the module runs: not those in functions or for type checkers."""
+    for node in body:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            continue
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            yield from _run_at_import(node.orelse)
+            continue
+        yield node
+        for field in ("body", "orelse", "finalbody"):
+            yield from _run_at_import(getattr(node, field, ()))
+        for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+            yield from _run_at_import(part.body)
+
+
+def _top_level_text(where: str) -> str:
+    return (
+        f"imports {_FORK} at the top level ({where}); smolagents/__init__.py imports everything, "
+        f"so that makes a cycle: import it inside the function"
+    )
