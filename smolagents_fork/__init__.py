@@ -10,8 +10,7 @@ import importlib
 from typing import Any
 
 # Public name -> module that owns it. Looked up on first use (PEP 562).
-_EXPORTS: dict[str, str] = {
-}
+_EXPORTS: dict[str, str] = {}
 
 __all__ = sorted(_EXPORTS)
 

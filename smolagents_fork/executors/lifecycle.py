@@ -1,0 +1,35 @@
+"""When an agent's executor is closed: the hook of patch ``idempotent-cleanup``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from smolagents_fork.upstream_api import CodeAgent
+
+__all__ = ["clean_up"]
+
+
+def clean_up(agent: CodeAgent) -> None:
+    """Close the agent's executor, once for what it has run.
+
+    Safe on an agent whose constructor has failed, at whatever line. A second call does nothing
+    unless the agent has taken a step, or has been given another executor, since the first; an
+    error of the executor's own ``cleanup`` is passed on, and the next call tries again.
+
+    Args:
+        agent: the agent, possibly half constructed.
+    """
+    attributes = vars(agent)
+    executor = attributes.get("python_executor")
+    cleanup = getattr(executor, "cleanup", None)
+    if cleanup is None:
+        return
+    memory = attributes.get("memory")
+    last_step = memory.steps[-1] if memory is not None and memory.steps else None
+    closed_executor, closed_step = attributes.get("_closed", (None, None))
+    if closed_executor is executor and closed_step is last_step:
+        return
+    cleanup()
+    # Kept by identity: a new run makes new steps, also when it looks the same.
+    agent._closed = (executor, last_step)

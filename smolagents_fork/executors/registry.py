@@ -1,0 +1,127 @@
+"""Which executors there are by name: built-in ones, then plug-ins.
+
+A plug-in is an entry point of group ``smolagents.executors``. The contract is the one upstream has
+accepted for its own coming plug-ins (issue 2722): ``factory(additional_authorized_imports, logger,
+**executor_kwargs)``, built-in names first, only the one asked for is loaded, an unknown name is
+answered with the list of what there is.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+from collections.abc import Callable
+from typing import Any
+
+from smolagents_fork.errors import ConfigurationError
+
+__all__ = [
+    "BUILT_IN",
+    "ENTRY_POINT_GROUP",
+    "RESERVED_NAMES",
+    "Factory",
+    "available_names",
+    "built_in",
+    "fork_class",
+    "plug_in",
+    "plug_in_of_class",
+]
+
+Factory = Callable[..., Any]
+
+ENTRY_POINT_GROUP = "smolagents.executors"
+
+# The executors of the fork, by the name that ``executor_type`` takes.
+_OWN = {
+    "local": "smolagents.local_python_executor:LocalPythonExecutor",
+    "docker": "smolagents.remote_executors:DockerExecutor",
+}
+# Upstream's hosted ones, which stay upstream's.
+_UPSTREAM = {
+    "blaxel": "smolagents.remote_executors:BlaxelExecutor",
+    "e2b": "smolagents.remote_executors:E2BExecutor",
+    "modal": "smolagents.remote_executors:ModalExecutor",
+}
+BUILT_IN: dict[str, str] = {**_OWN, **_UPSTREAM}
+
+# What a saved agent's ``executor_type`` says when its executor was no name (see saving.py).
+RESERVED_NAMES = frozenset({"class", "instance"})
+
+
+def _load(reference: str) -> Any:
+    module, _, qualname = reference.partition(":")
+    value: Any = importlib.import_module(module)
+    for part in qualname.split("."):
+        value = getattr(value, part)
+    return value
+
+
+def built_in(name: str) -> Factory | None:
+    """The built-in executor class of that name, or None."""
+    reference = BUILT_IN.get(name)
+    return None if reference is None else _load(reference)
+
+
+def fork_class(reference: str) -> type | None:
+    """The built-in class that a saved ``module:qualname`` names, or None.
+
+    The text is compared with what the fork itself lists; it is never imported.
+    """
+    for known in BUILT_IN.values():
+        if reference == known:
+            return _load(known)  # type: ignore[no-any-return]
+    for known in BUILT_IN.values():
+        # A class may be listed under the name users import it by and live elsewhere.
+        if known in _OWN.values():
+            candidate = _load(known)
+            if reference == f"{candidate.__module__}:{candidate.__qualname__}":
+                return candidate  # type: ignore[no-any-return]
+    return None
+
+
+def _entry_points() -> list[importlib.metadata.EntryPoint]:
+    return list(importlib.metadata.entry_points(group=ENTRY_POINT_GROUP))
+
+
+def available_names() -> list[str]:
+    """Every name ``executor_type`` takes now: built-in ones, then plug-ins, each sorted."""
+    plug_ins = {entry.name for entry in _entry_points()} - set(BUILT_IN) - RESERVED_NAMES
+    return [*sorted(BUILT_IN), *sorted(plug_ins)]
+
+
+def plug_in(name: str) -> Factory | None:
+    """The plug-in of that name, loaded; None when there is none.
+
+    Raises:
+        ConfigurationError: two distributions offer the name, or loading it failed.
+    """
+    if name in RESERVED_NAMES:
+        return None
+    found = {entry.value: entry for entry in _entry_points() if entry.name == name}
+    if len(found) > 1:
+        offers = ", ".join(
+            f"{entry.value} (from {entry.dist.name if entry.dist else 'unknown'})"
+            for entry in found.values()
+        )
+        raise ConfigurationError(
+            f"executor_type={name!r} is offered by {len(found)} entry points of group "
+            f"{ENTRY_POINT_GROUP!r}: {offers}; uninstall all but one, or pass "
+            f"executor_class=<the class>. Available: {', '.join(available_names())}"
+        )
+    for entry in found.values():
+        try:
+            return entry.load()  # type: ignore[no-any-return]
+        except Exception as error:
+            raise ConfigurationError(
+                f"executor_type={name!r}: entry point {entry.value!r} could not be loaded: "
+                f"{type(error).__name__}: {error}"
+            ) from error
+    return None
+
+
+def plug_in_of_class(reference: str) -> Factory | None:
+    """The plug-in whose entry point is exactly that ``module:qualname``, loaded; or None."""
+    for entry in _entry_points():
+        if entry.value == reference and entry.name not in BUILT_IN:
+            return plug_in(entry.name)
+    return None

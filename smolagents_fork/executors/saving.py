@@ -1,0 +1,212 @@
+"""How a saved agent keeps its executor: the hooks of patch ``executor-saving``.
+
+What ``to_dict`` writes:
+
+==================  ===============  ==================  ==========================
+the agent was made  ``executor_type``  ``executor_class``  comes back as
+==================  ===============  ==================  ==========================
+by name             the name         absent              that name
+by class            ``"class"``      ``module:qualname``  that class, if allowed
+with an instance    ``"instance"``   ``module:qualname``  an error that says so
+==================  ===============  ==================  ==========================
+
+``"class"`` and ``"instance"`` are names no release of smolagents resolves, so an agent that had a
+sandbox is refused loudly where it cannot have one, never run locally instead.
+
+A saved file is data from elsewhere: a class is never imported because the file names it. It is
+read back only if it is one of the fork's own, an installed entry point, or in the caller's
+``allowed_executor_classes``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from smolagents_fork.errors import ConfigurationError, ConfigurationTypeError
+from smolagents_fork.executors import registry
+
+if TYPE_CHECKING:
+    from smolagents_fork.upstream_api import CodeAgent
+
+__all__ = [
+    "describe_executor",
+    "with_managed_agents_of_dict",
+    "with_managed_agents_of_folder",
+    "with_saved_executor",
+]
+
+ALLOWED = "allowed_executor_classes"
+# Marks, inside a from_dict call, which arguments the caller gave himself.
+_EXPLICIT = "_explicit_arguments"
+_EXECUTOR_ARGUMENTS = ("executor", "executor_class", "executor_type")
+
+
+def _reference(cls: type) -> str:
+    return f"{cls.__module__}:{cls.__qualname__}"
+
+
+def describe_executor(agent: CodeAgent) -> dict[str, Any]:
+    """The entries that ``CodeAgent.to_dict`` adds or replaces."""
+    executor_class = getattr(agent, "executor_class", None)
+    if getattr(agent, "_executor_given", False):
+        reference = _reference(type(agent.python_executor))
+        return {"executor_type": "instance", "executor_class": reference, "executor_kwargs": {}}
+    if executor_class is not None:
+        return {"executor_type": "class", "executor_class": _reference(executor_class)}
+    return {}
+
+
+def with_saved_executor(
+    agent_dict: dict[str, Any], given: dict[str, Any], merged: dict[str, Any]
+) -> dict[str, Any]:
+    """Arguments of the constructor, with the saved executor unless the caller names another.
+
+    Args:
+        agent_dict: the saved agent.
+        given: the keyword arguments of the caller of ``CodeAgent.from_dict``.
+        merged: saved values overridden by the caller's, as upstream merges them.
+
+    Raises:
+        ConfigurationError: the agent was saved with an executor instance, or with a class that
+            is not allowed.
+    """
+    merged = {**merged, _EXPLICIT: frozenset(given)}
+    chosen = [name for name in _EXECUTOR_ARGUMENTS if given.get(name) is not None]
+    if chosen:
+        if "executor_type" not in chosen:
+            merged.pop("executor_type", None)
+        # Saved arguments are those of the saved executor, not of another one.
+        same = chosen == ["executor_type"] and given["executor_type"] == agent_dict.get(
+            "executor_type"
+        )
+        if not same and "executor_kwargs" not in given:
+            merged.pop("executor_kwargs", None)
+        return merged
+    kind = agent_dict.get("executor_type")
+    if kind not in registry.RESERVED_NAMES:
+        return merged
+    merged.pop("executor_type")
+    reference = agent_dict.get("executor_class")
+    if not isinstance(reference, str) or not reference:
+        raise ConfigurationError(
+            f"the saved agent has executor_type={kind!r} and executor_class={reference!r}; "
+            f"expected the text 'module:qualname'"
+        )
+    if kind == "instance":
+        raise ConfigurationError(
+            f"the agent was saved with an executor instance ({reference}), which cannot be "
+            f"saved; pass executor=<an instance>, executor_class=<a class> or "
+            f"executor_type=<a name> to load it"
+        )
+    merged["executor_class"] = _allowed_class(reference, given.get(ALLOWED) or ())
+    return merged
+
+
+def _allowed_class(reference: str, allowed: Iterable[type]) -> Any:
+    if isinstance(allowed, type):
+        raise ConfigurationTypeError(
+            f"{ALLOWED}={allowed.__name__}: write a list: [{allowed.__name__}]"
+        )
+    by_name = {_reference(cls): cls for cls in allowed}
+    found = (
+        by_name.get(reference)
+        or registry.fork_class(reference)
+        or registry.plug_in_of_class(reference)
+    )
+    if found is None:
+        raise ConfigurationError(
+            f"the agent was saved with executor class {reference!r}, which is not the fork's own, "
+            f"no entry point of group {registry.ENTRY_POINT_GROUP!r}, and not allowed by you; "
+            f"if you trust it, pass {ALLOWED}=[{reference.rpartition(':')[2]}]"
+        )
+    return found
+
+
+def with_managed_agents_of_dict(
+    agent_dict: dict[str, Any], arguments: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Load the managed agents of a saved agent, each with its own saved executor.
+
+    Upstream passes the manager's saved settings on to them, which replaces a managed
+    ``CodeAgent``'s executor by the manager's and makes a managed ``ToolCallingAgent`` fail on
+    arguments it does not take. Here they get what the caller himself gave, and no more.
+
+    Args:
+        agent_dict: the saved agent.
+        arguments: the keyword arguments of ``MultiStepAgent.from_dict``.
+
+    Returns:
+        Both, ready for the rest of upstream's method.
+    """
+    arguments = dict(arguments)
+    explicit = arguments.pop(_EXPLICIT, frozenset(arguments))
+    handed_on = {name: arguments[name] for name in explicit if name in arguments}
+    arguments.pop(ALLOWED, None)
+    saved = agent_dict["managed_agents"]
+    if saved:
+        agents = [
+            _agent_class(one["class"]).from_dict(one, **_for_managed(one["class"], handed_on))
+            for one in saved
+        ]
+        agent_dict = {**agent_dict, "managed_agents": []}
+        arguments.setdefault("managed_agents", agents)
+    return agent_dict, arguments
+
+
+def with_managed_agents_of_folder(
+    folder: Path, agent_dict: dict[str, Any], arguments: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Load the managed agents of a saved folder, with the caller's allow-list.
+
+    Args:
+        folder: the folder the agent was saved in.
+        agent_dict: the parsed ``agent.json``.
+        arguments: the keyword arguments of ``MultiStepAgent.from_folder``.
+
+    Returns:
+        Both, ready for the rest of upstream's method.
+    """
+    saved = agent_dict["managed_agents"]
+    if not saved or ALLOWED not in arguments:
+        return agent_dict, arguments
+    agents = []
+    for name, class_name in saved.items():
+        handed_on = _for_managed(class_name, {ALLOWED: arguments[ALLOWED]})
+        agents.append(
+            _agent_class(class_name).from_folder(folder / "managed_agents" / name, **handed_on)
+        )
+    return {**agent_dict, "managed_agents": {}}, {**arguments, "managed_agents": agents}
+
+
+def _agent_class(name: str) -> Any:
+    from smolagents_fork.upstream_api import AGENT_REGISTRY
+
+    if name not in AGENT_REGISTRY:
+        raise ValueError(
+            f"Unknown agent class '{name}'. Supported agents: {', '.join(sorted(AGENT_REGISTRY))}"
+        )
+    return AGENT_REGISTRY[name]
+
+
+def _for_managed(class_name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """What of the caller's arguments a managed agent takes.
+
+    An executor instance is the manager's alone: two agents would share one state. What only a
+    ``CodeAgent`` takes is kept from other agents.
+    """
+    from smolagents_fork.upstream_api import AGENT_REGISTRY, CodeAgent
+
+    withheld = {"executor", "managed_agents", "name", "description"}
+    cls = AGENT_REGISTRY.get(class_name)
+    if cls is None or not issubclass(cls, CodeAgent):
+        withheld |= {
+            "executor_class",
+            "executor_type",
+            "executor_kwargs",
+            "additional_authorized_imports",
+            "max_print_outputs_length",
+            "code_block_tags",
+        }
+    return {name: value for name, value in arguments.items() if name not in withheld}

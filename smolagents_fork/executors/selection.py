@@ -1,0 +1,170 @@
+"""Which executor an agent gets: the hooks of patch ``executor-class``.
+
+Order of precedence: ``executor`` (an instance, also a falsy one), ``executor_class``, then
+``executor_type``.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from smolagents_fork.errors import ConfigurationError, ConfigurationTypeError
+from smolagents_fork.executors import registry
+
+if TYPE_CHECKING:
+    from smolagents_fork.upstream_api import CodeAgent, PythonExecutor
+
+__all__ = ["built_in_executor", "can_serve_managed_agents", "select_executor"]
+
+
+def select_executor(agent: CodeAgent, executor: Any, executor_class: Any) -> PythonExecutor:
+    """Check the arguments and give the agent's executor, started where its class does that.
+
+    Args:
+        agent: the agent under construction, with its tools, managed agents, ``executor_type``
+            and ``executor_kwargs`` set.
+        executor: the caller's instance, or None.
+        executor_class: the caller's class, or None.
+
+    Raises:
+        ConfigurationTypeError: a class given as ``executor``, or as ``executor_class`` something
+            that is no class or no ``PythonExecutor``.
+        ConfigurationError: both given, an unknown ``executor_type``, or managed agents that the
+            executor cannot serve.
+    """
+    _check_arguments(executor, executor_class)
+    # Remembered for cleanup() and to_dict(), which may run when the constructor has failed.
+    agent.executor_class = executor_class
+    agent._executor_given = executor is not None
+    if executor is not None:
+        _refuse_managed_agents(agent, executor, type(executor).__name__)
+        return executor  # type: ignore[no-any-return]
+    if executor_class is not None:
+        return _created(agent, executor_class, executor_class.__name__)
+    if _is_overridden(agent):
+        # A subclass's own method decides, as upstream has it.
+        return agent.create_python_executor()
+    return _by_name(agent)
+
+
+def built_in_executor(agent: CodeAgent) -> PythonExecutor | None:
+    """The built-in executor that ``agent.executor_type`` names, or None for any other name.
+
+    Upstream's ``create_python_executor`` calls this, so that a subclass that extends the method
+    gets the fork's executors too.
+    """
+    factory = registry.built_in(agent.executor_type)
+    if factory is None:
+        return None
+    return _created(agent, factory, f"executor_type={agent.executor_type!r}")
+
+
+def can_serve_managed_agents(executor: Any) -> bool:
+    """Whether an executor (class, factory or instance) says that it can serve managed agents.
+
+    The class attribute ``supports_managed_agents`` decides. Without it, upstream's
+    ``RemotePythonExecutor`` classes cannot (they send tools as source text, which an agent has
+    none of), other executor classes can (they are handed the live objects), and a bare factory
+    function cannot be known to.
+    """
+    from smolagents_fork.upstream_api import PythonExecutor, RemotePythonExecutor
+
+    declared = getattr(executor, "supports_managed_agents", None)
+    if declared is not None:
+        return bool(declared)
+    kind = executor if inspect.isclass(executor) else type(executor)
+    return not issubclass(kind, RemotePythonExecutor) and (
+        issubclass(kind, PythonExecutor) or not inspect.isroutine(executor)
+    )
+
+
+def _check_arguments(executor: Any, executor_class: Any) -> None:
+    from smolagents_fork.upstream_api import PythonExecutor
+
+    if inspect.isclass(executor):
+        raise ConfigurationTypeError(
+            f"executor={executor.__name__} is a class, an instance is wanted; "
+            f"write executor_class={executor.__name__}"
+        )
+    if executor_class is None:
+        return
+    if not inspect.isclass(executor_class):
+        raise ConfigurationTypeError(
+            f"executor_class={executor_class!r} is no class, but of type "
+            f"{type(executor_class).__name__}; write executor=<the instance>, "
+            f"executor_type=<a name>, or executor_class=<the class> with executor_kwargs={{...}}"
+        )
+    if not issubclass(executor_class, PythonExecutor):
+        raise ConfigurationTypeError(
+            f"executor_class={executor_class.__name__} is no PythonExecutor; derive it: "
+            f"class {executor_class.__name__}(smolagents.PythonExecutor)"
+        )
+    if executor is not None:
+        raise ConfigurationError(
+            f"both executor={type(executor).__name__} instance and "
+            f"executor_class={executor_class.__name__} are given; write one of them"
+        )
+
+
+def _is_overridden(agent: CodeAgent) -> bool:
+    from smolagents_fork.upstream_api import CodeAgent
+
+    return (
+        type(agent).create_python_executor is not CodeAgent.create_python_executor
+        or "create_python_executor" in vars(agent)
+    )
+
+
+def _by_name(agent: CodeAgent) -> PythonExecutor:
+    name = agent.executor_type
+    if not isinstance(name, str):
+        raise ConfigurationTypeError(
+            f"executor_type={name!r} is no name; write executor_class=<the class> or one of: "
+            f"{', '.join(registry.available_names())}"
+        )
+    executor = built_in_executor(agent)
+    if executor is not None:
+        return executor
+    factory = registry.plug_in(name)
+    if factory is None:
+        raise ConfigurationError(
+            f"Unsupported executor type: {name!r}. Available: "
+            f"{', '.join(registry.available_names())}; another class goes in as "
+            f"executor_class=<the class>"
+        )
+    return _created(agent, factory, f"executor_type={name!r}")
+
+
+def _created(agent: CodeAgent, factory: Any, label: str) -> PythonExecutor:
+    from smolagents_fork.upstream_api import LocalPythonExecutor, PythonExecutor
+
+    if inspect.isclass(factory) and not issubclass(factory, PythonExecutor):
+        raise ConfigurationTypeError(
+            f"{label} resolves to {factory.__name__}, which is no PythonExecutor"
+        )
+    if not callable(factory):
+        raise ConfigurationTypeError(f"{label} resolves to {factory!r}, which cannot be called")
+    _refuse_managed_agents(agent, factory, label)
+    arguments: list[Any] = [agent.additional_authorized_imports, agent.logger]
+    keywords = dict(agent.executor_kwargs)
+    if inspect.isclass(factory) and issubclass(factory, LocalPythonExecutor):
+        # Upstream's local executor is older than the contract: no logger, a length of its own.
+        arguments.pop()
+        keywords = {"max_print_outputs_length": agent.max_print_outputs_length, **keywords}
+    executor = factory(*arguments, **keywords)
+    if not isinstance(executor, PythonExecutor):
+        raise ConfigurationTypeError(
+            f"{label} returned {type(executor).__name__}, which is no PythonExecutor"
+        )
+    return executor
+
+
+def _refuse_managed_agents(agent: CodeAgent, executor: Any, label: str) -> None:
+    if agent.managed_agents and not can_serve_managed_agents(executor):
+        names = ", ".join(sorted(agent.managed_agents))
+        raise ConfigurationError(
+            f"{label} cannot serve managed agents (here: {names}): its class does not say "
+            f"supports_managed_agents = True. Managed agents are not yet supported with remote "
+            f"code execution there; take an executor that says so, such as executor_type='local'"
+        )
