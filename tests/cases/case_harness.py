@@ -1,0 +1,255 @@
+"""Run one program in CPython and in the fork's interpreter, and put both outcomes in one form.
+
+Only the standard library and ``smolagents_fork.interpreter`` are used, so that the same file also runs in Pyodide,
+where there is neither pytest nor a child process.
+
+Format of a file in ``programs/``: many programs, each begun by a header line and optional option lines::
+
+    # case: name-of-the-program
+    # since: 3.12 type parameter syntax (PEP 695)
+    # until: 3.13 the message changed in 3.14
+    # value: ignored            (the value of the last line is not compared; say why)
+
+``since`` and ``until`` are inclusive; a program outside the range is skipped with the words that follow the version.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+import re
+import sys
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+PROGRAMS = Path(__file__).parent / "programs"
+FILENAME = "<reference>"
+
+# Harmless standard modules that the programs use beyond those authorised by default.
+AUTHORISED = (
+    "abc",
+    "asyncio",
+    "base64",
+    "bisect",
+    "calendar",
+    "collections",
+    "collections.abc",
+    "contextlib",
+    "copy",
+    "csv",
+    "dataclasses",
+    "datetime",
+    "decimal",
+    "enum",
+    "fractions",
+    "functools",
+    "hashlib",
+    "heapq",
+    "itertools",
+    "json",
+    "math",
+    "numbers",
+    "numpy",
+    "pandas",
+    "operator",
+    "queue",
+    "random",
+    "re",
+    "statistics",
+    "string",
+    "textwrap",
+    "time",
+    "typing",
+    "unicodedata",
+    "uuid",
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One program of the corpus: where it is written, and the versions it is meant for."""
+
+    family: str
+    name: str
+    code: str
+    line: int
+    since: tuple[int, ...] = (3, 0)
+    until: tuple[int, ...] = (9, 0)
+    reason: str = ""
+    compare_value: bool = True
+
+    @property
+    def id(self) -> str:
+        return f"{self.family}::{self.name}"
+
+    def skip_reason(self, version: tuple[int, ...] = sys.version_info[:2]) -> str:
+        """Why the running Python cannot run it, or the empty string."""
+        if version < self.since or version > self.until:
+            return self.reason
+        return ""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a program printed, what its last line gave, and how it failed."""
+
+    printed: str
+    value: str = "nothing"
+    error: str = ""
+    message: str = ""
+    line: int = 0
+    extra: dict[str, Any] = field(default_factory=dict, compare=False)
+
+
+def _version(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split("."))
+
+
+def read_cases(path: Path) -> Iterator[Case]:
+    """Every program of one file, in order."""
+    chunks = re.split(r"^# case: *", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    line = chunks[0].count("\n") + 1
+    for chunk in chunks[1:]:
+        name, _, body = chunk.partition("\n")
+        options: dict[str, Any] = {}
+        while match := re.match(r"# (since|until|value): *(.*)\n", body):
+            key, text = match.groups()
+            if key == "value":
+                options["compare_value"] = False
+            else:
+                version, _, options["reason"] = text.partition(" ")
+                options[key] = _version(version)
+            body = body[match.end() :]
+        yield Case(path.stem, name.strip(), body.rstrip() + "\n", line, **options)
+        line += chunk.count("\n")
+
+
+def all_cases() -> list[Case]:
+    return [case for path in sorted(PROGRAMS.glob("*.py")) for case in read_cases(path)]
+
+
+def describe(value: object) -> str:
+    """Type and repr, with addresses taken out: they differ from run to run in CPython too."""
+    return re.sub(r"0x[0-9a-fA-F]+", "0x", f"{type(value).__name__}: {value!r}")
+
+
+def scrub(text: str) -> str:
+    return re.sub(r"0x[0-9a-fA-F]+", "0x", text)
+
+
+def wants_value(tree: ast.Module) -> bool:
+    """Whether the last statement is one whose value an executor returns: an expression or an assignment to a name."""
+    if not tree.body:
+        return False
+    last = tree.body[-1]
+    if isinstance(last, ast.Assign):
+        return len(last.targets) == 1 and isinstance(last.targets[0], ast.Name)
+    return isinstance(last, ast.Expr)
+
+
+def _last_line(error: BaseException, filename: str) -> int:
+    line = 0
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == filename:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    if not line and isinstance(error, SyntaxError):
+        line = error.lineno or 0
+    return line
+
+
+def run_reference(code: str, namespace: dict[str, Any] | None = None) -> Outcome:
+    """What CPython itself makes of the program, run as ``__main__`` in a fresh namespace."""
+    printed = io.StringIO()
+    space = {"__name__": "__main__"} if namespace is None else namespace
+    value: object = None
+    try:
+        with warnings.catch_warnings(), contextlib.redirect_stdout(printed):
+            warnings.simplefilter("ignore")
+            tree = ast.parse(code, FILENAME)
+            returns = wants_value(tree)
+            if returns and isinstance(tree.body[-1], ast.Expr):
+                last = tree.body.pop()
+                _execute(tree, space)
+                assert isinstance(last, ast.Expr)
+                value = _evaluate(last.value, space)
+            else:
+                _execute(tree, space)
+                if returns:
+                    target = tree.body[-1].targets[0]  # type: ignore[attr-defined]
+                    value = space[target.id]
+        return Outcome(scrub(printed.getvalue()), describe(value) if returns else "nothing")
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        return Outcome(
+            scrub(printed.getvalue()),
+            error=type(error).__name__,
+            message=scrub(_message(error)),
+            line=_last_line(error, FILENAME),
+        )
+
+
+def _message(error: BaseException) -> str:
+    if isinstance(error, SyntaxError):
+        return str(error.msg)
+    return str(error)
+
+
+def _drive(result: Any) -> Any:
+    """Run a coroutine that a program with top-level ``await`` compiles to."""
+    import asyncio
+
+    return asyncio.run(result)
+
+
+def _execute(tree: ast.Module, space: dict[str, Any]) -> None:
+    flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    code = compile(tree, FILENAME, "exec", flags=flags, dont_inherit=True)
+    result = eval(code, space)
+    if code.co_flags & 0x80:  # inspect.CO_COROUTINE
+        _drive(result)
+
+
+def _evaluate(expression: ast.expr, space: dict[str, Any]) -> Any:
+    flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    code = compile(ast.Expression(expression), FILENAME, "eval", flags=flags, dont_inherit=True)
+    result = eval(code, space)
+    return _drive(result) if code.co_flags & 0x80 else result
+
+
+def run_ours(code: str, *, interpreter: Any = None) -> Outcome:
+    """What the fork's interpreter makes of the program."""
+    from smolagents_fork.errors import InterpreterError
+    from smolagents_fork.interpreter import Interpreter
+
+    if interpreter is None:
+        interpreter = Interpreter(additional_authorized_imports=AUTHORISED)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            result = interpreter.run(code)
+        except InterpreterError as error:
+            return ours_failed(error)
+        tree = ast.parse(code)
+    returns = wants_value(tree)
+    return Outcome(
+        scrub(str(result.logs)), describe(result.output) if returns else "nothing"
+    )
+
+
+def ours_failed(error: Any) -> Outcome:
+    """The program's own exception as the interpreter reports it."""
+    cause = error.__cause__
+    return Outcome(
+        scrub(str(getattr(error, "logs", ""))),
+        error=type(cause).__name__ if cause is not None else type(error).__name__,
+        message=scrub(_message(cause)) if cause is not None else str(error),
+        line=getattr(error, "lineno", 0) or 0,
+        extra={"text": str(error)},
+    )
