@@ -1,0 +1,95 @@
+"""What upstream's tests expect from a conftest.py that its source distribution does not carry.
+
+This folder is laid over the unpacked `tests/` of a release, in a scratch folder, for both sides of
+the comparison; nothing here is collected from where it stands. It must therefore not import
+anything of this repository: only `smolagents` of the side under test, and pytest.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import functools
+import inspect
+import ipaddress
+import os
+import re
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from smolagents.agents import MultiStepAgent
+from smolagents.monitoring import LogLevel
+
+pytest_plugins = ["tests.fixtures.agents", "tests.fixtures.images", "tests.fixtures.tools"]
+
+OFF = "the regression suite keeps tests off the network"
+FIXED_PORT = re.compile(r"127\.0\.0\.1:\d{4}|port=\d{4}")
+
+
+def _is_here(host: Any) -> bool:
+    """Whether a host is this machine; names other than localhost are not."""
+    name = host.decode() if isinstance(host, bytes) else host
+    if not name or name == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(str(name)).is_loopback or str(name) in ("0.0.0.0", "::")
+    except ValueError:
+        return False
+
+
+def pytest_configure() -> None:
+    """Refuse connections to other machines, so that a result does not depend on where it ran.
+
+    Names are refused with the error of a machine without a network. Only this process is held;
+    what a test starts (the package installer) has the caller's network.
+    """
+    if os.environ.get("REGRESSION_NETWORK"):
+        return
+    resolve, connect = socket.getaddrinfo, socket.socket.connect
+
+    @functools.wraps(resolve)
+    def getaddrinfo(host: Any, *args: Any, **kwargs: Any) -> Any:
+        if _is_here(host):
+            return resolve(host, *args, **kwargs)
+        raise socket.gaierror(socket.EAI_NONAME, f"Name or service not known ({OFF})")
+
+    @functools.wraps(connect)
+    def guarded_connect(self: socket.socket, address: Any) -> None:
+        if self.family in (socket.AF_INET, socket.AF_INET6) and not _is_here(address[0]):
+            raise OSError(f"Network is unreachable ({OFF})")
+        connect(self, address)
+
+    socket.getaddrinfo = getaddrinfo
+    socket.socket.connect = guarded_connect
+
+
+@pytest.fixture(autouse=True)
+def quiet_agents(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Agents log nothing unless a test asks for a level (a test of upstream's checks for this)."""
+    original = MultiStepAgent.__init__
+
+    @functools.wraps(original)
+    def quiet_init(self: Any, *args: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("verbosity_level", LogLevel.OFF)
+        original(self, *args, **kwargs)
+
+    monkeypatch.setattr(MultiStepAgent, "__init__", quiet_init)
+
+
+@pytest.fixture(autouse=True)
+def alone_on_its_port(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The two sides run side by side: only one at a time in a test that uses a fixed port."""
+    path = os.environ.get("REGRESSION_PORT_LOCK")
+    function = getattr(request, "function", None)
+    try:
+        source = inspect.getsource(function) if path and function else ""
+    except (OSError, TypeError):
+        source = ""
+    if not path or not FIXED_PORT.search(source):
+        yield
+        return
+    with open(path, "a") as lock:
+        # The wait is part of the test's time limit (pytest-timeout counts fixtures).
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

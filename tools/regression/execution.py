@@ -1,0 +1,164 @@
+"""Runs upstream's tests on one side, or on both at once."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.regression.command import run
+from tools.regression.environments import Side, Twins
+from tools.regression.errors import SuiteError
+from tools.regression.junit import Outcome, read_junit
+from tools.regression.settings import OVERLAY, PROJECT, tests_environment
+
+__all__ = ["Runner"]
+
+# Seconds. Upstream's slowest test takes 8; the whole suite 2 minutes a side on two slow cores.
+TEST_TIMEOUT_SECONDS = 120
+SIDE_TIMEOUT_SECONDS = 1200.0
+
+# pytest: 0 all passed, 1 some failed; alone, a test may also be gone (4, 5) or its file unreadable.
+_RAN = (0, 1)
+_RAN_ALONE = (0, 1, 2, 4, 5)
+
+_PYTEST = (
+    *("-m", "pytest", "-c", "pytest.ini", "--rootdir", ".", "-q", "--tb=short"),
+    *("-p", "pytest_timeout", "--timeout", str(TEST_TIMEOUT_SECONDS)),
+    *("-p", "xdist", "-p", "no:cacheprovider", "--continue-on-collection-errors"),
+)
+
+
+def _copied(source: Path, target: Path) -> None:
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(source, target, dirs_exist_ok=True, ignore=ignored)
+
+
+@dataclass(frozen=True)
+class Runner:
+    """Runs tests of one unpacked release on two sides.
+
+    Attributes:
+        twins: the environments.
+        tests: upstream's unpacked ``tests`` folder.
+        folder: where to lay the test trees, logs and JUnit files.
+        network: let test processes reach other machines.
+        run_all: run what upstream marks ``require_run_all``.
+    """
+
+    twins: Twins
+    tests: Path
+    folder: Path
+    network: bool = False
+    run_all: bool = False
+
+    @property
+    def sides(self) -> tuple[Side, Side]:
+        """Pristine first."""
+        return self.twins.pristine, self.twins.fork
+
+    def prepare(self) -> None:
+        """Lay out both trees and check that each side imports its own smolagents.
+
+        Raises:
+            SuiteError: a side would import another copy, or another version.
+        """
+        for side in self.sides:
+            root = self.folder / side.name
+            shutil.rmtree(root, ignore_errors=True)
+            _copied(self.tests, root / "tests")
+            _copied(OVERLAY, root / "tests")
+            _copied(PROJECT, root)
+            (root / "wheel").mkdir()
+            shutil.copy(side.wheel, root / "wheel")
+            (root / "pytest.ini").write_text("[pytest]\n", "utf-8")
+            question = (
+                "import importlib.util as u, importlib.metadata as m;"
+                "print(u.find_spec('smolagents').origin); print(m.version('smolagents'))"
+            )
+            answer = run(
+                [side.python, "-c", question],
+                timeout_seconds=60,
+                cwd=root,
+                env=self._environment(side, root),
+            )
+            origin, version = answer.strip().splitlines()[-2:]
+            environment = side.python.parent.parent.resolve()
+            if not Path(origin).resolve().is_relative_to(environment) or version != side.version:
+                raise SuiteError(
+                    f"the {side.name} side would test smolagents {version} at {origin}; "
+                    f"expected {side.version} below {environment}"
+                )
+
+    def run(self, selection: Sequence[str] = ()) -> tuple[dict[str, Outcome], dict[str, Outcome]]:
+        """Outcomes of both sides, pristine first; the sides run side by side.
+
+        Args:
+            selection: test files below ``tests`` or test ids; empty for all.
+        """
+        pristine, fork = self._both(selection or ["tests"], "all", ("-n", "1"), _RAN)
+        return pristine, fork
+
+    def run_alone(self, test: str, attempt: int) -> tuple[Outcome, Outcome]:
+        """One test in a process of its own on both sides, pristine first.
+
+        Args:
+            test: its id.
+            attempt: number of the attempt, for the names of logs.
+        """
+        gone = Outcome("missing", "the side has no such test")
+        pristine, fork = self._both([test], f"again{attempt}", ("-n", "0"), _RAN_ALONE)
+        return pristine.get(test, gone), fork.get(test, gone)
+
+    def _both(
+        self, selection: Sequence[str], label: str, options: Sequence[str], accept: Sequence[int]
+    ) -> tuple[dict[str, Outcome], dict[str, Outcome]]:
+        with ThreadPoolExecutor(max_workers=2) as pool:
+            started = [
+                pool.submit(self._side, side, selection, label, options, accept)
+                for side in self.sides
+            ]
+            pristine, fork = (job.result() for job in started)
+        return pristine, fork
+
+    def _side(
+        self,
+        side: Side,
+        selection: Sequence[str],
+        label: str,
+        options: Sequence[str],
+        accept: Sequence[int],
+    ) -> dict[str, Outcome]:
+        root = self.folder / side.name
+        junit = self.folder / f"{side.name}-{label}.xml"
+        junit.unlink(missing_ok=True)
+        # A short path of its own: sockets in a temporary folder may have 108 characters at most.
+        home = Path(tempfile.mkdtemp(prefix="up-"))
+        try:
+            run(
+                [side.python, *_PYTEST, *options, f"--junitxml={junit}", *selection],
+                timeout_seconds=SIDE_TIMEOUT_SECONDS,
+                cwd=root,
+                env=self._environment(side, home),
+                accept=accept,
+                log=self.folder / f"{side.name}-{label}.log",
+            )
+        finally:
+            shutil.rmtree(home, ignore_errors=True)
+        if accept is _RAN_ALONE and not (junit.exists() and "<testcase" in junit.read_text()):
+            return {}
+        return read_junit(junit)
+
+    def _environment(self, side: Side, home: Path) -> dict[str, str]:
+        return tests_environment(
+            os.environ,
+            python=side.python,
+            home=home,
+            port_lock=self.folder / "port.lock",
+            network=self.network,
+            run_all=self.run_all,
+        )

@@ -1,0 +1,91 @@
+"""Reads pytest's JUnit file: one outcome for each test."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from tools.regression.errors import SuiteError
+
+__all__ = ["Outcome", "Status", "read_junit", "test_id"]
+
+Status = Literal["passed", "failed", "error", "skipped", "missing"]
+
+_ORDER: tuple[Status, ...] = ("passed", "skipped", "failed", "error")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a test ended on one side.
+
+    Attributes:
+        status: ``missing`` when the side has no such test.
+        message: the first words of the failure, or the reason of a skip.
+        text: everything pytest wrote about it.
+        seconds: what it took.
+    """
+
+    status: Status
+    message: str = ""
+    text: str = ""
+    seconds: float = 0.0
+
+
+def test_id(classname: str, name: str) -> str:
+    """pytest's id of a test from the two attributes of a ``testcase``.
+
+    pytest writes ``tests/test_a.py::TestB::test_c[x]`` as ``tests.test_a.TestB`` and
+    ``test_c[x]``. Test modules are the ones whose last part starts with ``test_``; upstream has no
+    class of that form.
+
+    Args:
+        classname: dotted module and classes; empty for a module that could not be collected.
+        name: the test with its parameters, or the dotted module in that case.
+    """
+    parts = classname.split(".") if classname else name.split(".")
+    rest = [name] if classname else []
+    for index, part in enumerate(parts):
+        if part.startswith("test_"):
+            path = "/".join(parts[: index + 1]) + ".py"
+            return "::".join([path, *parts[index + 1 :], *rest])
+    return "::".join([*parts, *rest])
+
+
+test_id.__test__ = False  # type: ignore[attr-defined]  # pytest would collect it where imported
+
+
+def _outcome(case: ElementTree.Element) -> Outcome:
+    seconds = float(case.get("time") or 0)
+    found = Outcome("passed", seconds=seconds)
+    tags: dict[str, Status] = {"skipped": "skipped", "failure": "failed", "error": "error"}
+    for element in case:
+        status = tags.get(element.tag)
+        if status is not None and _ORDER.index(status) > _ORDER.index(found.status):
+            found = Outcome(status, element.get("message") or "", element.text or "", seconds)
+    return found
+
+
+def read_junit(path: Path) -> dict[str, Outcome]:
+    """Outcomes by test id, in the file's order.
+
+    A test that occurs twice (its body passed, its teardown did not) has the worst of its outcomes.
+
+    Raises:
+        SuiteError: the file is missing, no XML, or names no test.
+    """
+    try:
+        root = ElementTree.parse(path).getroot()
+    except (OSError, ElementTree.ParseError) as error:
+        raise SuiteError(f"{path}: no readable JUnit file: {error}") from error
+    outcomes: dict[str, Outcome] = {}
+    for case in root.iter("testcase"):
+        key = test_id(case.get("classname") or "", case.get("name") or "")
+        outcome = _outcome(case)
+        known = outcomes.get(key)
+        if known is None or _ORDER.index(outcome.status) > _ORDER.index(known.status):
+            outcomes[key] = outcome
+    if not outcomes:
+        raise SuiteError(f"{path}: names no test at all; the run collected nothing")
+    return outcomes

@@ -1,0 +1,130 @@
+"""What the two environments hold and what the tests are told: the policy, in one place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from tools.paths import BUILD, CACHE, REPORTS, ROOT
+
+__all__ = [
+    "CACHE",
+    "CONSTRAINTS",
+    "DEVIATIONS",
+    "EXTRAS",
+    "OPTIONAL",
+    "OVERLAY",
+    "PROJECT",
+    "REPORTS",
+    "REQUIREMENTS",
+    "ROOT",
+    "SCRATCH",
+    "UV_REQUIREMENT",
+    "tests_environment",
+]
+
+SCRATCH = BUILD / "regression"
+UPSTREAM = ROOT / "tests" / "upstream"
+OVERLAY = UPSTREAM / "overlay"
+PROJECT = UPSTREAM / "project"
+DEVIATIONS = UPSTREAM / "deviations.toml"
+CONSTRAINTS = Path(__file__).with_name("constraints.txt")
+
+UV_REQUIREMENT = "uv==0.13.9"
+
+# Upstream's extras that install from an index alone. Left out: vllm (needs a GPU), quality and
+# test (tools; the ones that its tests import are named below), torch, audio, transformers and
+# mlx-lm (they pull the CUDA build of torch, see OPTIONAL).
+EXTRAS = (
+    "bedrock",
+    "blaxel",
+    "docker",
+    "e2b",
+    "gradio",
+    "litellm",
+    "mcp",
+    "modal",
+    "openai",
+    "telemetry",
+    "toolkit",
+    "vision",
+)
+
+REQUIREMENTS = (
+    "Wikipedia-API>=0.8.1",
+    "ipython>=8.31.0",
+    "numpy>=1.21.2",
+    # A test compares with pandas 2's words ("Use a.empty, a.bool(), ..."), which 3 has changed.
+    "pandas>=2.2.3,<3",
+    "pytest>=8.1.0",
+    "pytest-timeout",
+    "pytest-xdist",
+    "rank-bm25",
+    "soundfile",
+    "transformers>=4.0.0",
+    UV_REQUIREMENT,
+)
+
+# Groups that not every index or platform has. One that does not resolve is left out on both sides
+# and named in the report. A plain `torch` would be the CUDA build of 3 GB on Linux; the local
+# version asks for the CPU build and for nothing else. accelerate requires torch.
+OPTIONAL: dict[str, tuple[str, ...]] = {
+    "torch": ("torch==2.13.0+cpu", "accelerate"),
+    "mlx": ("mlx[cpu]", "mlx-lm"),
+}
+
+# Default deny: a test sees only these of the caller's variables. Keys and tokens are left out on
+# purpose (a test that finds OPENAI_API_KEY would call the service), proxies too; the rest is what
+# lets the one test that installs a package reach the user's own index.
+_PASSED_ON = re.compile(
+    r"\A(LANG|LC_.*|TERM|DOCKER_HOST|PIP_.*|UV_.*|SSL_CERT_.*|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE)\Z"
+)
+
+
+def tests_environment(
+    environ: Mapping[str, str],
+    *,
+    python: Path,
+    home: Path,
+    port_lock: Path,
+    network: bool,
+    run_all: bool,
+) -> dict[str, str]:
+    """Variables for one run of upstream's tests, the same on both sides but for the paths.
+
+    Args:
+        environ: the caller's variables.
+        python: interpreter of the side's virtual environment.
+        home: an empty folder that serves as home, cache and temporary folder.
+        port_lock: file that the two sides lock around tests that use a fixed port.
+        network: let the test processes reach other machines.
+        run_all: run what upstream marks ``require_run_all``.
+    """
+    chosen = {name: value for name, value in environ.items() if _PASSED_ON.match(name)}
+    paths = [str(python.parent), *environ.get("PATH", "/usr/bin:/bin").split(":")]
+    chosen |= {
+        "PATH": ":".join(paths),
+        "VIRTUAL_ENV": str(python.parent.parent),
+        "HOME": str(home),
+        "TMPDIR": str(home),
+        "XDG_CACHE_HOME": str(home / ".cache"),
+        "HF_HOME": str(home / "huggingface"),
+        "HF_HUB_OFFLINE": "1",
+        "HF_HUB_DISABLE_TELEMETRY": "1",
+        "TRANSFORMERS_OFFLINE": "1",
+        "GRADIO_ANALYTICS_ENABLED": "False",
+        # litellm fetches its price list on import otherwise.
+        "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+        "PYTHONHASHSEED": "0",
+        "PYTHONNOUSERSITE": "1",
+        "COLUMNS": "120",
+        # arize-phoenix registers a pytest plugin that does not import on every Python.
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        "REGRESSION_PORT_LOCK": str(port_lock),
+    }
+    if network:
+        chosen["REGRESSION_NETWORK"] = "1"
+    if run_all:
+        chosen["RUN_ALL"] = "1"
+    return chosen

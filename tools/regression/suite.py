@@ -1,0 +1,189 @@
+"""The suite from end to end: fetch, verify, lay out, run twice, compare, write."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+
+from buildsys import lock as upstream_lock
+from buildsys.errors import BuildError
+from tools.regression.command import run as run_command
+from tools.regression.comparison import Comparison, Kind, Report, compare, settle
+from tools.regression.deviations import load_deviations
+from tools.regression.environments import build_twins, uv_program, wheel_metadata
+from tools.regression.errors import SuiteError
+from tools.regression.execution import Runner
+from tools.regression.output import show, write
+from tools.regression.settings import CACHE, DEVIATIONS, REPORTS, ROOT, SCRATCH
+from tools.upstream.fetch import FetchError, fetch_sdist, fetch_wheel, unpack_sdist
+
+__all__ = ["build_fork", "run"]
+
+# More differences than this are no accident of timing, and two more runs of each would take long.
+RERUN_AT_MOST = 20
+RERUNS = 2
+
+
+def _verified(path: Path, expected: str) -> None:
+    found = hashlib.sha256(path.read_bytes()).hexdigest()
+    if found != expected:
+        raise SuiteError(
+            f"{path}: sha256 is {found}, expected {expected}; "
+            f"remove the file to have it fetched again, or look into why it has changed"
+        )
+
+
+def _release_files(
+    release: str | None, sdist_sha256: str | None, unlocked: bool
+) -> tuple[str, Path, Path]:
+    """Version, sdist and wheel of the release, verified as far as there is something to hold."""
+    try:
+        lock = upstream_lock.load(ROOT / "upstream.lock")
+    except BuildError as error:
+        raise SuiteError(str(error)) from error
+    version = release or lock.version
+    locked = version == lock.version
+    if not locked and not unlocked and sdist_sha256 is None:
+        raise SuiteError(
+            f"release {version} is not the locked {lock.version}: give its sdist's sha256, "
+            f"or say --unlocked to run it unverified"
+        )
+    try:
+        sdist, wheel = fetch_sdist(version, CACHE), fetch_wheel(version, CACHE)
+    except FetchError as error:
+        raise SuiteError(f"upstream {version} cannot be fetched: {error}") from error
+    if locked:
+        _verified(sdist, lock.sdist.sha256)
+        _verified(wheel, lock.wheel.sha256)
+    if sdist_sha256 is not None:
+        _verified(sdist, sdist_sha256)
+    return version, sdist, wheel
+
+
+def build_fork(folder: Path) -> Path:
+    """Build the fork's wheel from the checkout, with ``pip wheel``, and return its path."""
+    uv, _ = uv_program()
+    shutil.rmtree(folder, ignore_errors=True)
+    pip: list[str | Path] = [uv.with_name("python"), "-m", "pip", "--disable-pip-version-check"]
+    run_command([*pip, "wheel", "-q", "--no-deps", "-w", folder, ROOT], timeout_seconds=600)
+    wheels = list(folder.glob("smolagents-*.whl"))
+    if len(wheels) != 1:
+        raise SuiteError(f"expected one wheel of smolagents in {folder}, got {wheels}")
+    return wheels[0]
+
+
+def _unpacked_tests(sdist: Path, folder: Path) -> Path:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    try:
+        tests = unpack_sdist(sdist, folder) / "tests"
+    except FetchError as error:
+        raise SuiteError(str(error)) from error
+    if not list(tests.glob("test_*.py")):
+        raise SuiteError(f"{sdist.name} holds no tests/test_*.py")
+    return tests
+
+
+def _selection(tests: Sequence[str]) -> list[str]:
+    return [name if name.startswith("tests/") else f"tests/{name}" for name in tests]
+
+
+def _rerun(runner: Runner, found: list[Comparison], console: Console) -> list[str]:
+    """Run each difference again, alone; replaces entries of ``found``, returns notes."""
+    wanted = [
+        index
+        for index, one in enumerate(found)
+        if one.kind in (Kind.UNDECLARED, Kind.GAINED) and one.pristine.status != "missing"
+    ]
+    if len(wanted) > RERUN_AT_MOST:
+        return [f"{len(wanted)} tests differ, more than {RERUN_AT_MOST}: none was run again alone"]
+    for index in wanted:
+        again = []
+        for attempt in range(1, RERUNS + 1):
+            console.print(
+                f"again, alone ({attempt} of {RERUNS}): {found[index].test}", markup=False
+            )
+            again.append(runner.run_alone(found[index].test, attempt))
+            settled = settle(found[index], again)
+            if settled.kind is Kind.FLAKY:
+                break
+        found[index] = settled
+    if wanted:
+        return [f"{len(wanted)} differing tests were run again, alone, up to {RERUNS} times"]
+    return []
+
+
+def run(
+    *,
+    fork_wheel: Path | None = None,
+    release: str | None = None,
+    tests: Sequence[str] = (),
+    unlocked: bool = False,
+    sdist_sha256: str | None = None,
+    network: bool = False,
+    run_all: bool = False,
+    deviations: Path = DEVIATIONS,
+    folder: Path = SCRATCH,
+    reports: Path = REPORTS,
+    console: Console | None = None,
+) -> Report:
+    """Run upstream's tests on upstream's release and on the fork, and compare.
+
+    Args:
+        fork_wheel: the wheel under test; built from the checkout when ``None``.
+        release: upstream's version that gives the tests and the pristine side; the locked one when
+            ``None``.
+        tests: test files below upstream's ``tests``, or test ids; empty for all.
+        unlocked: accept a release that ``upstream.lock`` does not hold, unverified.
+        sdist_sha256: verify the sdist against this as well.
+        network: let test processes reach other machines.
+        run_all: run what upstream marks ``require_run_all`` (needs engines, keys, weights).
+        deviations: the file of declared differences.
+        folder: scratch folder; two runs at a time need two.
+        reports: where ``regression.xml`` and ``regression.json`` go.
+        console: where to print; the terminal when ``None``.
+
+    Raises:
+        SuiteError: the comparison could not be made. The fork's own failures are in the report.
+    """
+    console = console or Console()
+    seconds: dict[str, float] = {}
+
+    @contextmanager
+    def step(name: str) -> Iterator[None]:
+        console.print(f"{name} ...", markup=False)
+        started = time.monotonic()
+        yield
+        seconds[name] = time.monotonic() - started
+
+    with step("fetch"):
+        version, sdist, pristine_wheel = _release_files(release, sdist_sha256, unlocked)
+        declared = load_deviations(deviations, version)
+        tests_folder = _unpacked_tests(sdist, folder / "sdist")
+    if fork_wheel is None:
+        with step("build the fork"):
+            fork_wheel = build_fork(folder / "fork-wheel")
+    name, _, _ = wheel_metadata(fork_wheel)
+    if name != "smolagents":
+        raise SuiteError(f"{fork_wheel}: is a wheel of {name}, not of smolagents")
+    with step("install"):
+        twins = build_twins(fork_wheel, pristine_wheel, folder)
+    runner = Runner(twins, tests_folder, folder, network=network, run_all=run_all)
+    selection = _selection(tests)
+    with step("run both sides"):
+        runner.prepare()
+        pristine, fork = runner.run(selection)
+    files = {name.split("::")[0] for name in selection} if selection else None
+    found, stale = compare(pristine, fork, declared, selected_files=files)
+    with step("run differences again"):
+        notes = [*twins.notes, *_rerun(runner, found, console)]
+    report = Report(version, twins.fork.version, found, stale, twins.absent, notes, seconds)
+    write(report, reports)
+    show(report, console)
+    return report
