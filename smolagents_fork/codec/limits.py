@@ -30,6 +30,8 @@ MAX_FRACTION_BITS = 16_384
 # Integers, floats and tuples have hashes that an attacker can choose: a set of n values with one
 # hash costs n * n / 2 comparisons.
 MAX_SAME_HASH = 64
+# Ints from here on, and below its negative, are written in hexadecimal.
+SMALL_INT = 1 << 63
 # Lists of one number type from this length on are packed.
 PACKED_FROM = 32
 # What one element may ask for that has no bytes of its own (an array of empty strings).

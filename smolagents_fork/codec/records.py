@@ -29,12 +29,13 @@ class Record:
     def __getattr__(self, name: str) -> Any:
         # Only called when ordinary lookup fails. Underscored names are never fields of the data:
         # the decoder refuses those that look special, and copy/pickle probe for them.
-        if not (name.startswith("__") or name in Record.__slots__):
-            try:
-                return self._fields[name]
-            except KeyError:
-                pass
-        raise AttributeError(f"{self._class_name!r} record has no field {name!r}")
+        if name.startswith("__") or name in Record.__slots__:
+            raise AttributeError(name)
+        try:
+            return self._fields[name]
+        except KeyError:
+            message = f"{self._class_name!r} record has no field {name!r}"
+            raise AttributeError(message) from None
 
     def __getitem__(self, name: str) -> Any:
         return self._fields[name]

@@ -12,7 +12,18 @@ import functools
 from importlib import resources
 
 # In the order of their imports of one another.
-_MODULES = ("limits", "records", "moments", "arrays", "images", "tables", "encoder", "decoder")
+_MODULES = (
+    "limits",
+    "records",
+    "moments",
+    "arrays",
+    "images",
+    "tables",
+    "plain_encoders",
+    "encoder",
+    "plain_decoders",
+    "decoder",
+)
 
 _PREAMBLE = '''"""Typed values to and from JSON-safe bytes (made from smolagents_fork.codec)."""
 from __future__ import annotations

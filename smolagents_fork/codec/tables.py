@@ -113,7 +113,11 @@ def _column(encoder: Any, array: Any) -> dict[str, Any]:
         texts = [None if gone else text for text, gone in zip(array, array.isna(), strict=True)]
         return {"k": "string", "v": encoder.items(texts, len(texts)), "n": missing}
     if isinstance(dtype, pandas.PeriodDtype):
-        return {"k": "period", "v": encoder.value(_plain(array.asi8)), "f": dtype.freq.freqstr}
+        return {
+            "k": "period",
+            "v": encoder.value(_plain(array.asi8)),
+            "f": str(dtype)[len("period[") : -1],
+        }
     if isinstance(dtype, pandas.IntervalDtype):
         ends = [_index(encoder, pandas.Index(end)) for end in (array.left, array.right)]
         return {"k": "interval", "v": ends, "c": dtype.closed}

@@ -1,0 +1,120 @@
+"""What cannot travel, and what is over a limit, is refused with the way to it."""
+
+from __future__ import annotations
+
+import re
+import threading
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from codec_values import Point
+
+from smolagents_fork import codec
+from smolagents_fork.errors import CodecError, DecodeError, EncodeError
+
+REFUSED = "a value of type builtins.object cannot travel; send plain data instead"
+
+
+@pytest.mark.parametrize(
+    ("value", "where"),
+    [
+        ({"a": [0, 1, 2, Point(1, object())]}, "vars['a'][3].y"),
+        ([(1, {2: object()})], "vars[0][1][2]"),
+        ({"a": {object(): 1}}, "vars['a'].keys()[0]"),
+        ({1: {"x" * 100: object()}}, f"vars[1]['{'x' * 56}...]"),
+        (np.array([1, object()], dtype=object), "vars[1]"),
+        (pd.DataFrame({"a": [1], "b": [object()]}), "vars.iloc[:, 1][0]"),
+        (pd.Series([1], name=(1, object())), "vars.name[1]"),
+        ({"lock": threading.Lock()}, "vars['lock']"),
+    ],
+)
+def test_a_value_that_cannot_travel_is_named_by_its_path(value: Any, where: str) -> None:
+    with pytest.raises(EncodeError) as caught:
+        codec.encode(value, path="vars")
+    assert str(caught.value).startswith(f"{where}: a value of type ")
+    assert isinstance(caught.value, CodecError)
+    assert isinstance(caught.value, ValueError)
+
+
+def test_the_message_says_what_to_do() -> None:
+    with pytest.raises(EncodeError, match=re.escape(f"value: {REFUSED}")):
+        codec.encode(object())
+    with pytest.raises(EncodeError, match="value: the class Point cannot travel; send an instance"):
+        codec.encode(Point)
+    with pytest.raises(EncodeError, match=r"value\[0\]: a value of type builtins.function"):
+        codec.encode([lambda: None])
+
+
+def test_a_cycle_is_named() -> None:
+    value: dict[str, Any] = {"a": [1, {}]}
+    value["a"][1]["back"] = value["a"]
+    with pytest.raises(EncodeError) as caught:
+        codec.encode(value, path="vars")
+    assert str(caught.value) == (
+        "vars['a'][1]['back']: this list contains itself; a cycle cannot travel"
+    )
+
+
+def test_limits_of_size() -> None:
+    with pytest.raises(EncodeError, match=r"value\['a'\]: .*max_bytes=1000"):
+        codec.encode({"a": b"x" * 1000}, max_bytes=1000)
+    with pytest.raises(EncodeError, match=r"value\[1\]: the encoding is over max_bytes=1000"):
+        codec.encode([1, "x" * 1001], max_bytes=1000)
+    with pytest.raises(EncodeError, match="its encoding of 1996 bytes is over max_bytes=1500"):
+        codec.encode(["\x00" * 332], max_bytes=1500)
+    with pytest.raises(EncodeError, match="more than max_items=10 items"):
+        codec.encode([[1]] * 11, max_items=10)
+    with pytest.raises(EncodeError, match="at most 8000000 can travel"):
+        codec.encode(1 << 9_000_000)
+    assert codec.decode(codec.encode(b"x" * 600, max_bytes=1000), max_bytes=1000) == b"x" * 600
+
+
+def test_a_tree_of_shared_references_does_not_explode() -> None:
+    value: list[Any] = [1]
+    for _ in range(60):
+        value = [value, value]
+    with pytest.raises(EncodeError, match="max_items=1000"):
+        codec.encode(value, max_items=1000)
+
+
+def nested(depth: int) -> list[Any]:
+    value: list[Any] = []
+    for _ in range(depth - 1):
+        value = [value]
+    return value
+
+
+def test_limits_of_depth() -> None:
+    assert codec.decode(codec.encode(nested(100))) == nested(100)
+    with pytest.raises(EncodeError, match="nested deeper than max_depth=100"):
+        codec.encode(nested(101))
+    with pytest.raises(EncodeError, match=r"max_depth=1000000|recursion"):
+        codec.encode(nested(100_000), max_depth=1_000_000)
+    with pytest.raises(DecodeError, match="nested deeper than max_depth=5"):
+        codec.decode(b"[[[[[[]]]]]]", max_depth=5)
+    with pytest.raises(DecodeError, match="nested deeper"):
+        codec.decode(b"[" * 1_000_000)
+
+
+def test_an_object_whose_reading_raises_is_an_encode_error() -> None:
+    class Bad(tuple):  # type: ignore[type-arg]
+        _fields = ("a",)
+
+        def __iter__(self) -> Any:
+            raise RuntimeError("no")
+
+    with pytest.raises(EncodeError, match=r"value\[0\]: reading this Bad raised RuntimeError: no"):
+        codec.encode([Bad([1])])
+
+
+def test_a_column_that_cannot_travel_names_its_dtype() -> None:
+    frame = pd.DataFrame({"a": pd.arrays.SparseArray([0, 0, 1])})
+    with pytest.raises(EncodeError, match=r"value.iloc\[:, 0\]: a column of dtype Sparse"):
+        codec.encode(frame)
+
+
+def test_bad_arguments_of_an_array_are_errors() -> None:
+    with pytest.raises(EncodeError, match=r"an array of dtype \|V8 cannot travel"):
+        codec.encode(np.zeros(2, dtype="V8"))

@@ -1,0 +1,268 @@
+"""Bytes from a hostile sandbox: only ever a value or a DecodeError, in bounded time and memory."""
+
+from __future__ import annotations
+
+import base64
+import json
+import struct
+import subprocess
+import sys
+import zlib
+from typing import Any
+
+import pytest
+from codec_values import CLASSES, SAMPLES, values
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from smolagents_fork import codec
+from smolagents_fork.codec.plain_decoders import TAGS
+from smolagents_fork.errors import DecodeError
+
+SEEDS = [codec.encode(v) for n, v in SAMPLES.items() if n != "a million floats"]
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=4)
+    | st.dictionaries(st.sampled_from(["$", "v", "m", "c", "n", "d", "s", "k", "z", "f", "i", "l"])
+                      | st.text(max_size=3), inner, max_size=5),
+    max_leaves=10,
+)  # fmt: skip
+
+
+def decode_or_refuse(data: bytes) -> None:
+    try:
+        value = codec.decode(data, classes=CLASSES)
+    except DecodeError:
+        return
+    repr(value)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.binary(max_size=200))
+def test_random_bytes(data: bytes) -> None:
+    decode_or_refuse(data)
+
+
+@settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(json_values)
+def test_random_json(tree: Any) -> None:
+    decode_or_refuse(json.dumps(tree).encode())
+
+
+@settings(max_examples=800, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.sampled_from(sorted(TAGS)), st.data())
+def test_every_tag_with_random_contents(tag: str, data: st.DataObject) -> None:
+    keys = sorted(TAGS[tag][0] - {"$"})
+    tree = {key: data.draw(json_values, label=key) for key in keys}
+    decode_or_refuse(json.dumps({"$": tag, **tree}).encode())
+
+
+@settings(max_examples=1000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.sampled_from(SEEDS),
+    st.lists(
+        st.tuples(st.integers(0, 1 << 16), st.integers(0, 3), st.binary(max_size=4)), max_size=4
+    ),
+)
+def test_mutated_encodings(data: bytes, edits: list[tuple[int, int, bytes]]) -> None:
+    for position, cut, new in edits:
+        at = position % (len(data) + 1)
+        data = data[:at] + new + data[at + cut :]
+    decode_or_refuse(data)
+
+
+@settings(max_examples=600, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.sampled_from(SEEDS), st.data())
+def test_encodings_with_one_part_replaced(seed: bytes, data: st.DataObject) -> None:
+    tree = json.loads(seed)
+    places: list[tuple[Any, Any]] = []
+
+    def walk(node: Any) -> None:
+        for key in node if isinstance(node, dict) else range(len(node)):
+            places.append((node, key))
+            if isinstance(node[key], (dict, list)):
+                walk(node[key])
+
+    if not isinstance(tree, (dict, list)):
+        tree = [tree]
+    walk(tree)
+    if not places:
+        return
+    node, key = data.draw(st.sampled_from(places))
+    other = data.draw(st.sampled_from(places))
+    node[key] = data.draw(json_values) if data.draw(st.booleans()) else _copy(other[0][other[1]])
+    decode_or_refuse(json.dumps(tree).encode())
+
+
+def _copy(tree: Any) -> Any:
+    return json.loads(json.dumps(tree))
+
+
+def tagged(tag: str, **fields: Any) -> bytes:
+    return json.dumps({"$": tag, **fields}).encode()
+
+
+def b64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def png(width: int, height: int, *chunks: tuple[bytes, bytes]) -> bytes:
+    def chunk(kind: bytes, body: bytes) -> bytes:
+        return (
+            struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+        )
+
+    header = chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
+    inside = b"".join(chunk(kind, body) for kind, body in chunks)
+    return b"\x89PNG\r\n\x1a\n" + header + inside + chunk(b"IEND", b"")
+
+
+def image(width: int, height: int, data: bytes) -> bytes:
+    return tagged("image", m="png", s=[width, height], v=b64(data))
+
+
+COLLIDING = [{"$": "int", "v": hex(k * ((1 << 61) - 1))} for k in range(500)]
+WORDS = (
+    "not an encoding|expected|not |more than|need|duplicate|unknown tag|has the keys|over|differ"
+)
+
+EMPTY_FRAME = codec.encode(SAMPLES["frame without rows"])
+HOSTILE: dict[str, tuple[bytes, str]] = {
+    "empty": (b"", "not an encoding"),
+    "not ascii": ('"é"'.encode(), "not an encoding"),
+    "truncated": (codec.encode([1, 2, 3])[:-1], "not an encoding"),
+    "trailing": (b"1 2", "not an encoding"),
+    "pickle": (b"\x80\x04\x95", "not an encoding"),
+    "nan": (b"[NaN]", "NaN is not JSON"),
+    "infinity": (b"-Infinity", "-Infinity is not JSON"),
+    "long decimal int": (b"1" * 10_000_000, "an int of more than 64 bits in decimal"),
+    "hexadecimal int of 8 MB": (tagged("int", v="0x" + "f" * 8_000_000), "not an int"),
+    "int with underscores": (tagged("int", v="0x1_0"), "not an int"),
+    "duplicate keys": (b'{"a": 1, "a": 2}', "duplicate keys in an object"),
+    "duplicate tags": (b'{"$": "int", "$": "tuple", "v": "0x1"}', "duplicate keys"),
+    "duplicate pairs": (tagged("dict", v=[[1, 1], [1, 2]]), "duplicate keys or elements"),
+    "duplicate elements": (tagged("set", v=[1, True]), "duplicate keys or elements"),
+    "unhashable element": (tagged("set", v=[[1]]), "unhashable"),
+    "unhashable key": (tagged("dict", v=[[[1], 1]]), "unhashable"),
+    "one hash for all": (tagged("set", v=COLLIDING), "one hash"),
+    "one hash for all keys": (tagged("dict", v=[[k, 0] for k in COLLIDING]), "one hash"),
+    "unknown tag": (tagged("os.system", v="id"), "unknown tag 'os.system'"),
+    "tag is a list": (b'{"$": []}', "unknown tag"),
+    "missing key": (b'{"$": "tuple"}', "a tuple has the keys [$], v".replace("[$]", r"\$")),
+    "extra key": (tagged("tuple", v=[], w=1), "a tuple has the keys"),
+    "object dtype as bytes": (tagged("ndarray", d="|O", s=[1], v=b64(b"x" * 8)), "not a dtype"),
+    "void dtype": (tagged("ndarray", d="|V8", s=[1], v=b64(b"x" * 8)), "not a dtype"),
+    "dtype by expression": (tagged("ndarray", d="i4,O", s=[1], v=b64(b"x" * 12)), "not a dtype"),
+    "short array": (tagged("ndarray", d="<f8", s=[2], v="AAAA"), "need 16 bytes, there are 3"),
+    "huge array": (tagged("ndarray", d="<f8", s=[1 << 39], v=""), "need 4398046511104 bytes"),
+    "huge empty array": (tagged("ndarray", d="<U0", s=[1 << 39], v=""), "more than 1000000 empty"),
+    "negative shape": (tagged("ndarray", d="<f8", s=[-1, -1], v=b64(b"x" * 8)), "a shape holds"),
+    "many dimensions": (tagged("ndarray", d="|u1", s=[1] * 33, v="AA=="), "at most 32 sizes"),
+    "bool that is 2": (tagged("ndarray", d="|b1", s=[1], v=b64(b"\2")), "a bool is 0 or 1"),
+    "no character": (tagged("ndarray", d="<U1", s=[1], v=b64(b"\xff" * 4)), "beyond Unicode"),
+    "base64 with rubbish": (tagged("bytes", v="QUJ\nD"), "not base64"),
+    "wide text": (tagged("ndarray", d="wide", s=[1], v=[["__import__"]]), "not a number"),
+    "fraction by zero": (tagged("Fraction", v=[1, 0]), "not a Fraction"),
+    "range by zero": (tagged("range", v=[1, 2, 0]), "must not be zero"),
+    "decimal rubbish": (tagged("Decimal", v="1; import os"), "InvalidOperation"),
+    "decimal exponent": (tagged("Decimal", v="1E+99999999999999999999"), "InvalidOperation"),
+    "zone by path": (
+        tagged("datetime", v=[2024, 1, 1, 0, 0, 0, 0, 0, [0, "../../etc/passwd"]]),
+        "not the name of a time zone",
+    ),
+    "field called __class__": (
+        tagged("dataclass", m="a", c="B", v={"__class__": 1}),
+        "'__class__' is not the name of a field",
+    ),
+    "fields of another class": (
+        tagged("dataclass", m="codec_values", c="Point", v={"z": 1}),
+        "the fields of Point differ from those of the registered class",
+    ),
+    "enum value that is none": (
+        tagged("enum", m="codec_values", c="Colour", n="BLUE", v=9),
+        "9 is not a valid Colour",
+    ),
+    "factory by name": (tagged("defaultdict", f="eval", v=[]), "KeyError"),
+    "gif": (image(1, 1, b"GIF89a" + b"\0" * 20), "not a PNG image"),
+    "png of another size": (image(1, 1, png(2, 2)), "another size than was announced"),
+    "png bomb": (image(60_000, 60_000, png(60_000, 60_000)), "more than 64000000 pixels"),
+    "png without pixels": (image(4, 4, png(4, 4)), "value: "),
+    "raw image too short": (tagged("image", m="F", s=[9, 9], v=""), "324 bytes of pixels expected"),
+    "image mode": (tagged("image", m="exec", s=[0, 0], v=""), "not an image mode"),
+    "deep": (b"[" * 100_000 + b"]" * 100_000, "nested deeper than max_depth=100"),
+    "deep objects": (b'{"a":' * 100_000, "nested deeper than max_depth=100"),
+    "deep tags": (b'{"$":"tuple","v":[' * 150 + b"]}" * 150, "nested deeper than max_depth=100"),
+    "many empty lists": (b"[" + b"[]," * 6_000_000 + b"[]]", "more than max_items=5000000"),
+    "many packed ints": (
+        tagged("ints", v="AAAA" * (8 * 6_000_000 // 3)),
+        "more than max_items",
+    ),
+    "period frequency": (
+        tagged("Period", v=1, f="__import__('os')"),
+        "not a frequency that may travel",
+    ),
+    "column kind": (tagged("column", v={"k": "object", "v": []}), "not a column"),
+    "frame with a long column": (
+        EMPTY_FRAME.replace(b'"s":[0],"v":""', b'"s":[1],"v":"AAAAAA=="'),
+        "as long as its index",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_bytes_are_refused_with_the_reason(name: str) -> None:
+    data, message = HOSTILE[name]
+    with pytest.raises(DecodeError, match=message):
+        codec.decode(data, classes=CLASSES)
+
+
+def test_hundred_small_bombs_are_as_bad_as_a_big_one() -> None:
+    rows = zlib.compress(b"\0" * (3 * 4000 + 1) * 4000)
+    bomb = json.loads(image(4000, 4000, png(4000, 4000, (b"IDAT", rows))))
+    assert codec.decode(json.dumps([bomb]))[0].size == (4000, 4000)
+    with pytest.raises(DecodeError, match=r"value\[4\]: images of more than 64000000 pixels"):
+        codec.decode(json.dumps([bomb] * 100))
+
+
+def test_commas_inside_text_are_not_items() -> None:
+    text = 'a,[{"\\' * 100
+    assert codec.decode(codec.encode([text], max_items=3), max_items=3) == [text]
+
+
+def test_the_path_in_a_message_is_bounded() -> None:
+    with pytest.raises(DecodeError) as caught:
+        codec.decode(json.dumps({"k" * 10_000: {"$": "x" * 10_000}}))
+    assert len(str(caught.value)) < 300
+
+
+def test_nothing_that_the_data_names_is_imported() -> None:
+    # In a fresh interpreter, with audit events: decoding opens, imports and executes nothing.
+    names = ["antigravity", "this", "os"]
+    data = codec.encode([])
+    frames = [tagged("dataclass", m=n, c="system", v={"a": 1}).decode() for n in names]
+    frames += [tagged("enum", m=n, c="system", n="x", v=1).decode() for n in names]
+    program = (
+        "import sys\n"
+        "from smolagents_fork import codec\n"
+        f"codec.decode({data!r})\n"
+        "seen = []\n"
+        "sys.addaudithook(lambda event, args: seen.append((event, args)) if event in\n"
+        "    {'import', 'exec', 'compile', 'open', 'os.system', 'subprocess.Popen'} else None)\n"
+        f"for frame in {frames!r}:\n"
+        "    print(codec.decode(frame))\n"
+        "assert not seen, seen\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.splitlines() == ["system(a=1)"] * 3 + ["<system.x: 1>"] * 3
+
+
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(values)
+def test_every_prefix_is_refused(value: Any) -> None:
+    data = codec.encode([value])
+    for cut in range(0, len(data), 1 + len(data) // 40):
+        with pytest.raises(DecodeError):
+            codec.decode(data[:cut])

@@ -1,0 +1,188 @@
+"""What is encoded comes back as it was: value, type, order and dtype."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import json
+import subprocess
+import sys
+from typing import Any
+
+import codec_values
+import numpy as np
+import pytest
+from codec_values import CLASSES, SAMPLES, Colour, Derived, Flags, Pair, Point, same, values
+from hypothesis import HealthCheck, given, settings
+
+from smolagents_fork import codec
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(values)
+def test_any_value_comes_back_as_it_was(value: Any) -> None:
+    data = codec.encode(value)
+    assert same(codec.decode(data, classes=CLASSES), value)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(values)
+def test_an_encoding_is_strict_json_in_ascii(value: Any) -> None:
+    def no_constant(text: str) -> None:
+        raise AssertionError(text)
+
+    json.loads(codec.encode(value).decode("ascii"), parse_constant=no_constant)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_each_kind_comes_back_as_it_was(name: str) -> None:
+    value = SAMPLES[name]
+    assert same(codec.decode(codec.encode(value), classes=CLASSES), value)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_value_that_passes_through_a_stranger_is_unchanged(name: str) -> None:
+    # Stand-ins are encoded as what they stand for.
+    data = codec.encode(SAMPLES[name])
+    again = codec.encode(codec.decode(data))
+    assert same(codec.decode(again, classes=CLASSES), SAMPLES[name])
+
+
+def test_arrays_can_be_written_to() -> None:
+    array = codec.decode(codec.encode(np.zeros(3)))
+    array[0] = 1
+    assert array[0] == 1
+
+
+def test_an_unknown_dataclass_becomes_a_readable_record() -> None:
+    record = codec.decode(codec.encode(Point(1, [Point(2, 3)])))
+    assert (record.x, record["x"]) == (1, 1)
+    assert repr(record) == "Point(x=1, y=[Point(x=2, y=3)])"
+    assert isinstance(record, codec.Record)
+    assert record == codec.decode(codec.encode(Point(1, [Point(2, 3)])))
+    with pytest.raises(AttributeError, match="'Point' record has no field 'z'"):
+        _ = record.z
+    assert list(record) == ["x", "y"]
+    assert "x" in dir(record)
+
+
+def test_an_unknown_enum_becomes_a_readable_member() -> None:
+    member = codec.decode(codec.encode({Colour.RED: 1}))
+    assert [(m.name, m.value) for m in member] == [("RED", 1)]
+    assert repr(next(iter(member))) == "<Colour.RED: 1>"
+
+
+def test_a_class_is_only_made_when_it_is_registered() -> None:
+    data = codec.encode([Pair(1, 2), Colour.GREEN, Flags.A | Flags.B, Derived(3)])
+    assert codec.decode(data, classes=CLASSES) == [Pair(1, 2), Colour.GREEN, Flags(3), Derived(3)]
+    strangers = codec.decode(data)
+    assert [type(value).__name__ for value in strangers] == ["Record", "Member", "Member", "Record"]
+
+
+def test_a_record_can_be_copied_and_pickled_probes_do_not_recurse() -> None:
+    record = codec.decode(codec.encode(Point(1)))
+    with pytest.raises(AttributeError):
+        record.__deepcopy__  # noqa: B018 - the probe itself is the test
+    with pytest.raises(AttributeError):
+        codec.Record.__new__(codec.Record)._fields  # noqa: B018 - an empty one, as copy makes it
+
+
+def test_a_subclass_of_a_builtin_travels_as_the_builtin() -> None:
+    class Liar(str):
+        __slots__ = ()
+
+        def __str__(self) -> str:
+            return "lie"
+
+    class Numbers(list):  # type: ignore[type-arg]
+        pass
+
+    value = codec.decode(codec.encode([Liar("truth"), Numbers([1]), type("N", (int,), {})(3)]))
+    assert value == ["truth", [1], 3]
+    assert list(map(type, value)) == [str, list, int]
+
+
+def test_shared_references_are_written_twice() -> None:
+    shared = [1]
+    left, right = codec.decode(codec.encode([shared, shared]))
+    assert left == right == [1]
+    assert left is not right
+
+
+def test_the_sandbox_has_the_same_codec() -> None:
+    # One child with nothing but its own library and what is installed: -I keeps this project out.
+    samples = {name: codec.encode(value) for name, value in SAMPLES.items()}
+    program = (
+        "import sys, json\n"
+        "source, samples = json.load(sys.stdin)\n"
+        "own = {'__name__': 'sandbox_codec'}\n"
+        "exec(compile(source, 'sandbox_codec', 'exec'), own)\n"
+        "assert not any(name.startswith('smolagents') for name in sys.modules)\n"
+        "again = {n: own['encode'](own['decode'](d)).decode() for n, d in samples.items()}\n"
+        "json.dump(again, sys.stdout)\n"
+    )
+    sent = json.dumps([codec.sandbox_source(), {n: d.decode() for n, d in samples.items()}])
+    run = subprocess.run(
+        [sys.executable, "-I", "-W", "error", "-c", program],
+        input=sent, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    for name, text in json.loads(run.stdout).items():
+        assert same(codec.decode(text, classes=CLASSES), SAMPLES[name]), name
+
+
+def test_a_name_has_one_meaning_in_the_sandbox_source() -> None:
+    # The modules become one: a later function of the same name would replace an earlier one.
+    tree = ast.parse(codec.sandbox_source())
+    names = [n.name for n in tree.body if isinstance(n, (ast.FunctionDef, ast.ClassDef))]
+    names += [
+        target.id
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    ]
+    assert sorted(names) == sorted(set(names))
+    assert {"encode", "decode", "EncodeError", "DecodeError"} <= set(names)
+
+
+def test_the_sandbox_needs_no_optional_library() -> None:
+    program = (
+        "import sys, json\n"
+        "for name in ('numpy', 'pandas', 'PIL'): sys.modules[name] = None\n"
+        "own = {'__name__': 'sandbox_codec'}\n"
+        "exec(compile(sys.stdin.read(), 'sandbox_codec', 'exec'), own)\n"
+        "decode, encode = own['decode'], own['encode']\n"
+        "assert decode(encode({'a': (1, 2)})) == {'a': (1, 2)}\n"
+        f"array, scalar, frame, image = {[codec.encode(v) for v in _OPTIONAL]!r}\n"
+        "assert decode(array) == [[0, 1, 2], [3, 4, 5]], decode(array)\n"
+        "assert decode(scalar) == 1.5\n"
+        "for data, name in ((frame, 'pandas'), (image, 'Pillow')):\n"
+        "    try: decode(data)\n"
+        "    except own['DecodeError'] as error: assert name + ' is needed' in str(error), error\n"
+        "    else: raise AssertionError(name)\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-I", "-W", "error", "-c", program],
+        input=codec.sandbox_source(), capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+
+
+_OPTIONAL = [
+    np.arange(6).reshape(2, 3),
+    np.float64(1.5),
+    SAMPLES["frame"],
+    SAMPLES["image RGB"],
+]
+
+
+def test_the_test_classes_are_what_they_seem() -> None:
+    # same() must see differences, or every test here would pass.
+    assert not same([1], [1.0])
+    assert not same([True], [1])
+    assert not same(np.zeros(1, "f4"), np.zeros(1, "f8"))
+    assert not same(0.0, -0.0)
+    assert not same({"a": 1, "b": 2}, {"b": 2, "a": 1})
+    assert not same(Point(1), dataclasses.replace(Point(1), x=2))
+    assert codec_values.Level.LOW in CLASSES[4]
