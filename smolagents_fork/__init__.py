@@ -9,10 +9,12 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from smolagents_fork._version import fork_revision, upstream_version
+
 # Public name -> module that owns it. Looked up on first use (PEP 562).
 _EXPORTS: dict[str, str] = {}
 
-__all__ = sorted(_EXPORTS)
+__all__ = ["fork_revision", "upstream_version", *sorted(_EXPORTS)]
 
 
 def __getattr__(name: str) -> Any:

@@ -39,7 +39,7 @@ def select_executor(agent: CodeAgent, executor: Any, executor_class: Any) -> Pyt
     agent._executor_given = executor is not None
     if executor is not None:
         _refuse_managed_agents(agent, executor, type(executor).__name__)
-        return executor  # type: ignore[no-any-return]
+        return executor
     if executor_class is not None:
         return _created(agent, executor_class, executor_class.__name__)
     if _is_overridden(agent):

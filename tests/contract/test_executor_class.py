@@ -1,0 +1,315 @@
+"""``CodeAgent(executor_class=...)``: which executor an agent gets, and what is refused."""
+
+from __future__ import annotations
+
+import ast
+import importlib.metadata
+import inspect
+import sys
+import textwrap
+from typing import Any
+
+import pytest
+import smolagents
+from recording import RecordingExecutor
+from smolagents import CodeAgent
+from smolagents.local_python_executor import PythonExecutor
+from smolagents.remote_executors import RemotePythonExecutor
+
+from smolagents_fork.errors import ConfigurationError, ConfigurationTypeError
+from smolagents_fork.executors import registry
+
+
+class FalsyExecutor(RecordingExecutor):
+    def __len__(self) -> int:
+        return 0
+
+
+class RemoteExecutor(RemotePythonExecutor):
+    """Would start something remote; to be refused before it does."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        pytest.fail("started")
+
+
+class RemoteThatCan(RecordingExecutor, RemotePythonExecutor):
+    supports_managed_agents = True
+
+
+class LocalThatCannot(RecordingExecutor):
+    supports_managed_agents = False
+
+
+def agent_with(model: Any, **kwargs: Any) -> CodeAgent:
+    return CodeAgent(tools=[], model=model, verbosity_level=0, **kwargs)
+
+
+def test_class_is_called_with_imports_logger_and_kwargs(model):
+    agent = agent_with(
+        model,
+        executor_class=RecordingExecutor,
+        executor_kwargs={"size": 3},
+        additional_authorized_imports=["numpy"],
+    )
+    assert isinstance(agent.python_executor, RecordingExecutor)
+    assert agent.python_executor.arguments == (["numpy"], agent.logger, {"size": 3})
+
+
+def test_agent_runs_its_code_in_the_class(model):
+    assert agent_with(model, executor_class=RecordingExecutor).run("anything") == "1 + 1"
+
+
+def test_class_goes_before_type(model):
+    agent = agent_with(model, executor_class=RecordingExecutor, executor_type="docker")
+    assert isinstance(agent.python_executor, RecordingExecutor)
+
+
+def test_instance_goes_before_type(model):
+    executor = RecordingExecutor([], None)
+    assert agent_with(model, executor=executor, executor_type="e2b").python_executor is executor
+
+
+def test_falsy_instance_is_taken(model):
+    executor = FalsyExecutor([], None)
+    assert not executor
+    assert agent_with(model, executor=executor).python_executor is executor
+
+
+def test_local_is_the_default(model):
+    executor = agent_with(model).python_executor
+    assert isinstance(executor, smolagents.LocalPythonExecutor)
+
+
+def test_local_class_is_given_its_own_arguments(model):
+    agent = agent_with(
+        model,
+        executor_class=smolagents.LocalPythonExecutor,
+        additional_authorized_imports=["statistics"],
+        max_print_outputs_length=77,
+    )
+    assert agent.python_executor.max_print_outputs_length == 77
+    assert agent.run("anything", max_steps=1) is not None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        (
+            {"executor": RecordingExecutor},
+            TypeError,
+            "executor=RecordingExecutor is a class, an instance is wanted; "
+            "write executor_class=RecordingExecutor",
+        ),
+        (
+            {"executor_class": int},
+            TypeError,
+            "executor_class=int is no PythonExecutor; derive it: "
+            "class int(smolagents.PythonExecutor)",
+        ),
+        (
+            {"executor_class": "docker"},
+            TypeError,
+            "executor_class='docker' is no class, but of type str; write executor=<the instance>, "
+            "executor_type=<a name>, or executor_class=<the class> with executor_kwargs={...}",
+        ),
+    ],
+)
+def test_wrong_kind_says_what_to_write(model, arguments, error, words):
+    with pytest.raises(error) as caught:
+        agent_with(model, **arguments)
+    assert str(caught.value) == words
+    assert isinstance(caught.value, ConfigurationTypeError)
+    assert not RecordingExecutor.made
+
+
+def test_instance_as_class_is_refused(model):
+    with pytest.raises(TypeError, match=r"is no class, but of type RecordingExecutor; write exec"):
+        agent_with(model, executor_class=RecordingExecutor([], None))
+
+
+def test_instance_and_class_together_are_refused(model):
+    executor = FalsyExecutor([], None)
+    with pytest.raises(ValueError, match=r"both executor=FalsyExecutor instance and executor_clas"):
+        agent_with(model, executor=executor, executor_class=RecordingExecutor)
+
+
+def test_unknown_type_lists_what_there_is(model):
+    with pytest.raises(ValueError, match="Unsupported executor type: 'podman'") as caught:
+        agent_with(model, executor_type="podman")
+    for name in ("local", "docker", "blaxel", "e2b", "modal"):
+        assert name in str(caught.value)
+
+
+def test_type_that_is_no_text_is_refused(model):
+    with pytest.raises(TypeError, match="executor_type=3 is no name"):
+        agent_with(model, executor_type=3)
+
+
+# Managed agents
+
+
+@pytest.mark.parametrize("remote", [RemoteExecutor, LocalThatCannot])
+def test_class_that_cannot_serve_managed_agents_is_never_started(model, managed, remote):
+    with pytest.raises(ConfigurationError, match=r"cannot serve managed agents \(here: helper\)"):
+        agent_with(model, executor_class=remote, managed_agents=[managed])
+    assert not RecordingExecutor.made
+
+
+def test_upstreams_hosted_executors_cannot_serve_managed_agents(model, managed):
+    for name in ("blaxel", "e2b", "modal"):
+        with pytest.raises(ConfigurationError, match="cannot serve managed agents"):
+            agent_with(model, executor_type=name, managed_agents=[managed])
+
+
+def test_instance_that_cannot_serve_managed_agents_is_refused(model, managed):
+    with pytest.raises(ConfigurationError, match="LocalThatCannot cannot serve managed agents"):
+        agent_with(model, executor=LocalThatCannot([], None), managed_agents=[managed])
+
+
+@pytest.mark.parametrize("able", [RecordingExecutor, RemoteThatCan])
+def test_class_that_can_serve_managed_agents_gets_them(model, managed, able):
+    agent = agent_with(model, executor_class=able, managed_agents=[managed])
+    agent.run("anything")
+    assert agent.python_executor.tools["helper"] is managed
+
+
+# Plug-ins
+
+
+@pytest.fixture
+def plug_ins(tmp_path, monkeypatch):
+    """Installs made-up distributions, as real metadata on a real path."""
+
+    def install(*entries: str, name: str = "plugins", source: str = "") -> None:
+        info = tmp_path / name / f"{name}-1.0.dist-info"
+        info.mkdir(parents=True)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        lines = "\n".join(entries)
+        (info / "entry_points.txt").write_text(f"[smolagents.executors]\n{lines}\n")
+        (tmp_path / name / f"{name}_module.py").write_text(textwrap.dedent(source))
+        monkeypatch.syspath_prepend(str(tmp_path / name))
+        importlib.invalidate_caches()
+
+    yield install
+    for name in [name for name in sys.modules if name.endswith("_module")]:
+        del sys.modules[name]
+
+
+CLASS_SOURCE = """
+    from smolagents.local_python_executor import PythonExecutor
+
+    class Plugged(PythonExecutor):
+        def __init__(self, imports, logger, **kwargs):
+            self.arguments = (imports, logger, kwargs)
+        def send_tools(self, tools): ...
+        def send_variables(self, variables): ...
+        def __call__(self, code): ...
+
+    def factory(imports, logger, **kwargs):
+        return Plugged(imports, logger, made_by="factory", **kwargs)
+
+    def broken(imports, logger):
+        return "no executor"
+"""
+
+
+def test_entry_point_class_is_found_by_name(model, plug_ins):
+    plug_ins("plugged = plugins_module:Plugged", source=CLASS_SOURCE)
+    agent = agent_with(model, executor_type="plugged", executor_kwargs={"a": 1})
+    assert type(agent.python_executor).__name__ == "Plugged"
+    assert agent.python_executor.arguments == ([], agent.logger, {"a": 1})
+
+
+def test_entry_point_factory_is_called_under_the_same_contract(model, plug_ins):
+    plug_ins("made = plugins_module:factory", source=CLASS_SOURCE)
+    agent = agent_with(model, executor_type="made")
+    assert agent.python_executor.arguments[2] == {"made_by": "factory"}
+
+
+def test_factory_function_cannot_be_known_to_serve_managed_agents(model, managed, plug_ins):
+    plug_ins("made = plugins_module:factory", source=CLASS_SOURCE)
+    with pytest.raises(ConfigurationError, match="cannot serve managed agents"):
+        agent_with(model, executor_type="made", managed_agents=[managed])
+
+
+def test_entry_point_that_returns_no_executor_is_refused(model, plug_ins):
+    plug_ins("broken = plugins_module:broken", source=CLASS_SOURCE)
+    with pytest.raises(TypeError, match="executor_type='broken' returned str, which is no Python"):
+        agent_with(model, executor_type="broken")
+
+
+def test_only_the_requested_entry_point_is_loaded(model, plug_ins):
+    plug_ins("plugged = plugins_module:Plugged", source=CLASS_SOURCE)
+    plug_ins("bomb = bombs_module:X", name="bombs", source="raise SystemExit('loaded')")
+    agent_with(model, executor_type="plugged")
+    assert "bombs_module" not in sys.modules
+
+
+def test_entry_point_that_fails_to_load_says_why(model, plug_ins):
+    plug_ins("gone = plugins_module:Gone", source=CLASS_SOURCE)
+    with pytest.raises(ValueError, match=r"entry point 'plugins_module:Gone' could not be loaded"):
+        agent_with(model, executor_type="gone")
+
+
+def test_duplicate_name_lists_both_and_loads_neither(model, plug_ins):
+    plug_ins("twin = plugins_module:Plugged", source=CLASS_SOURCE)
+    plug_ins("twin = others_module:Plugged", name="others", source=CLASS_SOURCE)
+    with pytest.raises(ValueError, match="is offered by 2 entry points") as caught:
+        agent_with(model, executor_type="twin")
+    assert "plugins_module:Plugged (from plugins)" in str(caught.value)
+    assert "others_module:Plugged (from others)" in str(caught.value)
+    assert not {"plugins_module", "others_module"} & set(sys.modules)
+
+
+def test_built_in_name_goes_before_an_entry_point(model, plug_ins):
+    plug_ins("local = plugins_module:Plugged", source=CLASS_SOURCE)
+    assert isinstance(agent_with(model).python_executor, smolagents.LocalPythonExecutor)
+
+
+def test_unknown_name_lists_plug_ins_too(model, plug_ins):
+    plug_ins("plugged = plugins_module:Plugged", source=CLASS_SOURCE)
+    with pytest.raises(ValueError, match=r"Available: .*local.*plugged"):
+        agent_with(model, executor_type="plugge")
+
+
+def test_group_is_the_one_upstream_has_accepted():
+    assert registry.ENTRY_POINT_GROUP == "smolagents.executors"
+    assert not importlib.metadata.entry_points(group="smolagents.executors").names & {"local"}
+
+
+# Code written for upstream
+
+
+def test_subclass_that_overrides_creation_decides(model):
+    class Own(CodeAgent):
+        def create_python_executor(self) -> PythonExecutor:
+            return RecordingExecutor([], "own")
+
+    agent = Own(tools=[], model=model, executor_type="my-own-name", verbosity_level=0)
+    assert agent.python_executor.arguments[1] == "own"
+
+
+def test_subclass_that_extends_creation_gets_the_forks_executor(model):
+    class Extended(CodeAgent):
+        def create_python_executor(self) -> PythonExecutor:
+            return super().create_python_executor()
+
+    agent = Extended(tools=[], model=model, verbosity_level=0)
+    assert type(agent.python_executor) is registry.built_in("local")
+
+
+def test_registry_knows_every_name_upstream_knows():
+    """A release that adds a built-in executor must be noticed here, not by a user."""
+    source = textwrap.dedent(inspect.getsource(CodeAgent.create_python_executor))
+    sets = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Set)]
+    assert len(sets) == 1
+    assert {ast.literal_eval(item) for item in sets[0].elts} <= set(registry.BUILT_IN)
+
+
+def test_keyword_comes_last_so_that_positional_arguments_keep_their_place():
+    names = [
+        name
+        for name, parameter in inspect.signature(CodeAgent.__init__).parameters.items()
+        if parameter.kind is parameter.POSITIONAL_OR_KEYWORD
+    ]
+    assert names[-1] == "executor_class"

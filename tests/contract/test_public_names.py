@@ -1,0 +1,56 @@
+"""The public names: upstream's all, and the few the fork adds."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import subprocess
+import sys
+
+import smolagents
+from smolagents import local_python_executor, remote_executors
+
+import smolagents_fork
+
+
+def test_executor_types_are_exported():
+    assert smolagents.PythonExecutor is local_python_executor.PythonExecutor
+    assert smolagents.CodeOutput is local_python_executor.CodeOutput
+    assert smolagents.RemotePythonExecutor is remote_executors.RemotePythonExecutor
+
+
+def test_versions_agree():
+    version = importlib.metadata.version("smolagents")
+    assert smolagents.__version__ == version
+    upstream, revision = smolagents_fork.upstream_version, smolagents_fork.fork_revision
+    assert version == f"{upstream}+fork.{revision}"
+
+
+def run(code: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
+    )
+    return done.stdout
+
+
+def test_importing_the_forks_package_is_cheap():
+    """Neither docker nor smolagents comes with it: it is imported where an import must be quick."""
+    loaded = json.loads(
+        run(
+            "import smolagents_fork, sys, json;"
+            "print(json.dumps(sorted({m.split('.')[0] for m in sys.modules})))"
+        )
+    )
+    assert not {"docker", "smolagents", "websocket", "numpy", "PIL"} & set(loaded)
+
+
+def test_both_orders_of_import_work():
+    """The patches call the fork and the fork imports smolagents: no order may make a cycle."""
+    for first in ("smolagents", *sorted(set(smolagents_fork._EXPORTS.values()))):
+        run(f"import {first}, smolagents; smolagents.CodeAgent")
+
+
+def test_every_exported_name_is_there():
+    for name in smolagents_fork.__all__:
+        assert getattr(smolagents_fork, name) is not None
+        assert name in dir(smolagents_fork)
