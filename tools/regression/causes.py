@@ -37,6 +37,8 @@ RULES: tuple[Cause, ...] = (
     Cause("needs upstream's docs, absent from the sdist", r"Docs directory not found at"),
     # The sdist carries test files of removed modules that the tag does not have.
     Cause("stale test file in the sdist", r"cannot import name '\w+' from 'smolagents[\w.]*'"),
+    # Before packages: a wheel without its library often tries another module first.
+    Cause("absent system library", r"OSError: cannot load library|cannot open shared object file"),
     Cause("absent package", r"No module named '(?!smolagents)|absent package: "),
     Cause("needs an API key", r"AuthenticationError|[Ii]nvalid API [Kk]ey|api_key .* must be set"),
     Cause("needs a container engine", r"Could not connect to Docker|DockerException"),

@@ -77,17 +77,19 @@ def wheel_metadata(wheel: Path) -> tuple[str, str, set[str]]:
     return headers["Name"], headers["Version"], extras
 
 
-def installer_settings(pip_config: str, environ: Mapping[str, str]) -> dict[str, str]:
+def installer_settings(
+    pip_config: str, pip_index: str, environ: Mapping[str, str]
+) -> dict[str, str]:
     """uv's variables that say what pip's settings say; uv's own, where set, win.
 
     Args:
-        pip_config: output of ``pip config list``; a later line wins, as with pip, whose list has
-            the variables' values last under ``:env:``.
+        pip_config: output of ``pip config list``, in which pip's variables are under ``:env:``.
+        pip_index: the index that pip takes without settings, as pip itself says.
         environ: the caller's variables.
     """
     names = {
-        "index-url": "UV_DEFAULT_INDEX",
-        "extra-index-url": "UV_INDEX",
+        "index-url": "index-url",
+        "extra-index-url": "extra-index-url",
         "find-links": "UV_FIND_LINKS",
         "cert": "SSL_CERT_FILE",
         "trusted-host": "UV_INSECURE_HOST",
@@ -104,8 +106,12 @@ def installer_settings(pip_config: str, environ: Mapping[str, str]) -> dict[str,
                 continue
             levels[level.startswith(":env:")][names[option]] = " ".join(value.split())
     found = {**levels[False], **levels[True]}
-    if "UV_INDEX" in found:
-        # pip takes the best version of all its indexes; uv would stop at the first that answers.
+    index, extra = found.pop("index-url", pip_index), found.pop("extra-index-url", "").split()
+    # pip takes the best file of all its indexes. uv would stop at the first that answers and, told
+    # to look at all, takes a version from the first that has it: the main index goes first.
+    *first, found["UV_DEFAULT_INDEX"] = [index, *extra]
+    if extra:
+        found["UV_INDEX"] = " ".join(first)
         found["UV_INDEX_STRATEGY"] = "unsafe-best-match"
     if "UV_FIND_LINKS" in found:
         found["UV_FIND_LINKS"] = found["UV_FIND_LINKS"].replace(" ", ",")
@@ -120,7 +126,11 @@ def uv_program() -> tuple[Path, dict[str, str]]:
     if not uv.exists():
         run([sys.executable, "-m", "venv", "--clear", folder], timeout_seconds=120)
         run([*pip, "install", "-q", UV_REQUIREMENT], timeout_seconds=INSTALL_TIMEOUT_SECONDS)
-    settings = installer_settings(run([*pip, "config", "list"], timeout_seconds=60), os.environ)
+    config = run([*pip, "config", "list"], timeout_seconds=60)
+    # pip says its default nowhere else; no address of an index is written in this project.
+    question = "from pip._internal.models.index import PyPI; print(PyPI.simple_url)"
+    index = run([pip[0], "-c", question], timeout_seconds=60).strip()
+    settings = installer_settings(config, index, os.environ)
     # Quiet about the caller's active environment: every call names its interpreter.
     variables = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
     return uv, {**variables, **settings, "UV_NO_PROGRESS": "1"}
