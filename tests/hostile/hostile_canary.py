@@ -1,0 +1,235 @@
+"""What hostile programs try to reach: a host module with a secret, tools, shared objects, and a judge of leaks.
+
+It is a real module of the host process, in ``sys.modules`` and never authorised. A program that gets at ``__import__``,
+``sys``, ``os`` or a function's globals can reach it, and shows that it did by one of these:
+
+- calling ``trip()`` (also given as a tool to programs that must not live long enough to call it);
+- setting the environment variable ``HOSTILE_CANARY``;
+- making ``SECRET`` appear in what it prints, returns or raises;
+- handing ``leak()`` an object that no program may hold;
+- changing something the host shares (compared before and after).
+"""
+
+from __future__ import annotations
+
+import builtins
+import os
+import sys
+import types
+from typing import Any
+
+SECRET = "canary-" + os.urandom(8).hex()
+TRIPPED: list[str] = []
+
+_FORBIDDEN_TYPES = (
+    types.ModuleType,
+    types.FrameType,
+    types.CodeType,
+    types.TracebackType,
+    types.CellType,
+    types.MappingProxyType,
+)
+_FORBIDDEN_BUILTINS = [
+    getattr(builtins, name)
+    for name in (
+        "exec",
+        "eval",
+        "compile",
+        "open",
+        "__import__",
+        "globals",
+        "locals",
+        "input",
+        "breakpoint",
+    )
+]
+_FORBIDDEN_OWNERS = {
+    "posix",
+    "nt",
+    "os",
+    "subprocess",
+    "_posixsubprocess",
+    "shutil",
+    "socket",
+    "_socket",
+    "ctypes",
+    "_ctypes",
+    "importlib",
+    "_frozen_importlib",
+    "_frozen_importlib_external",
+    "_imp",
+    "sys",
+    "gc",
+    "pickle",
+    "_pickle",
+    "marshal",
+    "hostile_canary",
+    "_io",
+    "io",
+    "warnings",
+    "threading",
+    "tempfile",
+    "pathlib",
+}
+
+
+def trip(how: str = "") -> str:
+    """Say that the canary was reached."""
+    TRIPPED.append(f"trip({how})")
+    return "tripped"
+
+
+def judge(value: Any) -> str:
+    """Why a program may not hold this object, or the empty string."""
+    kind = type(value)
+    if isinstance(value, _FORBIDDEN_TYPES) and kind in _FORBIDDEN_TYPES:
+        return kind.__name__
+    if any(value is one for one in _FORBIDDEN_BUILTINS):
+        return f"builtin {value.__name__}"
+    if kind is dict and ("__builtins__" in value or any(value is m for m in _namespaces())):
+        return "a namespace"
+    if kind is dict and len(value) > 50 and value is vars(builtins):
+        return "the builtins"
+    if kind in (list, tuple) and len(value) > 20 and all(isinstance(v, type) for v in value):
+        return "a list of classes"
+    if kind in (list, tuple) and any(type(v) is types.CellType for v in value):
+        return "closure cells"
+    owner = getattr(value, "__module__", None)
+    if kind in (type, types.FunctionType, types.BuiltinFunctionType) and owner in _FORBIDDEN_OWNERS:
+        if kind is types.FunctionType and value in TOOL_FUNCTIONS:
+            return ""
+        return f"{owner}.{getattr(value, '__name__', value)}"
+    if kind is types.FunctionType and owner == __name__ and value not in TOOL_FUNCTIONS:
+        return f"host function {value.__name__}"
+    return ""
+
+
+def _namespaces() -> list[dict[str, Any]]:
+    return [vars(m) for m in list(sys.modules.values()) if isinstance(m, types.ModuleType)]
+
+
+def leak(value: Any) -> str:
+    """Take something a program got hold of; the canary trips if it may not have it."""
+    if why := judge(value):
+        TRIPPED.append(f"leak({why})")
+        return "forbidden"
+    return "harmless"
+
+
+def _make_search() -> Any:
+    hidden = SECRET
+
+    def search(query: str = "", *, limit: int = 3) -> str:
+        """Look something up."""
+        return f"{limit} results for {query!r}" if hidden else ""
+
+    return search
+
+
+search = _make_search()
+
+
+class Tool:
+    """A tool object as agents have them: called by the program, with the host's key inside."""
+
+    name = "lookup"
+
+    def __init__(self) -> None:
+        self._key = SECRET
+        self.calls = 0
+
+    def __call__(self, text: str = "") -> str:
+        self.calls += 1
+        return text.upper()
+
+    def __repr__(self) -> str:
+        return "<Tool lookup>"
+
+
+class Thing:
+    """A host object sent as a variable."""
+
+    kind = "thing"
+
+    def __init__(self) -> None:
+        self.size = 3
+
+    def grow(self, by: int = 1) -> int:
+        self.size += by
+        return self.size
+
+    def fail(self) -> None:
+        """Raise from inside the host's code, so that the traceback holds the host's frames."""
+        secret_local = SECRET
+        raise ValueError(f"refused {len(secret_local)}")
+
+
+lookup = Tool()
+thing = Thing()
+TOOL_FUNCTIONS = [trip, leak, search]
+
+
+def tools() -> dict[str, Any]:
+    return {"trip": trip, "leak": leak, "search": search, "lookup": lookup}
+
+
+def variables() -> dict[str, Any]:
+    return {"thing": thing}
+
+
+_WATCHED = (
+    "math json random re collections datetime statistics itertools queue string operator functools copy "
+    "enum dataclasses typing contextlib builtins decimal time unicodedata heapq textwrap numpy pandas"
+).split()
+
+
+def fingerprint() -> dict[str, Any]:
+    """Everything the host shares with programs and that they must not change."""
+    marks: dict[str, Any] = {}
+    for name in _WATCHED:
+        module = sys.modules.get(name)
+        if module is None:
+            continue
+        for key, value in list(vars(module).items()):
+            if key == "__warningregistry__":
+                continue
+            marks[f"{name}.{key}"] = id(value)
+            if isinstance(value, type) and value.__module__.split(".")[0] == name:
+                for attribute in list(vars(value)):
+                    if not attribute.startswith("_abc_"):
+                        marks[f"{name}.{key}.{attribute}"] = True
+            elif type(value) is dict and key.islower() is False and len(value) < 300:
+                marks[f"{name}.{key}.len"] = len(value)
+            elif isinstance(value, types.FunctionType):
+                marks[f"{name}.{key}()"] = (
+                    id(value.__code__),
+                    id(value.__defaults__),
+                    len(vars(value)),
+                )
+    for name, function in (("trip", trip), ("leak", leak), ("search", search)):
+        marks[f"tool {name}"] = (
+            sorted(vars(function)),
+            id(function.__code__),
+            function.__defaults__,
+            str(function.__kwdefaults__),
+            function.__doc__,
+            function.__name__,
+        )
+    for cls in (Tool, Thing):
+        marks[cls.__name__] = {key: id(value) for key, value in vars(cls).items()}
+    marks["lookup"] = sorted(vars(lookup)), lookup._key
+    marks["environment"] = sorted(os.environ.items())
+    marks["argv"] = list(sys.argv)
+    marks["path"] = list(sys.path)
+    marks["recursion"] = sys.getrecursionlimit()
+    return marks
+
+
+def changed(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+    """Names whose mark is not what it was; a module that was imported meanwhile is no change."""
+    fresh = {key.split(".")[0] for key in after} - {key.split(".")[0] for key in before}
+    return [
+        key
+        for key in sorted(set(before) | set(after))
+        if key.split(".")[0] not in fresh and before.get(key) != after.get(key)
+    ]

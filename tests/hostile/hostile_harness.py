@@ -1,0 +1,151 @@
+"""Read hostile programs and run them through one worker process.
+
+Format of a file in ``programs/``::
+
+    # hostile: name-of-the-program
+    # imports: numpy, pandas           authorised beside the harmless modules of the case corpus
+    # limit: why                       the program fights a limit, not a guard
+    # ends: quietly why                it may also end without an error, as long as its canary is not reached
+    # executor: process why            it cannot be stopped in-process; the child-process executor is the answer
+    # weak: why                        plain CPython cannot show it reaching its canary, with the reason
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent / "cases"))
+
+from case_harness import AUTHORISED  # noqa: E402
+
+PROGRAMS = HERE / "programs"
+HARMLESS_MODULES = [name for name in AUTHORISED if name not in ("numpy", "pandas")]
+TIMEOUT_SECONDS = 1.0
+LIMITS = {
+    "timeout_seconds": TIMEOUT_SECONDS,
+    "max_operations": 3_000_000,
+    "max_while_iterations": 200_000,
+    "max_recursion_depth": 400,
+    "max_print_outputs_length": 10_000,
+}
+
+
+@dataclass(frozen=True)
+class Program:
+    """One hostile program and what is expected of it."""
+
+    family: str
+    name: str
+    code: str
+    line: int
+    imports: tuple[str, ...] = ()
+    limit: str = ""
+    ends: str = ""
+    executor: str = ""
+    weak: str = ""
+
+    @property
+    def id(self) -> str:
+        return f"{self.family}::{self.name}"
+
+    @property
+    def modules(self) -> list[str]:
+        return [*HARMLESS_MODULES, *self.imports]
+
+
+def read_programs(path: Path) -> Iterator[Program]:
+    """Every program of one file, in order."""
+    chunks = re.split(r"^# hostile: *", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    line = chunks[0].count("\n") + 1
+    for chunk in chunks[1:]:
+        name, _, body = chunk.partition("\n")
+        options: dict[str, Any] = {}
+        while match := re.match(r"# (imports|limit|ends|executor|weak): *(.*)\n", body):
+            key, text = match.groups()
+            options[key] = tuple(re.split(r", *", text)) if key == "imports" else text
+            body = body[match.end() :]
+        yield Program(path.stem, name.strip(), body.rstrip() + "\n", line, **options)
+        line += chunk.count("\n")
+
+
+def all_programs() -> list[Program]:
+    return [p for path in sorted(PROGRAMS.glob("*.py")) for p in read_programs(path)]
+
+
+class Worker:
+    """The process that forks one child a program; started on first use, restarted if it dies."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[str] | None = None
+
+    def run(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Send one request and wait for its answer, at most ten seconds past the program's own deadline."""
+        if self._process is None or self._process.poll() is not None:
+            self._process = subprocess.Popen(
+                [sys.executable, str(HERE / "hostile_worker.py")],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                bufsize=1,
+            )
+            patience = 60.0  # it imports numpy and pandas first
+        else:
+            patience = 0.0
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(request) + "\n")
+        self._process.stdin.flush()
+        limit = time.monotonic() + request["deadline"] + 10 + patience
+        ready, _, _ = select.select([self._process.stdout], [], [], limit - time.monotonic())
+        if not ready:
+            self.close()
+            raise TimeoutError(f"the hostile worker did not answer: {request['code']}")
+        answer = json.loads(self._process.stdout.readline())
+        if "harness" in answer:
+            raise RuntimeError(f"{answer['harness']} while running\n{request['code']}")
+        return answer  # type: ignore[no-any-return]
+
+    def ours(self, program: Program) -> dict[str, Any]:
+        # One second past the timeout is what is promised; half a second more is the fork and the harness.
+        return self.run(
+            {
+                "mode": "ours",
+                "code": program.code,
+                "imports": program.modules,
+                "limits": LIMITS,
+                "deadline": TIMEOUT_SECONDS + 1.5,
+            }
+        )
+
+    def weak(self, program: Program) -> dict[str, Any]:
+        return self.run(
+            {
+                "mode": "weak",
+                "code": program.code,
+                "imports": program.modules,
+                "limited": bool(program.limit),
+                "deadline": 0.6 if program.limit else 8,
+                "threads": 50,
+            }
+        )
+
+    def close(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait(10)
+            for stream in (self._process.stdin, self._process.stdout):
+                if stream is not None:
+                    with contextlib.suppress(OSError):
+                        stream.close()
+            self._process = None

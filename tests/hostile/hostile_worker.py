@@ -1,0 +1,195 @@
+"""Runs hostile programs, each in a forked child with a hard deadline and a memory ceiling; speaks JSON lines.
+
+``{"code", "imports", "mode", "limits", "deadline"}`` in, ``{"reached", "error", "cause", "seconds", "ended"}`` out.
+``mode`` is ``ours`` (the fork's interpreter) or ``weak`` (plain ``exec`` with everything, and a limit that programs may
+catch: the test of the tests). A child that is alive at its deadline is killed and counts as having outlived its limit.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import select
+import signal
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1] / "cases"))
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+import case_harness
+import hostile_canary
+
+MEMORY_BYTES = 768 * 2**20
+WEAK_LIMIT_SECONDS = 0.15
+
+
+class WeakLimit(Exception):  # noqa: N818 - it plays a limit, not an error
+    """The limit of the weak mode: raised once, in the program, where it can be caught."""
+
+
+def limit_memory() -> None:
+    """Lower this process's address space to what it has plus ``MEMORY_BYTES``."""
+    try:
+        import resource
+    except ImportError:  # not a POSIX system
+        return
+    with open("/proc/self/statm", encoding="ascii") as status:
+        now = int(status.read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (now + MEMORY_BYTES, now + MEMORY_BYTES))
+
+
+def run_weak(code: str, limited: bool) -> tuple[str, BaseException | None]:
+    """The program in plain CPython, with tools and every builtin; for limit programs, a catchable alarm."""
+    import asyncio  # noqa: F401 - what an ordinary host has loaded already
+
+    space: dict[str, Any] = {"__name__": "__main__", **hostile_canary.tools(), **hostile_canary.variables()}
+    printed = io.StringIO()
+
+    def alarm(_signal: int, _frame: Any) -> None:
+        raise WeakLimit("weak limit")
+
+    if limited:
+        signal.signal(signal.SIGALRM, alarm)
+        signal.setitimer(signal.ITIMER_REAL, WEAK_LIMIT_SECONDS)
+    error: BaseException | None = None
+    with contextlib.redirect_stdout(printed):
+        try:
+            exec(compile(code, "<weak>", "exec", dont_inherit=True), space)
+        except BaseException as raised:
+            error = raised
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    shown = printed.getvalue()
+    with contextlib.suppress(Exception):
+        shown += repr({k: v for k, v in space.items() if k != "__builtins__"})
+    return shown, error
+
+
+def run_ours(code: str, imports: list[str], limits: dict[str, Any]) -> tuple[str, BaseException | None]:
+    """The program in the fork's interpreter; anything but an ``InterpreterError`` is a fault of its own."""
+    from smolagents_fork.interpreter import Interpreter, Limits
+
+    interpreter = Interpreter(
+        additional_authorized_imports=tuple(imports), limits=Limits(**limits)
+    )
+    interpreter.send_tools(hostile_canary.tools())
+    interpreter.send_variables(hostile_canary.variables())
+    try:
+        result = interpreter.run(code)
+    except BaseException as error:
+        return str(error) + str(getattr(error, "logs", "")), error
+    return f"{result.logs}{result.output!r}", None
+
+
+def child(request: dict[str, Any], out: int) -> None:
+    """Run one program and write the verdict to ``out``."""
+    sys.stdout = sys.stderr = io.StringIO()
+    warnings.simplefilter("ignore")
+    hostile_canary.TRIPPED.clear()
+    limit_memory()
+    before = hostile_canary.fingerprint()
+    started = time.monotonic()
+    if request["mode"] == "weak":
+        shown, error = run_weak(request["code"], request.get("limited", False))
+    else:
+        shown, error = run_ours(request["code"], request["imports"], request["limits"])
+    seconds = time.monotonic() - started
+    reached = list(hostile_canary.TRIPPED)
+    if hostile_canary.SECRET in shown + str(error):
+        reached.append("secret shown")
+    if os.environ.get("HOSTILE_CANARY"):
+        reached.append("environment")
+    reached += [f"changed {name}" for name in hostile_canary.changed(before, hostile_canary.fingerprint())]
+    causes = []
+    link = error
+    while link is not None:
+        causes.append(type(link).__name__)
+        link = link.__cause__
+    if "MemoryError" in causes:
+        reached.append("memory exhausted")
+    import threading
+
+    if threading.active_count() > 1 + request.get("threads", 0):
+        reached.append("a thread is left behind")
+    answer = {
+        "reached": reached,
+        "ended": "ok" if error is None else "error",
+        "error": "" if error is None else f"{type(error).__name__}: {error}"[:2000],
+        "causes": causes,
+        "interpreter_error": _is_interpreter_error(error),
+        "seconds": seconds,
+        "shown": shown[:500],
+    }
+    os.write(out, json.dumps(answer).encode())
+
+
+def _is_interpreter_error(error: BaseException | None) -> bool:
+    from smolagents_fork.errors import InterpreterError
+
+    return isinstance(error, InterpreterError)
+
+
+def serve_one(request: dict[str, Any]) -> dict[str, Any]:
+    """Fork, wait until the deadline, kill what is left, and report."""
+    reader, writer = os.pipe()
+    started = time.monotonic()
+    pid = os.fork()
+    if pid == 0:
+        os.close(reader)
+        try:
+            os.setsid()
+            child(request, writer)
+        except BaseException as error:
+            with contextlib.suppress(BaseException):
+                os.write(writer, json.dumps({"harness": repr(error), "reached": []}).encode())
+        finally:
+            os._exit(0)
+    os.close(writer)
+    data = b""
+    deadline = started + request["deadline"]
+    while True:
+        left = deadline - time.monotonic()
+        ready, _, _ = select.select([reader], [], [], max(left, 0))
+        if not ready:
+            break
+        chunk = os.read(reader, 65536)
+        if not chunk:
+            break
+        data += chunk
+    os.close(reader)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+    _, status = os.waitpid(pid, 0)
+    if data:
+        with contextlib.suppress(ValueError):
+            return json.loads(data)  # type: ignore[no-any-return]
+    seconds = time.monotonic() - started
+    if time.monotonic() >= deadline:
+        return {"reached": ["outlived its limit"], "ended": "killed", "error": "", "seconds": seconds}
+    return {"reached": [f"crashed, status {status}"], "ended": "crashed", "error": "", "seconds": seconds}
+
+
+def main() -> None:
+    for name in request_preloads():
+        with contextlib.suppress(ImportError):
+            __import__(name)
+    for line in sys.stdin:
+        answer = serve_one(json.loads(line))
+        print(json.dumps(answer), flush=True)
+
+
+def request_preloads() -> list[str]:
+    """Modules loaded once here, so that each child starts with them: it saves their import time per program."""
+    return [*case_harness.AUTHORISED, "smolagents_fork.interpreter", "subprocess", "ctypes", "pickle"]
+
+
+if __name__ == "__main__":
+    main()

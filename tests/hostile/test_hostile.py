@@ -1,0 +1,66 @@
+"""No hostile program reaches its canary, and each would in plain CPython: the tests are able to fail."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import hostile_harness
+from hostile_harness import LIMITS, TIMEOUT_SECONDS, Program, Worker
+
+PROGRAMS = hostile_harness.all_programs()
+IN_PROCESS = [p for p in PROGRAMS if not p.executor]
+
+pytestmark = pytest.mark.skipif(
+    not hasattr(__import__("os"), "fork"), reason="the hostile worker forks a child a program"
+)
+
+
+@pytest.fixture(scope="module")
+def worker() -> Iterator[Worker]:
+    worker = Worker()
+    yield worker
+    worker.close()
+
+
+@pytest.mark.parametrize("program", IN_PROCESS, ids=[p.id for p in IN_PROCESS])
+def test_program_does_not_reach_its_canary(program: Program, worker: Worker) -> None:
+    answer = worker.ours(program)
+    where = f"{program.family}.py line {program.line}\n{program.code}\n{answer}"
+    assert answer["reached"] == [], where
+    assert answer["seconds"] <= TIMEOUT_SECONDS + 1, where
+    if answer["ended"] == "ok":
+        assert program.ends, f"no error, and the program is not marked 'ends': {where}"
+    else:
+        assert answer["interpreter_error"], f"not an InterpreterError: {where}"
+
+
+WITH_WEAK = [p for p in PROGRAMS if not p.weak]
+
+
+@pytest.mark.parametrize("program", WITH_WEAK, ids=[p.id for p in WITH_WEAK])
+def test_program_reaches_its_canary_in_plain_cpython(program: Program, worker: Worker) -> None:
+    """The test of the tests: a program that cannot reach its canary anywhere shows nothing."""
+    answer = worker.weak(program)
+    assert answer["reached"], f"{program.family}.py line {program.line}\n{program.code}\n{answer}"
+
+
+def test_corpus_is_large_and_every_program_is_named_once() -> None:
+    names = [p.id for p in PROGRAMS]
+    assert len(IN_PROCESS) >= 200
+    assert len(set(names)) == len(names)
+
+
+def test_few_programs_are_without_a_demonstration() -> None:
+    assert len(PROGRAMS) - len(WITH_WEAK) <= len(PROGRAMS) // 20
+
+
+def test_limits_of_the_suite_are_those_the_interpreter_takes() -> None:
+    from smolagents_fork.interpreter import Limits
+
+    assert Limits(**LIMITS).timeout_seconds == TIMEOUT_SECONDS
