@@ -289,13 +289,14 @@ def test_subclass_that_overrides_creation_decides(model):
     assert agent.python_executor.arguments[1] == "own"
 
 
-def test_subclass_that_extends_creation_gets_the_forks_executor(model):
+def test_subclass_that_extends_creation_gets_the_forks_executor(model, monkeypatch):
     class Extended(CodeAgent):
         def create_python_executor(self) -> PythonExecutor:
             return super().create_python_executor()
 
-    agent = Extended(tools=[], model=model, verbosity_level=0)
-    assert type(agent.python_executor) is registry.built_in("local")
+    monkeypatch.setitem(registry.BUILT_IN, "docker", "recording:RecordingExecutor")
+    agent = Extended(tools=[], model=model, executor_type="docker", verbosity_level=0)
+    assert type(agent.python_executor) is RecordingExecutor
 
 
 def test_registry_knows_every_name_upstream_knows():

@@ -1,0 +1,292 @@
+"""Every front end builds the same bytes, and what is built installs and works."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from buildsys import lock as lockfile
+from buildsys.metadata import ADDED_DEPENDENCIES
+from tools.paths import ROOT
+from tools.upstream.fetch import unpack_sdist
+
+pytestmark = [pytest.mark.network, pytest.mark.slow]
+
+# Seconds for one build or install, with a cold cache behind a slow proxy.
+TIMEOUT_SECONDS = 400
+
+
+def run(*command: str, cwd: Path = ROOT, **environment: str) -> str:
+    done = subprocess.run(
+        command,
+        cwd=cwd,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        timeout=TIMEOUT_SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, (
+        f"{' '.join(command)}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+    )
+    return done.stdout
+
+
+def only(folder: Path, pattern: str) -> Path:
+    (found,) = folder.glob(pattern)
+    return found
+
+
+def pip_wheel(source: Path, out: Path) -> Path:
+    run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", str(source), "-w", str(out))
+    return only(out, "*.whl")
+
+
+def build_wheel(source: Path, out: Path) -> Path:
+    run(sys.executable, "-m", "build", "--wheel", str(source), "--outdir", str(out))
+    return only(out, "*.whl")
+
+
+def uv_wheel(source: Path, out: Path) -> Path:
+    # uv reads certificates from a file only when told; pip has them from its configuration.
+    run("uv", "build", "-q", "--wheel", str(source), "--out-dir", str(out), UV_NATIVE_TLS="true")
+    return only(out, "*.whl")
+
+
+def build_both(source: Path, out: Path) -> Path:
+    """``python -m build``'s default: the wheel is built from the source distribution."""
+    run(sys.executable, "-m", "build", str(source), "--outdir", str(out))
+    return only(out, "*.whl")
+
+
+@pytest.fixture(scope="session")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files git tracks, as a clone would have them: not this checkout's leftovers."""
+    copy = tmp_path_factory.mktemp("clone") / "fork"
+    if (ROOT / ".git").exists():
+        names = run("git", "ls-files", "-z").split("\0")
+        for name in filter(None, names):
+            target = copy / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if (ROOT / name).exists():
+                shutil.copy2(ROOT / name, target)
+    else:
+        shutil.copytree(ROOT, copy)
+    return copy
+
+
+@pytest.fixture(scope="session")
+def wheel(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return pip_wheel(checkout, tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="session")
+def sdist(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("sdist")
+    build_both(checkout, out)
+    return only(out, "*.tar.gz")
+
+
+def digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@pytest.mark.parametrize("front_end", [build_wheel, uv_wheel])
+def test_front_ends_give_the_same_bytes(front_end, checkout, wheel, tmp_path):
+    other = front_end(checkout, tmp_path)
+    assert (other.name, digest(other)) == (wheel.name, digest(wheel))
+
+
+def test_sdist_gives_the_same_wheel(sdist, wheel, tmp_path):
+    from_sdist = only(sdist.parent, "*.whl")
+    assert (from_sdist.name, digest(from_sdist)) == (wheel.name, digest(wheel))
+    assert digest(pip_wheel(sdist, tmp_path)) == digest(wheel)
+
+
+def test_sdist_gives_the_same_sdist(sdist, tmp_path):
+    unpacked = unpack_sdist(sdist, tmp_path)
+    run(sys.executable, "-m", "build", "--sdist", str(unpacked), "--outdir", str(tmp_path / "out"))
+    assert digest(only(tmp_path / "out", "*.tar.gz")) == digest(sdist)
+
+
+def test_time_zone_umask_and_place_do_not_matter(checkout, wheel, tmp_path):
+    elsewhere = tmp_path / "a folder with blanks"
+    shutil.copytree(checkout, elsewhere)
+    command = f"umask 077 && '{sys.executable}' -m pip wheel -q --no-deps . -w '{tmp_path / 'out'}'"
+    run("sh", "-c", command, cwd=elsewhere, TZ="Asia/Tokyo", LC_ALL="C", PYTHONHASHSEED="7")
+    assert digest(only(tmp_path / "out", "*.whl")) == digest(wheel)
+
+
+def test_sdist_holds_no_line_of_upstreams_package(sdist):
+    with tarfile.open(sdist) as archive:
+        names = [name.partition("/")[2] for name in archive.getnames()]
+    assert not [name for name in names if name.startswith("smolagents/")]
+    assert {"upstream.lock", "patches/series", "buildsys/backend.py", "LICENSE"} <= set(names)
+
+
+def test_wheel_holds_both_packages_licence_and_notice(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        info = f"{wheel.name.split('-py3')[0]}.dist-info"
+        lock = lockfile.load(ROOT / "upstream.lock")
+        tops = {name.split("/")[0] for name in names}
+        assert tops == {"smolagents", "smolagents_fork", info}
+        assert {f"{info}/licenses/LICENSE", f"{info}/licenses/NOTICE"} <= set(names)
+        scripts = archive.read(f"{info}/entry_points.txt").decode()
+        metadata = archive.read(f"{info}/METADATA").decode()
+    for name, target in lock.scripts.items():
+        assert f"{name} = {target}" in scripts
+    for extra in lock.extras:
+        assert f"Provides-Extra: {extra}\n" in metadata
+    for requirement in (*lock.dependencies, *ADDED_DEPENDENCIES):
+        assert f"Requires-Dist: {requirement}\n" in metadata
+
+
+def test_failed_build_leaves_nothing(checkout, tmp_path):
+    project = tmp_path / "damaged"
+    shutil.copytree(checkout, project)
+    patch = project / "patches" / "executor-class.patch"
+    patch.write_bytes(patch.read_bytes().replace(b"     def __enter__", b"     def __entry__"))
+    before = sorted(path.relative_to(project) for path in project.rglob("*"))
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    done = subprocess.run(
+        [sys.executable, "-m", "build", "--wheel", ".", "--outdir", str(tmp_path / "out")],
+        cwd=project,
+        env={**os.environ, "TMPDIR": str(scratch)},
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_SECONDS,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert "patches/executor-class.patch:" in done.stdout + done.stderr
+    assert "does not match at line" in done.stdout + done.stderr
+    assert not list((tmp_path / "out").glob("*")) if (tmp_path / "out").exists() else True
+    assert not list(scratch.glob("smolagents-fork-*"))
+    left = {path for path in project.rglob("*") if "__pycache__" not in path.parts}
+    assert sorted(path.relative_to(project) for path in left) == before
+
+
+# Installed
+
+
+def make_environment(folder: Path) -> Callable[..., str]:
+    run(sys.executable, "-m", "venv", str(folder))
+    python = str(folder / "bin" / "python")
+
+    def call(*arguments: str, cwd: Path | None = None) -> str:
+        # Away from the checkout, whose smolagents_fork would be imported from the folder.
+        return run(python, *arguments, cwd=cwd or folder)
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
+    """An environment with the wheel, and beside it packages that require ``smolagents``."""
+    call = make_environment(tmp_path_factory.mktemp("installed"))
+    call("-m", "pip", "install", "-q", str(wheel))
+    call(
+        "-m", "pip", "install", "-q", "openinference-instrumentation-smolagents",
+        "mcpadapt[smolagents]",
+    )  # fmt: skip
+    return call
+
+
+def test_fork_stays_beside_packages_that_require_smolagents(installed, wheel):
+    assert "No broken requirements found" in installed("-m", "pip", "check")
+    listed = json.loads(installed("-m", "pip", "list", "--format", "json"))
+    versions = {entry["name"]: entry["version"] for entry in listed}
+    assert versions["smolagents"] == wheel.name.split("-")[1]
+
+
+def test_versions_are_printed(installed, wheel):
+    printed = installed(
+        "-c",
+        "import smolagents_fork, smolagents;"
+        "print(smolagents_fork.upstream_version, smolagents_fork.fork_revision);"
+        "print(smolagents.__version__)",
+    )
+    version = wheel.name.split("-")[1]
+    assert printed.split() == [*version.split("+fork."), version]
+
+
+def test_every_public_name_of_upstream_imports_as_before(installed, wheel, tmp_path):
+    """Names of every module, taken from upstream's own release in an environment of its own."""
+    pristine = make_environment(tmp_path / "pristine")
+    version = lockfile.load(ROOT / "upstream.lock").version
+    pristine("-m", "pip", "install", "-q", f"smolagents=={version}")
+    listing = (
+        "import importlib, json, pkgutil, smolagents\n"
+        "names = {}\n"
+        "for m in ['smolagents', *(f'smolagents.{i.name}' for i in"
+        " pkgutil.iter_modules(smolagents.__path__))]:\n"
+        "    try:\n"
+        "        module = importlib.import_module(m)\n"
+        "    except (ImportError, SyntaxError):\n"
+        "        continue\n"
+        "    names[m] = sorted(n for n in vars(module) if not n.startswith('__'))\n"
+        "print(json.dumps(names))\n"
+    )
+    before = json.loads(pristine("-c", listing).splitlines()[-1])
+    after = json.loads(installed("-c", listing).splitlines()[-1])
+    before.pop("smolagents.tmp", None)
+    missing = {
+        module: sorted(set(names) - set(after.get(module, ())) - {"tmp"})
+        for module, names in before.items()
+    }
+    assert len(before) > 15
+    assert {module: names for module, names in missing.items() if names} == {}
+
+
+def test_console_scripts_answer(installed):
+    for name in lockfile.load(ROOT / "upstream.lock").scripts:
+        script = installed("-c", f"import shutil, sys; print(shutil.which({name!r}, path="
+                           "__import__('os').path.dirname(sys.executable)))").strip()  # fmt: skip
+        assert Path(script).is_file()
+    assert "usage" in run(str(Path(script).with_name("smolagent")), "--help").lower()
+
+
+def test_agent_of_the_installed_wheel_runs(installed):
+    printed = installed(
+        "-c",
+        "from smolagents import CodeAgent, Model, ChatMessage, LocalPythonExecutor\n"
+        "class M(Model):\n"
+        "    def generate(self, *a, **k):\n"
+        "        return ChatMessage(role='assistant', content='<code>final_answer(6*7)</code>')\n"
+        "a = CodeAgent(tools=[], model=M(), executor_class=LocalPythonExecutor,"
+        " verbosity_level=0)\n"
+        "print(a.run('x'))",
+    )
+    assert printed.split()[-1] == "42"
+
+
+def test_editable_install_is_live(checkout, tmp_path):
+    project = tmp_path / "project"
+    shutil.copytree(checkout, project)
+    call = make_environment(tmp_path / "environment")
+    call("-m", "pip", "install", "-q", "-e", str(project))
+    where = call(
+        "-c", "import smolagents, smolagents_fork; print(smolagents.__file__);"
+        "print(smolagents_fork.__file__)"
+    ).split()  # fmt: skip
+    assert "site-packages" in where[0]
+    assert Path(where[1]) == project / "smolagents_fork" / "__init__.py"
+    (project / "smolagents_fork" / "added.py").write_text("VALUE = 7\n")
+    assert call("-c", "import smolagents_fork.added as a; print(a.VALUE)").strip() == "7"
+    # Nothing else of the checkout becomes importable.
+    assert (
+        call("-c", "import importlib.util as u; print(u.find_spec('buildsys'))").strip() == "None"
+    )

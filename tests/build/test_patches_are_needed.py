@@ -1,0 +1,67 @@
+"""Each patch of the series has a test that fails without it, shown by leaving it out."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from buildsys import lock as lockfile
+from buildsys.errors import BuildError
+from buildsys.patchfile import Patch, apply_patch
+from buildsys.release import verified_release
+from buildsys.series import load_prune_list, load_series
+from buildsys.stamps import apply_stamps, version_stamp
+from buildsys.tree import pruned_package, write_tree
+from tools.paths import PATCHES, ROOT
+from tools.series.message import parse_message
+
+pytestmark = pytest.mark.network
+
+SERIES = load_series(PATCHES)
+
+
+def tree_of(site, patches: list[Patch]) -> dict[str, bytes]:
+    lock = lockfile.load(ROOT / "upstream.lock")
+    tree = pruned_package(verified_release(site, lock), load_prune_list(PATCHES), lock.scripts)
+    for patch in patches:
+        tree = apply_patch(patch, tree)
+    return apply_stamps(tree, [version_stamp(lock.version, f"{lock.version}+fork.1")])
+
+
+def tree_without(site, left_out: Patch) -> dict[str, bytes]:
+    """The series without one patch; if a later one stands on it, only what comes before it."""
+    try:
+        return tree_of(site, [patch for patch in SERIES if patch is not left_out])
+    except BuildError:
+        return tree_of(site, SERIES[: SERIES.index(left_out)])
+
+
+def run_tests(tests: tuple[str, ...], folder) -> subprocess.CompletedProcess[str]:
+    """Run tests with the package of that folder in front of the installed one."""
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("patch", SERIES, ids=lambda patch: patch.name)
+def test_named_tests_fail_without_the_patch(patch, pristine_site, tmp_path):
+    write_tree(tree_without(pristine_site, patch), tmp_path)
+    for test in parse_message(patch.header).trailers["Test"]:
+        done = run_tests((test,), tmp_path)
+        assert done.returncode == 1, f"{test} passes without {patch.name}:\n{done.stdout}"
+
+
+def test_named_tests_pass_with_the_series(pristine_site, tmp_path):
+    write_tree(tree_of(pristine_site, SERIES), tmp_path)
+    tests = [test for patch in SERIES for test in parse_message(patch.header).trailers["Test"]]
+    done = run_tests(tuple(tests), tmp_path)
+    assert done.returncode == 0, done.stdout

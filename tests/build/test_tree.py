@@ -1,0 +1,221 @@
+"""Verify, prune, apply, stamp: what stops a build, and with which words."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from buildsys import lock as lockfile
+from buildsys.errors import BuildError
+from buildsys.release import installed_release
+from buildsys.stamps import Stamp, apply_stamps
+from buildsys.tree import fork_tree, write_tree
+
+pytestmark = pytest.mark.network
+
+
+def error_of(project: Path, site: Path) -> str:
+    with pytest.raises(BuildError) as caught:
+        fork_tree(project, site)
+    return str(caught.value)
+
+
+def relock(project: Path, site: Path, *names: str) -> None:
+    """Accept changed or new files of the release, as a maintainer would after a look."""
+    path = project / "upstream.lock"
+    data = json.loads(path.read_text())
+    for name in names:
+        data["files"][name] = hashlib.sha256((site / name).read_bytes()).hexdigest()
+    path.write_text(json.dumps(data))
+
+
+def prune(project: Path, name: str) -> None:
+    path = project / "patches" / "prune.list"
+    path.write_text(f"{path.read_text()}{name}\n")
+
+
+def test_tree_is_patched_stamped_and_pruned(project, site):
+    tree = fork_tree(project, site)
+    version = lockfile.load(project / "upstream.lock").version
+    assert f'__version__ = "{version}+fork.1"\n'.encode() in tree["smolagents/__init__.py"]
+    assert b"select_executor(self, executor, executor_class)" in tree["smolagents/agents.py"]
+    assert b"# Modified for smolagents " in tree["smolagents/agents.py"]
+    assert b"# Modified for" not in tree["smolagents/tools.py"]
+    assert not {"smolagents/tmp.py", "smolagents/pyodide_deno_executor.bak.py"} & set(tree)
+
+
+def test_release_itself_is_never_touched(project, site, pristine_site):
+    fork_tree(project, site)
+    for path in pristine_site.rglob("*"):
+        if path.is_file():
+            assert (site / path.relative_to(pristine_site)).read_bytes() == path.read_bytes()
+
+
+def test_every_modified_file_carries_the_notice(project, site):
+    for name, content in fork_tree(project, site).items():
+        modified = content != (site / name).read_bytes()
+        assert modified == (b"# Modified for smolagents " in content), name
+
+
+def test_wrong_byte_names_the_file_and_both_sums(project, site):
+    path = site / "smolagents" / "tools.py"
+    path.write_bytes(path.read_bytes().replace(b"import", b"Import", 1))
+    found = hashlib.sha256(path.read_bytes()).hexdigest()
+    expected = lockfile.load(project / "upstream.lock").files["smolagents/tools.py"]
+    assert error_of(project, site).startswith(
+        f"smolagents/tools.py: sha256 is {found}, expected {expected} (upstream.lock)"
+    )
+
+
+def test_missing_file_is_named(project, site):
+    (site / "smolagents" / "cli.py").unlink()
+    assert error_of(project, site).startswith("smolagents/cli.py: in the lock, but not in the ins")
+
+
+def test_file_that_is_not_in_the_lock_is_named(project, site):
+    (site / "smolagents" / "extra.py").write_text("")
+    assert error_of(project, site) == (
+        "smolagents/extra.py: in the installed release, but not in upstream.lock"
+    )
+
+
+def test_what_installers_write_is_no_part_of_the_release(project, site):
+    info = next(site.glob("*.dist-info"))
+    for name in ("INSTALLER", "REQUESTED", "direct_url.json"):
+        (info / name).write_text("pip")
+    (site / "smolagents" / "__pycache__").mkdir()
+    (site / "smolagents" / "__pycache__" / "cli.cpython-311.pyc").write_bytes(b"")
+    assert fork_tree(project, site)
+
+
+def test_stray_file_that_is_not_pruned_is_named(project, site):
+    (site / "smolagents" / "notes.bak.py").write_text("")
+    relock(project, site, "smolagents/notes.bak.py")
+    assert error_of(project, site) == (
+        "smolagents/notes.bak.py: stray: nothing in the release imports or runs it; "
+        "name it in patches/prune.list"
+    )
+
+
+def test_module_that_nothing_imports_is_stray_too(project, site):
+    (site / "smolagents" / "scratch.py").write_text("import os\n")
+    relock(project, site, "smolagents/scratch.py")
+    assert error_of(project, site).startswith("smolagents/scratch.py: stray")
+    prune(project, "smolagents/scratch.py")
+    assert "smolagents/scratch.py" not in fork_tree(project, site)
+
+
+def test_prune_entry_without_a_file_is_an_error(project, site):
+    prune(project, "smolagents/gone.py")
+    assert error_of(project, site).startswith("patches/prune.list: 'smolagents/gone.py' is not in")
+
+
+def test_hunk_that_does_not_match_names_patch_file_line_and_both_texts(project, site):
+    patch = project / "patches" / "idempotent-cleanup.patch"
+    damaged = patch.read_bytes().replace(b"     def cleanup(self):", b"     def clean_up(self):")
+    assert damaged != patch.read_bytes()
+    patch.write_bytes(damaged)
+    text = error_of(project, site)
+    assert re.match(
+        r"patches/idempotent-cleanup\.patch:\d+: hunk 1 of smolagents/agents\.py does not match at "
+        r"line \d+: expected b'    def clean_up\(self\):\\n', found b'    def cleanup\(self\):\\n'",
+        text,
+    ), text
+
+
+def test_hunk_at_another_line_is_refused_although_the_text_is_there(project, site):
+    patch = project / "patches" / "idempotent-cleanup.patch"
+    moved = re.sub(rb"@@ -(\d+)", lambda match: b"@@ -%d" % (int(match[1]) + 1), patch.read_bytes())
+    patch.write_bytes(moved)
+    assert "does not match at line" in error_of(project, site)
+
+
+def test_patch_that_is_not_listed_is_named(project, site):
+    (project / "patches" / "forgotten.patch").write_text("")
+    assert "forgotten.patch in" in error_of(project, site)
+    assert "is not listed; list or remove it" in error_of(project, site)
+
+
+def test_listed_patch_that_is_missing_is_named_with_its_line(project, site):
+    series = project / "patches" / "series"
+    series.write_text(series.read_text() + "gone.patch\n")
+    line = len(series.read_text().splitlines())
+    assert f"series:{line}: 'gone.patch' is listed, but" in error_of(project, site)
+
+
+def test_patch_listed_twice_is_named(project, site):
+    series = project / "patches" / "series"
+    series.write_text(series.read_text() + "executor-class.patch\n")
+    assert "'executor-class.patch' is listed twice; expected once" in error_of(project, site)
+
+
+@pytest.mark.parametrize(("times", "where"), [(0, ""), (2, r" \(lines 17, 33\)")])
+def test_version_that_stands_there_zero_or_two_times_is_an_error(project, site, times, where):
+    path = site / "smolagents" / "__init__.py"
+    version = lockfile.load(project / "upstream.lock").version
+    line = f'__version__ = "{version}"\n'.encode()
+    content = path.read_bytes()
+    (project / "patches" / "series").write_text("")
+    for patch in (project / "patches").glob("*.patch"):
+        patch.unlink()
+    path.write_bytes(content + line if times == 2 else content.replace(line, b""))
+    relock(project, site, "smolagents/__init__.py")
+    text = error_of(project, site)
+    expected = rf"smolagents/__init__\.py: the text to stamp, .*, occurs {times} times{where}; exp"
+    assert re.match(expected, text), text
+
+
+def test_licence_header_that_is_gone_stops_the_notice(project, site):
+    with pytest.raises(BuildError, match=r"a\.py: the text to stamp, b'x', occurs 3 times \(lines"):
+        apply_stamps({"a.py": b"x\nx x"}, [Stamp("a.py", b"x", b"y")])
+    with pytest.raises(BuildError, match=r"b\.py: to be stamped, but not in the tree"):
+        apply_stamps({}, [Stamp("b.py", b"x", b"y")])
+
+
+def test_version_file_and_lock_must_agree(project, site):
+    path = project / "smolagents_fork" / "_version.py"
+    path.write_text('upstream_version = "1.0.0"\nfork_revision = 1\n')
+    assert "upstream_version is '1.0.0', upstream.lock has" in error_of(project, site)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "not JSON"),
+        ("[]", "expected an object with format 1"),
+        ('{"format": 2}', "expected an object with format 1"),
+        ('{"format": 1}', "fields are missing or unknown"),
+    ],
+)
+def test_damaged_lock_says_what_is_wrong(project, site, text, words):
+    (project / "upstream.lock").write_text(text)
+    assert words in error_of(project, site)
+
+
+def test_lock_survives_reading_and_writing(project, tmp_path):
+    lock = lockfile.load(project / "upstream.lock")
+    lockfile.save(tmp_path / "again.lock", lock)
+    assert (tmp_path / "again.lock").read_bytes() == (project / "upstream.lock").read_bytes()
+
+
+def test_building_the_fork_on_the_fork_is_refused(project):
+    """The tests run where the fork is installed, which is exactly this mistake."""
+    with pytest.raises(BuildError, match=r"which is the fork: the fork is built from upstream's"):
+        installed_release(lockfile.load(project / "upstream.lock"))
+
+
+def test_written_tree_is_the_tree(project, site, tmp_path):
+    tree = fork_tree(project, site)
+    out = tmp_path / "out"
+    out.mkdir()
+    write_tree(tree, out)
+    written = {
+        path.relative_to(out).as_posix(): path.read_bytes()
+        for path in out.rglob("*")
+        if path.is_file()
+    }
+    assert written == tree
