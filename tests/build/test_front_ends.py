@@ -60,7 +60,8 @@ def build_wheel(source: Path, out: Path) -> Path:
 
 def uv_wheel(source: Path, out: Path) -> Path:
     # uv reads certificates from a file only when told; pip has them from its configuration.
-    run("uv", "build", "-q", "--wheel", str(source), "--out-dir", str(out), UV_NATIVE_TLS="true")
+    command = ("-m", "uv", "build", "-q", "--wheel", str(source), "--out-dir", str(out))
+    run(sys.executable, *command, UV_NATIVE_TLS="true")
     return only(out, "*.whl")
 
 
