@@ -81,10 +81,12 @@ class Git:
 
     Args:
         folder: the repository's top folder (its work tree; ``.git`` stands in it).
+        keep_open: descriptors that git inherits, such as that of a lock it shall hold as well.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, keep_open: tuple[int, ...] = ()) -> None:
         self.folder = folder
+        self.keep_open = keep_open
         self.git_dir = folder / ".git"
 
     def run(
@@ -113,6 +115,7 @@ class Git:
                 cwd=self.folder,
                 env=environment(env),
                 input=stdin if stdin is not None else b"",
+                pass_fds=self.keep_open,
                 capture_output=True,
                 timeout=GIT_TIMEOUT_SECONDS,
                 check=False,

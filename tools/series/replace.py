@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
 
 __all__ = ["recover", "replace_files"]
@@ -27,13 +27,23 @@ def _sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def replace_files(root: Path, journal: Path, files: Mapping[str, bytes | None]) -> None:
+def _ignore(_: str) -> None:
+    pass
+
+
+def replace_files(
+    root: Path,
+    journal: Path,
+    files: Mapping[str, bytes | None],
+    reached: Callable[[str], None] = _ignore,
+) -> None:
     """Write and delete files below a folder so that a crash leaves either none or all of it done.
 
     Args:
         root: the folder.
         journal: a folder for the staged files; on the same file system, and its caller's alone.
         files: new bytes by relative POSIX path; None deletes the file.
+        reached: called with ``staged``, ``decided`` and, after each file, ``replaced``.
 
     Raises:
         OSError: staging failed (disk full, no permission): nothing was changed.
@@ -53,17 +63,20 @@ def replace_files(root: Path, journal: Path, files: Mapping[str, bytes | None]) 
     draft = journal / "journal.tmp"
     draft.write_text(json.dumps(entries), "utf-8")
     _sync(draft)
+    reached("staged")
     draft.replace(journal / _JOURNAL)  # the decision
     _sync(journal)
-    recover(root, journal)
+    reached("decided")
+    recover(root, journal, reached)
 
 
-def recover(root: Path, journal: Path) -> bool:
+def recover(root: Path, journal: Path, reached: Callable[[str], None] = _ignore) -> bool:
     """Finish a decided replacement, or sweep away one that was never decided.
 
     Args:
         root: as given to :func:`replace_files`.
         journal: likewise.
+        reached: likewise.
 
     Returns:
         Whether a decided replacement was found and finished.
@@ -76,12 +89,11 @@ def recover(root: Path, journal: Path) -> bool:
             target = root / entry["path"]
             if entry["staged"] is None:
                 target.unlink(missing_ok=True)
-                continue
-            staged = journal / entry["staged"]
-            if staged.exists():  # else this entry was finished before the crash
+            elif (staged := journal / entry["staged"]).exists():  # else finished before the crash
                 target.parent.mkdir(parents=True, exist_ok=True)
                 staged.replace(target)
                 _sync(target.parent)
+            reached("replaced")
         # Last, or the staged files that are gone would look like entries not finished.
         (journal / _JOURNAL).unlink()
     shutil.rmtree(journal)

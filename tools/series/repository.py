@@ -132,14 +132,20 @@ def create(
     return git
 
 
-def read_tree(git: Git, commit: str) -> dict[str, bytes]:
+def read_tree(git: Git, commit: str, below: str = "") -> dict[str, bytes]:
     """Every file of a commit by path.
+
+    Args:
+        git: the repository.
+        commit: the commit.
+        below: only files whose path begins with this, such as ``src/package/``.
 
     Raises:
         SeriesError: the commit holds a link, a submodule or an executable file.
     """
     tree: dict[str, bytes] = {}
-    for entry in git.run("ls-tree", "-r", "-z", commit).stdout.split(b"\0"):
+    listing = git.run("ls-tree", "-r", "-z", "--full-tree", commit, *([below] if below else []))
+    for entry in listing.stdout.split(b"\0"):
         if not entry:
             continue
         what, _, name = entry.partition(b"\t")

@@ -1,0 +1,1 @@
+"""Takes the series from one upstream release to another, release by release."""
