@@ -3,8 +3,8 @@
     python -m tools.regression --help
 
 What each module does: ``settings`` is the policy; ``suite`` the order of steps; ``environments``
-makes the two sides; ``execution`` runs the tests; ``junit``, ``causes``, ``deviations`` and
-``comparison`` say what a result means; ``output`` writes it.
+makes the two sides; ``execution`` runs the tests; ``junit``, ``causes``, ``deviations``,
+``comparison`` and ``reruns`` say what a result means; ``output`` writes it.
 """
 
 from __future__ import annotations

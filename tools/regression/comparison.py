@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
@@ -12,7 +12,7 @@ from tools.regression.causes import UNEXPLAINED, Cause, classify
 from tools.regression.deviations import Deviation
 from tools.regression.junit import Outcome
 
-__all__ = ["Comparison", "Kind", "Report", "compare", "settle"]
+__all__ = ["Comparison", "Kind", "Report", "compare"]
 
 MISSING = Outcome("missing", "the side has no such test")
 
@@ -207,24 +207,3 @@ def compare(
             f"{now or 'in neither run'}; remove the entry or correct it"
         )
     return found, stale
-
-
-def settle(found: Comparison, again: Sequence[tuple[Outcome, Outcome]]) -> Comparison:
-    """Decide about a difference after the test was run again, alone, on both sides.
-
-    It stays a difference only if every run differed in the same direction; a test that passed at
-    least once where it had failed, or failed where it had passed, is flaky and called so.
-
-    Args:
-        found: an undeclared difference, or a test that passed on the fork only.
-        again: outcomes of the further runs, pristine first.
-    """
-    if not again:
-        return found
-    if found.kind is Kind.UNDECLARED:
-        same = all(
-            one.status == found.pristine.status and two.status != "passed" for one, two in again
-        )
-    else:
-        same = all(one.status != "passed" and two.status == "passed" for one, two in again)
-    return replace(found, kind=found.kind if same else Kind.FLAKY, again=tuple(again))

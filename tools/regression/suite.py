@@ -14,20 +14,17 @@ from rich.console import Console
 from buildsys import lock as upstream_lock
 from buildsys.errors import BuildError
 from tools.regression.command import run as run_command
-from tools.regression.comparison import Comparison, Kind, Report, compare, settle
+from tools.regression.comparison import Report, compare
 from tools.regression.deviations import load_deviations
 from tools.regression.environments import build_twins, uv_program, wheel_metadata
 from tools.regression.errors import SuiteError
 from tools.regression.execution import Runner
 from tools.regression.output import show, write
+from tools.regression.reruns import run_again
 from tools.regression.settings import CACHE, DEVIATIONS, REPORTS, ROOT, SCRATCH
 from tools.upstream.fetch import FetchError, fetch_sdist, fetch_wheel, unpack_sdist
 
 __all__ = ["build_fork", "run"]
-
-# More differences than this are no accident of timing, and two more runs of each would take long.
-RERUN_AT_MOST = 20
-RERUNS = 2
 
 
 def _verified(path: Path, expected: str) -> None:
@@ -94,31 +91,6 @@ def _selection(tests: Sequence[str]) -> list[str]:
     return [name if name.startswith("tests/") else f"tests/{name}" for name in tests]
 
 
-def _rerun(runner: Runner, found: list[Comparison], console: Console) -> list[str]:
-    """Run each difference again, alone; replaces entries of ``found``, returns notes."""
-    wanted = [
-        index
-        for index, one in enumerate(found)
-        if one.kind in (Kind.UNDECLARED, Kind.GAINED) and one.pristine.status != "missing"
-    ]
-    if len(wanted) > RERUN_AT_MOST:
-        return [f"{len(wanted)} tests differ, more than {RERUN_AT_MOST}: none was run again alone"]
-    for index in wanted:
-        again = []
-        for attempt in range(1, RERUNS + 1):
-            console.print(
-                f"again, alone ({attempt} of {RERUNS}): {found[index].test}", markup=False
-            )
-            again.append(runner.run_alone(found[index].test, attempt))
-            settled = settle(found[index], again)
-            if settled.kind is Kind.FLAKY:
-                break
-        found[index] = settled
-    if wanted:
-        return [f"{len(wanted)} differing tests were run again, alone, up to {RERUNS} times"]
-    return []
-
-
 def run(
     *,
     fork_wheel: Path | None = None,
@@ -155,9 +127,12 @@ def run(
     console = console or Console()
     seconds: dict[str, float] = {}
 
+    def say(words: str) -> None:
+        console.print(words, markup=False, highlight=False)
+
     @contextmanager
     def step(name: str) -> Iterator[None]:
-        console.print(f"{name} ...", markup=False)
+        say(f"{name} ...")
         started = time.monotonic()
         yield
         seconds[name] = time.monotonic() - started
@@ -182,7 +157,7 @@ def run(
     files = {name.split("::")[0] for name in selection} if selection else None
     found, stale = compare(pristine, fork, declared, selected_files=files)
     with step("run differences again"):
-        notes = [*twins.notes, *_rerun(runner, found, console)]
+        notes = [*twins.notes, *run_again(found, runner.run_alone, say)]
     report = Report(version, twins.fork.version, found, stale, twins.absent, notes, seconds)
     write(report, reports)
     show(report, console)
