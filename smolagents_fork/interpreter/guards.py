@@ -1,0 +1,424 @@
+"""THE boundary: every decision about a running program is taken in this file.
+
+``transform`` sends here what can be dangerous; the names it uses begin with ``@``. What it does not
+send here is safe because of what is decided here: no module, frame, code object, loader or
+function's namespace is ever handed to a program, so the plain operations it runs find none.
+
+A guard raises :class:`AttributeRefusedError` and its like, which a program may catch as it may catch
+any error, or stops the run through the meter, which it may not.
+"""
+
+from __future__ import annotations
+
+import builtins
+import string
+import types
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..errors import AttributeRefusedError, ProgramRefusedError
+from . import formats, policy, sizes
+from .meter import Meter
+
+__all__ = ["Guards"]
+
+_MISSING = object()
+_FUNCTIONS = (types.FunctionType, types.LambdaType)
+#: Types that are never handed out, whatever attribute they were found under.
+_NEVER = (types.FrameType, types.CodeType, types.TracebackType)
+#: Classes whose own single-underscore attributes hold nothing dangerous, so that the program's
+#: subclasses of them count as entirely its own.
+_PLAIN_MODULES = frozenset(
+    "builtins collections abc enum typing dataclasses numbers fractions decimal datetime "
+    "collections.abc _collections_abc json.encoder json.decoder random".split()
+)
+
+
+def _is_dunder(name: str) -> bool:
+    return name.startswith("__") and name.endswith("__")
+
+
+class Guards:
+    """The guards of one interpreter.
+
+    Args:
+        meter: its limits.
+        view: turns a module into what a program may see of it, or raises.
+        is_view: whether a module object is such a view.
+        extra_dunders: dunder attributes allowed on top of policy.
+    """
+
+    def __init__(
+        self,
+        meter: Meter,
+        view: Callable[[types.ModuleType], Any],
+        is_view: Callable[[Any], bool],
+    ) -> None:
+        self.meter = meter
+        self.view = view
+        self.is_view = is_view
+        self.extra_dunders: frozenset[str] = frozenset()
+        self.own: set[type] = set()
+        self.derived: set[type] = set()
+        self.building = 0
+        self.globals: dict[str, Any] = {}
+        self.sizes = sizes.Sizes(meter)
+        self.shared: tuple[type, ...] = ()
+
+    # -- classes --
+
+    def build_class(self, function: Any, name: str, *bases: Any, **keywords: Any) -> Any:
+        """``class``: make it, and remember it as the program's own."""
+        self.building += 1
+        try:
+            made = builtins.__build_class__(function, name, *bases, **keywords)
+        finally:
+            self.building -= 1
+        self.adopt(made)
+        return made
+
+    def make_class(self, *arguments: Any, **keywords: Any) -> Any:
+        """``type(name, bases, namespace)``"""
+        if len(arguments) == 3:
+            namespace = dict(arguments[2])
+            namespace.setdefault("__module__", self.globals.get("__name__", "__main__"))
+            made = type(arguments[0], tuple(arguments[1]), namespace, **keywords)
+            self.adopt(made)
+            return made
+        return type(*arguments, **keywords)
+
+    def adopt(self, made: Any) -> None:
+        """Count a class the program made as its own."""
+        if not isinstance(made, type):
+            return
+        match_args = made.__dict__.get("__match_args__", ())
+        for name in match_args if isinstance(match_args, (tuple, list)) else ():
+            if isinstance(name, str) and (_is_dunder(name) or name in policy.GUARDED_ATTRIBUTES):
+                raise AttributeRefusedError(f"Forbidden name in __match_args__: {name}")
+        for base in made.__mro__[1:]:
+            if base not in self.own and base.__module__ not in _PLAIN_MODULES:
+                self.derived.add(made)
+                return
+        self.own.add(made)
+
+    def is_own_class(self, cls: type) -> bool:
+        if cls in self.own or cls in self.derived:
+            return True
+        if any(base in self.own or base in self.derived for base in cls.__mro__):
+            return True  # made by __init_subclass__, dataclass(slots=True) and the like
+        if self.building and cls.__module__ == self.globals.get("__name__"):
+            return cls.__flags__ & (1 << 9) != 0  # Py_TPFLAGS_HEAPTYPE
+        return False
+
+    # -- attributes --
+
+    def private(self, value: Any, name: str) -> Any:
+        """``value``, if its single-underscore attribute ``name`` may be read by the program."""
+        cls = type(value)
+        if cls in self.own or name in policy.ALLOWED_UNDERSCORE:
+            return value
+        if isinstance(value, types.ModuleType):
+            getattr(value, name)  # a view answers with what is refused and why
+            raise AttributeRefusedError(f"Forbidden access to attribute: {name}")
+        if isinstance(value, type):
+            if self.is_own_class(value):
+                self._vet(getattr(value, name))
+                return value
+        elif self.is_own_class(cls):
+            self._vet(getattr(value, name, None))
+            return value
+        elif isinstance(value, _FUNCTIONS) and value.__globals__ is self.globals:
+            return value
+        elif not hasattr(value, name):
+            return value  # the plain access says so, in CPython's words
+        raise AttributeRefusedError(
+            f"Forbidden access to attribute: {name} of {cls.__name__!r} object: names that begin "
+            "with an underscore are private to the object's own library"
+        )
+
+    def writable(self, value: Any, name: str) -> Any:
+        """``value``, if the program may set or delete its attribute ``name``."""
+        cls = type(value)
+        if cls in self.own:
+            return value
+        if isinstance(value, types.ModuleType):
+            raise AttributeRefusedError(
+                f"Cannot assign to {name!r} of module {value.__name__!r}: modules are read-only"
+            )
+        if isinstance(value, type):
+            if self.is_own_class(value):
+                return value
+            raise AttributeRefusedError(
+                f"Cannot assign to {name!r} of class {value.__name__!r}: only classes that the "
+                "program itself defines may be changed"
+            )
+        if isinstance(value, _FUNCTIONS):
+            if value.__globals__ is self.globals:
+                return value
+            raise AttributeRefusedError(
+                f"Cannot assign to {name!r} of function {value.__name__!r}: only functions that "
+                "the program itself defines may be changed"
+            )
+        if self.is_own_class(cls):
+            return value
+        if isinstance(value, self.shared) or name.startswith("_"):
+            raise AttributeRefusedError(
+                f"Cannot assign to {name!r} of {cls.__name__!r} object: it belongs to the host"
+            )
+        return value
+
+    def _vet(self, value: Any) -> Any:
+        if isinstance(value, _NEVER):
+            raise AttributeRefusedError(f"Forbidden access to {type(value).__name__} object")
+        if isinstance(value, types.ModuleType) and not self.is_view(value):
+            return self.view(value)
+        return value
+
+    def read(self, value: Any, name: str, default: Any = _MISSING) -> Any:
+        """The attribute ``name`` of ``value`` as a program may see it: every road by name."""
+        if type(name) is not str:
+            if not isinstance(name, str):
+                raise TypeError("attribute name must be string, not " + repr(type(name).__name__))
+            name = str.__str__(name)
+        name = formats.normal(name)
+        if _is_dunder(name):
+            return self._read_dunder(value, name, default)
+        if name in policy.GUARDED_ATTRIBUTES:
+            return self._read_guarded(value, name, default)
+        if name in policy.SIZED_METHODS and isinstance(value, (str, bytes, bytearray, int, type)):
+            return self.sizes.method(value, name)
+        if name.startswith("_"):
+            if default is not _MISSING and not hasattr(value, name):
+                return default
+            self.private(value, name)
+        found = getattr(value, name) if default is _MISSING else getattr(value, name, default)
+        return self._vet(found)
+
+    def _read_dunder(self, value: Any, name: str, default: Any) -> Any:
+        if name in policy.ALLOWED_DUNDERS or name in self.extra_dunders:
+            found = getattr(value, name) if default is _MISSING else getattr(value, name, default)
+            return self._vet(found)
+        if name == "__annotations__":
+            found = getattr(value, name)
+            return found if self._is_own(value) else dict(found)
+        if name in ("__wrapped__", "__defaults__", "__kwdefaults__") and self._is_own(value):
+            return getattr(value, name)
+        if name in ("__getattribute__", "__getattr__"):
+            found = getattr(value, name)
+            return self._by_name(found, value)
+        if name in ("__setattr__", "__delattr__"):
+            return self._by_name_written(getattr(value, name), value, name)
+        if name == "__format__":
+            return self.sizes.limited_format(getattr(value, name))
+        if name in self.sizes.OPERATORS:
+            return self.sizes.operator(value, name)
+        raise AttributeRefusedError(
+            f"Forbidden access to dunder attribute: {name}. "
+            "Forbidden function evaluation: 'getattr' may not reach it either"
+        )
+
+    def _is_own(self, value: Any) -> bool:
+        if isinstance(value, type):
+            return self.is_own_class(value)
+        if isinstance(value, _FUNCTIONS):
+            return value.__globals__ is self.globals
+        return self.is_own_class(type(value))
+
+    def _by_name(self, found: Any, owner: Any) -> Any:
+        """``object.__getattribute__``, ``super().__getattr__``: names checked as anywhere else."""
+        static = isinstance(owner, type)
+
+        def getattribute(*arguments: Any) -> Any:
+            name = arguments[-1]
+            target = arguments[0] if static and len(arguments) > 1 else owner
+            name = formats.normal(str.__str__(name)) if isinstance(name, str) else name
+            if isinstance(name, str) and name.startswith("_") and not self._is_own(target):
+                self.read(target, name)
+            if isinstance(name, str) and (
+                (_is_dunder(name) and name not in policy.ALLOWED_DUNDERS)
+                or name in policy.GUARDED_ATTRIBUTES
+            ):
+                return self.read(target, name)
+            return self._vet(found(*arguments))
+
+        return getattribute
+
+    def _by_name_written(self, found: Any, owner: Any, method: str) -> Any:
+        def setattribute(*arguments: Any) -> Any:
+            bound = not isinstance(owner, type) or len(arguments) == (
+                2 if method == "__setattr__" else 1
+            )
+            target = getattr(found, "__self__", owner) if bound else arguments[0]
+            name = arguments[0 if bound else 1]
+            self._check_written_name(name)
+            self.writable(target, name)
+            return found(*arguments)
+
+        return setattribute
+
+    def _check_written_name(self, name: Any) -> None:
+        if isinstance(name, str):
+            name = formats.normal(str.__str__(name))
+            if _is_dunder(name) and name not in ("__doc__", "__name__", "__qualname__"):
+                raise AttributeRefusedError(f"Cannot assign to dunder attribute: {name}")
+
+    def _read_guarded(self, value: Any, name: str, default: Any) -> Any:
+        if isinstance(value, (str, bytes)) or value is str:
+            if name in ("format", "format_map"):
+                return self._string_format(value, name)
+        if isinstance(value, types.ModuleType):
+            return getattr(value, name) if default is _MISSING else getattr(value, name, default)
+        if self._is_own(value):
+            found = getattr(value, name) if default is _MISSING else getattr(value, name, default)
+            return self._vet(found)
+        if isinstance(value, (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)):
+            if name.endswith(("_running", "_suspended")):
+                return getattr(value, name)
+        elif isinstance(value, string.Formatter):
+            return self._formatter(value, name)
+        elif name in formats.harmless(value):
+            found = getattr(value, name) if default is _MISSING else getattr(value, name, default)
+            return self._vet(found)
+        elif not hasattr(value, name):
+            if default is not _MISSING:
+                return default
+            return getattr(value, name)
+        raise AttributeRefusedError(
+            f"Forbidden access to attribute: {name} of {type(value).__name__!r} object"
+        )
+
+    def _string_format(self, value: Any, name: str) -> Any:
+        def format_(*arguments: Any, **keywords: Any) -> str:
+            template, rest = (value, arguments) if value is not str else (arguments[0], arguments[1:])
+            if name == "format_map":
+                return formats.SafeFormatter(self.read, self.sizes).vformat(
+                    str.__str__(template), (), rest[0]
+                )
+            return formats.SafeFormatter(self.read, self.sizes).vformat(
+                str.__str__(template), rest, keywords
+            )
+
+        return format_
+
+    def _formatter(self, value: Any, name: str) -> Any:
+        if name in ("get_field", "vformat", "get_value", "format"):
+            raise AttributeRefusedError(
+                f"Forbidden access to attribute: {name} of string.Formatter; use str.format"
+            )
+        return getattr(value, name)
+
+    # -- builtins that reach attributes by name --
+
+    def getattr_(self, value: Any, name: str, *default: Any) -> Any:
+        if len(default) > 1:
+            raise TypeError(f"getattr expected at most 3 arguments, got {len(default) + 2}")
+        return self.read(value, name, *default)
+
+    def hasattr_(self, value: Any, name: str) -> bool:
+        try:
+            self.read(value, name)
+        except (AttributeError, ProgramRefusedError):
+            return False
+        return True
+
+    def setattr_(self, value: Any, name: str, new: Any) -> None:
+        self._check_written_name(name)
+        setattr(self.writable(value, name), name, new)
+
+    def delattr_(self, value: Any, name: str) -> None:
+        self._check_written_name(name)
+        delattr(self.writable(value, name), name)
+
+    def vars_(self, *arguments: Any) -> Any:
+        if not arguments:
+            raise ProgramRefusedError(
+                "Forbidden call to vars() without an argument: use plain variables"
+            )
+        value = arguments[0]
+        if isinstance(value, types.ModuleType):
+            raise ProgramRefusedError("Forbidden call to vars() of a module: use its attributes")
+        if type(value) in self.own:
+            return vars(value)
+        if isinstance(value, type):
+            if not self.is_own_class(value):
+                raise ProgramRefusedError(f"Forbidden call to vars() of class {value.__name__!r}")
+            hidden = ("__dict__", "__weakref__")
+            return types.MappingProxyType(
+                {k: v for k, v in vars(value).items() if k not in hidden}
+            )
+        if self.is_own_class(type(value)):
+            return vars(value)
+        found = vars(value)
+        for one in found.values():
+            self._vet(one)
+        return {k: v for k, v in found.items() if not k.startswith("_")}
+
+    def dir_(self, *arguments: Any) -> list[str]:
+        if not arguments:
+            return sorted(name for name in self.globals if not name.startswith(("_", "@")))
+        return dir(*arguments)
+
+    def refused(self, name: str) -> Callable[..., Any]:
+        """What stands in for a builtin that is refused."""
+        advice = policy.REFUSED_BUILTINS[name]
+
+        def refuse(*arguments: Any, **keywords: Any) -> Any:
+            raise ProgramRefusedError(
+                f"Forbidden function evaluation: {name!r} is not among the explicitly allowed "
+                f"tools or defined/imported in the preceding code: {advice}"
+            )
+
+        refuse.__name__ = refuse.__qualname__ = name
+        return refuse
+
+    def source(self, text: str) -> Callable[[Any], Any]:
+        """Keep a function's source where upstream keeps it."""
+
+        def mark(function: Any) -> Any:
+            function.__source__ = text
+            return function
+
+        return mark
+
+    def namespace(self, tools: Mapping[str, Any]) -> dict[str, Any]:
+        """Builtins of the program: the harmless ones, the guarded ones, the hidden ones, tools."""
+        meter = self.meter
+        harmless = {name: getattr(builtins, name) for name in formats.HARMLESS_BUILTINS}
+        errors = {
+            name: value
+            for name, value in vars(builtins).items()
+            if isinstance(value, type) and issubclass(value, BaseException)
+        }
+        guarded: dict[str, Any] = {
+            "getattr": self.getattr_,
+            "hasattr": self.hasattr_,
+            "setattr": self.setattr_,
+            "delattr": self.delattr_,
+            "vars": self.vars_,
+            "dir": self.dir_,
+            **self.sizes.builtins(),
+            "__build_class__": self.build_class,
+            "__debug__": True,
+        }
+        hidden: dict[str, Any] = {
+            "@refill": meter.refill,
+            "@caught": meter.caught,
+            "@while_exceeded": meter.while_exceeded,
+            "@ticks": meter.metered(_endless()),
+            "@next": next,
+            "@own": self.own,
+            "@getattr": self.read,
+            "@private": self.private,
+            "@writable": self.writable,
+            "@make_class": self.make_class,
+            "@source": self.source,
+            **self.sizes.hidden(),
+        }
+        refused = {name: self.refused(name) for name in policy.REFUSED_BUILTINS}
+        return {**harmless, **errors, **refused, **guarded, **tools, **hidden}
+
+
+def _endless() -> Any:
+    from itertools import repeat
+
+    return repeat(True)

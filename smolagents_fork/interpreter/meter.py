@@ -1,0 +1,200 @@
+"""Counts what a run uses and stops it at its limits.
+
+The program carries its own counter: a closure cell that every block of compiled code lowers by the
+block's weight and compares with zero. Only when it falls below zero is :meth:`Meter.refill` called,
+which books what was used, looks at the clock and hands out the next portion. A stopped meter leaves
+the cell below zero, so that every later check, in a handler, a ``finally`` or a ``__del__``, ends
+here again: a limit can be seen once more, but never outlived.
+
+No thread and no signal is involved: upstream runs agents in any thread.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, compress, repeat
+from types import CellType
+from typing import Any
+
+from .limits import Limits
+
+__all__ = ["FinalAnswer", "Meter", "ProgramStop", "TimeStop"]
+
+#: Operations between two looks at the clock: about 30 microseconds of plain code. Slow operations
+#: shrink it, see refill().
+PORTION = 1000
+SMALLEST_PORTION = 20
+#: A portion that took longer than this (seconds) makes the next one smaller.
+SLOW_PORTION = 0.02
+
+
+class ProgramStop(BaseException):
+    """A limit is spent. A BaseException, so that ``except Exception`` does not see it."""
+
+
+class TimeStop(ProgramStop):
+    """The wall clock is spent."""
+
+
+class FinalAnswer(BaseException):
+    """``final_answer`` was called; ends the run through every handler of the program."""
+
+
+class Meter:
+    """Counter, clock and verdict of the runs of one interpreter.
+
+    Args:
+        limits: the limits in force.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.cell = CellType(-1)
+        self.stop: ProgramStop | None = None
+        self.final: FinalAnswer | None = None
+        self.running = False
+        self.count = {"counter": 0}
+        self._used = 0
+        self._portion = 0
+        self._size = PORTION
+        self._deadline: float | None = None
+        self._last_look = 0.0
+        self._clock: Callable[[], float] = time.monotonic
+
+    # -- called by the interpreter --
+
+    def begin(self, limits: Limits) -> None:
+        """Start a run: everything counted so far is forgotten."""
+        self.limits = limits
+        self.stop = None
+        self.final = None
+        self.running = True
+        self.count = {"counter": 0}
+        self._used = 0
+        self._size = PORTION
+        self._last_look = self._clock()
+        timeout = limits.timeout_seconds
+        self._deadline = None if timeout is None else self._last_look + timeout
+        self._hand_out()
+
+    def end(self) -> None:
+        """End a run: book what is left, and let nothing of the program run for free afterwards."""
+        self._book()
+        self.running = False
+        self.cell.cell_contents = 0
+        self._portion = 0
+
+    # -- called by the program's code and by guards --
+
+    def refill(self) -> bool:
+        """Book the used portion; hand out the next, or stop the run.
+
+        Raises:
+            ProgramStop: a limit is spent, now or before.
+        """
+        if self.stop is not None:
+            self.cell.cell_contents = -1
+            raise self.stop
+        self._book()
+        if not self.running:
+            # Code of the program called by the host after the run, as a callback: one portion a call.
+            self._last_look = self._clock()
+            self._hand_out()
+            return True
+        if self._used > self.limits.max_operations:
+            self._halt(
+                ProgramStop(
+                    f"Reached the max number of operations of {self.limits.max_operations}. Maybe "
+                    "there is an infinite loop somewhere in the code, or you're just asking too "
+                    "many calculations."
+                )
+            )
+        now = self._clock()
+        if self._deadline is not None and now > self._deadline:
+            self.out_of_time()
+        if now - self._last_look > SLOW_PORTION:
+            self._size = max(SMALLEST_PORTION, self._size // 8)
+        elif self._size < PORTION:
+            self._size = min(PORTION, self._size * 2)
+        self._last_look = now
+        self._hand_out()
+        return True
+
+    def charge(self, operations: int) -> None:
+        """Charge work a guard lets one C call do."""
+        left = self.cell.cell_contents - operations
+        self.cell.cell_contents = left
+        if left < 0:
+            self.refill()
+
+    def out_of_time(self) -> None:
+        """Stop the run because its time is over."""
+        self._halt(
+            TimeStop(
+                "Code execution exceeded the maximum execution time of "
+                f"{self.limits.timeout_seconds} seconds"
+            )
+        )
+
+    def while_exceeded(self) -> None:
+        """Stop the run because a ``while`` loop went round too often."""
+        self._halt(
+            ProgramStop(
+                f"Maximum number of {self.limits.max_while_iterations} iterations in While loop "
+                "exceeded"
+            )
+        )
+
+    def too_large(self, message: str) -> None:
+        """Stop the run because one operation would use too much; ``message`` names the figure."""
+        self._halt(ProgramStop(message))
+
+    def seconds_left(self) -> float | None:
+        """Seconds to the deadline, at least 0; ``None`` without one."""
+        if self._deadline is None or not self.running:
+            return None
+        return max(0.0, self._deadline - self._clock())
+
+    def finish(self, value: Any) -> None:
+        """Leave the program with the final answer ``value``."""
+        answer = FinalAnswer(value)
+        if self.running:
+            self.final = answer
+        raise answer
+
+    def caught(self) -> None:
+        """Called where the program may have caught everything: what ends a run goes on."""
+        if self.stop is not None:
+            raise self.stop
+        if self.final is not None:
+            raise self.final
+
+    def metered(self, items: Iterable[Any]) -> Iterator[Any]:
+        """``items`` at nearly C speed, charged and clocked every 256 of them."""
+        return compress(items, chain.from_iterable(self._chunks()))
+
+    def _chunks(self) -> Iterator[Iterable[bool]]:
+        # 256 at a time: C consumers of an endless source come by here often enough for the clock.
+        while True:
+            yield repeat(True, 256)
+            self.charge(256)
+
+    # -- inside --
+
+    def _halt(self, stop: ProgramStop) -> None:
+        self.stop = stop
+        self.cell.cell_contents = -1
+        raise stop
+
+    def _book(self) -> None:
+        self._used += self._portion - self.cell.cell_contents
+        self.count["counter"] = self._used
+        self._portion = 0
+        self.cell.cell_contents = 0
+
+    def _hand_out(self) -> None:
+        # One below the limit's rest, so that the last portion ends where the limit does.
+        size = min(self._size, max(0, self.limits.max_operations - self._used))
+        self._portion = size
+        self.cell.cell_contents = size

@@ -1,0 +1,205 @@
+"""Modules as programs see them: read-only copies that show only what is allowed.
+
+A view is a plain module object of the program's own, with the allowed members copied in, so that
+reading ``math.sqrt`` costs what it costs in CPython, and nothing leads from it to the real module.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import types
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from ..errors import AttributeRefusedError, ImportRefusedError, ProgramRefusedError
+from . import replacements
+from .meter import Meter
+
+__all__ = ["Modules", "is_authorized"]
+
+#: Submodules that come with their package: they hold nothing their package does not.
+_WITH_PACKAGE = {
+    "collections.abc": "collections",
+    "numpy.random": "numpy",
+    "numpy.linalg": "numpy",
+    "numpy.fft": "numpy",
+    "numpy.ma": "numpy",
+    "numpy.polynomial": "numpy",
+}
+#: Functions refused even where their module is authorised, unless given as tools of that name.
+#: Upstream's DANGEROUS_FUNCTIONS.
+_DANGEROUS = frozenset(
+    "builtins.compile builtins.eval builtins.exec builtins.globals builtins.locals "
+    "builtins.__import__ os.popen os.system posix.system posix.popen".split()
+)
+_DUNDERS = ("__name__", "__doc__", "__version__", "__all__", "__author__")
+
+
+def is_authorized(name: str, authorized: Iterable[str]) -> bool:
+    """Whether a list of authorised imports allows ``name``, by upstream's rule.
+
+    ``pkg`` allows ``pkg``; ``pkg.*`` allows it and everything below; ``pkg.sub`` allows both
+    ``pkg`` and ``pkg.sub``; ``*`` allows everything.
+    """
+    parts = name.split(".")
+    for entry in authorized:
+        if entry == "*":
+            return True
+        allowed = entry.split(".")
+        for position, part in enumerate(allowed):
+            if part == "*":
+                return True
+            if position >= len(parts) or part != parts[position]:
+                break
+            if position + 1 == len(parts):
+                return True
+    return False
+
+
+class Modules:
+    """The modules of one interpreter.
+
+    Args:
+        authorized: authorised imports, upstream's default list included.
+        meter: its limits, for members that must be held by them.
+    """
+
+    def __init__(self, authorized: Iterable[str], meter: Meter) -> None:
+        self.authorized = sorted(set(authorized))
+        self.meter = meter
+        self.tools: frozenset[str] = frozenset()
+        self.adopt: Callable[[Any], Any] = lambda made: made
+        self._views: dict[str, types.ModuleType] = {}
+        self._known: set[int] = set()
+        self._replaced: dict[str, Mapping[str, Any]] = {}
+
+    def allows(self, name: str) -> bool:
+        if is_authorized(name, self.authorized):
+            return True
+        package = _WITH_PACKAGE.get(name)
+        return package is not None and is_authorized(package, self.authorized)
+
+    def is_view(self, value: Any) -> bool:
+        return id(value) in self._known
+
+    # -- import statements --
+
+    def _import(self, name: str) -> types.ModuleType:
+        if not self.allows(name):
+            raise ImportRefusedError(
+                f"Import of {name} is not allowed. Authorized imports are: {self.authorized}. "
+                f"To allow it, the agent's author can pass additional_authorized_imports=[{name!r}]"
+            )
+        return importlib.import_module(name)
+
+    def import_(self, name: str, as_name: bool) -> types.ModuleType:
+        """``import a.b`` gives the view of ``a``; ``import a.b as c`` that of ``a.b``."""
+        real = self._import(name)
+        if as_name:
+            return self.view(real)
+        top, *rest = name.split(".")
+        found = outer = self.view(importlib.import_module(top), partial=not self.allows(top))
+        for depth, part in enumerate(rest, 2):
+            inner_name = ".".join(name.split(".")[:depth])
+            inner = self.view(importlib.import_module(inner_name))
+            outer.__dict__[part] = inner
+            outer = inner
+        return found
+
+    def import_from(self, module: str, name: str) -> Any:
+        """``from module import name``"""
+        real = self._import(module)
+        view = self.view(real)
+        try:
+            return getattr(view, name)
+        except AttributeError as error:
+            if isinstance(error, ProgramRefusedError):
+                raise
+            inner = f"{module}.{name}"
+            if importlib.util.find_spec(inner) is not None if hasattr(real, "__path__") else False:
+                return self.view(self._import(inner))
+            raise ImportError(
+                f"cannot import name {name!r} from {module!r} (unknown location)"
+            ) from None
+
+    def names(self, module: str) -> dict[str, Any]:
+        """What ``from module import *`` binds."""
+        view = self.view(self._import(module))
+        public = vars(view).get("__all__")
+        if public is None:
+            public = [name for name in vars(view) if not name.startswith("_")]
+        return {name: getattr(view, name) for name in public}
+
+    # -- views --
+
+    def view(self, module: types.ModuleType, partial: bool = False) -> types.ModuleType:
+        """What a program may see of ``module``.
+
+        Raises:
+            ProgramRefusedError: the module is not authorised.
+        """
+        if self.is_view(module):
+            return module
+        name = module.__name__
+        if not partial and not self.allows(name):
+            raise AttributeRefusedError(f"Forbidden access to module: {name}")
+        view = self._views.get(name)
+        if view is None:
+            view = self._views[name] = types.ModuleType(name)
+            self._known.add(id(view))
+            self._fill(view, module)
+        return view
+
+    def _fill(self, view: types.ModuleType, module: types.ModuleType) -> None:
+        name = module.__name__
+        members = vars(view)
+        for dunder in _DUNDERS:
+            if dunder in vars(module):
+                members[dunder] = vars(module)[dunder]
+        members.pop("__loader__", None)
+        members.pop("__spec__", None)
+        replaced = replacements.members(name, self)
+        for member, value in list(vars(module).items()):
+            if member.startswith("_") or isinstance(value, types.ModuleType):
+                continue
+            if member in replaced:
+                continue
+            if self._refusal(name, member, value) is None:
+                members[member] = value
+        members.update({k: v for k, v in replaced.items() if v is not replacements.REFUSED})
+
+        def missing(member: str) -> Any:
+            return self._member(module, member)
+
+        members["__getattr__"] = missing
+
+    def _refusal(self, module: str, member: str, value: Any) -> str | None:
+        """Why a member is not handed out, if it is not."""
+        if f"{module}.{member}" in _DANGEROUS and member not in self.tools:
+            return f"Forbidden access to function: {member}"
+        if isinstance(value, (types.BuiltinFunctionType, types.FunctionType)):
+            home = f"{value.__module__}.{value.__name__}"
+            if home in _DANGEROUS and value.__name__ not in self.tools:
+                return f"Forbidden access to function: {value.__name__}"
+        return None
+
+    def _member(self, module: types.ModuleType, member: str) -> Any:
+        """A member the view does not hold: a submodule, a lazy one, or a refused one."""
+        name = module.__name__
+        if member.startswith("__"):
+            raise AttributeError(f"module {name!r} has no attribute {member!r}")
+        if replacements.members(name, self).get(member) is replacements.REFUSED:
+            raise AttributeRefusedError(
+                f"Forbidden access to function: {name}.{member}: it reads or runs what the "
+                "interpreter cannot check"
+            )
+        value = getattr(module, member)
+        if isinstance(value, types.ModuleType):
+            return self.view(value)
+        refusal = self._refusal(name, member, value)
+        if refusal is None and member.startswith("_"):
+            refusal = f"Forbidden access to attribute: {member} of module {name!r}"
+        if refusal is not None:
+            raise AttributeRefusedError(refusal)
+        return value

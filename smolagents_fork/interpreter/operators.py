@@ -1,0 +1,267 @@
+"""Rewrites of the operators whose result can be far larger than their operands.
+
+Python's own operator runs whenever the operands' types say that nothing can grow; the hidden names
+``@mul``, ``@power``, ``@shift``, ``@modulo``, ``@grown`` and ``@large`` are the guards that decide
+in all other cases. The tests are written out inline, because a call costs as much as ten of them.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Callable
+
+from .build import assign, call, const, is_type, load, place, walrus
+from .scopes import Scope
+
+__all__ = ["augmented", "binary"]
+
+_GUARDS = {ast.Mult: "@mul", ast.Pow: "@power", ast.LShift: "@shift", ast.Mod: "@modulo"}
+_IN_PLACE = {ast.Mult: "@imul", ast.Pow: "@ipower", ast.LShift: "@ishift", ast.Mod: "@imodulo"}
+
+
+def _is_number(node: ast.expr) -> bool:
+    """Whether an expression can only be a float, or an integer of no more than 64 bits."""
+    if isinstance(node, ast.Constant):
+        value = node.value
+        return type(value) in (float, complex, bool) or (
+            type(value) is int and abs(value) < 1 << 64
+        )
+    if isinstance(node, ast.UnaryOp):
+        return isinstance(node.op, ast.Not) or _is_number(node.operand)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return node.func.id == "@len"
+    return isinstance(node, ast.Compare) and isinstance(
+        node.ops[0], (ast.Is, ast.IsNot, ast.In, ast.NotIn)
+    )
+
+
+def _is_float(node: ast.expr) -> bool:
+    """Whether arithmetic with this operand can only give a float or an error, whatever the other."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
+        return _is_float(node.operand)
+    return isinstance(node, ast.Constant) and type(node.value) is float
+
+
+def _copy(node: ast.expr) -> ast.expr:
+    """A second read of a name or a constant."""
+    if isinstance(node, ast.Name):
+        return load(node.id)
+    assert isinstance(node, ast.Constant)
+    return const(node.value)
+
+
+def _is(name: str, kind: str) -> ast.expr:
+    return ast.Compare(left=load(name), ops=[ast.Is()], comparators=[load(kind)])
+
+
+def _never_sequence(node: ast.expr) -> bool:
+    """Whether a value can have no ``+`` or ``*`` of a built-in sequence."""
+    return _is_number(node) or getattr(node, "never_sequence", False)
+
+
+def binary(node: ast.BinOp, scope: Scope) -> ast.expr:
+    """``node``, its operands rewritten already, with its result guarded if it can grow."""
+    left, right = _never_sequence(node.left), _never_sequence(node.right)
+    if isinstance(node.op, ast.Add):
+        plain = left or right
+    elif isinstance(node.op, ast.Mult):
+        plain = left and right
+    elif isinstance(node.op, ast.Mod):
+        plain = left
+    else:
+        plain = True
+    result = _guarded(node, scope)
+    result.never_sequence = plain  # type: ignore[attr-defined]
+    return result
+
+
+def _guarded(node: ast.BinOp, scope: Scope) -> ast.expr:
+    left, right = node.left, node.right
+    if isinstance(node.op, ast.Add):
+        return _addition(node, scope)
+    if type(node.op) not in _GUARDS:
+        return node
+    if isinstance(node.op, ast.Mult) and (_is_float(left) or _is_float(right)):
+        return node
+    if _is_number(left) and _is_number(right) and isinstance(node.op, (ast.Mult, ast.Mod)):
+        return node
+    if isinstance(node.op, ast.Mod) and _never_sequence(left):
+        return node
+    if not scope.walrus or isinstance(node.op, ast.LShift):
+        return place(call(_GUARDS[type(node.op)], left, right), node)
+    if isinstance(node.op, ast.Pow):
+        return _power(node, scope)
+    if isinstance(node.op, ast.Mod):
+        return _modulo(node, scope)
+    return _product(node, scope)
+
+
+def _temporary(scope: Scope) -> str:
+    return f"@{next(scope.temporaries)}"
+
+
+def _may_rebind(node: ast.expr) -> bool:
+    """Whether evaluating ``node`` may give another value to a name read before it."""
+    kinds = (ast.Call, ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
+    return any(isinstance(inner, kinds) for inner in ast.walk(node))
+
+
+def _kept(node: ast.expr, scope: Scope, keep: bool = False) -> tuple[ast.expr, str | None]:
+    """An expression that evaluates ``node``, and the hidden name to read it again by, if any."""
+    if isinstance(node, (ast.Name, ast.Constant)) and not keep:
+        return node, None
+    name = _temporary(scope)
+    return walrus(name, node), name
+
+
+def _again(node: ast.expr, name: str | None) -> ast.expr:
+    return _copy(node) if name is None else load(name)
+
+
+def _product(node: ast.BinOp, scope: Scope) -> ast.expr:
+    """A float times anything, or two integers with a small product, run as they are."""
+    left, right = node.left, node.right
+    first, left_name = _kept(left, scope, keep=_may_rebind(right))
+    second, right_name = _kept(right, scope)
+    kind, product = _temporary(scope), _temporary(scope)
+
+    def multiply() -> ast.expr:
+        return ast.BinOp(_again(left, left_name), ast.Mult(), _again(right, right_name))
+
+    def decide() -> ast.expr:
+        return call("@mul", _again(left, left_name), _again(right, right_name))
+
+    small = ast.Compare(
+        left=load("@least"),
+        ops=[ast.Lt(), ast.Lt()],
+        comparators=[walrus(product, multiply()), load("@most")],
+    )
+    whole = ast.IfExp(test=small, body=load(product), orelse=call("@large", load(product)))
+    fraction = ast.IfExp(test=_is(kind, "@float"), body=multiply(), orelse=decide())
+    if _is_number(right) or _is_number(left):
+        # One type to look at: that of the side that is not a number for certain.
+        unknown = first if _is_number(right) else second
+        if unknown is second and left_name is not None:
+            return place(call("@mul", left, right), node)
+        test: ast.expr = ast.Compare(
+            left=walrus(kind, call("@type", unknown)), ops=[ast.Is()], comparators=[load("@int")]
+        )
+        return place(ast.IfExp(test=test, body=whole, orelse=fraction), node)
+    # Evaluates the left side, then the right, each once, before anything is decided.
+    same = ast.Compare(
+        left=walrus(kind, call("@type", first)),
+        ops=[ast.Is()],
+        comparators=[call("@type", second)],
+    )
+    by_kind = ast.IfExp(test=_is(kind, "@int"), body=whole, orelse=fraction)
+    return place(ast.IfExp(test=same, body=by_kind, orelse=decide()), node)
+
+
+def _power(node: ast.BinOp, scope: Scope) -> ast.expr:
+    right = node.right
+    if not isinstance(right, ast.Constant) or type(right.value) not in (int, float):
+        return place(call("@power", node.left, right), node)
+    first, name = _kept(node.left, scope)
+    power = ast.BinOp(left=_again(node.left, name), op=ast.Pow(), right=right)
+    decide = call("@power", _again(node.left, name), _copy(right))
+    return place(ast.IfExp(test=is_type(first, "@float"), body=power, orelse=decide), node)
+
+
+def _modulo(node: ast.BinOp, scope: Scope) -> ast.expr:
+    """Only a string on the left formats; an integer only divides."""
+    left, right = node.left, node.right
+    if isinstance(left, ast.Constant) or not isinstance(
+        right, (ast.Name, ast.Constant, ast.Attribute, ast.Subscript)
+    ):
+        return place(call("@modulo", left, right), node)
+    first, name = _kept(left, scope)
+    divide = ast.BinOp(left=_again(left, name), op=ast.Mod(), right=right)
+    decide = call("@modulo", _again(left, name), copy.deepcopy(right))
+    return place(ast.IfExp(test=is_type(first, "@int"), body=divide, orelse=decide), node)
+
+
+def _ungrown(kind: ast.expr, name: str, value: Callable[[], ast.expr], bound: str) -> ast.expr:
+    """A test that is true of numbers, and of strings and lists shorter than ``bound``."""
+    integer = ast.Compare(left=walrus(name, kind), ops=[ast.Is()], comparators=[load("@int")])
+    short = ast.Compare(left=call("@len", value()), ops=[ast.Lt()], comparators=[load(bound)])
+    sized = ast.BoolOp(op=ast.Or(), values=[_is(name, "@str"), _is(name, "@list")])
+    both = ast.BoolOp(op=ast.And(), values=[sized, short])
+    return ast.BoolOp(op=ast.Or(), values=[integer, _is(name, "@float"), both])
+
+
+def _addition(node: ast.BinOp, scope: Scope) -> ast.expr:
+    if _never_sequence(node.left) or _never_sequence(node.right):
+        return node  # no concatenation, so nothing grows
+    if not scope.walrus:
+        return place(call("@grown", node), node)
+    result, name = _temporary(scope), _temporary(scope)
+    kind = call("@type", walrus(result, node))
+    test = _ungrown(kind, name, lambda: load(result), "@short")
+    return place(
+        ast.IfExp(test=test, body=load(result), orelse=call("@grown", load(result))), node
+    )
+
+
+def augmented(node: ast.AugAssign, scope: Scope) -> list[ast.stmt]:
+    """``node``, its value rewritten already, with its result guarded if it can grow."""
+    target, operator = node.target, node.op
+    if isinstance(operator, ast.Add):
+        if _never_sequence(node.value):
+            return [node]
+        if not isinstance(target, ast.Name):
+            # What is added bounds what is gained; the target must not be read twice.
+            node.value = place(call("@addend", node.value), node)
+            return [node]
+        # In place first: CPython appends to a local string without copying it.
+        own = target.id
+        if not scope.walrus:
+            return [node, place(ast.Expr(value=call("@appended", load(own))), node)]
+        kind = call("@type", load(own))
+        test = _ungrown(kind, _temporary(scope), lambda: load(own), "@most_items")
+        check = ast.If(
+            test=ast.UnaryOp(op=ast.Not(), operand=test),
+            body=[ast.Expr(value=call("@appended", load(own)))],
+            orelse=[],
+        )
+        return [node, place(check, node)]
+    if type(operator) not in _IN_PLACE:
+        return [node]
+    if isinstance(operator, ast.Mult) and _is_float(node.value):
+        return [node]
+    if not isinstance(target, ast.Name):
+        return _augmented_part(node, scope)
+    value = node.value
+    if scope.walrus and isinstance(operator, (ast.Mod, ast.Mult)):
+        whole = place(ast.BinOp(left=load(target.id), op=operator, right=value), node)
+        guarded = (_modulo if isinstance(operator, ast.Mod) else _product)(whole, scope)
+        for inner in ast.walk(guarded):
+            # The general road must use the in-place method where a class has one.
+            if isinstance(inner, ast.Name) and inner.id in ("@mul", "@modulo"):
+                inner.id = "@i" + inner.id[1:]
+    else:
+        guarded = call(_IN_PLACE[type(operator)], load(target.id), value)
+    return [place(assign(target.id, guarded), node)]
+
+
+def _augmented_part(node: ast.AugAssign, scope: Scope) -> list[ast.stmt]:
+    """``x.y *= z`` and ``x[y] *= z``: what the target hangs on is evaluated once, as Python does."""
+    target = node.target
+    holder, key = _temporary(scope), _temporary(scope)
+    assert isinstance(target, (ast.Attribute, ast.Subscript))
+    result: list[ast.stmt] = [assign(holder, target.value)]
+    used = [holder]
+
+    def part(context: ast.expr_context) -> ast.expr:
+        if isinstance(target, ast.Attribute):
+            return ast.Attribute(value=load(holder), attr=target.attr, ctx=context)
+        return ast.Subscript(value=load(holder), slice=load(key), ctx=context)
+
+    if isinstance(target, ast.Subscript):
+        result.append(assign(key, target.slice))
+        used.append(key)
+    value = call(_IN_PLACE[type(node.op)], part(ast.Load()), node.value)
+    result.append(ast.Assign(targets=[part(ast.Store())], value=value))
+    # Nothing of it may stay behind in a class's namespace, or keep an object alive.
+    result.append(ast.Delete(targets=[ast.Name(id=name, ctx=ast.Del()) for name in used]))
+    return [place(statement, node) for statement in result]

@@ -1,0 +1,238 @@
+"""The interpreter: state, tools, limits and runs."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import sys
+import threading
+import types
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from ..errors import (
+    InterpreterError,
+    LimitExceededError,
+    ProgramFailedError,
+    ProgramRefusedError,
+    TimeLimitExceededError,
+)
+from . import messages
+from .guards import Guards
+from .limits import Limits, Result
+from .meter import FinalAnswer, Meter, ProgramStop, TimeStop
+from .modules import Modules
+from .output import PrintContainer, truncated
+from .policy import DEFAULT_IMPORTS
+from .program import Program, compiled
+
+__all__ = ["Interpreter"]
+
+_RESERVED = ("__builtins__", "__import__", "__loader__", "__spec__")
+
+
+class Interpreter:
+    """Runs programs in Python's own semantics, under policy and limits; keeps state between runs.
+
+    Args:
+        additional_authorized_imports: modules programs may import besides ``policy.DEFAULT_IMPORTS``.
+        limits: what one run may use.
+        additional_functions: functions programs may call and may not overwrite.
+    """
+
+    def __init__(
+        self,
+        additional_authorized_imports: Iterable[str] = (),
+        *,
+        limits: Limits | None = None,
+        additional_functions: Mapping[str, Callable[..., Any]] | None = None,
+        default_imports: Iterable[str] = DEFAULT_IMPORTS,
+        state: dict[str, Any] | None = None,
+        extra_dunders: Iterable[str] = (),
+    ) -> None:
+        self.limits = limits or Limits()
+        self.meter = Meter(self.limits)
+        self.modules = Modules({*default_imports, *additional_authorized_imports}, self.meter)
+        self.guards = Guards(self.meter, self.modules.view, self.modules.is_view)
+        self.modules.adopt = self.guards.adopt
+        self.guards.extra_dunders = frozenset(extra_dunders)
+        self.state: dict[str, Any] = {"__name__": "__main__"} if state is None else state
+        self.guards.globals = self.state
+        self.output = PrintContainer()
+        self._tools: dict[str, Any] = {}
+        self._functions = dict(additional_functions or {})
+        self._replaceable: dict[str, Any] = {}
+        self._builtins: dict[str, Any] | None = None
+        self._protected: frozenset[str] = frozenset(self._functions)
+
+    # -- what programs find --
+
+    def send_tools(self, tools: Mapping[str, Callable[..., Any]]) -> None:
+        """Make ``tools`` callable by name; programs may not assign to these names."""
+        self._tools = dict(tools)
+        self._protected = frozenset({*self._tools, *self._functions})
+        self._builtins = None
+
+    def send_variables(self, variables: Mapping[str, Any]) -> None:
+        """Put ``variables`` into the state; a module among them arrives as a view."""
+        for name, value in variables.items():
+            if name in _RESERVED:
+                raise ProgramRefusedError(f"Cannot send a variable named {name!r}")
+            if isinstance(value, types.ModuleType):
+                value = self.modules.view(value)
+            self.state[name] = value
+
+    def _namespace(self) -> dict[str, Any]:
+        if self._builtins is None:
+            tools = {**self._tools, **self._functions}
+            if "final_answer" in tools:
+                tools["final_answer"] = self._final_answer(tools["final_answer"])
+            self.modules.tools = frozenset(tools)
+            namespace = self.guards.namespace({**self._replaceable, **tools})
+            namespace.setdefault("print", self._print)
+            if "print" in tools:
+                namespace["print"] = self._print
+            rounds = self.limits.max_while_iterations
+            namespace.update(
+                {
+                    "@import": self.modules.import_,
+                    "@import_from": self.modules.import_from,
+                    "@import_all": lambda module: self.state.update(self.modules.names(module)),
+                    "@rounds": lambda: itertools.repeat(None, rounds + 1),
+                    "@empties": lambda: itertools.repeat((), rounds + 1),
+                }
+            )
+            self._builtins = namespace
+        return self._builtins
+
+    def _final_answer(self, tool: Callable[..., Any]) -> Callable[..., Any]:
+        def final_answer(*arguments: Any, **keywords: Any) -> Any:
+            self.meter.finish(tool(*arguments, **keywords))
+
+        return final_answer
+
+    def _print(
+        self, *values: Any, sep: str | None = " ", end: str | None = "\n", file: Any = None,
+        flush: bool = False,
+    ) -> None:
+        for name, given in (("sep", sep), ("end", end)):
+            if given is not None and not isinstance(given, str):
+                raise TypeError(f"{name} must be None or a string, not {type(given).__name__}")
+        text = (" " if sep is None else sep).join([str(value) for value in values])
+        text += "\n" if end is None else end
+        if file is not None:
+            file.write(text)
+            return
+        if len(text) > 1000:
+            self.meter.charge(len(text) >> 8)
+        self.output.append(text)
+
+    # -- runs --
+
+    def run(self, code: str) -> Result:
+        """Run ``code`` and return what it gave.
+
+        Raises:
+            InterpreterError: it is no Python.
+            ProgramRefusedError: policy forbids something in it, found before or while it ran.
+            ProgramFailedError: it raised; ``__cause__`` is the exception.
+            LimitExceededError: it reached a limit.
+        """
+        limits = self.limits
+        self.output = PrintContainer(limits.max_print_outputs_length)
+        self.state["_print_outputs"] = self.output
+        self.state["_operations_count"] = self.meter.count = {"counter": 0}
+        program = compiled(
+            code, self._protected, self.guards.extra_dunders, limits.max_while_iterations
+        )
+        function = self._function(program)
+        meter = self.meter
+        value: Any = None
+        failure: BaseException | None = None
+        with _recursion(limits.max_recursion_depth):
+            meter.begin(limits)
+            self.state["_operations_count"] = meter.count
+            try:
+                value = self._call(program, function)
+            except FinalAnswer as answer:
+                meter.final = answer
+            except ProgramStop as stop:
+                meter.stop = stop
+            except (KeyboardInterrupt, GeneratorExit):
+                raise
+            except BaseException as error:
+                failure = error
+            finally:
+                meter.end()
+                self.output.value = truncated(
+                    self.output.value, limits.max_print_outputs_length
+                )
+        if meter.stop is not None:
+            kind = TimeLimitExceededError if isinstance(meter.stop, TimeStop) else LimitExceededError
+            raise messages.stopped(kind, meter.stop, program)
+        if meter.final is not None:
+            return Result(meter.final.args[0], self.output.value, True)
+        if failure is not None:
+            raise messages.failed(failure, program, self.state)
+        return Result(value, self.output.value, False)
+
+    def _function(self, program: Program) -> types.FunctionType:
+        # A function takes its builtins from its globals when it is made, and functions it makes
+        # take them from it, so the key need not stay where programs and hosts would see it.
+        self.state["__builtins__"] = self._namespace()
+        try:
+            return types.FunctionType(
+                program.code, self.state, "<module>", None, (self.meter.cell,)
+            )
+        finally:
+            del self.state["__builtins__"]
+
+    def _call(self, program: Program, function: types.FunctionType) -> Any:
+        if not program.is_async:
+            return function()
+        coroutine = function()
+        if not self.modules.allows("asyncio"):
+            try:
+                coroutine.send(None)
+            except StopIteration as done:
+                return done.value
+            coroutine.close()
+            raise InterpreterError(
+                "The program waits for an event loop; authorise 'asyncio' to give it one"
+            )
+        import asyncio
+
+        return asyncio.run(coroutine)
+
+
+_recursion_lock = threading.Lock()
+_recursion_users = 0
+_recursion_before = 0
+
+
+@contextlib.contextmanager
+def _recursion(depth: int) -> Any:
+    """Room for ``depth`` frames on top of the caller's; the process's own limit comes back after."""
+    global _recursion_users, _recursion_before
+    here, frame = 0, sys._getframe()
+    while frame is not None:
+        here, frame = here + 1, frame.f_back  # type: ignore[assignment]
+    with _recursion_lock:
+        if _recursion_users == 0:
+            _recursion_before = sys.getrecursionlimit()
+        _recursion_users += 1
+        wanted = here + depth
+        if _recursion_users == 1 or wanted > sys.getrecursionlimit():
+            sys.setrecursionlimit(wanted)
+    try:
+        yield
+    finally:
+        with _recursion_lock:
+            _recursion_users -= 1
+            if _recursion_users == 0:
+                # Too low for where we are now would be an error; it cannot be, we were here before.
+                sys.setrecursionlimit(_recursion_before)
+
+
+assert replace
