@@ -35,7 +35,9 @@ def compared(
 
 
 def kinds(report: Report) -> dict[str, Kind]:
-    return {found.test.removeprefix("tests/test_a.py::"): found.kind for found in report.comparisons}
+    return {
+        found.test.removeprefix("tests/test_a.py::"): found.kind for found in report.comparisons
+    }
 
 
 FAILURE = '<failure message="assert 1 == 2"/>'
@@ -169,7 +171,10 @@ def test_another_cause_on_the_fork_is_said(tmp_path: Path) -> None:
     [
         ("ModuleNotFoundError: No module named 'vllm'", "absent package"),
         ("ModuleNotFoundError: No module named 'smolagents_fork'", UNEXPLAINED),
-        ("ImportError: cannot import name 'X' from 'smolagents.a' (p)", "stale test file in the sdist"),
+        (
+            "ImportError: cannot import name 'X' from 'smolagents.a' (p)",
+            "stale test file in the sdist",
+        ),
         ("ImportError: cannot import name 'X' from 'numpy' (p)", UNEXPLAINED),
         ("OSError: cannot load library 'libx.so'", "absent system library"),
         ("Failed: Timeout (>120.0s) from pytest-timeout.", "ran past the time limit"),

@@ -64,7 +64,7 @@ def test_a_bad_entry_is_refused(tmp_path: Path, change: tuple[str, str], words: 
 
 
 def test_a_test_listed_twice_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SuiteError, match="deviation 2: tests/test_a.py::test_a is listed twice"):
+    with pytest.raises(SuiteError, match=r"deviation 2: tests/test_a\.py::test_a is listed twice"):
         load_deviations(written(tmp_path, GOOD + GOOD), "1.26.0")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tools.regression.errors import SuiteError
-from tools.regression.junit import read_junit, test_id
+from tools.regression.junit import read_junit, node_id
 
 
 def junit(folder: Path, cases: str) -> Path:
@@ -28,13 +28,14 @@ def junit(folder: Path, cases: str) -> Path:
     ],
 )
 def test_ids_are_those_of_pytest(classname: str, name: str, expected: str) -> None:
-    assert test_id(classname, name) == expected
+    assert node_id(classname, name) == expected
 
 
 def test_each_element_has_its_outcome(tmp_path: Path) -> None:
     cases = """
         <testcase classname="tests.test_a" name="test_passed" time="0.5"/>
-        <testcase classname="tests.test_a" name="test_failed"><failure message="m">t</failure></testcase>
+        <testcase classname="tests.test_a" name="test_failed">
+            <failure message="m">t</failure></testcase>
         <testcase classname="tests.test_a" name="test_skipped"><skipped message="why"/></testcase>
         <testcase classname="" name="tests.test_b"><error message="collection failure"/></testcase>
         <testcase classname="tests.test_a" name="test_printed"><system-out>x</system-out></testcase>

@@ -14,7 +14,7 @@ from tools.regression.command import run
 from tools.regression.environments import Side, Twins
 from tools.regression.errors import SuiteError
 from tools.regression.junit import Outcome, read_junit
-from tools.regression.settings import OVERLAY, PROJECT, tests_environment
+from tools.regression.settings import OVERLAY, PROJECT, environment_of_a_run
 
 __all__ = ["Runner"]
 
@@ -154,7 +154,7 @@ class Runner:
         return read_junit(junit)
 
     def _environment(self, side: Side, home: Path) -> dict[str, str]:
-        return tests_environment(
+        return environment_of_a_run(
             os.environ,
             python=side.python,
             home=home,

@@ -9,7 +9,7 @@ from typing import Literal
 
 from tools.regression.errors import SuiteError
 
-__all__ = ["Outcome", "Status", "read_junit", "test_id"]
+__all__ = ["Outcome", "Status", "read_junit", "node_id"]
 
 Status = Literal["passed", "failed", "error", "skipped", "missing"]
 
@@ -33,7 +33,7 @@ class Outcome:
     seconds: float = 0.0
 
 
-def test_id(classname: str, name: str) -> str:
+def node_id(classname: str, name: str) -> str:
     """pytest's id of a test from the two attributes of a ``testcase``.
 
     pytest writes ``tests/test_a.py::TestB::test_c[x]`` as ``tests.test_a.TestB`` and
@@ -51,9 +51,6 @@ def test_id(classname: str, name: str) -> str:
             path = "/".join(parts[: index + 1]) + ".py"
             return "::".join([path, *parts[index + 1 :], *rest])
     return "::".join([*parts, *rest])
-
-
-test_id.__test__ = False  # type: ignore[attr-defined]  # pytest would collect it where imported
 
 
 def _outcome(case: ElementTree.Element) -> Outcome:
@@ -81,7 +78,7 @@ def read_junit(path: Path) -> dict[str, Outcome]:
         raise SuiteError(f"{path}: no readable JUnit file: {error}") from error
     outcomes: dict[str, Outcome] = {}
     for case in root.iter("testcase"):
-        key = test_id(case.get("classname") or "", case.get("name") or "")
+        key = node_id(case.get("classname") or "", case.get("name") or "")
         outcome = _outcome(case)
         known = outcomes.get(key)
         if known is None or _ORDER.index(outcome.status) > _ORDER.index(known.status):

@@ -21,7 +21,7 @@ __all__ = [
     "ROOT",
     "SCRATCH",
     "UV_REQUIREMENT",
-    "tests_environment",
+    "environment_of_a_run",
 ]
 
 SCRATCH = BUILD / "regression"
@@ -82,7 +82,7 @@ _PASSED_ON = re.compile(
 )
 
 
-def tests_environment(
+def environment_of_a_run(
     environ: Mapping[str, str],
     *,
     python: Path,

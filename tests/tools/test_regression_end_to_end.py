@@ -1,0 +1,87 @@
+"""The suite on the real release: it passes on upstream's own wheel and fails on a broken one."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from tools.regression import Kind, Report, run
+from tools.upstream.fetch import fetch_wheel
+
+pytestmark = [pytest.mark.slow, pytest.mark.network]
+
+LOCKED = json.loads((Path(__file__).parents[2] / "upstream.lock").read_text("utf-8"))["version"]
+
+
+def altered(wheel: Path, folder: Path, module: str, code: str) -> Path:
+    """A copy of a wheel with code added at the end of a module, and a RECORD that is right."""
+    path = folder / wheel.name
+    with zipfile.ZipFile(wheel) as source, zipfile.ZipFile(path, "w") as target:
+        record_name = next(name for name in source.namelist() if name.endswith("/RECORD"))
+        record = io.StringIO()
+        for name in source.namelist():
+            content = source.read(name)
+            if name == module:
+                content += code.encode()
+            if name != record_name:
+                target.writestr(name, content)
+                digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=")
+                record.write(f"{name},sha256={digest.decode()},{len(content)}\n")
+        target.writestr(record_name, record.getvalue() + f"{record_name},,\n")
+    return path
+
+
+def compared(wheel: Path, folder: Path, tests: list[str]) -> Report:
+    console = Console(record=True, width=120)
+    report = run(
+        fork_wheel=wheel, tests=tests, folder=folder, reports=folder / "reports", console=console
+    )
+    (folder / "shown.txt").write_text(console.export_text(), "utf-8")
+    return report
+
+
+@pytest.fixture(scope="module")
+def pristine_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return fetch_wheel(LOCKED, tmp_path_factory.mktemp("cache"))
+
+
+def test_a_broken_function_and_a_broken_module_are_caught(
+    tmp_path: Path, pristine_wheel: Path
+) -> None:
+    (tmp_path / "wheel").mkdir()
+    code = "\n\ndef parse_json_blob(json_blob):\n    return {}, json_blob\n"
+    broken = altered(pristine_wheel, tmp_path / "wheel", "smolagents/utils.py", code)
+    report = compared(broken, tmp_path, ["test_utils.py"])
+    different = report.of(Kind.UNDECLARED)
+    assert report.exit_status == 1
+    assert different
+    assert all("parse_json_blob" in found.test for found in different), different
+    assert all(len(found.again) == 2 for found in different)
+    assert len(report.of(Kind.PASSED_BOTH)) > 30
+    assert "UNDECLARED DIFFERENCES" in (tmp_path / "shown.txt").read_text("utf-8")
+    assert (tmp_path / "reports" / "regression.xml").exists()
+
+
+def test_a_test_file_that_no_longer_imports_is_caught(tmp_path: Path, pristine_wheel: Path) -> None:
+    (tmp_path / "wheel").mkdir()
+    code = "\n\ndel parse_json_blob, AgentError\n"
+    broken = altered(pristine_wheel, tmp_path / "wheel", "smolagents/utils.py", code)
+    report = compared(broken, tmp_path, ["test_utils.py", "test_search.py"])
+    assert report.exit_status == 1
+    different = {found.test: found.fork.status for found in report.of(Kind.UNDECLARED)}
+    assert set(different.values()) <= {"missing", "error"}
+    assert len(different) > 30
+
+
+def test_upstream_s_own_wheel_shows_no_difference(tmp_path: Path, pristine_wheel: Path) -> None:
+    report = compared(pristine_wheel, tmp_path, ["test_utils.py", "test_types.py"])
+    assert report.exit_status == 0
+    assert report.of(Kind.UNDECLARED) == []
+    assert len(report.of(Kind.PASSED_BOTH)) > 40

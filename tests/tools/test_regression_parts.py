@@ -1,0 +1,208 @@
+"""Installer settings, commands under a deadline, reports, and what stops the suite."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+import zipfile
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from tools.regression import SuiteError, run
+from tools.regression.__main__ import main
+from tools.regression.causes import Cause
+from tools.regression.command import run as run_command
+from tools.regression.comparison import Comparison, Kind, Report
+from tools.regression.environments import installer_settings, wheel_metadata
+from tools.regression.junit import Outcome
+from tools.regression.output import show, write
+from tools.regression.settings import ROOT, environment_of_a_run
+
+MAIN = "https://main.invalid/simple"
+
+
+def test_uv_is_told_pip_s_settings() -> None:
+    config = (
+        "global.cert='/etc/certs.pem'\n"
+        "global.extra-index-url='\\nhttps://one.invalid/simple\\nhttps://two.invalid/simple'\n"
+        "global.find-links='/a /b'\n"
+        ":env:.timeout='60'\n"
+    )
+    assert installer_settings(config, MAIN, {}) == {
+        "SSL_CERT_FILE": "/etc/certs.pem",
+        "UV_FIND_LINKS": "/a,/b",
+        "UV_INDEX": f"{MAIN} https://one.invalid/simple",
+        "UV_DEFAULT_INDEX": "https://two.invalid/simple",
+        "UV_INDEX_STRATEGY": "unsafe-best-match",
+    }
+
+
+def test_pip_s_own_index_is_used_without_settings() -> None:
+    assert installer_settings("", MAIN, {}) == {"UV_DEFAULT_INDEX": MAIN}
+
+
+def test_variables_outweigh_files_and_uv_s_own_outweigh_both() -> None:
+    config = ":env:.index-url='https://env.invalid'\nglobal.index-url='https://file.invalid'\n"
+    assert installer_settings(config, MAIN, {}) == {"UV_DEFAULT_INDEX": "https://env.invalid"}
+    assert installer_settings(config, MAIN, {"UV_DEFAULT_INDEX": "https://own.invalid"}) == {}
+
+
+def test_keys_and_proxies_are_kept_from_the_tests(tmp_path: Path) -> None:
+    environ = {
+        "OPENAI_API_KEY": "k",
+        "HF_TOKEN": "t",
+        "HTTPS_PROXY": "http://proxy.invalid",
+        "PYTHONPATH": "/elsewhere",
+        "PATH": "/usr/bin",
+        "PIP_INDEX_URL": MAIN,
+        "LANG": "C.UTF-8",
+    }
+    variables = environment_of_a_run(
+        environ,
+        python=tmp_path / "env" / "bin" / "python",
+        home=tmp_path,
+        port_lock=tmp_path / "lock",
+        network=False,
+        run_all=False,
+    )
+    assert not {"OPENAI_API_KEY", "HF_TOKEN", "HTTPS_PROXY", "PYTHONPATH"} & set(variables)
+    assert not {"RUN_ALL", "REGRESSION_NETWORK"} & set(variables)
+    assert variables["PIP_INDEX_URL"] == MAIN
+    assert variables["PATH"] == f"{tmp_path}/env/bin:/usr/bin"
+
+
+def test_a_command_past_its_deadline_is_killed_with_what_it_started() -> None:
+    program = (
+        "import subprocess, sys, time\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
+        "print('child', child.pid, flush=True)\n"
+        "time.sleep(600)\n"
+    )
+    with pytest.raises(SuiteError, match=r"ran past timeout_seconds=2 and was killed") as caught:
+        run_command([sys.executable, "-c", program], timeout_seconds=2)
+    child = int(str(caught.value).rsplit("child ", 1)[1].split()[0])
+    deadline = time.monotonic() + 30
+    while _runs(child) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not _runs(child)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
+def test_a_failing_command_shows_its_last_words(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    program = "print('the reason'); raise SystemExit(3)"
+    with pytest.raises(SuiteError) as caught:
+        run_command([sys.executable, "-c", program], timeout_seconds=60, log=log)
+    assert "ended with status 3" in str(caught.value)
+    assert "the reason" in str(caught.value)
+    assert log.read_text("utf-8") == "the reason\n"
+    assert run_command([sys.executable, "-c", program], timeout_seconds=60, accept=(3,))
+
+
+def test_an_unknown_program_is_an_error_of_the_suite() -> None:
+    with pytest.raises(SuiteError, match="cannot be started"):
+        run_command(["/nonexistent/program"], timeout_seconds=5)
+
+
+def a_report() -> Report:
+    passed, failed = Outcome("passed"), Outcome("failed", "bad\x00 [red]words", "text")
+    cause = Cause("needs network", "Name or .* not known")
+    comparisons = [
+        Comparison("tests/test_a.py::test_1", Kind.PASSED_BOTH, passed, passed),
+        Comparison("tests/test_a.py::test_2[x]", Kind.UNDECLARED, passed, failed),
+        Comparison("tests/test_a.py::test_3", Kind.FAILED_BOTH, failed, failed, cause),
+        Comparison("tests/test_a.py::test_4", Kind.DECLARED, passed, failed, reason="on purpose"),
+        Comparison(
+            "tests/test_a.py::test_5", Kind.FLAKY, passed, failed, again=((passed, passed),)
+        ),
+    ]
+    return Report("1.0", "1.0+fork.1", comparisons, ["tests/test_b.py::test: declared as failed"])
+
+
+def test_the_junit_report_fails_differences_and_stale_declarations(tmp_path: Path) -> None:
+    write(a_report(), tmp_path / "new")
+    suite = ElementTree.parse(tmp_path / "new" / "regression.xml").getroot()
+    failing = [case.get("name") for case in suite if case.find("failure") is not None]
+    skipped = [case.get("name") for case in suite if case.find("skipped") is not None]
+    assert failing == ["test_2[x]", "tests/test_b.py::test"]
+    assert skipped == ["test_3", "test_4"]
+    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("6", "2", "2")
+
+
+def test_the_json_report_counts(tmp_path: Path) -> None:
+    write(a_report(), tmp_path)
+    data = json.loads((tmp_path / "regression.json").read_text("utf-8"))
+    assert data["exit_status"] == 1
+    assert (data["collected"], data["ran"]) == (5, 5)
+    assert data["counts"]["differs, undeclared"] == 1
+    assert data["causes"] == [
+        {"cause": "needs network", "rule": "Name or .* not known", "tests": 1}
+    ]
+    assert data["tests"][4]["again"] == [["passed", "passed"]]
+
+
+def test_the_table_shows_every_difference_and_takes_no_markup_from_messages() -> None:
+    console = Console(record=True, width=120, file=open("/dev/null", "w"))  # noqa: SIM115
+    with console.file:
+        show(a_report(), console)
+        shown = console.export_text()
+    assert "UNDECLARED DIFFERENCES (1)" in shown
+    assert "tests/test_a.py::test_2[x]" in shown
+    assert "[red]words" in shown
+    assert "passed/failed, again passed/passed" in shown
+    assert "STALE DEVIATION: tests/test_b.py::test" in shown
+    assert "on purpose" in shown
+
+
+def wheel_of(folder: Path, name: str) -> Path:
+    path = folder / f"{name}-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        text = f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\nProvides-Extra: docker\n"
+        archive.writestr(f"{name}-1.0.dist-info/METADATA", text)
+    return path
+
+
+def test_a_wheel_says_what_it_is(tmp_path: Path) -> None:
+    assert wheel_metadata(wheel_of(tmp_path, "other")) == ("other", "1.0", {"docker"})
+
+
+@pytest.mark.parametrize("content", [b"", b"no zip at all"])
+def test_a_broken_wheel_is_an_error_of_the_suite(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "smolagents-1.0-py3-none-any.whl"
+    path.write_bytes(content)
+    with pytest.raises(SuiteError, match="not a readable wheel"):
+        wheel_metadata(path)
+
+
+def test_an_unlocked_release_is_refused_unless_it_is_said(tmp_path: Path) -> None:
+    with pytest.raises(SuiteError, match=r"release 0\.0\.1 is not the locked .*--unlocked"):
+        run(release="0.0.1", folder=tmp_path, reports=tmp_path, console=Console(quiet=True))
+
+
+def test_the_command_line_ends_with_2_when_nothing_was_compared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status = main(["--release", "0.0.1", "--folder", str(tmp_path), "--reports", str(tmp_path)])
+    assert status == 2
+    assert "the suite could not run: release 0.0.1 is not the locked" in capsys.readouterr().out
+    assert not (tmp_path / "regression.xml").exists()
+
+
+def test_the_overlay_stays_out_of_our_own_test_run() -> None:
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "tests/upstream"]
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 5, done.stdout + done.stderr
