@@ -13,12 +13,12 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("_version", "errors"),
     ("limits", "results"),
     ("codec",),
-    ("containers", "interpreter", "jupyter", "wasm"),
+    ("containers", "interpreter", "jupyter"),
     ("process",),
     ("upstream_api",),
     ("bridge",),
     ("executors",),
-    ("cli", "__init__"),
+    ("__init__",),
 )
 PACKAGE = "smolagents_fork"
 _RANKS = {part: rank for rank, row in enumerate(LAYERS) for part in row}
@@ -73,6 +73,6 @@ def _judgement(part: str, name: str) -> str:
         return ""
     if _RANKS[other] > _RANKS[part]:
         return f"{other} is a higher layer than {part}"
-    if _RANKS[other] == _RANKS[part] and {other, part} & set(LAYERS[3]):
+    if _RANKS[other] == _RANKS[part]:
         return f"{other} and {part} are siblings"
     return ""

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tools.layers import LAYERS, PACKAGE, violations
+from tools.layers_picture import PICTURE, draw
 from tools.paths import ROOT
 
 
@@ -17,8 +18,13 @@ def test_imports_keep_to_the_layers():
 def test_every_part_has_a_layer():
     parts = {part for row in LAYERS for part in row}
     folder = ROOT / PACKAGE
+    # An empty folder is what an interpreter's cache leaves of a part that was removed.
     there = {p.stem for p in folder.glob("*.py")} | {p.parent.name for p in folder.glob("*/*.py")}
     assert there <= parts
+
+
+def test_committed_picture_is_the_table():
+    assert PICTURE.read_text("utf-8") == draw(), "run: python -m tools.layers_picture"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""Runnable examples: ``make demo``, or ``make demo EXAMPLE=name``."""

@@ -1,0 +1,83 @@
+"""A ``CodeAgent`` answers a question about a file, with its code run by ``executor_class``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from rich.console import Console
+from smolagents import CodeAgent
+
+from examples.models import ScriptedModel, choose_model
+from examples.orders import ROWS, SEED, best_region, write_orders
+from examples.sandbox import choose_executor
+
+__all__ = ["QUESTION", "STEPS", "main"]
+
+QUESTION = (
+    "The variable `orders` holds the text of orders.csv. Which region has the highest mean order "
+    "value (quantity times unit price), counting only orders that were not returned, and what is "
+    "that mean? Answer with a list: the region, and the mean rounded to two digits."
+)
+
+# What the scripted model says. The numbers are computed by this code from the file.
+STEPS = [
+    """I look at the file first.
+<code>
+import csv, io
+
+rows = list(csv.DictReader(io.StringIO(orders)))
+print(len(rows), "orders, columns:", ", ".join(rows[0]))
+print("first:", rows[0])
+</code>""",
+    """Returned orders must go. I group what is left by region.
+<code>
+from collections import defaultdict
+
+kept = [row for row in rows if row["returned"] == "no"]
+print(len(rows) - len(kept), "orders were returned")
+values = defaultdict(list)
+for row in kept:
+    values[row["region"]].append(int(row["quantity"]) * float(row["unit_price"]))
+means = {region: sum(orders_) / len(orders_) for region, orders_ in values.items()}
+for region, mean in sorted(means.items(), key=lambda item: -item[1]):
+    print(f"{region:<6} {mean:8.2f}  ({len(values[region])} orders)")
+</code>""",
+    """The first line of that table is the answer.
+<code>
+best = max(means, key=means.get)
+final_answer([best, round(means[best], 2)])
+</code>""",
+]
+
+
+def main() -> int:
+    """Run the demo; the exit status is 1 when the answer is not the one computed directly."""
+    console = Console()
+    path = write_orders(Path("build") / "demo" / "orders.csv")
+    model, model_words = choose_model(STEPS)
+    executor_class, executor_kwargs, executor_words = choose_executor()
+    console.print(f"File:     {path}, {ROWS} rows made from seed {SEED}")
+    console.print(f"Model:    {model_words}", highlight=False)
+    console.print(f"Executor: {executor_class.__name__}: {executor_words}", highlight=False)
+    agent = CodeAgent(
+        tools=[],
+        model=model,
+        executor_class=executor_class,
+        executor_kwargs=executor_kwargs,
+        additional_authorized_imports=["csv", "io"],
+        max_steps=6,
+    )
+    with agent:
+        answer = agent.run(QUESTION, additional_args={"orders": path.read_text("utf-8")})
+    expected = list(best_region(path))
+    console.print(f"Answer:   {answer}")
+    if answer != expected:
+        console.print(f"Computed directly: {expected}. The answer is wrong.", style="red")
+        return 1 if isinstance(model, ScriptedModel) else 0
+    console.print("Computed directly from the file: the same.", style="green")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
