@@ -16,43 +16,62 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from smolagents.agents import AGENT_REGISTRY, CodeAgent, MultiStepAgent
     from smolagents.local_python_executor import (
+        ALLOWED_DUNDER_METHODS,
         BASE_BUILTIN_MODULES,
+        BASE_PYTHON_TOOLS,
+        MAX_OPERATIONS,
+        MAX_WHILE_ITERATIONS,
         CodeOutput,
+        ExecutionTimeoutError,
+        InterpreterError,
         LocalPythonExecutor,
         PythonExecutor,
     )
     from smolagents.monitoring import AgentLogger, LogLevel
     from smolagents.remote_executors import RemotePythonExecutor
-    from smolagents.tools import Tool
+    from smolagents.tools import Tool, get_tools_definition_code
     from smolagents.utils import AgentError, AgentExecutionError
 
 __all__ = [
     "AGENT_REGISTRY",
+    "ALLOWED_DUNDER_METHODS",
     "BASE_BUILTIN_MODULES",
+    "BASE_PYTHON_TOOLS",
+    "MAX_OPERATIONS",
+    "MAX_WHILE_ITERATIONS",
     "AgentError",
     "AgentExecutionError",
     "AgentLogger",
     "CodeAgent",
     "CodeOutput",
+    "ExecutionTimeoutError",
+    "InterpreterError",
     "LocalPythonExecutor",
     "LogLevel",
     "MultiStepAgent",
     "PythonExecutor",
     "RemotePythonExecutor",
     "Tool",
+    "get_tools_definition_code",
 ]
 
 _MODULES: dict[str, tuple[str, ...]] = {
     "agents": ("AGENT_REGISTRY", "CodeAgent", "MultiStepAgent"),
     "local_python_executor": (
+        "ALLOWED_DUNDER_METHODS",
         "BASE_BUILTIN_MODULES",
+        "BASE_PYTHON_TOOLS",
+        "MAX_OPERATIONS",
+        "MAX_WHILE_ITERATIONS",
         "CodeOutput",
+        "ExecutionTimeoutError",
+        "InterpreterError",
         "LocalPythonExecutor",
         "PythonExecutor",
     ),
     "monitoring": ("AgentLogger", "LogLevel"),
     "remote_executors": ("RemotePythonExecutor",),
-    "tools": ("Tool",),
+    "tools": ("Tool", "get_tools_definition_code"),
     "utils": ("AgentError", "AgentExecutionError"),
 }
 _OWNERS = {name: f"smolagents.{module}" for module, names in _MODULES.items() for name in names}
