@@ -13,6 +13,7 @@ import pytest
 from rich.console import Console
 
 from tools.regression import Kind, Report, run
+from tools.regression.execution import THE_RUN
 from tools.upstream.fetch import fetch_wheel
 
 pytestmark = [pytest.mark.slow, pytest.mark.network]
@@ -69,15 +70,26 @@ def test_a_broken_function_and_a_broken_module_are_caught(
     assert (tmp_path / "reports" / "regression.xml").exists()
 
 
-def test_a_test_file_that_no_longer_imports_is_caught(tmp_path: Path, pristine_wheel: Path) -> None:
+def test_a_module_that_no_longer_imports_is_caught(tmp_path: Path, pristine_wheel: Path) -> None:
     (tmp_path / "wheel").mkdir()
-    code = "\n\ndel parse_json_blob, AgentError\n"
-    broken = altered(pristine_wheel, tmp_path / "wheel", "smolagents/utils.py", code)
-    report = compared(broken, tmp_path, ["test_utils.py", "test_search.py"])
+    module = "smolagents/vision_web_browser.py"
+    broken = altered(pristine_wheel, tmp_path / "wheel", module, '\n\nraise OSError("broken")\n')
+    report = compared(broken, tmp_path, ["test_vision_web_browser.py", "test_search.py"])
     assert report.exit_status == 1
     different = {found.test: found.fork.status for found in report.of(Kind.UNDECLARED)}
-    assert set(different.values()) <= {"missing", "error"}
-    assert len(different) > 30
+    assert different.pop("tests/test_vision_web_browser.py") == "error"
+    assert set(different.values()) == {"missing"}
+
+
+def test_a_fork_that_does_not_import_is_a_difference(tmp_path: Path, pristine_wheel: Path) -> None:
+    (tmp_path / "wheel").mkdir()
+    code = '\n\nraise OSError("broken")\n'
+    broken = altered(pristine_wheel, tmp_path / "wheel", "smolagents/__init__.py", code)
+    report = compared(broken, tmp_path, ["test_utils.py"])
+    assert report.exit_status == 1
+    different = {found.test: found.fork for found in report.of(Kind.UNDECLARED)}
+    assert "OSError: broken" in different[THE_RUN].message
+    assert len(different) > 40
 
 
 def test_upstream_s_own_wheel_shows_no_difference(tmp_path: Path, pristine_wheel: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tools.regression.errors import SuiteError
-from tools.regression.junit import read_junit, node_id
+from tools.regression.junit import node_id, read_junit
 
 
 def junit(folder: Path, cases: str) -> Path:

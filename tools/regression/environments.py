@@ -8,6 +8,7 @@ pip takes minutes. It is told pip's own settings, so the user's index and certif
 from __future__ import annotations
 
 import ast
+import fcntl
 import os
 import shutil
 import sys
@@ -123,9 +124,13 @@ def uv_program() -> tuple[Path, dict[str, str]]:
     folder = SCRATCH / f"{UV_REQUIREMENT.replace('==', '-')}-py{sys.version_info.minor}"
     pip: list[str | Path] = [folder / "bin" / "python", "-m", "pip", "--disable-pip-version-check"]
     uv = folder / "bin" / "uv"
-    if not uv.exists():
-        run([sys.executable, "-m", "venv", "--clear", folder], timeout_seconds=120)
-        run([*pip, "install", "-q", UV_REQUIREMENT], timeout_seconds=INSTALL_TIMEOUT_SECONDS)
+    SCRATCH.mkdir(parents=True, exist_ok=True)
+    with open(folder.with_suffix(".lock"), "a") as lock:
+        # Two runs at a time share this one; the lock goes with the process that holds it.
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not uv.exists():
+            run([sys.executable, "-m", "venv", "--clear", folder], timeout_seconds=120)
+            run([*pip, "install", "-q", UV_REQUIREMENT], timeout_seconds=INSTALL_TIMEOUT_SECONDS)
     config = run([*pip, "config", "list"], timeout_seconds=60)
     # pip says its default nowhere else; no address of an index is written in this project.
     question = "from pip._internal.models.index import PyPI; print(PyPI.simple_url)"

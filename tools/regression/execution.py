@@ -26,6 +26,9 @@ SIDE_TIMEOUT_SECONDS = 1200.0
 _RAN = (0, 1)
 _RAN_ALONE = (0, 1, 2, 4, 5)
 
+# Stands for the fork's run as a whole where it came to no end.
+THE_RUN = "tests::the run itself"
+
 _PYTEST = (
     *("-m", "pytest", "-c", "pytest.ini", "--rootdir", ".", "-q", "--tb=short"),
     *("-p", "pytest_timeout", "--timeout", str(TEST_TIMEOUT_SECONDS)),
@@ -99,9 +102,11 @@ class Runner:
 
         Args:
             selection: test files below ``tests`` or test ids; empty for all.
+
+        Raises:
+            SuiteError: pristine's run came to no end. The fork's is one more failing test then.
         """
-        pristine, fork = self._both(selection or ["tests"], "all", ("-n", "1"), _RAN)
-        return pristine, fork
+        return self._both(selection or ["tests"], "all", ("-n", "1"), _RAN)
 
     def run_alone(self, test: str, attempt: int) -> tuple[Outcome, Outcome]:
         """One test in a process of its own on both sides, pristine first.
@@ -122,8 +127,15 @@ class Runner:
                 pool.submit(self._side, side, selection, label, options, accept)
                 for side in self.sides
             ]
-            pristine, fork = (job.result() for job in started)
-        return pristine, fork
+            pristine, fork = started
+            try:
+                return pristine.result(), fork.result()
+            except SuiteError as error:
+                if fork.exception() is not error:
+                    raise
+                # Pristine ran, so the machine is well: a fork on which nothing runs is the worst
+                # difference there is, and no reason to say nothing about it.
+                return pristine.result(), {THE_RUN: Outcome("error", str(error))}
 
     def _side(
         self,

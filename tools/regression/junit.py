@@ -9,7 +9,7 @@ from typing import Literal
 
 from tools.regression.errors import SuiteError
 
-__all__ = ["Outcome", "Status", "read_junit", "node_id"]
+__all__ = ["Outcome", "Status", "node_id", "read_junit"]
 
 Status = Literal["passed", "failed", "error", "skipped", "missing"]
 

@@ -16,6 +16,9 @@ from tools.regression.comparison import Comparison, Kind, Report
 
 __all__ = ["show", "write"]
 
+# Tests listed one by one in each section; the JSON report has all.
+SHOWN_AT_MOST = 50
+
 # Characters that XML 1.0 cannot hold (section 2.2).
 _NOT_XML = re.compile(r"[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]")
 
@@ -134,9 +137,11 @@ def show(report: Report, console: Console) -> None:
     for title, style, members in sections:
         if members:
             console.print(f"{title} ({len(members)})", style=style)
-            for found in members:
+            for found in members[:SHOWN_AT_MOST]:
                 reason = f"\n    {found.reason}" if found.kind is Kind.DECLARED else ""
                 console.print(f"  {escape(_line(found) + reason)}", highlight=False)
+            if len(members) > SHOWN_AT_MOST:
+                console.print(f"  and {len(members) - SHOWN_AT_MOST} more, in regression.json")
     for sentence in report.stale:
         console.print(f"STALE DEVIATION: {escape(sentence)}", style="bold red")
     for group, words in report.absent.items():
