@@ -20,7 +20,7 @@ from ..errors import AttributeRefusedError, ProgramRefusedError
 from . import formats, policy, sizes
 from .meter import Meter
 
-__all__ = ["Guards"]
+__all__ = ["Guards", "ToolHandle", "handle"]
 
 _MISSING = object()
 _FUNCTIONS = (types.FunctionType, types.LambdaType)
@@ -36,6 +36,32 @@ _PLAIN_MODULES = frozenset(
 
 def _is_dunder(name: str) -> bool:
     return name.startswith("__") and name.endswith("__")
+
+
+class ToolHandle:
+    """A host's tool or agent as programs see it: something to call, that describes itself.
+
+    The tool itself stays out of reach: its attributes may hold clients, keys or modules.
+    """
+
+    def __init__(self, name: str, tool: Callable[..., Any]) -> None:
+        self._call = lambda *arguments, **keywords: tool(*arguments, **keywords)
+        self.__name__ = self.name = name
+        self.__doc__ = self.description = str(getattr(tool, "description", "") or "")
+        self.inputs = getattr(tool, "inputs", None)
+        self.output_type = getattr(tool, "output_type", None)
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        return self._call(*arguments, **keywords)
+
+    def __repr__(self) -> str:
+        return f"<tool {self.name}>"
+
+
+def handle(name: str, tool: Any) -> Any:
+    """``tool`` as it may be handed to a program."""
+    plain = (types.FunctionType, types.BuiltinFunctionType, type, ToolHandle)
+    return tool if isinstance(tool, plain) else ToolHandle(name, tool)
 
 
 class Guards:
@@ -63,7 +89,7 @@ class Guards:
         self.building = 0
         self.globals: dict[str, Any] = {}
         self.sizes = sizes.Sizes(meter)
-        self.shared: tuple[type, ...] = ()
+        self.shared: tuple[type, ...] = (ToolHandle,)
 
     # -- classes --
 

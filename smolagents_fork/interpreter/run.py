@@ -19,7 +19,7 @@ from ..errors import (
     TimeLimitExceededError,
 )
 from . import messages
-from .guards import Guards
+from .guards import Guards, handle
 from .limits import Limits, Result
 from .meter import FinalAnswer, Meter, ProgramStop, TimeStop
 from .modules import Modules
@@ -39,6 +39,10 @@ class Interpreter:
         additional_authorized_imports: modules programs may import besides ``policy.DEFAULT_IMPORTS``.
         limits: what one run may use.
         additional_functions: functions programs may call and may not overwrite.
+        default_imports: modules programs may always import.
+        state: the dict to keep the program's globals in; a new one by default.
+        replaceable_functions: functions programs may call and may overwrite.
+        extra_dunders: dunder attributes to allow on top of policy, at the caller's own risk.
     """
 
     def __init__(
@@ -49,6 +53,7 @@ class Interpreter:
         additional_functions: Mapping[str, Callable[..., Any]] | None = None,
         default_imports: Iterable[str] = DEFAULT_IMPORTS,
         state: dict[str, Any] | None = None,
+        replaceable_functions: Mapping[str, Callable[..., Any]] | None = None,
         extra_dunders: Iterable[str] = (),
     ) -> None:
         self.limits = limits or Limits()
@@ -62,7 +67,7 @@ class Interpreter:
         self.output = PrintContainer()
         self._tools: dict[str, Any] = {}
         self._functions = dict(additional_functions or {})
-        self._replaceable: dict[str, Any] = {}
+        self._replaceable = dict(replaceable_functions or {})
         self._builtins: dict[str, Any] | None = None
         self._protected: frozenset[str] = frozenset(self._functions)
 
@@ -73,6 +78,10 @@ class Interpreter:
         self._tools = dict(tools)
         self._protected = frozenset({*self._tools, *self._functions})
         self._builtins = None
+
+    def protect(self, names: Iterable[str]) -> None:
+        """Let programs not assign to ``names`` either, whatever they stand for."""
+        self._protected = self._protected | frozenset(names)
 
     def send_variables(self, variables: Mapping[str, Any]) -> None:
         """Put ``variables`` into the state; a module among them arrives as a view."""
@@ -89,10 +98,8 @@ class Interpreter:
             if "final_answer" in tools:
                 tools["final_answer"] = self._final_answer(tools["final_answer"])
             self.modules.tools = frozenset(tools)
-            namespace = self.guards.namespace({**self._replaceable, **tools})
-            namespace.setdefault("print", self._print)
-            if "print" in tools:
-                namespace["print"] = self._print
+            handed = {n: handle(n, tool) for n, tool in {**self._replaceable, **tools}.items()}
+            namespace = self.guards.namespace({"print": self._print, **handed})
             rounds = self.limits.max_while_iterations
             namespace.update(
                 {
