@@ -1,0 +1,117 @@
+"""The workflows call what exists, and the weekly check cannot fail unseen."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tools.paths import ROOT
+
+WORKFLOWS = ROOT / ".github" / "workflows"
+REPORT = ROOT / "tools" / "report_rebase_check.sh"
+
+pytestmark = pytest.mark.skipif(
+    not WORKFLOWS.is_dir(), reason="a source distribution carries no workflows"
+)
+
+
+def steps(name: str) -> list[dict[str, Any]]:
+    workflow = yaml.safe_load((WORKFLOWS / name).read_text("utf-8"))
+    return [step for job in workflow["jobs"].values() for step in job["steps"]]
+
+
+def test_every_make_target_exists():
+    targets = set(re.findall(r"^([a-z-]+):.*## ", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    used = {
+        target
+        for path in WORKFLOWS.glob("*.yml")
+        for target in re.findall(r"\bmake ([a-z-]+)", path.read_text("utf-8"))
+    }
+    assert used
+    assert used <= targets
+
+
+def test_whole_suite_runs_with_the_engine_required():
+    workflow = yaml.safe_load((WORKFLOWS / "test.yml").read_text("utf-8"))
+    assert workflow["jobs"]["test"]["env"]["REQUIRE_DOCKER"] == "1"
+    assert {"make demo", "make test"} <= {step.get("run") for step in steps("test.yml")}
+
+
+def test_weekly_check_is_scheduled_and_may_open_issues():
+    workflow = yaml.safe_load((WORKFLOWS / "rebase-check.yml").read_text("utf-8"))
+    # YAML 1.1 reads the key "on" as true.
+    assert workflow[True]["schedule"]
+    assert workflow["permissions"]["issues"] == "write"
+
+
+def test_weekly_checks_own_failure_is_visible():
+    conditions = [str(step.get("if", "")) for step in steps("rebase-check.yml")]
+    assert "failure()" in conditions
+    assert any(condition.startswith("always()") for condition in conditions)
+
+
+@pytest.fixture
+def report(tmp_path: Path):
+    """Runs the report script with a ``gh`` that writes down how it was called."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    gh = folder / "gh"
+    gh.write_text(
+        '#!/bin/sh\necho "$@" >> "$GH_LOG"\n'
+        'for word; do [ "$last" = --body-file ] && cat "$word" >> "$GH_LOG"; last=$word; done\n'
+        '[ "$2" = list ] && printf "%s" "$GH_OPEN"\n'
+        'exit "${GH_STATUS:-0}"\n'
+    )
+    gh.chmod(0o755)
+
+    def call(status: str, *, open_issue: str = "", text: str | None = None, gh_status: str = "0"):
+        if text is not None:
+            (tmp_path / "reports").mkdir()
+            (tmp_path / "reports" / "rebase-check.md").write_text(text)
+        log = tmp_path / "log"
+        environment = {
+            **os.environ,
+            "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}",
+            "GH_LOG": str(log),
+            "GH_OPEN": open_issue,
+            "GH_STATUS": gh_status,
+            "RUN_URL": "https://example.invalid/run/1",
+        }
+        done = subprocess.run(
+            ["bash", str(REPORT), status],
+            cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=30, check=False,
+        )  # fmt: skip
+        return done.returncode, log.read_text()
+
+    return call
+
+
+def test_failed_check_opens_an_issue_with_the_report(report):
+    status, log = report("1", text="hunk 2 of smolagents/agents.py")
+    assert status == 0
+    assert "issue create --title rebase-check: the series does not go onto" in log
+    assert "hunk 2 of smolagents/agents.py" in log
+    assert "https://example.invalid/run/1" in log
+
+
+def test_open_issue_is_commented_on(report):
+    _, log = report("1", open_issue="17", text="again")
+    assert "issue comment 17" in log
+    assert "issue create" not in log
+
+
+def test_check_that_could_not_run_says_so(report):
+    _, log = report("2")
+    assert "the check could not run (exit status 2)" in log
+    assert "There is no reports/rebase-check.md" in log
+
+
+def test_report_that_cannot_be_filed_fails_loudly(report):
+    status, _ = report("1", text="x", gh_status="4")
+    assert status != 0
