@@ -1,0 +1,256 @@
+"""Takes requests from a hostile sandbox and calls what is registered, and nothing else."""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from dataclasses import dataclass
+from typing import Any
+
+from ..codec import DEFAULT_MAX_BYTES, decode, encode
+from ..errors import CodecError, ConfigurationError, DecodeError, EncodeError, ProtocolError
+from ..limits import check_seconds
+from .failures import described_exception
+from .stubs import StubSpec, describe
+
+__all__ = ["CallRecord", "Dispatcher"]
+
+# Errors a sandbox may get over the cap, or for frames that are none, before it is cut off: enough
+# for a program that catches each of them in a loop to be told, too few to keep the host busy.
+_PATIENCE = 100
+
+
+@dataclass(frozen=True)
+class CallRecord:
+    """One call that was served, for the log.
+
+    Attributes:
+        name: the tool.
+        seconds: how long it worked on the host.
+        error: type and message of what it raised, ``None`` if it returned.
+        final: whether it gave the final answer.
+    """
+
+    name: str
+    seconds: float
+    error: str | None = None
+    final: bool = False
+
+
+class Dispatcher:
+    """The registered callables of one executor, and the calls of one run.
+
+    Args:
+        max_request_bytes: largest request, in bytes.
+        max_reply_bytes: largest reply, in bytes.
+        max_calls: calls one run may make.
+        tool_timeout_seconds: how long a tool may work, in seconds; ``None`` for no limit. With a
+            limit, tools run in a thread of their own, and one that is given up on goes on there:
+            Python has no way to stop it.
+        on_call: told of every call that was served.
+        classes: dataclasses, named tuples and enums that arguments may be made into.
+
+    Only the thread that runs the code calls :meth:`handle`; :meth:`interrupt` may come from others.
+    """
+
+    def __init__(
+        self,
+        *,
+        max_request_bytes: int = DEFAULT_MAX_BYTES,
+        max_reply_bytes: int = DEFAULT_MAX_BYTES,
+        max_calls: int = 100_000,
+        tool_timeout_seconds: float | None = None,
+        on_call: Callable[[CallRecord], None] | None = None,
+        classes: Iterable[type] = (),
+    ) -> None:
+        if max_calls < 1:
+            raise ConfigurationError(f"max_calls={max_calls!r}: give a number above 0")
+        self.max_request_bytes = max_request_bytes
+        self.max_reply_bytes = max_reply_bytes
+        self.max_calls = max_calls
+        self.tool_timeout_seconds = check_seconds("tool_timeout_seconds", tool_timeout_seconds)
+        self.on_call = on_call
+        self._classes = tuple(classes)
+        self._targets: dict[str, tuple[StubSpec, Callable[..., Any]]] = {}
+        self._running: Callable[..., Any] | None = None
+        self._interrupted = threading.Event()
+        self.connected()
+        self.begin_run()
+
+    def register(self, targets: Mapping[str, Callable[..., Any]]) -> list[StubSpec]:
+        """Add tools and managed agents, each under its name; one of the same name is replaced.
+
+        Raises:
+            ConfigurationError: a name that no program could call; nothing is registered then.
+        """
+        specs = {name: (describe(name, target), target) for name, target in targets.items()}
+        self._targets.update(specs)
+        return [spec for spec, _ in specs.values()]
+
+    @property
+    def specs(self) -> list[StubSpec]:
+        """Everything registered, in order."""
+        return [spec for spec, _ in self._targets.values()]
+
+    def connected(self) -> None:
+        """A new sandbox: it counts its calls from one."""
+        self._last_call = 0
+
+    def begin_run(self) -> None:
+        """A new run: its calls are counted afresh, and it has no final answer yet."""
+        self._calls = 0
+        self._bad = 0
+        self._final: tuple[Any] | None = None
+        self._interrupted.clear()
+
+    @property
+    def has_final_answer(self) -> bool:
+        """Whether this run gave a final answer."""
+        return self._final is not None
+
+    @property
+    def final_answer(self) -> Any:
+        """The final answer of this run; ``None`` without one."""
+        return self._final[0] if self._final else None
+
+    def interrupt(self) -> None:
+        """Ask what runs now to stop. From any thread.
+
+        An agent is stopped by its own ``interrupt()``; a tool with a time limit is left behind.
+        """
+        self._interrupted.set()
+        stop = getattr(self._running, "interrupt", None)
+        if callable(stop):
+            stop()
+
+    def handle(self, request: bytes) -> bytes:
+        """Serve one request and return the reply.
+
+        Whatever the request holds, and whatever the tool raises, there is a reply. Only what is not
+        the sandbox's business leaves: ``KeyboardInterrupt`` and the like, and
+
+        Raises:
+            ProtocolError: the sandbox goes on sending what it was told not to; end it.
+        """
+        try:
+            number, name, args, kwargs = self._read(request)
+        except CodecError as error:
+            return self._refusal(None, ValueError(f"the host cannot read this call: {error}"))
+        if number != self._last_call + 1:
+            message = f"call {number} out of order; the host expects {self._last_call + 1}"
+            return self._refusal(None, ValueError(message))
+        self._last_call = number
+        if self._final is not None:
+            return encode({"call": number, "final": True})
+        self._calls += 1
+        if self._calls > self.max_calls:
+            message = f"more than max_calls={self.max_calls} calls of tools in one run"
+            return self._refusal(number, RuntimeError(message))
+        if name not in self._targets:
+            return self._refusal(number, NameError(f"the host has no tool called {name[:100]!r}"))
+        return self._served(number, name, args, kwargs)
+
+    def _read(self, request: bytes) -> tuple[int, str, list[Any], dict[str, Any]]:
+        frame = decode(
+            request, path="call", max_bytes=self.max_request_bytes, classes=self._classes
+        )
+        if type(frame) is not dict or frame.keys() != {"call", "name", "args", "kwargs"}:
+            raise DecodeError("call: a request has call, name, args and kwargs")
+        number, name, args, kwargs = (frame[key] for key in ("call", "name", "args", "kwargs"))
+        kinds = (type(number), type(name), type(args), type(kwargs))
+        if kinds != (int, str, list, dict) or not all(type(key) is str for key in kwargs):
+            raise DecodeError("call: a request has an int, a name, a list and a dict")
+        return number, name, args, kwargs
+
+    def _served(self, number: int, name: str, args: list[Any], kwargs: dict[str, Any]) -> bytes:
+        spec, target = self._targets[name]
+        started = time.monotonic()
+        problem = None
+        self._running = target
+        try:
+            value = self._value(name, target, args, kwargs)
+            if spec.final:
+                self._final = (value,)
+                return encode({"call": number, "final": True})
+            return self._reply(number, name, value)
+        except Exception as error:
+            described = described_exception(_with_name(error, spec))
+            problem = f"{type(error).__name__}: {described[2]}"
+            return encode({"call": number, "error": described})
+        finally:
+            self._running = None
+            if self.on_call is not None:
+                seconds = time.monotonic() - started
+                self.on_call(CallRecord(name, seconds, problem, self._final is not None))
+
+    def _reply(self, number: int, name: str, value: Any) -> bytes:
+        try:
+            return encode(
+                {"call": number, "value": _raw(value)}, path="", max_bytes=self.max_reply_bytes
+            )
+        except EncodeError as error:
+            where = str(error).removeprefix("['value']")
+            raise TypeError(f"result of {name}(){where}") from error
+
+    def _value(
+        self, name: str, target: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]
+    ) -> Any:
+        if self.tool_timeout_seconds is None:
+            # In the caller's own thread: database connections and event loops are bound to one.
+            return target(*args, **kwargs)
+        result: Future[Any] = Future()
+        context = contextvars.copy_context()  # spans of telemetry keep their parents
+
+        def work() -> None:
+            try:
+                result.set_result(context.run(target, *args, **kwargs))
+            except BaseException as error:
+                result.set_exception(error)
+
+        threading.Thread(target=work, name=f"tool {name}", daemon=True).start()
+        end = time.monotonic() + self.tool_timeout_seconds
+        while True:
+            try:
+                # In slices, so that an interruption is seen.
+                return result.result(timeout=max(0.0, min(0.05, end - time.monotonic())))
+            except FutureTimeout:
+                if result.done():
+                    return result.result()
+            if self._interrupted.is_set():
+                raise TimeoutError(f"{name}() was interrupted; it goes on on the host")
+            if time.monotonic() >= end:
+                raise TimeoutError(
+                    f"{name}() ran past tool_timeout_seconds={self.tool_timeout_seconds}; "
+                    "it goes on on the host"
+                )
+
+    def _refusal(self, number: int | None, error: Exception) -> bytes:
+        self._bad += 1
+        if self._bad > _PATIENCE:
+            raise ProtocolError(
+                f"the sandbox went on after {_PATIENCE} refused calls; the last: {error}"
+            )
+        reply: dict[str, Any] = {"call": number, "error": described_exception(error)}
+        if number is None:
+            reply["expected"] = self._last_call + 1
+        return encode(reply)
+
+
+def _raw(value: Any) -> Any:
+    """What upstream's agent types (AgentText, AgentImage) wrap; anything else as it is."""
+    unwrap = getattr(value, "to_raw", None)
+    wrapped = any(base.__name__ == "AgentType" for base in type(value).__mro__)
+    return unwrap() if wrapped and callable(unwrap) else value
+
+
+def _with_name(error: Exception, spec: StubSpec) -> Exception:
+    """A binding error in the words of the tool, not of ``Tool.forward()``."""
+    if type(error) is TypeError and len(error.args) == 1 and isinstance(error.args[0], str):
+        head, dot, rest = error.args[0].partition("forward() ")
+        if dot and (not head or head.endswith(".")):
+            return TypeError(f"{spec.name}() {rest}")
+    return error

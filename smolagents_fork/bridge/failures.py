@@ -1,0 +1,66 @@
+"""What a sandbox is told of an exception on the host: a builtin type, and words without secrets.
+
+No traceback, no locals, no class of the host, no path of its file system.
+"""
+
+from __future__ import annotations
+
+import builtins
+import os
+import re
+from typing import Any
+
+__all__ = ["described_exception"]
+
+_LONGEST_MESSAGE = 10_000
+# Raised in a generator of the program, these would end it silently (PEP 479 has the story).
+_NOT_SENT = frozenset({"StopIteration", "StopAsyncIteration", "ExceptionGroup"})
+_TRACEBACK = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)+")
+# A path of at least two parts, not one inside a URL or a word.
+_POSIX_PATH = re.compile(r"(?<![\w:/.~])/([\w.+@-]+)/[\w.+@/-]*|(?<!\w)~/[\w.+@/-]+")
+_WINDOWS_PATH = re.compile(r"(?<!\w)[A-Za-z]:\\[^\s'\"]+|\\\\[\w.$-]+\\[^\s'\"]+")
+
+
+def described_exception(error: Exception) -> list[Any]:
+    """``[type, arguments, message]`` for the reply.
+
+    The type is the nearest builtin one. A type of the host's own is named in the message; anything
+    without a builtin base but ``Exception`` becomes a ``RuntimeError``.
+    """
+    kind = next(base for base in type(error).__mro__ if _is_builtin(base))
+    message = scrubbed(_text(error))
+    exact = kind is type(error)
+    if kind.__name__ in _NOT_SENT or (kind is Exception and not exact):
+        kind, exact = RuntimeError, False
+    if not exact:
+        return [kind.__name__, [f"{type(error).__name__}: {message}"], message]
+    args = [scrubbed(arg) if isinstance(arg, str) else arg for arg in error.args]
+    if not all(arg is None or type(arg) in (str, int, float, bool) for arg in args):
+        args = [message]
+    return [kind.__name__, args, message]
+
+
+def scrubbed(message: str) -> str:
+    """``message`` without tracebacks and without paths of this machine, cut to a bound."""
+    if len(message) > _LONGEST_MESSAGE:
+        message = f"{message[:_LONGEST_MESSAGE]}... ({len(message)} characters)"
+    message = _TRACEBACK.sub("", message)
+    message = _WINDOWS_PATH.sub("<host path>", message)
+    return _POSIX_PATH.sub(_hidden_if_here, message)
+
+
+def _hidden_if_here(match: re.Match[str]) -> str:
+    # "/api/v2/users" of a web service stays; what begins with a folder of this machine does not.
+    first = match.group(1)
+    return "<host path>" if first is None or os.path.isdir(f"/{first}") else match.group()
+
+
+def _is_builtin(kind: type) -> bool:
+    return getattr(builtins, kind.__name__, None) is kind and issubclass(kind, Exception)
+
+
+def _text(error: Exception) -> str:
+    try:
+        return str(error)
+    except Exception:
+        return f"<{type(error).__name__} without a readable message>"

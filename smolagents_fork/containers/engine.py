@@ -1,0 +1,106 @@
+"""The connection to Docker's engine, and its errors in words that say what to do."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ConfigurationError, EngineUnavailableError, ExecutorStartError
+
+if TYPE_CHECKING:
+    import docker
+
+__all__ = ["connect", "mapped_errors"]
+
+# Seconds one API call may take. Starting a container on a busy machine takes a few; a build streams
+# its progress, so this bounds the pause between two lines of it.
+API_TIMEOUT_SECONDS = 60
+
+
+def connect(timeout: float = API_TIMEOUT_SECONDS) -> docker.DockerClient:
+    """A client for the engine that ``DOCKER_HOST`` names, or the local one.
+
+    Args:
+        timeout: seconds one API call may take.
+
+    Raises:
+        EngineUnavailableError: docker-py is missing, nothing answers, or the user may not.
+    """
+    try:
+        import docker
+    except ModuleNotFoundError:
+        raise EngineUnavailableError(
+            "DockerExecutor needs the Python package 'docker': pip install 'smolagents[docker]'"
+        ) from None
+    where = os.environ.get("DOCKER_HOST") or "the local engine's socket"
+    try:
+        return docker.from_env(timeout=timeout)
+    except docker.errors.DockerException as error:
+        raise EngineUnavailableError(_unavailable(where, error)) from error
+
+
+def _unavailable(where: str, error: Exception) -> str:
+    text = str(error)
+    if "Permission denied" in text or "PermissionError" in text:
+        todo = (
+            "this user may not use the engine: add it to the group that owns the socket (usually "
+            "'docker'), use a rootless engine, or set DOCKER_HOST"
+        )
+    elif "TLS" in text or "certificate" in text.lower():
+        todo = "check DOCKER_TLS_VERIFY and DOCKER_CERT_PATH"
+    else:
+        todo = "start Docker (or a compatible engine), or set DOCKER_HOST to one that runs"
+    return f"no container engine answers at {where}: {todo} ({_innermost(error)})"
+
+
+def _innermost(error: BaseException) -> str:
+    while error.__context__ is not None:
+        error = error.__context__
+    return f"{type(error).__name__}: {error}"
+
+
+@contextlib.contextmanager
+def mapped_errors(action: str, **facts: Any) -> Iterator[None]:
+    """Turn docker-py's and requests' errors inside the block into the fork's.
+
+    Args:
+        action: what was tried, as in "starting the container".
+        facts: figures the message repeats, such as ``runtime="runsc"``.
+    """
+    import docker
+    import requests
+
+    told = "".join(f" {name}={value!r}" for name, value in facts.items() if value is not None)
+    try:
+        yield
+    except docker.errors.ImageNotFound as error:
+        raise ExecutorStartError(
+            f"{action}:{told} the engine does not have the image: build it "
+            f"(DockerExecutor.setup()) or pull it ({error.explanation or error})"
+        ) from error
+    except docker.errors.APIError as error:
+        words = str(error.explanation or error)
+        raise _api_error(f"{action}:{told} the engine says: {words}", words) from error
+    except (docker.errors.DockerException, requests.RequestException) as error:
+        raise EngineUnavailableError(
+            f"{action}:{told} the engine does not answer; is it still running? ({_innermost(error)})"
+        ) from error
+
+
+def _api_error(message: str, words: str) -> Exception:
+    low = words.lower()
+    if "port is already allocated" in low or "address already in use" in low:
+        return ExecutorStartError(
+            f"{message}; another process has that port: pass port=None to use a free one"
+        )
+    if "runtime" in low and ("unknown" in low or "not found" in low or "invalid" in low):
+        return ConfigurationError(
+            f"{message}; runtime= must be one the engine lists under 'docker info', Runtimes"
+        )
+    if "network" in low and "not found" in low:
+        return ConfigurationError(f"{message}; make the network first (docker network create)")
+    if "cpus" in low or "memory" in low or "tmpfs" in low or "mount" in low:
+        return ConfigurationError(message)
+    return ExecutorStartError(message)

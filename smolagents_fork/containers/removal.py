@@ -1,0 +1,176 @@
+"""Removing containers: in the background, at exit, and those of owners that died.
+
+Killing and removing takes the engine a tenth of a second or more, which nobody should wait for.
+One thread does it, ends when it has nothing to do, and is waited for when the process exits.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import queue
+import threading
+import time
+from typing import Any
+
+from .engine import connect
+from .owner import LABEL, owner_is_gone
+
+__all__ = ["pending", "reap", "reap_once", "remember", "remove", "wait_until_removed"]
+
+_EXIT_PATIENCE_SECONDS = 15.0
+_IDLE_SECONDS = 1.0
+
+_lock = threading.Lock()
+_known: set[str] = set()
+_queue: queue.Queue[str] = queue.Queue()
+_worker: threading.Thread | None = None
+_owner_pid = os.getpid()
+_reaped = False
+
+
+def remember(name: str) -> None:
+    """Note a container that is about to be made, so that an exit at any moment removes it."""
+    global _owner_pid
+    with _lock:
+        if os.getpid() != _owner_pid:  # a forked child: the parent's containers are not ours
+            _known.clear()
+            _owner_pid = os.getpid()
+        _known.add(name)
+
+
+def pending() -> int:
+    """How many containers of this process are not removed yet."""
+    with _lock:
+        return len(_known)
+
+
+def remove(client: Any, name: str, *, wait: bool) -> None:
+    """Kill and remove ``name``; none of that name is no error.
+
+    Args:
+        client: docker-py client, used when waiting.
+        name: of the container.
+        wait: do it now; otherwise in the background.
+    """
+    global _worker
+    if wait:
+        _remove_now(client, name)
+        return
+    _queue.put(name)
+    with _lock:
+        if _worker is None or not _worker.is_alive():
+            _worker = threading.Thread(target=_work, name="smolagents-fork-removal", daemon=True)
+            _worker.start()
+
+
+def wait_until_removed(timeout: float) -> bool:
+    """Wait for removals under way; whether all are done.
+
+    Args:
+        timeout: seconds.
+    """
+    end = time.monotonic() + timeout
+    while time.monotonic() < end:
+        with _lock:
+            if _queue.empty() and (_worker is None or not _worker.is_alive()):
+                return True
+        time.sleep(0.01)
+    return False
+
+
+def _remove_now(client: Any, name: str) -> None:
+    import docker
+
+    for attempt in range(3):
+        try:
+            client.api.remove_container(name, force=True, v=True)
+        except docker.errors.NotFound:
+            break
+        except docker.errors.APIError as error:
+            # "removal already in progress": the engine's auto-remove got there first.
+            if error.status_code != 409 and attempt == 2:
+                return
+            time.sleep(0.05 * (attempt + 1))
+            continue
+        except Exception:
+            # The engine is away. The container ends by its lease, and the engine removes it then.
+            return
+        break
+    with _lock:
+        _known.discard(name)
+
+
+def _work() -> None:
+    """Remove what is queued; end after a second of nothing to do."""
+    client = None
+    try:
+        while True:
+            try:
+                name = _queue.get(timeout=_IDLE_SECONDS if client else 0.01)
+            except queue.Empty:
+                with _lock:
+                    if not _queue.empty():
+                        continue
+                    global _worker
+                    _worker = None
+                    return
+            try:
+                client = client or connect(timeout=30)
+                _remove_now(client, name)
+            except Exception:
+                continue
+    finally:
+        if client is not None:
+            client.close()
+
+
+def reap_once(client: Any) -> None:
+    """Reap in the background, once a process."""
+    global _reaped
+    with _lock:
+        if _reaped:
+            return
+        _reaped = True
+
+    def work() -> None:
+        with contextlib.suppress(Exception):
+            own = connect(timeout=30)
+            try:
+                reap(own)
+            finally:
+                own.close()
+
+    threading.Thread(target=work, name="smolagents-fork-reaper", daemon=True).start()
+
+
+def reap(client: Any) -> list[str]:
+    """Remove containers whose owning process, on this machine, has died; return their names.
+
+    A container without our label, of a living owner, or of an owner on another machine stays.
+    """
+    removed = []
+    for summary in client.api.containers(all=True, filters={"label": LABEL}):
+        if owner_is_gone(summary.get("Labels") or {}):
+            _remove_now(client, summary["Id"])
+            removed.append(summary["Names"][0].lstrip("/"))
+    return removed
+
+
+@atexit.register
+def _at_exit() -> None:
+    if os.getpid() != _owner_pid:
+        return
+    wait_until_removed(_EXIT_PATIENCE_SECONDS)
+    with _lock:
+        left = list(_known)
+    if not left:
+        return
+    with contextlib.suppress(Exception):
+        client = connect(timeout=10)
+        try:
+            for name in left:
+                _remove_now(client, name)
+        finally:
+            client.close()

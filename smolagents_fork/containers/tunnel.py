@@ -1,0 +1,159 @@
+"""A byte stream into a container, over the engine's own API connection.
+
+``docker exec`` with standard input attached turns its HTTP connection into a raw stream. A relay in
+the container joins it to the kernel gateway on the container's loopback, so neither a published
+port nor a network is needed, and it works wherever the engine's API does (a remote engine too).
+
+Towards the container the stream is raw; what comes back is cut into frames of an 8-byte header
+(stream number, length) and a payload, as the engine's API documents for ``attach``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import ssl
+import struct
+from collections import deque
+from typing import Any
+
+__all__ = ["RELAY", "ExecStream", "StreamUnsupported", "exec_stream"]
+
+# Runs in the container as: python3 -I -S -c RELAY port seconds. It tries to connect for the seconds
+# given (the gateway may still be starting), then copies both ways until one side ends.
+RELAY = """
+import os,select,socket,sys,time
+end=time.monotonic()+float(sys.argv[2])
+while 1:
+    try: s=socket.create_connection(("127.0.0.1",int(sys.argv[1])));break
+    except OSError:
+        if time.monotonic()>end: sys.exit("relay: the kernel gateway does not listen on port "+sys.argv[1])
+        time.sleep(.005)
+s.setsockopt(socket.IPPROTO_TCP,socket.TCP_NODELAY,1)
+def put(b):
+    v=memoryview(b)
+    while v: v=v[os.write(1,v):]
+while 1:
+    for f in select.select([0,s],[],[])[0]:
+        b=s.recv(65536) if f is s else os.read(0,65536)
+        if not b: sys.exit()
+        put(b) if f is s else s.sendall(b)
+"""  # noqa: E501 - sent as it is
+
+_HEADER = struct.Struct(">BxxxL")
+_STDERR = 2
+_MAX_STDERR = 8192
+
+
+class StreamUnsupported(Exception):  # noqa: N818 - the caller chooses another road
+    """This connection to the engine cannot be used as a raw stream (a Windows named pipe, say)."""
+
+
+class ExecStream:
+    """The container's end of an attached ``docker exec``, as a non-blocking socket.
+
+    Args:
+        sock: the raw connection the engine handed over.
+        leftover: bytes of the stream that were read along with the HTTP response.
+        response: the HTTP response that owns the connection, closed with it.
+    """
+
+    def __init__(self, sock: socket.socket, leftover: bytes = b"", response: object = None) -> None:
+        self._sock = sock
+        self._response = response
+        self._raw = leftover
+        self._data: deque[bytes] = deque()
+        self._left_in_frame = 0
+        self._frame_stream = 0
+        self.stderr = b""
+
+    def recv(self, size: int) -> bytes:
+        """Bytes of the container's standard output; ``b""`` at the end of the stream.
+
+        Raises:
+            BlockingIOError: nothing has come.
+        """
+        while not self._data:
+            if not self._raw:
+                self._raw = self._sock.recv(262_144)
+                if not self._raw:
+                    return b""
+            self._take()
+        piece = self._data[0]
+        if len(piece) <= size:
+            return self._data.popleft()
+        self._data[0] = piece[size:]
+        return piece[:size]
+
+    def _take(self) -> None:
+        """Move what ``_raw`` holds to where it belongs, as far as it goes."""
+        raw = self._raw
+        if self._left_in_frame == 0:
+            if len(raw) < _HEADER.size:
+                more = self._sock.recv(65_536)
+                if not more:
+                    self._raw = b""
+                    return
+                self._raw = raw + more
+                return
+            self._frame_stream, self._left_in_frame = _HEADER.unpack_from(raw)
+            raw = raw[_HEADER.size :]
+        piece, self._raw = raw[: self._left_in_frame], raw[self._left_in_frame :]
+        self._left_in_frame -= len(piece)
+        if self._frame_stream == _STDERR:
+            self.stderr = (self.stderr + piece)[-_MAX_STDERR:]
+        elif piece:
+            self._data.append(piece)
+
+    def send(self, data: bytes) -> int:
+        """Bytes for the container's standard input."""
+        return self._sock.send(data)
+
+    def fileno(self) -> int:
+        return self._sock.fileno()
+
+    def setblocking(self, flag: bool) -> None:
+        self._sock.setblocking(flag)
+
+    def settimeout(self, seconds: float | None) -> None:
+        self._sock.settimeout(seconds)
+
+    def end_input(self) -> None:
+        """Tell the container's program that its standard input has ended."""
+        with contextlib.suppress(OSError):
+            self._sock.shutdown(socket.SHUT_WR)
+
+    def shutdown(self, how: int) -> None:
+        self._sock.shutdown(how)
+
+    def close(self) -> None:
+        """Close the connection; the relay sees the end of its input and exits."""
+        self._sock.close()
+        close = getattr(self._response, "close", None)
+        if close is not None:
+            with contextlib.suppress(Exception):
+                close()
+
+
+def exec_stream(handed_over: Any) -> ExecStream:
+    """The stream behind what docker-py returns for ``exec_start(..., socket=True)``.
+
+    The HTTP client may have read past the response's head into the stream; that is kept.
+
+    Raises:
+        StreamUnsupported: there is no plain socket under it.
+    """
+    response = getattr(handed_over, "_response", None)
+    try:
+        reader = response.raw._fp.fp  # type: ignore[union-attr]  # checked by the except
+        sock = reader.raw._sock
+    except AttributeError:
+        reader = sock = None
+    if not isinstance(sock, socket.socket):
+        raise StreamUnsupported("this connection to the engine is no plain socket")
+    sock.setblocking(False)
+    leftover = b""
+    with contextlib.suppress(BlockingIOError, ssl.SSLWantReadError):
+        waiting = len(reader.peek(1))
+        leftover = reader.read1(waiting) if waiting else b""
+    return ExecStream(sock, leftover, response)

@@ -1,0 +1,120 @@
+"""The keywords of DockerExecutor, checked once and kept together."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from ..containers.provisioner import Limits, SandboxSpec
+from ..containers.runtime import check_limits, parse_size
+from ..errors import ConfigurationError
+from ..limits import check_seconds
+
+__all__ = ["Options"]
+
+OnDeath = Literal["restart", "fail"]
+Transport = Literal["auto", "exec", "port"]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What an executor was asked for. :class:`DockerExecutor` documents every field."""
+
+    timeout_seconds: float | None = 60.0
+    startup_timeout_seconds: float = 60.0
+    interrupt_grace_seconds: float = 3.0
+    on_death: OnDeath = "restart"
+    network: str = "none"
+    transport: Transport = "auto"
+    host: str = "127.0.0.1"
+    port: int | None = None
+    memory: int | str | None = "2g"
+    cpus: float | None = 1.0
+    pids_limit: int | None = 256
+    read_only: bool = True
+    user: str = "1000:1000"
+    runtime: str | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+    volumes: Any = None
+    workdir: str = "/workspace"
+    workdir_size: int | str = "512m"
+    tmp_size: int | str = "128m"
+    lease_seconds: float = 5.0
+    max_output_bytes: int = 1_000_000
+    max_value_bytes: int = 256 * 1024 * 1024
+    max_tool_calls: int = 100_000
+    on_output: Callable[[str], None] | None = None
+    tool_placement: Mapping[str, str] = field(default_factory=dict)
+    allow_pickle: bool = False
+    container_run_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    image: str | None = None
+    image_name: str | None = None
+    build_new_image: bool = True
+    dockerfile_content: str | None = None
+    base_image: str | None = None
+    requirements: Sequence[str] = ()
+    ca_bundle: str | os.PathLike[str] | None = None
+
+    def __post_init__(self) -> None:
+        check_seconds("timeout_seconds", self.timeout_seconds)
+        for name in ("startup_timeout_seconds", "interrupt_grace_seconds", "lease_seconds"):
+            check_seconds(name, getattr(self, name), optional=False)
+        _one_of("on_death", self.on_death, ("restart", "fail"))
+        _one_of("transport", self.transport, ("auto", "exec", "port"))
+        for name in ("max_output_bytes", "max_value_bytes", "max_tool_calls"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value <= 0:
+                raise ConfigurationError(f"{name}={value!r}: give a whole number above 0")
+        if self.port is not None and not 0 < self.port < 65_536:
+            raise ConfigurationError(f"port={self.port!r}: give 1 to 65535, or None for a free one")
+        if not self.workdir.startswith("/"):
+            raise ConfigurationError(f"workdir={self.workdir!r}: give an absolute path")
+        for name, where in self.tool_placement.items():
+            _one_of(f"tool_placement[{name!r}]", where, ("host", "sandbox"))
+        if self.transport == "port" and self.network == "none":
+            raise ConfigurationError(
+                "transport='port' needs a network: network='none' has no port to publish; "
+                "pass network='bridge', or leave transport alone"
+            )
+        check_limits(self.limits)
+        memory = parse_size(self.memory) if self.memory is not None else None
+        held = (parse_size(self.workdir_size) or 0) + (parse_size(self.tmp_size) or 0)
+        if memory is not None and held >= memory:
+            raise ConfigurationError(
+                f"workdir_size={self.workdir_size!r} and tmp_size={self.tmp_size!r} are kept in "
+                f"memory and leave nothing of memory={self.memory!r}: lower them or raise it"
+            )
+
+    @property
+    def limits(self) -> Limits:
+        """The limits among the options."""
+        return Limits(self.memory, self.cpus, self.pids_limit, self.workdir_size, self.tmp_size)
+
+    @property
+    def published(self) -> bool:
+        """Whether the gateway is reached over a published port and not over an exec stream."""
+        return self.transport == "port" or (self.transport == "auto" and self.network != "none")
+
+    def spec(self, image: str, *, published: bool) -> SandboxSpec:
+        """What the provisioner is asked for."""
+        return SandboxSpec(
+            image=image,
+            limits=self.limits,
+            network=self.network if self.network != "none" or not published else "bridge",
+            read_only=self.read_only,
+            user=self.user,
+            runtime=self.runtime,
+            environment=dict(self.environment),
+            volumes=self.volumes,
+            workdir=self.workdir,
+            publish=(self.host, self.port) if published else None,
+            lease_seconds=self.lease_seconds,
+            extra=dict(self.container_run_kwargs),
+        )
+
+
+def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise ConfigurationError(f"{name}={value!r}: give one of {', '.join(map(repr, allowed))}")

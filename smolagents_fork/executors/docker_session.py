@@ -1,0 +1,403 @@
+"""One sandbox, one kernel and the connection to it; what happens when either ends.
+
+Who calls what: :class:`DockerExecutor` makes a session, calls :meth:`KernelSession.open` once, then
+:meth:`run` from one thread at a time and :meth:`interrupt` from any. :meth:`close` may come at any
+moment from any thread; a running call then ends with an error.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import socket
+import threading
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..containers.runtime import DockerProvisioner, DockerSandbox
+from ..containers.tunnel import StreamUnsupported
+from ..errors import (
+    ExecutorClosedError,
+    ExecutorError,
+    ExecutorStartError,
+    ProtocolError,
+    SandboxDiedError,
+    SandboxTimeoutError,
+)
+from ..jupyter.channel import Channel, DeadlinePassed
+from ..jupyter.collector import Collector
+from ..jupyter.install import install_request
+from ..jupyter.kernels import channels_path, create_kernel
+from ..jupyter.messages import KernelGone, Request, Requests, Sink
+from ..jupyter.websocket import Connection, ConnectionLost, TimedSocket
+from ..limits import Deadline
+from .docker_options import Options
+
+__all__ = ["KernelSession"]
+
+# After the final answer the program has this long to end by itself.
+_AFTER_ANSWER_SECONDS = 1.0
+_MAX_ERROR_CHARS = 100_000
+_KERNEL_ENDED = re.compile(r"kernel ended: exit code (-?\d+|None)(, out of memory)?")
+
+
+@dataclass
+class _Link:
+    """A connection to a kernel, and whether the kernel has been prepared."""
+
+    channel: Channel
+    prepared: bool = False
+
+
+class KernelSession:
+    """A kernel in a sandbox of its own.
+
+    Args:
+        options: of the executor.
+        image: to start.
+        provisioner: starts the sandbox.
+        prepare: called with this session when a kernel is fresh, to send it tools and variables.
+        note: gets a line for the log.
+    """
+
+    def __init__(
+        self,
+        options: Options,
+        image: str,
+        provisioner: DockerProvisioner,
+        *,
+        note: Callable[[str], None] = lambda _line: None,
+    ) -> None:
+        self.options = options
+        self.image = image
+        self.sandbox: DockerSandbox | None = None
+        self.prepare: Callable[[KernelSession], None] = lambda _session: None
+        self._provisioner = provisioner
+        self._note = note
+        self._published = options.published
+        self._kernel_id: str | None = None
+        self._link: _Link | None = None
+        self._closed = False
+        self._running: Request | None = None
+        self._interrupted = False
+        self._comm_id = ""
+        self._failure: str | None = None
+
+    # -- opening --
+
+    def open(self) -> None:
+        """Start the sandbox and its kernel.
+
+        Raises:
+            ExecutorStartError: it did not come up in ``startup_timeout_seconds``.
+        """
+        deadline = Deadline(self.options.startup_timeout_seconds)
+        self.sandbox = self._provisioner.start(
+            self.options.spec(self.image, published=self._published)
+        )
+        if self._closed:  # close() came while the engine was starting it
+            self.sandbox.remove()
+            raise ExecutorClosedError("the executor was closed while its container started")
+        try:
+            self._connect(deadline)
+        except (ConnectionLost, ProtocolError) as error:
+            raise ExecutorStartError(
+                f"the kernel in container {self.sandbox.id} (image {self.image}) did not come up "
+                f"in startup_timeout_seconds={self.options.startup_timeout_seconds}: {error}; "
+                f"{self.sandbox.evidence()}"
+            ) from error
+
+    def _connect(self, deadline: Deadline) -> None:
+        """Open the kernel's channels, starting a kernel when there is none yet."""
+        assert self.sandbox is not None
+        sock = TimedSocket(self._open_stream(deadline))
+        try:
+            # A custom image's gateway answers before it listens on nothing else; the stream waits.
+            if self._kernel_id is None:
+                self._kernel_id = create_kernel(
+                    sock, token=self.sandbox.token, timeout=deadline.at_most(1e6)
+                )
+            session_id = uuid.uuid4().hex
+            connection = Connection(
+                sock,
+                channels_path(self._kernel_id, session_id),
+                token=self.sandbox.token,
+                timeout=deadline.at_most(1e6),
+                # Base64 in JSON takes a third more than what it carries.
+                max_message_bytes=self.options.max_value_bytes * 3 // 2 + 1_000_000,
+            )
+        except BaseException:
+            sock.close()
+            raise
+        self._comm_id = secrets.token_hex(16)
+        self._link = _Link(Channel(connection, Requests(session_id, self._comm_id)))
+
+    def _open_stream(self, deadline: Deadline) -> Any:
+        assert self.sandbox is not None
+        if not self._published:
+            try:
+                return self.sandbox.open_stream(timeout=deadline.at_most(60.0))
+            except StreamUnsupported as error:
+                if self.options.transport == "exec":
+                    raise ExecutorStartError(f"transport='exec': {error}") from error
+                self._fall_back(error)
+        port = self.sandbox.published_port(deadline.at_most(5.0))
+        host = "127.0.0.1" if self.options.host in ("0.0.0.0", "") else self.options.host
+        return _connected(host, port, deadline)
+
+    def _fall_back(self, reason: Exception) -> None:
+        """Replace the sandbox by one with a published port: the engine's streams do not work."""
+        assert self.sandbox is not None
+        self._note(
+            f"WARNING: {reason}; using a port published on {self.options.host} with a token "
+            "instead. The container is on the engine's bridge network, so its code can reach it; "
+            "pass transport='exec' to refuse this."
+        )
+        self.sandbox.remove(wait=True)
+        self._published = True
+        self.sandbox = self._provisioner.start(self.options.spec(self.image, published=True))
+
+    def _ready(self) -> Channel:
+        """The open channel, made anew when the last one ended, with the kernel prepared."""
+        if self._failure is not None:
+            raise SandboxDiedError(self._failure)
+        if self._closed:
+            raise ExecutorClosedError("the executor has been closed")
+        deadline = Deadline(self.options.startup_timeout_seconds)
+        try:
+            if self.sandbox is None:
+                self._kernel_id = None
+                self.open()
+            if self._link is None:
+                self._connect(deadline)
+            assert self._link is not None
+            if not self._link.prepared:
+                self._install(deadline)
+                self._link.prepared = True
+                self.prepare(self)
+        except (ConnectionLost, KernelGone, ProtocolError) as error:
+            raise self._died(f"while it was prepared ({error})") from error
+        except DeadlinePassed as error:
+            self._drop_sandbox()
+            raise ExecutorStartError(
+                f"the kernel did not answer in {self.options.startup_timeout_seconds} s"
+            ) from error
+        return self._link.channel
+
+    def _install(self, deadline: Deadline) -> None:
+        assert self._link is not None
+        code, buffers = install_request(
+            comm_id=self._comm_id,
+            max_output_bytes=self.options.max_output_bytes,
+            max_value_bytes=self.options.max_value_bytes,
+            max_error_chars=_MAX_ERROR_CHARS,
+        )
+        request = self._link.channel.execute(code, sink=Sink(), silent=True, buffers=buffers)
+        self._link.channel.wait(request, deadline)
+        if request.error is not None:
+            raise ExecutorStartError(
+                f"the kernel of image {self.image} could not be prepared: "
+                f"{request.error.name}: {request.error.value}\n{request.error.traceback}"
+            )
+
+    # -- running --
+
+    def run(self, code: str, collector: Collector, answered: Callable[[], bool]) -> Request:
+        """Run ``code``; the collector gets what it gives.
+
+        Args:
+            code: Python, with IPython's additions.
+            collector: takes output, displays and the value.
+            answered: whether the final answer has been given.
+
+        Raises:
+            SandboxTimeoutError: past ``timeout_seconds``; says whether state survived.
+            SandboxDiedError: the kernel, the container or the engine went away.
+        """
+        timeout = self.options.timeout_seconds
+        channel = self._ready()
+        deadline = Deadline(timeout)
+        try:
+            channel.drain(Request(Requests("", "").execute("", silent=True), Sink(), ""))
+            request = channel.execute(code, sink=collector.sink)
+            self._running, self._interrupted = request, False
+            try:
+                channel.wait(request, deadline, until=answered)
+                if not request.done:
+                    self._end_after_answer(channel, request)
+            except DeadlinePassed:
+                self._overrun(channel, request)
+            except BaseException as error:
+                if not isinstance(error, (ConnectionLost, KernelGone)):
+                    # Ctrl-C on the host: the program must not go on behind the next call.
+                    self._stop_quietly(channel, request)
+                raise
+            finally:
+                self._running = None
+        except KernelGone as error:
+            if answered():
+                self._forget_link()
+                return request
+            raise self._died("while code ran") from error
+        except ConnectionLost as error:
+            if self._closed:
+                raise ExecutorClosedError(
+                    "the executor was closed while its code ran; output so far:\n"
+                    + collector.logs()[-2000:]
+                ) from error
+            raise self._died(f"while code ran ({error})") from error
+        return request
+
+    def request(self, code: str, buffers: Sequence[bytes], what: str) -> None:
+        """Run a request of the fork's own and wait for it; ``what`` is for messages.
+
+        Raises:
+            ExecutorError: the kernel's side raised.
+        """
+        channel = self._ready()
+        deadline = Deadline(self.options.startup_timeout_seconds)
+        try:
+            request = channel.execute(code, sink=Sink(), silent=True, buffers=buffers)
+            channel.wait(request, deadline)
+        except (KernelGone, ConnectionLost) as error:
+            raise self._died(f"during {what}") from error
+        except DeadlinePassed as error:
+            self._drop_sandbox()
+            raise ExecutorError(
+                f"{what} took more than {self.options.startup_timeout_seconds} s; "
+                "the container was removed and its state is lost"
+            ) from error
+        if request.error is not None:
+            raise ExecutorError(f"{what}: {request.error.name}: {request.error.value}")
+
+    def interrupt(self) -> None:
+        """Interrupt what runs; from any thread."""
+        link = self._link
+        if link is not None and self._running is not None:
+            self._interrupted = True
+            link.channel.interrupt()
+
+    @property
+    def was_interrupted(self) -> bool:
+        """Whether :meth:`interrupt` was called during the last run."""
+        return self._interrupted
+
+    def _overrun(self, channel: Channel, request: Request) -> None:
+        timeout = self.options.timeout_seconds
+        grace = self.options.interrupt_grace_seconds
+        channel.interrupt()
+        try:
+            channel.wait(request, Deadline(grace))
+        except DeadlinePassed:
+            self._drop_sandbox()
+            raise SandboxTimeoutError(
+                f"code ran past timeout_seconds={timeout} and did not stop within "
+                f"interrupt_grace_seconds={grace} of being interrupted; its container was removed "
+                "and its state is lost" + self._what_next()
+            ) from None
+        raise SandboxTimeoutError(
+            f"code ran past timeout_seconds={timeout}; the kernel was interrupted and its state "
+            "kept"
+        ) from None
+
+    def _end_after_answer(self, channel: Channel, request: Request) -> None:
+        """The answer is there; see that the program ends, and do not wait for it for long."""
+        for attempt in range(2):
+            try:
+                channel.wait(request, Deadline(_AFTER_ANSWER_SECONDS))
+                return
+            except DeadlinePassed:
+                if attempt == 0:
+                    channel.interrupt()
+        self._drop_sandbox()
+
+    def _stop_quietly(self, channel: Channel, request: Request) -> None:
+        try:
+            channel.interrupt()
+            channel.wait(request, Deadline(self.options.interrupt_grace_seconds))
+        except (DeadlinePassed, ConnectionLost, KernelGone):
+            self._drop_sandbox()
+
+    # -- ends --
+
+    def _died(self, when: str) -> SandboxDiedError:
+        """Find out what ended, let go of it, and say so."""
+        sandbox = self.sandbox
+        if sandbox is None:
+            return SandboxDiedError(f"the sandbox ended {when}")
+        evidence = sandbox.evidence()
+        if evidence.state == "running":
+            self._forget_link()
+            matches = _KERNEL_ENDED.findall("\n".join(evidence.log_lines))
+            cause = "its process ended"
+            if matches:
+                code, oom = matches[-1]
+                cause = f"exit code {code}"
+                if oom:
+                    cause += f", out of memory (memory={self.options.memory!r})"
+            elif evidence.log_lines:
+                cause = "last log lines: " + " | ".join(evidence.log_lines)
+            what = f"the kernel in container {sandbox.id} ended {when}: {cause}"
+            if not matches:
+                # Not the kernel, then: the gateway, or the stream. Start over.
+                self._drop_sandbox()
+        else:
+            what = f"container {sandbox.id} ended {when}: {evidence}"
+            self._drop_sandbox()
+        message = f"{what}; its state is lost" + self._what_next()
+        if self.options.on_death == "fail":
+            self._failure = message
+        return SandboxDiedError(message)
+
+    def _what_next(self) -> str:
+        if self.options.on_death == "restart":
+            return ", the next call works on a new kernel with the tools and variables sent again"
+        return "; on_death='fail': call restart(), or make a new executor"
+
+    def _forget_link(self) -> None:
+        link, self._link = self._link, None
+        if link is not None:
+            link.channel.close()
+
+    def _drop_sandbox(self) -> None:
+        self._forget_link()
+        sandbox, self.sandbox = self.sandbox, None
+        self._kernel_id = None
+        if sandbox is not None:
+            sandbox.remove()
+
+    def restart(self) -> None:
+        """Throw the sandbox away; the next call starts a new one."""
+        self._failure = None
+        self._drop_sandbox()
+
+    def close(self) -> None:
+        """End everything; from any thread, any number of times."""
+        self._closed = True
+        self._drop_sandbox()
+
+
+def _connected(host: str, port: int, deadline: Deadline) -> socket.socket:
+    """A TCP connection to the gateway, as soon as it listens.
+
+    A published port accepts before the gateway does (the engine's proxy answers for it), so one
+    byte is not asked for here: the first request is repeated by the caller's own wait.
+    """
+    import time
+
+    while True:
+        try:
+            sock = socket.create_connection((host, port), timeout=deadline.at_most(5.0) or 0.001)
+        except OSError as error:
+            if deadline.expired():
+                raise ConnectionLost(f"nothing listens on {host}:{port}: {error}") from None
+            time.sleep(0.02)
+            continue
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        return sock
+
+
+_ = threading  # the lock of the executor serialises run(); nothing here needs one

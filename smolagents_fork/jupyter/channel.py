@@ -1,0 +1,185 @@
+"""The conversation with one kernel: requests out, their messages in, under a deadline.
+
+One thread waits at a time (the executor sees to that); ``interrupt`` may be called from any other.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..errors import ProtocolError
+from ..limits import Deadline
+from .frames import Message, decode, encode, peek_v1
+from .messages import InputRequest, Request, Requests, Sink
+from .websocket import Connection, ConnectionLost, WaitTimeout
+
+__all__ = ["Channel", "DeadlinePassed"]
+
+# How long one wait on the socket lasts; only the deadline and the pings depend on it.
+_POLL_SECONDS = 1.0
+# Silence after which the gateway is pinged, and after which it counts as gone. Its event loop
+# answers while the kernel computes, so this measures the connection and not the code.
+_PING_AFTER_SECONDS = 5.0
+_LOST_AFTER_SECONDS = 20.0
+
+
+class DeadlinePassed(Exception):  # noqa: N818 - a signal between layers
+    """The deadline of a wait is spent and the request is not done."""
+
+
+class Channel:
+    """An open connection to a kernel's channels.
+
+    Args:
+        connection: open; owned from now on.
+        requests: makes the messages.
+        send_timeout: seconds one message may take to be sent.
+    """
+
+    def __init__(
+        self, connection: Connection, requests: Requests, *, send_timeout: float = 30.0
+    ) -> None:
+        self._connection = connection
+        self._requests = requests
+        self._send_timeout = send_timeout
+        self._requests_lock = threading.Lock()
+        self._last_heard = self._last_ping = time.monotonic()
+
+    def execute(
+        self, code: str, *, sink: Sink, silent: bool = False, buffers: Sequence[bytes] = ()
+    ) -> Request:
+        """Send ``code`` to the kernel and return at once; :meth:`wait` waits.
+
+        Raises:
+            ConnectionLost: the stream ended.
+        """
+        with self._requests_lock:
+            message = self._requests.execute(code, silent=silent, buffers=buffers)
+        self._last_heard = self._last_ping = time.monotonic()
+        self._send(message)
+        return Request(message, sink, self._requests.comm_id)
+
+    def wait(
+        self,
+        request: Request,
+        deadline: Deadline,
+        *,
+        until: Callable[[], bool] = lambda: False,
+    ) -> Request:
+        """Feed ``request`` until it is done, or until an answered question makes ``until`` true.
+
+        The clock of ``deadline`` stands still while an input request is answered.
+
+        Raises:
+            DeadlinePassed: the time is spent; the request can be waited for again.
+            KernelGone: the kernel's process ended.
+            ConnectionLost: the stream ended.
+        """
+        while not request.done:
+            received = self._receive(deadline)
+            if received is None:
+                continue
+            message, skipped = received
+            question = request.feed(message, skipped)
+            if question is not None:
+                with deadline.paused():
+                    self._answer(request, question)
+                self._last_heard = self._last_ping = time.monotonic()
+                if until():
+                    break
+        return request
+
+    def drain(self, request: Request) -> None:
+        """Read what has come while nobody waited, such as the news that the kernel ended.
+
+        Raises:
+            KernelGone: the kernel's process ended since the last request.
+            ConnectionLost: the stream ended.
+        """
+        while True:
+            try:
+                received = self._receive_now()
+            except WaitTimeout:
+                return
+            if received is not None:
+                request.feed(*received)
+
+    def interrupt(self) -> None:
+        """Ask the kernel to interrupt what runs. From any thread.
+
+        Raises:
+            ConnectionLost: the stream ended.
+        """
+        with self._requests_lock:
+            message = self._requests.interrupt()
+        self._send(message)
+
+    def close(self) -> None:
+        """Close the stream; a waiting thread gets ``ConnectionLost``. From any thread."""
+        self._connection.close()
+
+    def _answer(self, request: Request, question: InputRequest) -> None:
+        answer = request.sink.answer
+        value: str
+        buffers: Sequence[bytes]
+        value, buffers = ("", ()) if answer is None else answer(question)
+        with self._requests_lock:
+            reply = self._requests.input_reply(question, value, buffers)
+        self._send(reply)
+
+    def _send(self, message: Message) -> None:
+        payload, binary = encode(message, v1=self._connection.v1)
+        # A megabyte a second is slower than any engine's stream that works at all.
+        timeout = self._send_timeout + len(payload) / 1_000_000
+        self._connection.send(payload, binary=binary, timeout=timeout)
+
+    def _receive(self, deadline: Deadline) -> tuple[Message, int] | None:
+        try:
+            return self._receive_now(deadline.at_most(_POLL_SECONDS))
+        except WaitTimeout:
+            self._check_alive()
+            if deadline.expired():
+                raise DeadlinePassed from None
+            return None
+        finally:
+            # A flood of messages never lets a wait time out; the deadline counts all the same.
+            if deadline.expired():
+                raise DeadlinePassed
+
+    def _receive_now(self, timeout: float = 0.0) -> tuple[Message, int] | None:
+        received = self._connection.receive(timeout)
+        self._last_heard = time.monotonic()
+        if received is None:
+            return None
+        payload, binary, skipped = received
+        v1 = self._connection.v1
+        if skipped:
+            return _oversize(payload, v1), skipped
+        try:
+            return decode(payload, v1=v1, binary=binary), 0
+        except ProtocolError:
+            # The sandbox can make the gateway send nonsense; what it says nothing about is nothing.
+            return None
+
+    def _check_alive(self) -> None:
+        now = time.monotonic()
+        silent = now - self._last_heard
+        if silent > _LOST_AFTER_SECONDS:
+            raise ConnectionLost(
+                f"the kernel gateway has not answered a ping for {silent:.0f} s; "
+                "the engine or the network in between is gone"
+            )
+        if silent > _PING_AFTER_SECONDS and now - self._last_ping > _PING_AFTER_SECONDS:
+            self._last_ping = now
+            self._connection.ping()
+
+
+def _oversize(start: bytes, v1: bool) -> Message:
+    message = peek_v1(start) if v1 else None
+    if message is not None:
+        return message
+    unknown: dict[str, Any] = {}
+    return Message("iopub", unknown, unknown, unknown, None)

@@ -1,0 +1,131 @@
+"""Gathers what one call prints, shows and returns, within bounds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import codec
+from ..errors import CodecError
+from ..results import Display
+from .displays import display_from, image_from
+from .messages import InputRequest, Sink
+
+__all__ = ["Collector"]
+
+# Colours and other escape sequences (ECMA-48); noise to a model.
+_ANSI = re.compile(r"\x1b(?:[@-Z\\-_]|\[[0-?]*[ -/]*[@-~])")
+_MAX_DISPLAYS = 100
+_NOTHING = object()
+
+Answer = Callable[[InputRequest], tuple[str, Sequence[bytes]]]
+
+
+class Collector:
+    """The sink of one call.
+
+    Args:
+        max_output_bytes: bytes of output kept; what comes after is counted and dropped.
+        max_value_bytes: largest encoded value.
+        on_output: gets text as it is printed; an exception from it silences it for this call.
+        answer: gets the kernel's input requests.
+    """
+
+    def __init__(
+        self,
+        *,
+        max_output_bytes: int,
+        max_value_bytes: int,
+        on_output: Callable[[str], None] | None,
+        answer: Answer | None,
+    ) -> None:
+        self._left = max_output_bytes
+        self._max_output_bytes = max_output_bytes
+        self._max_value_bytes = max_value_bytes
+        self._on_output = on_output
+        self._pieces: list[str] = []
+        self._value: Any = _NOTHING
+        self.displays: list[Display] = []
+        self.cut_bytes = 0
+        self.notes: list[str] = []
+        self.sink = Sink(stream=self._stream, display=self._display, data=self._data, answer=answer)
+
+    def logs(self) -> str:
+        """What was printed, with a marker where output was cut."""
+        text = "".join(self._pieces)
+        if self.cut_bytes:
+            text += (
+                f"\n... [output cut: {self.cut_bytes} more bytes were printed; "
+                f"max_output_bytes={self._max_output_bytes}]"
+            )
+        return text + "".join(f"\n[{note}]" for note in self.notes)
+
+    def output(self) -> Any:
+        """The value of the last expression, else the last picture or display, else ``None``."""
+        if self._value is not _NOTHING:
+            if self._is_text_fallback() and self.displays:
+                return self._shown()
+            return self._value.value if isinstance(self._value, Display) else self._value
+        return self._shown() if self.displays else None
+
+    def _is_text_fallback(self) -> bool:
+        return isinstance(self._value, Display) and self._value.mime_type == "text/plain"
+
+    def _shown(self) -> Any:
+        pictures = [d for d in self.displays if d.mime_type.startswith("image/")]
+        return (pictures or self.displays)[-1].value
+
+    def _stream(self, _name: str, text: str, lost: int) -> None:
+        self.cut_bytes += lost
+        if not text:
+            return
+        size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+        if size > self._left:
+            kept = text.encode("utf-8", "surrogatepass")[: self._left].decode("utf-8", "ignore")
+            self.cut_bytes += size - self._left
+            self._left, text = 0, kept
+        else:
+            self._left -= size
+        if text:
+            self._pieces.append(text)
+            self._tell(text)
+
+    def _tell(self, text: str) -> None:
+        if self._on_output is None:
+            return
+        try:
+            self._on_output(text)
+        except Exception as error:
+            # A broken listener must not break the program whose output it gets.
+            self._on_output = None
+            self.notes.append(f"on_output raised {type(error).__name__}: {error}; not called again")
+
+    def _display(self, content: dict[str, Any]) -> None:
+        bundle = content.get("data")
+        if not isinstance(bundle, dict) or len(self.displays) >= _MAX_DISPLAYS:
+            return
+        display = display_from(bundle)
+        if display is not None:
+            self.displays.append(display)
+
+    def _data(self, data: dict[str, Any], buffers: Sequence[bytes]) -> None:
+        kind = data.get("kind")
+        if kind == "value" and buffers:
+            try:
+                self._value = codec.decode(buffers[0], max_bytes=self._max_value_bytes)
+            except CodecError as error:
+                self.notes.append(f"the result could not be decoded: {error}")
+        elif kind == "figure" and buffers:
+            image = image_from(buffers[0])
+            if image is not None:
+                self._value = Display("image/png", image, {})
+        elif kind == "forms" and isinstance(data.get("forms"), dict):
+            self._value = display_from(data["forms"]) or _NOTHING
+        elif kind == "cut" and isinstance(data.get("count"), int):
+            self.cut_bytes += max(0, data["count"])
+
+
+def without_colours(text: str) -> str:
+    """``text`` without terminal escape sequences."""
+    return _ANSI.sub("", text)

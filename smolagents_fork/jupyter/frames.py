@@ -1,0 +1,211 @@
+"""WebSocket payloads of the Jupyter server: the two ways a message is laid out. Pure.
+
+* ``v1.kernel.websocket.jupyter.org``: binary, a table of offsets and then the ZeroMQ parts as the
+  kernel sent them. The gateway passes them on unread, which is most of what makes it fast.
+* the default: JSON text, or, when a message has buffers, a table of offsets, JSON, buffers.
+
+Source: jupyter-server's ``developers/websocket-protocols`` documentation, and the messaging
+specification 5.4. Everything here came from a sandbox: offsets are checked before they are used.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import ProtocolError
+
+__all__ = ["SUBPROTOCOL_V1", "Message", "decode", "encode", "peek_v1"]
+
+SUBPROTOCOL_V1 = "v1.kernel.websocket.jupyter.org"
+
+# More parts than any message of the protocol has; a table of offsets larger than this is an attack.
+_MAX_PARTS = 64
+# Deeper than anything the protocol nests; the json module itself raises RecursionError near 1000.
+_HEADER_LIMIT = 65_536
+
+
+@dataclass(frozen=True)
+class Message:
+    """One message of the protocol; ``content`` is ``None`` when it was too large to be read."""
+
+    channel: str
+    header: dict[str, Any]
+    parent_header: dict[str, Any]
+    metadata: dict[str, Any]
+    content: dict[str, Any] | None
+    buffers: Sequence[bytes] = field(default=())
+
+    @property
+    def type(self) -> str:
+        """The message type, ``""`` when the header has none."""
+        value = self.header.get("msg_type", "")
+        return value if isinstance(value, str) else ""
+
+    @property
+    def parent_id(self) -> str | None:
+        """The id of the request this message belongs to."""
+        value = self.parent_header.get("msg_id")
+        return value if isinstance(value, str) else None
+
+
+def encode(message: Message, *, v1: bool) -> tuple[bytes, bool]:
+    """Return the payload of ``message`` and whether it goes into a binary frame.
+
+    Args:
+        message: what to send.
+        v1: whether the server chose the v1 subprotocol.
+    """
+    if v1:
+        parts = [
+            _pack(message.header),
+            _pack(message.parent_header),
+            _pack(message.metadata),
+            _pack(message.content or {}),
+            *message.buffers,
+        ]
+        channel = message.channel.encode()
+        position = 8 * (len(parts) + 3)
+        offsets = [position, position := position + len(channel)]
+        for part in parts:
+            offsets.append(position := position + len(part))
+        table = struct.pack(f"<{len(offsets) + 1}Q", len(offsets), *offsets)
+        return b"".join([table, channel, *parts]), True
+    document = {
+        "channel": message.channel,
+        "header": message.header,
+        "parent_header": message.parent_header,
+        "metadata": message.metadata,
+        "content": message.content or {},
+    }
+    if not message.buffers:
+        return _pack({**document, "buffers": []}), False
+    parts = [_pack(document), *message.buffers]
+    position = 4 * (len(parts) + 1)
+    starts = []
+    for part in parts:
+        starts.append(position)
+        position += len(part)
+    return b"".join([struct.pack(f"!{len(parts) + 1}I", len(parts), *starts), *parts]), True
+
+
+def decode(payload: bytes, *, v1: bool, binary: bool) -> Message:
+    """Return the message a payload carries.
+
+    Args:
+        payload: of one whole WebSocket message.
+        v1: whether the server chose the v1 subprotocol.
+        binary: whether it came in a binary frame.
+
+    Raises:
+        ProtocolError: it is not laid out as the protocol says.
+    """
+    if v1:
+        channel, parts = _split_v1(payload)
+        if len(parts) < 4:
+            raise ProtocolError(
+                f"a message of {len(parts)} parts came; the protocol has at least 4"
+            )
+        return Message(
+            channel,
+            _unpack(parts[0], "header"),
+            _unpack(parts[1], "parent_header"),
+            _unpack(parts[2], "metadata"),
+            _unpack(parts[3], "content"),
+            tuple(parts[4:]),
+        )
+    buffers: tuple[bytes, ...] = ()
+    text = payload
+    if binary:
+        text, *rest = _split_default(payload)
+        buffers = tuple(rest)
+    document = _unpack(text, "message")
+    fields = [document.get(name) for name in ("header", "parent_header", "metadata", "content")]
+    if not all(isinstance(value, dict) for value in fields):
+        raise ProtocolError("a message came whose header, metadata or content is no object")
+    header, parent, metadata, content = fields
+    return Message(
+        str(document.get("channel")),
+        header or {},
+        parent or {},
+        metadata or {},
+        content or {},
+        buffers,
+    )
+
+
+def peek_v1(start: bytes) -> Message | None:
+    """Return what the start of an over-long v1 payload tells: everything but the content.
+
+    ``None`` when the headers do not lie within ``start``.
+    """
+    try:
+        count = struct.unpack_from("<Q", start)[0]
+        if not 7 <= count <= _MAX_PARTS:
+            return None
+        offsets = struct.unpack_from(f"<{count}Q", start, 8)
+        channel = start[offsets[0] : offsets[1]].decode()
+        if max(offsets[:4]) > len(start):
+            return None
+        header = _unpack(start[offsets[1] : offsets[2]], "header")
+        parent = _unpack(start[offsets[2] : offsets[3]], "parent_header")
+    except (struct.error, UnicodeDecodeError, ProtocolError):
+        return None
+    return Message(channel, header, parent, {}, None)
+
+
+def _split_v1(payload: bytes) -> tuple[str, list[bytes]]:
+    try:
+        count = struct.unpack_from("<Q", payload)[0]
+        if not 2 <= count <= _MAX_PARTS:
+            raise ProtocolError(f"a message with a table of {count} offsets came")
+        offsets = struct.unpack_from(f"<{count}Q", payload, 8)
+    except struct.error:
+        raise ProtocolError(
+            f"a message of {len(payload)} bytes is shorter than its table"
+        ) from None
+    edges = [8 * (count + 1), *offsets, len(payload)]
+    if any(a > b for a, b in zip(edges, edges[1:])):  # noqa: B905 - strict= has no meaning here
+        raise ProtocolError("the offsets of a message do not rise, or point outside of it")
+    pieces = [payload[a:b] for a, b in zip(offsets, offsets[1:])]  # noqa: B905
+    try:
+        channel = pieces[0].decode()
+    except UnicodeDecodeError:
+        raise ProtocolError("the channel name of a message is no UTF-8") from None
+    return channel, pieces[1:]
+
+
+def _split_default(payload: bytes) -> list[bytes]:
+    try:
+        count = struct.unpack_from("!I", payload)[0]
+        if not 1 <= count <= _MAX_PARTS:
+            raise ProtocolError(f"a message with {count} parts came")
+        offsets = struct.unpack_from(f"!{count}I", payload, 4)
+    except struct.error:
+        raise ProtocolError(
+            f"a message of {len(payload)} bytes is shorter than its table"
+        ) from None
+    edges = [4 * (count + 1), *offsets, len(payload)]
+    if any(a > b for a, b in zip(edges, edges[1:])):  # noqa: B905
+        raise ProtocolError("the offsets of a message do not rise, or point outside of it")
+    ends = [*offsets[1:], len(payload)]
+    return [payload[a:b] for a, b in zip(offsets, ends, strict=True)]
+
+
+def _pack(value: dict[str, Any]) -> bytes:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8", "surrogatepass")
+
+
+def _unpack(data: bytes, what: str) -> dict[str, Any]:
+    if what.endswith("header") and len(data) > _HEADER_LIMIT:
+        raise ProtocolError(f"a message's {what} has {len(data)} bytes (limit {_HEADER_LIMIT})")
+    try:
+        value = json.loads(data.decode("utf-8", "replace"))
+    except (ValueError, RecursionError) as error:
+        raise ProtocolError(f"a message's {what} is no JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise ProtocolError(f"a message's {what} is no JSON object")
+    return value

@@ -1,0 +1,53 @@
+"""What is sent to a fresh kernel: the codec and the kernel's side of the protocol, as text."""
+
+from __future__ import annotations
+
+import functools
+import json
+from importlib import resources
+
+from .. import codec
+
+__all__ = ["install_request"]
+
+# Runs in the kernel. The sources come as buffers of the request, so nothing has to be quoted.
+_LOADER = """
+def _load():
+    import sys, types
+    parts = [bytes(b) for b in get_ipython().kernel.get_parent("shell")["buffers"]]
+    modules = []
+    for name, source in (("codec", parts[0]), ("kernel", parts[1])):
+        module = types.ModuleType("smolagents_fork_" + name)
+        sys.modules[module.__name__] = module
+        exec(compile(source, "<smolagents_fork " + name + ">", "exec"), module.__dict__)
+        modules.append(module)
+    modules[1].install(get_ipython(), modules[0], parts[2])
+_load()
+del _load
+"""
+
+
+@functools.lru_cache(maxsize=1)
+def _sources() -> tuple[bytes, bytes]:
+    kernel_side = resources.files(__package__).joinpath("kernel_side.py").read_bytes()
+    return codec.sandbox_source().encode(), kernel_side
+
+
+def install_request(
+    *, comm_id: str, max_output_bytes: int, max_value_bytes: int, max_error_chars: int
+) -> tuple[str, list[bytes]]:
+    """Code and buffers of the request that prepares a kernel.
+
+    Args:
+        comm_id: under which the kernel's side sends data; new for every start.
+        max_output_bytes: what one call may print.
+        max_value_bytes: largest encoded value, either way.
+        max_error_chars: longest traceback.
+    """
+    settings = {
+        "comm_id": comm_id,
+        "max_output_bytes": max_output_bytes,
+        "max_value_bytes": max_value_bytes,
+        "max_error_chars": max_error_chars,
+    }
+    return _LOADER, [*_sources(), json.dumps(settings).encode()]

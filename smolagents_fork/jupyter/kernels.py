@@ -1,0 +1,97 @@
+"""The gateway's REST calls, over a socket that is already there.
+
+The call that starts a kernel and the WebSocket that follows share one connection (HTTP/1.1 keeps it
+open), so a start costs one stream.
+"""
+
+from __future__ import annotations
+
+import http.client
+import io
+import json
+from typing import Any
+
+from ..errors import ProtocolError
+from .websocket import ConnectionLost, TimedSocket
+
+__all__ = ["channels_path", "create_kernel"]
+
+_MAX_BODY = 1 << 20
+
+
+def create_kernel(
+    sock: TimedSocket, *, token: str | None, timeout: float, name: str | None = None
+) -> str:
+    """Ask the gateway for a kernel and return its id; ``sock`` stays open.
+
+    Args:
+        sock: connected to the gateway.
+        token: the gateway's, ``None`` when it asks for none.
+        timeout: seconds for the whole call.
+        name: of the kernel specification, ``None`` for the gateway's default.
+
+    Raises:
+        ConnectionLost: the stream ended, or no answer came in time.
+        ProtocolError: the gateway answered with something else than a new kernel.
+    """
+    body = json.dumps({"name": name} if name else {}).encode()
+    lines = [
+        "POST /api/kernels HTTP/1.1",
+        "Host: kernel",
+        "Content-Type: application/json",
+        f"Content-Length: {len(body)}",
+        *([f"Authorization: token {token}"] if token else []),
+    ]
+    sock.settimeout(timeout)
+    try:
+        sock.sendall("\r\n".join(lines).encode() + b"\r\n\r\n" + body)
+        response = http.client.HTTPResponse(_Readable(sock))  # type: ignore[arg-type]  # duck-typed
+        response.begin()
+        text = response.read(_MAX_BODY)
+    except TimeoutError:
+        raise ConnectionLost(f"the kernel gateway did not answer in {timeout:.1f} s") from None
+    except (OSError, http.client.HTTPException) as error:
+        raise ConnectionLost(f"the stream ended while asking for a kernel: {error!r}") from None
+    if response.status != 201:
+        raise ProtocolError(
+            f"the kernel gateway answered {response.status} {response.reason} to the request for a "
+            f"kernel: {text[:500].decode('utf-8', 'replace')}"
+        )
+    try:
+        kernel_id: Any = json.loads(text)["id"]
+    except (ValueError, KeyError, TypeError):
+        kernel_id = None
+    if not isinstance(kernel_id, str) or not kernel_id.replace("-", "").isalnum():
+        raise ProtocolError(f"the kernel gateway named no kernel: {text[:200]!r}")
+    return kernel_id
+
+
+def channels_path(kernel_id: str, session_id: str) -> str:
+    """The WebSocket path of a kernel's channels."""
+    return f"/api/kernels/{kernel_id}/channels?session_id={session_id}"
+
+
+class _Raw(io.RawIOBase):
+    """A file over a socket-like object that reads byte by byte past nothing."""
+
+    def __init__(self, sock: TimedSocket) -> None:
+        self._sock = sock
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._sock.recv(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+
+class _Readable:
+    """What ``HTTPResponse`` wants of a socket: ``makefile``."""
+
+    def __init__(self, sock: TimedSocket) -> None:
+        self._sock = sock
+
+    def makefile(self, mode: str) -> io.BufferedReader:
+        assert mode == "rb"
+        return io.BufferedReader(_Raw(self._sock))

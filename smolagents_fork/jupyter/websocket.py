@@ -1,0 +1,271 @@
+"""A WebSocket on a socket that is already there, with a bound on what one message may occupy.
+
+``websocket-client`` does the protocol. Added here: a payload over the limit is read past and never
+held, its first bytes kept so that the message can still be told; every call takes the seconds it may
+wait; what goes wrong below is mapped to two of our own errors.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import select
+import socket
+import ssl
+import threading
+from typing import Any, Protocol
+
+import websocket
+from websocket import ABNF, WebSocket
+from websocket._abnf import frame_buffer
+
+from ..errors import ProtocolError, SandboxDiedError
+from .frames import SUBPROTOCOL_V1
+
+__all__ = ["Connection", "ConnectionLost", "SocketLike", "TimedSocket", "WaitTimeout"]
+
+# How much of an over-long payload is kept: enough for the table of offsets and both headers.
+_KEPT = 16_384
+
+
+class ConnectionLost(SandboxDiedError):
+    """The other end of the stream is gone; the executor finds out why."""
+
+
+class WaitTimeout(Exception):  # noqa: N818 - not an error: the caller polls
+    """Nothing came in the seconds given."""
+
+
+class SocketLike(Protocol):
+    """The part of ``socket.socket`` that is used: what a tunnel has to offer. Non-blocking."""
+
+    def recv(self, size: int, /) -> bytes: ...
+    def send(self, data: bytes, /) -> int: ...
+    def fileno(self) -> int: ...
+    def setblocking(self, flag: bool, /) -> None: ...
+    def close(self) -> None: ...
+
+
+class TimedSocket:
+    """A socket whose two directions have a limit each, so that two threads may use it at once.
+
+    ``socket.settimeout`` is one number for both: a thread that sends an interrupt would change how
+    long the thread that waits for output waits.
+    """
+
+    def __init__(self, sock: SocketLike) -> None:
+        sock.setblocking(False)
+        self._sock = sock
+        self.receive_seconds = 0.0
+        self.send_seconds = 0.0
+
+    def recv(self, size: int) -> bytes:
+        while True:
+            try:
+                return self._sock.recv(size)
+            except (BlockingIOError, ssl.SSLWantReadError):
+                self._wait(read=True, seconds=self.receive_seconds)
+            except ValueError:  # closed by another thread
+                raise ConnectionResetError("the stream has been closed") from None
+
+    def send(self, data: bytes) -> int:
+        while True:
+            try:
+                return self._sock.send(data)
+            except (BlockingIOError, ssl.SSLWantWriteError):
+                self._wait(read=False, seconds=self.send_seconds)
+
+    def sendall(self, data: bytes) -> None:
+        view = memoryview(data)
+        while view:
+            view = view[self.send(bytes(view[:1_048_576])) :]
+
+    def gettimeout(self) -> float:
+        # Tells websocket-client to leave the waiting to recv() and send() above.
+        return 0
+
+    def settimeout(self, seconds: float | None) -> None:
+        """Sets both directions; only the opening handshake uses it."""
+        self.receive_seconds = self.send_seconds = 1e6 if seconds is None else seconds
+
+    def fileno(self) -> int:
+        return self._sock.fileno()
+
+    def setsockopt(self, *_: Any) -> None:
+        """Options were set by whoever made the socket."""
+
+    def shutdown(self, how: int) -> None:
+        close = getattr(self._sock, "shutdown", None)
+        if close is not None:
+            close(how)
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            self.shutdown(socket.SHUT_RDWR)
+        with contextlib.suppress(OSError):
+            self._sock.close()
+
+    def _wait(self, *, read: bool, seconds: float) -> None:
+        descriptor = self._sock.fileno()
+        if descriptor < 0:
+            raise ConnectionResetError("the stream has been closed")
+        if not _wait_for(descriptor, read=read, seconds=seconds):
+            raise TimeoutError("timed out")
+
+
+if hasattr(select, "poll"):
+
+    def _wait_for(descriptor: int, *, read: bool, seconds: float) -> bool:
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN if read else select.POLLOUT)
+        # Rounded up: a poll of 0 ms would spin through the last millisecond.
+        return bool(poll.poll(min(int(seconds * 1000) + 1, 2**31 - 1)))
+
+else:  # pragma: no cover - Windows
+
+    def _wait_for(descriptor: int, *, read: bool, seconds: float) -> bool:
+        reading, writing = ([descriptor], []) if read else ([], [descriptor])
+        ready = select.select(reading, writing, [], seconds)
+        return bool(ready[0] or ready[1])
+
+
+class _BoundedFrameBuffer(frame_buffer):
+    """Reads frames, and reads past the part of a payload that is over the limit."""
+
+    max_bytes: int = 1 << 62
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._kept: bytes | None = None
+        self._left_to_skip = 0
+        self.skipped_bytes = 0
+
+    def recv_strict(self, bufsize: int) -> bytes:
+        # The payload is the only read that can be long; the limit is checked here because the
+        # state of a half-read frame, which a timeout leaves behind, lives in this class too.
+        if bufsize <= self.max_bytes or self.length is None:
+            return super().recv_strict(bufsize)
+        if self._kept is None:
+            self._kept = super().recv_strict(_KEPT)
+            self._left_to_skip = bufsize - _KEPT
+        while self._left_to_skip > 0:
+            chunk = self.recv(min(65_536, self._left_to_skip))
+            self._left_to_skip -= len(chunk)
+        kept, self._kept = self._kept, None
+        self.skipped_bytes = bufsize - _KEPT
+        return kept
+
+
+class Connection:
+    """One open WebSocket to a kernel's channels.
+
+    Args:
+        sock: connected stream to the gateway; owned from now on.
+        path: of the WebSocket, beginning with ``/``.
+        token: the gateway's, ``None`` when it asks for none.
+        timeout: seconds the opening may take.
+        max_message_bytes: payloads above this are skipped but for their beginning.
+
+    Raises:
+        ConnectionLost: the stream ended.
+        ProtocolError: the gateway refused the WebSocket.
+    """
+
+    def __init__(
+        self,
+        sock: TimedSocket,
+        path: str,
+        *,
+        token: str | None,
+        timeout: float,
+        max_message_bytes: int,
+    ) -> None:
+        self._sock = sock
+        self._send_lock = threading.Lock()
+        header = [f"Authorization: token {token}"] if token else []
+        # Messages come from a sandbox: what is no UTF-8 is replaced when it is decoded.
+        self._ws = WebSocket(enable_multithread=False, skip_utf8_validation=True)
+        self._frames = _BoundedFrameBuffer(self._ws._recv, True)
+        self._frames.max_bytes = max_message_bytes
+        self._ws.frame_buffer = self._frames
+        sock.settimeout(timeout)
+        try:
+            self._ws.connect(
+                f"ws://kernel{path}",
+                header=header,
+                subprotocols=[SUBPROTOCOL_V1],
+                suppress_origin=True,
+                socket=sock,
+                timeout=timeout,
+                redirect_limit=0,
+            )
+        except websocket.WebSocketBadStatusException as error:
+            self.close()
+            raise ProtocolError(f"the gateway refused the WebSocket: {error}") from None
+        except websocket.WebSocketTimeoutException:
+            self.close()
+            raise ConnectionLost(f"the kernel's channels did not open in {timeout:.1f} s") from None
+        except (websocket.WebSocketException, OSError) as error:
+            self.close()
+            raise ConnectionLost(f"the stream ended while the WebSocket opened: {error}") from None
+        self.v1 = self._ws.getsubprotocol() == SUBPROTOCOL_V1
+
+    def send(self, payload: bytes, *, binary: bool, timeout: float) -> None:
+        """Send one message; may be called from another thread than :meth:`receive`.
+
+        Args:
+            payload: the message.
+            binary: whether it goes into a binary frame.
+            timeout: seconds until giving up on a reader that does not read.
+        """
+        opcode = ABNF.OPCODE_BINARY if binary else ABNF.OPCODE_TEXT
+        with self._send_lock:
+            self._sock.send_seconds = timeout
+            try:
+                self._ws.send(payload, opcode)
+            except (websocket.WebSocketException, OSError) as error:
+                raise ConnectionLost(f"the stream ended while sending: {error}") from None
+
+    def ping(self, timeout: float = 1.0) -> None:
+        """Send a ping; the gateway's event loop answers even while the kernel is busy."""
+        with self._send_lock:
+            self._sock.send_seconds = timeout
+            try:
+                self._ws.ping()
+            except (websocket.WebSocketException, OSError) as error:
+                raise ConnectionLost(f"the stream ended while sending: {error}") from None
+
+    def receive(self, timeout: float) -> tuple[bytes, bool, int] | None:
+        """Wait for one message.
+
+        Args:
+            timeout: seconds to wait at most.
+
+        Returns:
+            payload, whether its frame was binary, and how many bytes were skipped because it was
+            over the limit; ``None`` for a control frame (a pong).
+
+        Raises:
+            WaitTimeout: nothing came; a frame that has come in part is kept for the next call.
+            ConnectionLost: the stream ended.
+        """
+        self._sock.receive_seconds = timeout
+        try:
+            opcode, frame = self._ws.recv_data_frame(control_frame=True)
+        except websocket.WebSocketTimeoutException:
+            raise WaitTimeout from None
+        except websocket.WebSocketConnectionClosedException:
+            raise ConnectionLost("the stream to the kernel gateway ended") from None
+        except (websocket.WebSocketException, OSError, ssl.SSLError) as error:
+            raise ConnectionLost(f"the stream to the kernel gateway broke: {error}") from None
+        if opcode == ABNF.OPCODE_CLOSE:
+            raise ConnectionLost("the kernel gateway closed the connection")
+        if opcode in (ABNF.OPCODE_PING, ABNF.OPCODE_PONG):
+            return None
+        skipped, self._frames.skipped_bytes = self._frames.skipped_bytes, 0
+        data = frame.data
+        payload = data.encode() if isinstance(data, str) else bytes(data)
+        return payload, opcode == ABNF.OPCODE_BINARY, skipped
+
+    def close(self) -> None:
+        """Close the stream at once; the gateway notices. Safe at any time."""
+        self._sock.close()
