@@ -17,7 +17,7 @@ from buildsys.tree import pruned_package
 from tools.git import Git, GitError
 from tools.rebase.state import RebaseError
 from tools.series.repository import read_tree
-from tools.upstream.fetch import fetch_sdist, fetch_wheel, released_versions, unpack_wheel
+from tools.upstream.fetch import fetch_sdist, fetch_wheel, unpack_wheel
 from tools.upstream.relock import lock_of_release
 
 __all__ = ["Base", "path_of_versions", "release_step", "tag_step", "tagged_versions"]
@@ -128,7 +128,9 @@ def tag_step(version: str, prune: Sequence[str], upstream: str, git: Git) -> Bas
     """
     ref = f"refs/upstream-tags/v{version}"
     try:
-        git.run("fetch", "--quiet", "--depth=1", "--no-tags", upstream, f"+refs/tags/v{version}:{ref}")
+        git.run(
+            "fetch", "--quiet", "--depth=1", "--no-tags", upstream, f"+refs/tags/v{version}:{ref}"
+        )
     except GitError as error:
         raise RebaseError(f"UPSTREAM_GIT={upstream}: tag v{version}: {error}") from None
     tree = {
@@ -138,12 +140,3 @@ def tag_step(version: str, prune: Sequence[str], upstream: str, git: Git) -> Bas
     if not tree:
         raise RebaseError(f"UPSTREAM_GIT={upstream}: tag v{version} has no {_SOURCE_FOLDER}")
     return Base({path: data for path, data in tree.items() if path not in prune}, None, [], [])
-
-
-def known_versions(upstream: str, git: Git | None) -> list[Version]:
-    """Versions that can be stepped through: the tags of a repository if one is given, else releases.
-
-    Raises:
-        RebaseError, FetchError: they cannot be listed.
-    """
-    return tagged_versions(upstream, git) if upstream and git else released_versions()

@@ -135,11 +135,10 @@ def _pick(folder: Folder, state: State, git: Git) -> None:
     name = patch_name(git, commit)
     reached("picking")
     # An empty commit is made, seen and dropped here; left to itself git stops at it.
-    done = git.run(
-        "cherry-pick", "--allow-empty", "--keep-redundant-commits", commit,
-        env={"GIT_COMMITTER_DATE": git.text("show", "--no-patch", "--format=%ad", "--date=raw", commit)},
-        check=False,
-    )  # fmt: skip
+    date = git.text("show", "--no-patch", "--format=%ad", "--date=raw", commit)
+    options = ("--allow-empty", "--keep-redundant-commits")
+    env = {"GIT_COMMITTER_DATE": date}
+    done = git.run("cherry-pick", *options, commit, env=env, check=False)
     if done.returncode:
         said = (done.stdout + done.stderr).decode("utf-8", "replace")
         places = conflicts(git, commit, said)

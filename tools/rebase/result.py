@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import tempfile
 from pathlib import Path
 
@@ -15,21 +14,16 @@ from tools.rebase.state import Folder, RebaseError, State
 from tools.series.export import exported, series_files
 from tools.series.repository import folder_digest
 
-__all__ = ["dropped_names", "fork_revision", "result_files", "same_inputs", "inputs_digest"]
+__all__ = ["dropped_names", "fork_revision", "refuse_changed_inputs", "result_files", "why_dropped"]
 
 
-def inputs_digest(project: Project) -> str:
-    """Digest of what the replay started from: the series, the prune list and the lock."""
-    return folder_digest(project)
-
-
-def same_inputs(project: Project, state: State) -> None:
+def refuse_changed_inputs(project: Project, state: State) -> None:
     """Refuse to go on when the series in the checkout is not the one that was replayed.
 
     Raises:
         RebaseError: it was changed since the start; writing would undo that.
     """
-    if inputs_digest(project) != state.digest:
+    if folder_digest(project) != state.digest:
         raise RebaseError(
             "patches/ or upstream.lock has been changed in the checkout since the rebase was "
             "started, and finishing would undo that: put the change back, or make rebase-abort "
@@ -78,15 +72,21 @@ def result_files(
 def _bullets(state: State, kept: list[str]) -> list[str]:
     bullets = [f"Built from smolagents {state.new}; until now from {state.old}."]
     bullets += [
-        f"`{name}` is gone from the series: {_why_dropped(state, name)}."
+        f"`{name}` is gone from the series: {why_dropped(state, name)}."
         for name in dropped_names(state, kept)
     ]
-    bullets += [f"`{path}` is no longer pruned: {state.new} does not have it." for path in state.prune_dropped]
-    bullets += [f"`{path}` is pruned: nothing in {state.new} uses it." for path in state.prune_added]
+    bullets += [
+        f"`{path}` is no longer pruned: {state.new} does not have it."
+        for path in state.prune_dropped
+    ]
+    bullets += [
+        f"`{path}` is pruned: nothing in {state.new} uses it." for path in state.prune_added
+    ]
     return bullets
 
 
-def _why_dropped(state: State, name: str) -> str:
+def why_dropped(state: State, name: str) -> str:
+    """The reason a patch is gone, as words for a reader."""
     for step in state.steps:
         for pick in step.picks:
             if pick.name == name and pick.outcome == "empty":
@@ -106,11 +106,3 @@ def _prune_text(text: str, state: State) -> str:
         lines.append(f"# New in {state.new}, and nothing in the release imports or runs it.")
         lines += state.prune_added
     return "".join(f"{line}\n" for line in lines)
-
-
-def text_digest(files: dict[str, bytes | None]) -> str:
-    """Digest of a set of files, to tell whether it is the one that was tried."""
-    digest = hashlib.sha256()
-    for name, data in sorted(files.items()):
-        digest.update(f"{name}\0{-1 if data is None else len(data)}\0".encode() + (data or b""))
-    return digest.hexdigest()

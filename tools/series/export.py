@@ -52,8 +52,12 @@ _UNFINISHED = {
 }
 
 
-def refuse_unfinished(git: Git) -> None:
+def refuse_unfinished(git: Git, *, untracked: bool = True) -> None:
     """Refuse a repository whose commits are not all there is in it.
+
+    Args:
+        git: the repository.
+        untracked: whether files that git does not know count as well.
 
     Raises:
         SeriesError: a rebase, am or merge is under way, or there are changes not committed.
@@ -61,7 +65,8 @@ def refuse_unfinished(git: Git) -> None:
     for name, what in _UNFINISHED.items():
         if (git.git_dir / name).exists():
             raise SeriesError(f"{git.folder}: {what} is under way; finish it or abort it first")
-    changed = git.lines("status", "--porcelain", "--untracked-files=all")
+    which = "all" if untracked else "no"
+    changed = git.lines("status", "--porcelain", f"--untracked-files={which}")
     if changed:
         listed = "\n".join(changed[:20])
         raise SeriesError(

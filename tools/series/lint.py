@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from buildsys import lock as lockfile
 from buildsys.errors import BuildError
@@ -52,12 +53,15 @@ class Finding:
     is_error: bool = True
 
 
-def lint_series(project: Project, *, with_release: bool = True) -> list[Finding]:
+def lint_series(
+    project: Project, *, with_release: bool = True, cache: Path | None = None
+) -> list[Finding]:
     """Lint every patch, and the series as a whole.
 
     Args:
         project: the checkout.
         with_release: also apply the series, in memory, to the release (fetched when not cached).
+        cache: folder of downloaded releases; None for the checkout's own.
 
     Raises:
         BuildError: the series is not even one: listed twice, unlisted, or not to be parsed.
@@ -65,7 +69,7 @@ def lint_series(project: Project, *, with_release: bool = True) -> list[Finding]
     patches = load_series(project.patches)
     findings = [finding for patch in patches for finding in lint_patch(project, patch)]
     if with_release:
-        findings += _lint_applied(project, patches)
+        findings += _lint_applied(project, patches, cache or project.cache)
     return findings
 
 
@@ -152,12 +156,12 @@ def _added_lines(patch: Patch) -> Iterator[bytes]:
                     yield line
 
 
-def _lint_applied(project: Project, patches: list[Patch]) -> list[Finding]:
+def _lint_applied(project: Project, patches: list[Patch], cache: Path) -> list[Finding]:
     """Apply the series for real and look at what the files have become."""
     findings: list[Finding] = []
     try:
         lock = lockfile.load(project.lock)
-        tree = release_base(lock, load_prune_list(project.patches), project.cache)
+        tree = release_base(lock, load_prune_list(project.patches), cache)
     except (BuildError, FetchError) as error:
         return [Finding("upstream", str(error))]
     for patch in patches:
