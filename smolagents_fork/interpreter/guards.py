@@ -11,16 +11,17 @@ any error, or stops the run through the meter, which it may not.
 from __future__ import annotations
 
 import builtins
+import functools
 import string
 import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..errors import AttributeRefusedError, ProgramRefusedError
-from . import formats, policy, sizes
+from . import formats, policy, replacements, sizes
 from .meter import Meter
 
-__all__ = ["Guards", "ToolHandle", "handle"]
+__all__ = ["Guards", "ToolHandle"]
 
 _MISSING = object()
 _FUNCTIONS = (types.FunctionType, types.LambdaType)
@@ -44,8 +45,10 @@ class ToolHandle:
     The tool itself stays out of reach: its attributes may hold clients, keys or modules.
     """
 
-    def __init__(self, name: str, tool: Callable[..., Any]) -> None:
-        self._call = lambda *arguments, **keywords: tool(*arguments, **keywords)
+    def __init__(
+        self, name: str, tool: Callable[..., Any], vet: Callable[[Any], Any]
+    ) -> None:
+        self._call = lambda *arguments, **keywords: vet(tool(*arguments, **keywords))
         self.__name__ = self.name = name
         self.__doc__ = self.description = str(getattr(tool, "description", "") or "")
         self.inputs = getattr(tool, "inputs", None)
@@ -58,12 +61,6 @@ class ToolHandle:
         return f"<tool {self.name}>"
 
 
-def handle(name: str, tool: Any) -> Any:
-    """``tool`` as it may be handed to a program."""
-    plain = (types.FunctionType, types.BuiltinFunctionType, type, ToolHandle)
-    return tool if isinstance(tool, plain) else ToolHandle(name, tool)
-
-
 class Guards:
     """The guards of one interpreter.
 
@@ -71,7 +68,7 @@ class Guards:
         meter: its limits.
         view: turns a module into what a program may see of it, or raises.
         is_view: whether a module object is such a view.
-        extra_dunders: dunder attributes allowed on top of policy.
+        called_member: a view's member that is about to be called.
     """
 
     def __init__(
@@ -79,10 +76,12 @@ class Guards:
         meter: Meter,
         view: Callable[[types.ModuleType], Any],
         is_view: Callable[[Any], bool],
+        called_member: Callable[[types.ModuleType, str], Any],
     ) -> None:
         self.meter = meter
         self.view = view
         self.is_view = is_view
+        self.called_member = called_member
         self.extra_dunders: frozenset[str] = frozenset()
         self.own: set[type] = set()
         self.derived: set[type] = set()
@@ -145,6 +144,8 @@ class Guards:
             return value
         if isinstance(value, types.ModuleType):
             getattr(value, name)  # a view answers with what is refused and why
+            if self.is_view(value) and name in vars(value):
+                return value
             raise AttributeRefusedError(f"Forbidden access to attribute: {name}")
         if isinstance(value, type):
             if self.is_own_class(value):
@@ -220,6 +221,12 @@ class Guards:
         found = getattr(value, name) if default is _MISSING else getattr(value, name, default)
         return self._vet(found)
 
+    def called(self, value: Any, name: str) -> Any:
+        """The attribute ``name`` of ``value``, about to be called."""
+        if isinstance(value, types.ModuleType) and self.is_view(value):
+            return self.called_member(value, name)
+        return self.read(value, name)
+
     def _read_dunder(self, value: Any, name: str, default: Any) -> Any:
         if name in policy.ALLOWED_DUNDERS or name in self.extra_dunders:
             found = getattr(value, name) if default is _MISSING else getattr(value, name, default)
@@ -293,6 +300,8 @@ class Guards:
             if name in ("format", "format_map"):
                 return self._string_format(value, name)
         if isinstance(value, types.ModuleType):
+            if not self.is_view(value):
+                raise AttributeRefusedError(f"Forbidden access to module: {value.__name__}")
             return getattr(value, name) if default is _MISSING else getattr(value, name, default)
         if self._is_own(value):
             found = getattr(value, name) if default is _MISSING else getattr(value, name, default)
@@ -300,6 +309,8 @@ class Guards:
         if isinstance(value, (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)):
             if name.endswith(("_running", "_suspended")):
                 return getattr(value, name)
+        elif isinstance(value, replacements.FrameStandIn):
+            return value.f_builtins if name == "f_builtins" else getattr(value, name)
         elif isinstance(value, string.Formatter):
             return self._formatter(value, name)
         elif name in formats.harmless(value):
@@ -332,6 +343,21 @@ class Guards:
                 f"Forbidden access to attribute: {name} of string.Formatter; use str.format"
             )
         return getattr(value, name)
+
+    def handle(self, name: str, tool: Any) -> Any:
+        """``tool`` as it may be handed to a program."""
+        if isinstance(tool, (types.BuiltinFunctionType, type, ToolHandle)) or not callable(tool):
+            return tool
+        if not isinstance(tool, types.FunctionType):
+            return ToolHandle(name, tool, self._vet)
+        if tool.__globals__ is self.globals:
+            return tool
+
+        @functools.wraps(tool)
+        def call(*arguments: Any, **keywords: Any) -> Any:
+            return self._vet(tool(*arguments, **keywords))
+
+        return call
 
     # -- builtins that reach attributes by name --
 
@@ -434,6 +460,7 @@ class Guards:
             "@next": next,
             "@own": self.own,
             "@getattr": self.read,
+            "@called": self.called,
             "@private": self.private,
             "@writable": self.writable,
             "@make_class": self.make_class,

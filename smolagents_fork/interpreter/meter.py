@@ -15,8 +15,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, compress, repeat
 from types import CellType
-from typing import Any
+from typing import Any, NoReturn
 
+from ..errors import LimitExceededError, TimeLimitExceededError
 from .limits import Limits
 
 __all__ = ["FinalAnswer", "Meter", "ProgramStop", "TimeStop"]
@@ -51,7 +52,7 @@ class Meter:
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self.cell = CellType(-1)
-        self.stop: ProgramStop | None = None
+        self.stop: BaseException | None = None
         self.final: FinalAnswer | None = None
         self.running = False
         self.count = {"counter": 0}
@@ -60,6 +61,7 @@ class Meter:
         self._size = PORTION
         self._deadline: float | None = None
         self._last_look = 0.0
+        self._afterwards = 0.0
         self._clock: Callable[[], float] = time.monotonic
 
     # -- called by the interpreter --
@@ -82,8 +84,9 @@ class Meter:
         """End a run: book what is left, and let nothing of the program run for free afterwards."""
         self._book()
         self.running = False
-        self.cell.cell_contents = 0
-        self._portion = 0
+        self._afterwards = 0.0
+        self._used = 0
+        self._hand_out()
 
     # -- called by the program's code and by guards --
 
@@ -97,20 +100,11 @@ class Meter:
             self.cell.cell_contents = -1
             raise self.stop
         self._book()
-        if not self.running:
-            # Code of the program called by the host after the run, as a callback: one portion a call.
-            self._last_look = self._clock()
-            self._hand_out()
-            return True
-        if self._used > self.limits.max_operations:
-            self._halt(
-                ProgramStop(
-                    f"Reached the max number of operations of {self.limits.max_operations}. Maybe "
-                    "there is an infinite loop somewhere in the code, or you're just asking too "
-                    "many calculations."
-                )
-            )
         now = self._clock()
+        if not self.running:
+            return self._refill_afterwards(now)
+        if self._used > self.limits.max_operations:
+            self._halt(ProgramStop(self._too_many()))
         if self._deadline is not None and now > self._deadline:
             self.out_of_time()
         if now - self._last_look > SLOW_PORTION:
@@ -121,6 +115,22 @@ class Meter:
         self._hand_out()
         return True
 
+    def _refill_afterwards(self, now: float) -> bool:
+        """For code of the program that the host calls between runs: ``repr``, a callback.
+
+        It has the limits of one run between two runs, and its error is an ordinary one, because
+        it ends in the host's code.
+        """
+        self._afterwards += min(now - self._last_look, 0.5)
+        self._last_look = now
+        limits = self.limits
+        if self._used > limits.max_operations:
+            self._halt(LimitExceededError(self._too_many()))
+        if limits.timeout_seconds is not None and self._afterwards > limits.timeout_seconds:
+            self._halt(TimeLimitExceededError(self._too_long()))
+        self._hand_out()
+        return True
+
     def charge(self, operations: int) -> None:
         """Charge work a guard lets one C call do."""
         left = self.cell.cell_contents - operations
@@ -128,16 +138,11 @@ class Meter:
         if left < 0:
             self.refill()
 
-    def out_of_time(self) -> None:
+    def out_of_time(self) -> NoReturn:
         """Stop the run because its time is over."""
-        self._halt(
-            TimeStop(
-                "Code execution exceeded the maximum execution time of "
-                f"{self.limits.timeout_seconds} seconds"
-            )
-        )
+        self._halt(TimeStop(self._too_long()))
 
-    def while_exceeded(self) -> None:
+    def while_exceeded(self) -> NoReturn:
         """Stop the run because a ``while`` loop went round too often."""
         self._halt(
             ProgramStop(
@@ -146,7 +151,7 @@ class Meter:
             )
         )
 
-    def too_large(self, message: str) -> None:
+    def too_large(self, message: str) -> NoReturn:
         """Stop the run because one operation would use too much; ``message`` names the figure."""
         self._halt(ProgramStop(message))
 
@@ -156,7 +161,7 @@ class Meter:
             return None
         return max(0.0, self._deadline - self._clock())
 
-    def finish(self, value: Any) -> None:
+    def finish(self, value: Any) -> NoReturn:
         """Leave the program with the final answer ``value``."""
         answer = FinalAnswer(value)
         if self.running:
@@ -178,11 +183,23 @@ class Meter:
         # 256 at a time: C consumers of an endless source come by here often enough for the clock.
         while True:
             yield repeat(True, 256)
-            self.charge(256)
+            self.charge(1024)  # a round of a loop is four operations or more in upstream's count
 
     # -- inside --
 
-    def _halt(self, stop: ProgramStop) -> None:
+    def _too_many(self) -> str:
+        return (
+            f"Reached the max number of operations of {self.limits.max_operations}. Maybe there is "
+            "an infinite loop somewhere in the code, or you're just asking too many calculations."
+        )
+
+    def _too_long(self) -> str:
+        return (
+            "Code execution exceeded the maximum execution time of "
+            f"{self.limits.timeout_seconds} seconds"
+        )
+
+    def _halt(self, stop: BaseException) -> NoReturn:
         self.stop = stop
         self.cell.cell_contents = -1
         raise stop

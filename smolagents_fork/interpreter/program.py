@@ -19,7 +19,7 @@ from .scopes import module_names
 from .transform import Refusal, Transformer
 from .weights import block_weight
 
-__all__ = ["Program", "compiled"]
+__all__ = ["Program", "compiled", "known"]
 
 RESULT = "@result"
 _FUNCTION = "@program"
@@ -27,6 +27,7 @@ _WRAPPER = "@outside"
 #: Programs kept compiled, over all interpreters of the process: code objects hold no state.
 _KEEP = 256
 _cache: OrderedDict[Any, Program] = OrderedDict()
+_by_filename: OrderedDict[str, Program] = OrderedDict()
 _lock = Lock()
 _numbers = itertools.count(1)
 
@@ -68,10 +69,17 @@ def compiled(
             return program
     program = _compile(source, protected, extra_dunders, max_while)
     with _lock:
-        _cache[key] = program
+        _cache[key] = _by_filename[program.filename] = program
+        while len(_by_filename) > 2 * _KEEP:
+            _by_filename.popitem(last=False)
         while len(_cache) > _KEEP:
             _cache.popitem(last=False)
     return program
+
+
+def known(filename: str) -> Program | None:
+    """The program whose frames bear ``filename``, if it is still kept."""
+    return _by_filename.get(filename)
 
 
 def _syntax_error(source: str, error: SyntaxError) -> InterpreterError:

@@ -5,14 +5,14 @@ Each entry says why. Part of the boundary that guards.py decides by; data and sm
 
 from __future__ import annotations
 
-import importlib
 import itertools
 import math
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-__all__ = ["REFUSED", "members"]
+__all__ = ["REFUSED", "FrameStandIn", "members"]
 
 #: Stands for a member that is not handed out.
 REFUSED = object()
@@ -107,8 +107,82 @@ def _itertools(modules: Any) -> dict[str, Any]:
     }
 
 
+class _LoadedModules(Mapping[str, Any]):
+    """``sys.modules``, every module in it as a view or refused."""
+
+    def __init__(self, modules: Any) -> None:
+        self._modules = modules
+
+    def __getitem__(self, name: str) -> Any:
+        return self._modules.view(sys.modules[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([name for name in sys.modules if self._modules.allows(name)])
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+
+class FrameStandIn:
+    """What ``sys._getframe()`` gives where ``sys`` is authorised: no frame at all."""
+
+    def __init__(self, modules: Any) -> None:
+        self._modules = modules
+
+    @property
+    def f_builtins(self) -> Any:
+        return _Members(self._modules.view(sys.modules["builtins"]))
+
+
+class _Members(Mapping[str, Any]):
+    """A module's namespace, read through its view."""
+
+    def __init__(self, view: Any) -> None:
+        self._view = view
+
+    def __getitem__(self, name: str) -> Any:
+        return getattr(self._view, name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([name for name in dir(self._view) if not name.startswith("_")])
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+
+def _sys(modules: Any) -> dict[str, Any]:
+    refused = (
+        "settrace setprofile gettrace getprofile setrecursionlimit setswitchinterval exc_info "
+        "_current_frames _current_exceptions last_traceback last_value exception meta_path "
+        "path_hooks path_importer_cache displayhook excepthook unraisablehook breakpointhook "
+        "addaudithook audit call_tracing monitoring _git activate_stack_trampoline stdin "
+        "__stdin__ __stdout__ __stderr__ intern set_asyncgen_hooks set_int_max_str_digits"
+    ).split()
+    result: dict[str, Any] = dict.fromkeys(refused, REFUSED)
+    result["modules"] = _LoadedModules(modules)
+    result["_getframe"] = lambda depth=0: FrameStandIn(modules)
+    return result
+
+
+def _importlib(modules: Any) -> dict[str, Any]:
+    return {"import_module": modules.import_by_name, "reload": REFUSED}
+
+
+def _builtins(modules: Any) -> dict[str, Any]:
+    given = modules.namespace()
+    result = {n: v for n, v in given.items() if not n.startswith(("@", "_"))}
+    for name in ("exec", "eval", "compile", "globals", "locals", "open", "input", "breakpoint"):
+        if name not in modules.tools:
+            result.pop(name, None)
+    if "__import__" in modules.tools:
+        result["__import__"] = modules.import_by_name
+    return result
+
+
 _MAKERS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "time": _time,
     "itertools": _itertools,
+    "sys": _sys,
+    "importlib": _importlib,
+    "builtins": _builtins,
 }
-assert importlib

@@ -8,20 +8,13 @@ import sys
 import threading
 import types
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
-from ..errors import (
-    InterpreterError,
-    LimitExceededError,
-    ProgramFailedError,
-    ProgramRefusedError,
-    TimeLimitExceededError,
-)
+from ..errors import InterpreterError, ProgramRefusedError
 from . import messages
-from .guards import Guards, handle
+from .guards import Guards
 from .limits import Limits, Result
-from .meter import FinalAnswer, Meter, ProgramStop, TimeStop
+from .meter import FinalAnswer, Meter, ProgramStop
 from .modules import Modules
 from .output import PrintContainer, truncated
 from .policy import DEFAULT_IMPORTS
@@ -59,8 +52,11 @@ class Interpreter:
         self.limits = limits or Limits()
         self.meter = Meter(self.limits)
         self.modules = Modules({*default_imports, *additional_authorized_imports}, self.meter)
-        self.guards = Guards(self.meter, self.modules.view, self.modules.is_view)
+        self.guards = Guards(
+            self.meter, self.modules.view, self.modules.is_view, self.modules.called_member
+        )
         self.modules.adopt = self.guards.adopt
+        self.modules.namespace = self._namespace
         self.guards.extra_dunders = frozenset(extra_dunders)
         self.state: dict[str, Any] = {"__name__": "__main__"} if state is None else state
         self.guards.globals = self.state
@@ -95,11 +91,14 @@ class Interpreter:
     def _namespace(self) -> dict[str, Any]:
         if self._builtins is None:
             tools = {**self._tools, **self._functions}
+            if tools.get("__import__") is __import__:
+                tools["__import__"] = self.modules.import_by_name
             if "final_answer" in tools:
                 tools["final_answer"] = self._final_answer(tools["final_answer"])
             self.modules.tools = frozenset(tools)
-            handed = {n: handle(n, tool) for n, tool in {**self._replaceable, **tools}.items()}
+            handed = {n: self.guards.handle(n, tool) for n, tool in {**self._replaceable, **tools}.items()}
             namespace = self.guards.namespace({"print": self._print, **handed})
+            namespace["__name__"] = "__main__"  # for states that do not say
             rounds = self.limits.max_while_iterations
             namespace.update(
                 {
@@ -161,27 +160,28 @@ class Interpreter:
             meter.begin(limits)
             self.state["_operations_count"] = meter.count
             try:
-                value = self._call(program, function)
+                try:
+                    value = self._call(program, function)
+                except Exception as error:
+                    failure = messages.failed(error, program)
             except FinalAnswer as answer:
-                meter.final = answer
+                meter.final = meter.final or answer
             except ProgramStop as stop:
-                meter.stop = stop
-            except (KeyboardInterrupt, GeneratorExit):
-                raise
-            except BaseException as error:
-                failure = error
+                meter.stop = meter.stop or stop
+            except (SystemExit, BaseExceptionGroup) as error:
+                failure = messages.failed(error, program)
             finally:
+                stop, final = meter.stop, meter.final
                 meter.end()
                 self.output.value = truncated(
                     self.output.value, limits.max_print_outputs_length
                 )
-        if meter.stop is not None:
-            kind = TimeLimitExceededError if isinstance(meter.stop, TimeStop) else LimitExceededError
-            raise messages.stopped(kind, meter.stop, program)
-        if meter.final is not None:
-            return Result(meter.final.args[0], self.output.value, True)
+        if stop is not None:
+            raise messages.stopped(stop, program)
+        if final is not None:
+            return Result(final.args[0], self.output.value, True)
         if failure is not None:
-            raise messages.failed(failure, program, self.state)
+            raise failure
         return Result(value, self.output.value, False)
 
     def _function(self, program: Program) -> types.FunctionType:
@@ -241,5 +241,3 @@ def _recursion(depth: int) -> Any:
                 # Too low for where we are now would be an error; it cannot be, we were here before.
                 sys.setrecursionlimit(_recursion_before)
 
-
-assert replace

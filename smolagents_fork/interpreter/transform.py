@@ -39,6 +39,12 @@ class Refusal:
         self.column: int = getattr(node, "col_offset", 0)
 
 
+def _is_object_or_super(node: ast.expr) -> bool:
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id == "super"
+    return isinstance(node, ast.Name) and node.id == "object"
+
+
 class Transformer(ast.NodeTransformer):
     """Rewrites one module.
 
@@ -164,6 +170,8 @@ class Transformer(ast.NodeTransformer):
                 return node
             if name == "__class__" and (described or called):
                 return node
+            if name == "__getattribute__" and not _is_object_or_super(node.value):
+                self._refused_dunder(name, node, called)
             if name in policy.GUARDED_DUNDERS:
                 return place(call("@getattr", node.value, const(name)), node)
             self._refused_dunder(name, node, called)
@@ -173,7 +181,7 @@ class Transformer(ast.NodeTransformer):
             node.value = self._vetted(node.value, private, "@private")
             return node
         if name in policy.GUARDED_ATTRIBUTES:
-            return place(call("@getattr", node.value, const(name)), node)
+            return place(call("@called" if called else "@getattr", node.value, const(name)), node)
         if name in policy.SIZED_METHODS and not called:
             return place(call("@getattr", node.value, const(name)), node)
         return node
