@@ -12,7 +12,10 @@ from typing import Any
 from smolagents_fork._version import fork_revision, upstream_version
 
 # Public name -> module that owns it. Looked up on first use (PEP 562).
-_EXPORTS: dict[str, str] = {}
+_EXPORTS: dict[str, str] = {
+    "DockerExecutor": "smolagents_fork.executors.docker",
+    "LocalPythonExecutor": "smolagents_fork.executors.local",
+}
 
 __all__ = ["fork_revision", "upstream_version", *sorted(_EXPORTS)]
 

@@ -77,6 +77,11 @@ _MODULES: dict[str, tuple[str, ...]] = {
 _OWNERS = {name: f"smolagents.{module}" for module, names in _MODULES.items() for name in names}
 
 
+def load() -> None:
+    """Import ``smolagents``, which a patch of the series may make import the fork in turn."""
+    importlib.import_module("smolagents")
+
+
 def __getattr__(name: str) -> Any:
     try:
         owner = _OWNERS[name]

@@ -34,7 +34,7 @@ ENTRY_POINT_GROUP = "smolagents.executors"
 # The executors of the fork, by the name that ``executor_type`` takes.
 _OWN = {
     "local": "smolagents.local_python_executor:LocalPythonExecutor",
-    "docker": "smolagents.remote_executors:DockerExecutor",
+    "docker": "smolagents_fork.executors.docker:DockerExecutor",
 }
 # Upstream's hosted ones, which stay upstream's.
 _UPSTREAM = {
