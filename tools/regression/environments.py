@@ -125,7 +125,7 @@ def uv_program() -> tuple[Path, dict[str, str]]:
     pip: list[str | Path] = [folder / "bin" / "python", "-m", "pip", "--disable-pip-version-check"]
     uv = folder / "bin" / "uv"
     SCRATCH.mkdir(parents=True, exist_ok=True)
-    with open(folder.with_suffix(".lock"), "a") as lock:
+    with open(folder.with_name(f"{folder.name}.lock"), "a") as lock:
         # Two runs at a time share this one; the lock goes with the process that holds it.
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not uv.exists():

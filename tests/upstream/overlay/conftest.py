@@ -14,7 +14,8 @@ import ipaddress
 import os
 import re
 import socket
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -24,7 +25,8 @@ from smolagents.monitoring import LogLevel
 pytest_plugins = ["tests.fixtures.agents", "tests.fixtures.images", "tests.fixtures.tools"]
 
 OFF = "the regression suite keeps tests off the network"
-FIXED_PORT = re.compile(r"127\.0\.0\.1:\d{4}|port=\d{4}")
+FIXED_PORT = re.compile(r"127\.0\.0\.1:(\d{4})\b")
+SERVER_START_SECONDS = 30.0
 
 
 def _is_here(host: Any) -> bool:
@@ -77,19 +79,42 @@ def quiet_agents(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MultiStepAgent, "__init__", quiet_init)
 
 
+def _sleep_until_served(port: int, sleep: Callable[[float], None], seconds: float) -> None:
+    """Sleep, then go on until the port answers, at most `SERVER_START_SECONDS`."""
+    sleep(seconds)
+    deadline = time.monotonic() + SERVER_START_SECONDS
+    while time.monotonic() < deadline:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            sleep(0.1)
+        else:
+            return
+
+
 @pytest.fixture(autouse=True)
-def alone_on_its_port(request: pytest.FixtureRequest) -> Iterator[None]:
-    """The two sides run side by side: only one at a time in a test that uses a fixed port."""
+def alone_on_its_port(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    """The two sides run side by side: only one at a time in a test that uses a fixed port.
+
+    These tests give their server one second to start, which a busy machine does not keep: their
+    sleep ends when the server answers.
+    """
     path = os.environ.get("REGRESSION_PORT_LOCK")
     function = getattr(request, "function", None)
     try:
         source = inspect.getsource(function) if path and function else ""
     except (OSError, TypeError):
         source = ""
-    if not path or not FIXED_PORT.search(source):
+    match = FIXED_PORT.search(source)
+    if not path or match is None:
         yield
         return
     with open(path, "a") as lock:
         # The wait is part of the test's time limit (pytest-timeout counts fixtures).
         fcntl.flock(lock, fcntl.LOCK_EX)
+        monkeypatch.setattr(
+            time, "sleep", functools.partial(_sleep_until_served, int(match[1]), time.sleep)
+        )
         yield
