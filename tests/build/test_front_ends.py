@@ -65,6 +65,21 @@ def uv_wheel(source: Path, out: Path) -> Path:
     return only(out, "*.whl")
 
 
+def git_wheel(source: Path, out: Path) -> Path:
+    """``pip install git+...``: pip clones a repository and builds in its own copy."""
+    repository = out / "repository"
+    shutil.copytree(source, repository)
+    git = ("git", "-c", "user.name=t", "-c", "user.email=t@t.invalid")
+    run(*git, "init", "-q", cwd=repository)
+    run(*git, "add", "-A", cwd=repository)
+    run(*git, "commit", "-q", "-m", "all", cwd=repository)
+    run(
+        sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", f"git+file://{repository}",
+        "-w", str(out),
+    )  # fmt: skip
+    return only(out, "*.whl")
+
+
 def build_both(source: Path, out: Path) -> Path:
     """``python -m build``'s default: the wheel is built from the source distribution."""
     run(sys.executable, "-m", "build", str(source), "--outdir", str(out))
@@ -103,7 +118,7 @@ def digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-@pytest.mark.parametrize("front_end", [build_wheel, uv_wheel])
+@pytest.mark.parametrize("front_end", [build_wheel, uv_wheel, git_wheel])
 def test_front_ends_give_the_same_bytes(front_end, checkout, wheel, tmp_path):
     other = front_end(checkout, tmp_path)
     assert (other.name, digest(other)) == (wheel.name, digest(wheel))
@@ -250,6 +265,18 @@ def test_every_public_name_of_upstream_imports_as_before(installed, wheel, tmp_p
     }
     assert len(before) > 15
     assert {module: names for module, names in missing.items() if names} == {}
+
+
+def test_uv_installs_from_the_tree(checkout, wheel, tmp_path):
+    folder = tmp_path / "environment"
+    run(sys.executable, "-m", "uv", "venv", "-q", str(folder), "--python", sys.executable)
+    run(
+        sys.executable, "-m", "uv", "pip", "install", "-q", "--no-deps", str(checkout),
+        "--python", str(folder / "bin" / "python"), UV_NATIVE_TLS="true",
+    )  # fmt: skip
+    version = wheel.name.split("-")[1]
+    assert list(folder.glob(f"lib/python*/site-packages/smolagents-{version}.dist-info"))
+    assert list(folder.glob("lib/python*/site-packages/smolagents/agents.py"))
 
 
 def test_console_scripts_answer(installed):

@@ -1,0 +1,66 @@
+"""``make demo`` as a user sees it: on Docker, and where there is none."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from examples.orders import ROWS, best_region, write_orders
+from tools.paths import ROOT
+
+# Seconds; the first run may have to build the image.
+TIMEOUT_SECONDS = 400
+
+
+def demo(**environment: str) -> subprocess.CompletedProcess[str]:
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in {"HF_TOKEN", "OPENAI_API_KEY"}
+    }
+    return subprocess.run(
+        [sys.executable, "-m", "examples.demo"],
+        cwd=ROOT,
+        env={**kept, "COLUMNS": "160", "HF_HUB_OFFLINE": "1", **environment},
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        timeout=TIMEOUT_SECONDS,
+        check=False,
+    )
+
+
+def assert_answers(done: subprocess.CompletedProcess[str], executor: str) -> None:
+    assert done.returncode == 0, done.stdout + done.stderr
+    for words in (
+        f"orders.csv, {ROWS} rows made from seed",
+        "a scripted model, prepared steps and no intelligence",
+        f"Executor: {executor}",
+        "Executing parsed code:",
+        "Execution logs:",
+        "orders were returned",
+        "Step 3",
+        "Computed directly from the file: the same.",
+    ):
+        assert words in done.stdout, done.stdout
+
+
+def test_data_set_is_the_same_for_everybody(tmp_path):
+    path = write_orders(tmp_path / "a" / "orders.csv")
+    again = write_orders(tmp_path / "b" / "orders.csv")
+    assert path.read_bytes() == again.read_bytes()
+    assert len(path.read_text("utf-8").splitlines()) == ROWS + 1 > 1000
+    assert best_region(path)[0] in {"north", "east", "south", "west"}
+
+
+def test_demo_without_an_engine_says_why_and_answers_locally():
+    done = demo(DOCKER_HOST="unix:///nonexistent/docker.sock")
+    assert_answers(done, "LocalPythonExecutor: the local interpreter, since Docker is not to be")
+
+
+@pytest.mark.docker
+def test_demo_with_an_engine_answers_in_a_container():
+    assert_answers(demo(), "DockerExecutor: Docker, since an engine answers")
