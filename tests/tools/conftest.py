@@ -1,0 +1,52 @@
+"""Shared by the tests of the series and of the rebase."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from rebase_harness import Rebase, commit_tiny_series, tiny_project
+
+from tools.paths import Project
+from tools.series.edit import close_series, open_series
+
+
+@pytest.fixture(scope="session")
+def tiny_template(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A made-up project with its series exported; not to be written to."""
+    project = tiny_project(tmp_path_factory.mktemp("tiny") / "project")
+    git = open_series(project, project.build / "series")
+    commit_tiny_series(git)
+    close_series(project, git.folder)
+    shutil.rmtree(git.folder)
+    return project
+
+
+@pytest.fixture
+def tiny(tiny_template: Project, tmp_path: Path) -> Project:
+    """A made-up project of one's own."""
+    return Project(Path(shutil.copytree(tiny_template.root, tmp_path / "project")))
+
+
+@pytest.fixture(scope="session")
+def build_tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The build backend's wheels, for builds that see no index but a folder of releases."""
+    folder = tmp_path_factory.mktemp("build-tools")
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-input", "--dest", folder]
+    subprocess.run([*map(str, command), "hatchling==1.33.0"], check=True, timeout=300)
+    return folder
+
+
+@pytest.fixture
+def links(build_tools: Path, tmp_path: Path) -> Path:
+    """A folder of releases of one's own, in which pip also finds the build backend."""
+    return Path(shutil.copytree(build_tools, tmp_path / "links"))
+
+
+@pytest.fixture
+def rebase(tiny: Project, links: Path) -> Rebase:
+    """The rebase command in a made-up project."""
+    return Rebase(tiny, links)

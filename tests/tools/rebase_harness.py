@@ -1,0 +1,308 @@
+"""Projects, made-up releases and the command itself, for the tests of the series and the rebase.
+
+Real parts: pip serves the releases from a folder (``PIP_FIND_LINKS``, ``PIP_NO_INDEX``), git keeps
+the commits, the command runs as a process of its own in a copy of the project.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import textwrap
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from buildsys import lock as lockfile
+from buildsys.version import write_version_file
+from tools.git import Git, environment
+from tools.paths import CACHE, ROOT, Project
+from tools.rebase.points import VARIABLE
+from tools.rebase.state import Folder, State
+from tools.rebase.trial import copy_checkout
+from tools.upstream.relock import lock_of_release
+
+# Seconds; a hang is a failure, a slow machine is not.
+COMMAND_TIMEOUT_SECONDS = 400.0
+
+LICENCE = "# Copyright nobody.\n#\n# See the licence for the\n# limitations under the License.\n"
+
+
+def publish(folder: Path, version: str, tree: Mapping[str, bytes]) -> tuple[Path, Path]:
+    """Make a wheel and a source distribution of a release that nobody has made.
+
+    Args:
+        folder: where pip will look for them.
+        version: of the release.
+        tree: the package's files by path, each below ``smolagents/``.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    info = f"smolagents-{version}.dist-info"
+    metadata = f"Metadata-Version: 2.1\nName: smolagents\nVersion: {version}\n"
+    metadata += "Requires-Python: >=3.10\n"
+    files = {
+        **tree,
+        f"{info}/METADATA": metadata.encode(),
+        f"{info}/WHEEL": b"Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\n"
+        b"Tag: py3-none-any\n",
+        f"{info}/entry_points.txt": b"[console_scripts]\nsmolagent = smolagents.cli:main\n",
+    }
+    record = "".join(f"{name},sha256={_b64(data)},{len(data)}\n" for name, data in files.items())
+    files[f"{info}/RECORD"] = f"{record}{info}/RECORD,,\n".encode()
+    wheel = folder / f"smolagents-{version}-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return wheel, _publish_sdist(folder, version, metadata)
+
+
+def _publish_sdist(folder: Path, version: str, metadata: str) -> Path:
+    """pip asks a source distribution for its metadata, so this one answers without any builder."""
+    backend = f"""
+        import pathlib
+        def prepare_metadata_for_build_wheel(folder, config_settings=None):
+            target = pathlib.Path(folder) / "smolagents-{version}.dist-info"
+            target.mkdir()
+            (target / "METADATA").write_text({metadata!r})
+            return target.name
+        def build_wheel(*arguments):
+            raise NotImplementedError
+        """
+    project = '[build-system]\nrequires = []\nbuild-backend = "made"\nbackend-path = ["."]\n'
+    files = {
+        "PKG-INFO": metadata,
+        "made.py": textwrap.dedent(backend),
+        "pyproject.toml": project,
+        "tests/test_nothing.py": "",
+    }
+    sdist = folder / f"smolagents-{version}.tar.gz"
+    with tarfile.open(sdist, "w:gz") as archive:
+        for name, text in files.items():
+            member = tarfile.TarInfo(f"smolagents-{version}/{name}")
+            member.size = len(text.encode())
+            archive.addfile(member, io.BytesIO(text.encode()))
+    return sdist
+
+
+def _b64(data: bytes) -> str:
+    return base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+
+
+def checkout_copy(target: Path) -> Project:
+    """A copy of this checkout, without its history, with the downloads it has."""
+    copy_checkout(Project(ROOT), target, {})
+    project = Project(target)
+    if CACHE.is_dir():
+        shutil.copytree(CACHE, project.cache)
+    return project
+
+
+# A release of three modules: enough for a series, quick to build.
+_AGENTS = [
+    *LICENCE.splitlines(),
+    "",
+    "def greeting(name):",
+    '    """Say hello."""',
+    '    words = "hello"',
+    "    return words + name",
+    "",
+    "",
+    *(f"FIRST_{number} = {number}" for number in range(12)),
+    "",
+    "",
+    "def total(numbers):",
+    "    result = 0",
+    "    for number in numbers:",
+    "        result = result + number",
+    "    return result",
+    "",
+    "",
+    *(f"SECOND_{number} = {number}" for number in range(12)),
+    "",
+    "",
+    "def close(thing):",
+    "    thing.close()",
+    "    return None",
+]
+
+
+def tiny_tree(version: str, *edits: tuple[str, str]) -> dict[str, bytes]:
+    """A made-up release's package: upstream's shape, ten lines of content.
+
+    Args:
+        version: of the release.
+        edits: texts of ``agents.py`` and what replaces them; each must be there once.
+    """
+    agents = "".join(f"{line}\n" for line in _AGENTS)
+    for old, new in edits:
+        assert agents.count(old) == 1, (old, agents.count(old))
+        agents = agents.replace(old, new)
+    init = f'{LICENCE}\n__version__ = "{version}"\n\nfrom .agents import *\nfrom .cli import *\n'
+    return {
+        "smolagents/__init__.py": init.encode(),
+        "smolagents/agents.py": agents.encode(),
+        "smolagents/cli.py": f"{LICENCE}\n\ndef main():\n    return 0\n".encode(),
+    }
+
+
+# The series on it: (file name, text of agents.py, replacement, test function's body).
+TINY_SERIES = (
+    (
+        "polite-greeting.patch",
+        '    words = "hello"\n',
+        '    from smolagents_fork import word\n\n    words = word("hello")\n',
+        'assert smolagents.greeting("a") == "hello, a"',
+    ),
+    (
+        "total-of-none.patch",
+        "    for number in numbers:\n",
+        "    for number in numbers or ():\n",
+        "assert smolagents.total(None) == 0",
+    ),
+    (
+        "close-twice.patch",
+        "    thing.close()\n",
+        "    if not thing.closed:\n        thing.close()\n",
+        "assert smolagents.close(__import__('io').StringIO()) is None",
+    ),
+)
+
+
+def tiny_project(target: Path) -> Project:
+    """The project's tools and build, with the made-up release 9.0.0 and a series of three patches."""
+    project = Project(target)
+    target.mkdir(parents=True)
+    for name in ("buildsys", "tools"):
+        shutil.copytree(ROOT / name, target / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("LICENSE", "NOTICE", "README.md", "pyproject.toml", "requirements-dev.txt"):
+        shutil.copy(ROOT / name, target)
+    (target / "docker").mkdir()
+    (target / "docker" / "README.md").write_text("nothing\n")
+    fork = target / "smolagents_fork"
+    fork.mkdir()
+    shutil.copy(ROOT / "smolagents_fork" / "_version.py", fork)
+    write_version_file(project.version_file, "9.0.0", 4)
+    (fork / "__init__.py").write_text('def word(text):\n    return f"{text}, "\n')
+    project.changelog.write_text("# Changelog\n\n## [Unreleased]\n\n### Added\n\n- a thing\n")
+    tests = target / "tests" / "contract"
+    tests.mkdir(parents=True)
+    bodies = "\n\n".join(
+        f"def test_{name.split('.')[0].replace('-', '_')}():\n    {body}"
+        for name, _, _, body in TINY_SERIES
+    )
+    (tests / "test_tiny.py").write_text(f"import smolagents\n\n\n{bodies}\n")
+    project.patches.mkdir()
+    (project.patches / "prune.list").write_text("# nothing yet\n")
+    (project.patches / "series").write_text("# in order\n")
+    wheel, sdist = publish(project.cache, "9.0.0", tiny_tree("9.0.0"))
+    lockfile.save(project.lock, lock_of_release("9.0.0", wheel, sdist))
+    return project
+
+
+def tiny_message(name: str, **trailers: str) -> str:
+    """A commit message that the lint accepts."""
+    test = f"tests/contract/test_tiny.py::test_{name.split('.')[0].replace('-', '_')}"
+    lines = {
+        "Patch-Name": name,
+        "Forwarded": "no",
+        "Retire-When": "upstream does the same by itself",
+        "Test": test,
+        **trailers,
+    }
+    text = "\n".join(f"{key.replace('_', '-')}: {value}" for key, value in lines.items() if value)
+    reason = "The reason of this patch is that a test has to have something to carry along."
+    return f"Patch {name.split('.')[0]}\n\n{reason}\n\n{text}\n"
+
+
+def commit_edit(git: Git, path: str, old: str, new: str, message: str) -> None:
+    """Replace a text that is in a file once, and commit, as a developer would."""
+    file = git.folder / path
+    text = file.read_bytes().decode()
+    assert text.count(old) == 1, (old, text.count(old))
+    file.write_bytes(text.replace(old, new).encode())
+    git.run("commit", "--all", "--quiet", "-m", message)
+
+
+def commit_tiny_series(git: Git) -> None:
+    """Commit :data:`TINY_SERIES` in an opened series repository."""
+    for name, old, new, _ in TINY_SERIES:
+        commit_edit(git, "smolagents/agents.py", old, new, tiny_message(name))
+
+
+@dataclass
+class Rebase:
+    """The command, run as a process in a project."""
+
+    project: Project
+    links: Path
+    extra: dict[str, str] = field(default_factory=dict)
+    index: bool = False
+
+    @property
+    def folder(self) -> Folder:
+        return Folder(self.project)
+
+    @property
+    def state(self) -> State:
+        state = self.folder.load()
+        assert state is not None
+        return state
+
+    def environment(self, kill_at: str = "") -> dict[str, str]:
+        kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        found = {**kept, "PIP_FIND_LINKS": str(self.links), VARIABLE: kill_at, **self.extra}
+        if not self.index:
+            found["PIP_NO_INDEX"] = "1"
+        return found
+
+    def command(self, *arguments: str) -> list[str]:
+        options = ["--skip-regression", "--borrow-packages"]
+        which = options if arguments[0] in {"start", "check"} else []
+        return [sys.executable, "-m", "tools.rebase", *arguments, *which]
+
+    def __call__(self, *arguments: str, kill_at: str = "") -> tuple[int, str]:
+        """Run a command; returns its exit status (negative for a signal) and all it has said."""
+        done = subprocess.run(
+            self.command(*arguments),
+            cwd=self.project.root,
+            env=self.environment(kill_at),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=COMMAND_TIMEOUT_SECONDS,
+            check=False,
+        )
+        return done.returncode, done.stdout
+
+    def git(self, *arguments: str) -> str:
+        """A person's git in the scratch repository."""
+        done = subprocess.run(
+            ["git", *arguments],
+            cwd=self.folder.repository,
+            env=environment({"GIT_CEILING_DIRECTORIES": str(self.project.root)}),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+
+def snapshot(project: Project) -> dict[str, bytes]:
+    """Everything in the project but scratch: what a rebase that has not ended must not touch."""
+    kept: dict[str, bytes] = {}
+    for path in sorted(project.root.rglob("*")):
+        name = path.relative_to(project.root)
+        scratch = name.parts[0] in {"build", ".rebase", "reports", ".git"}
+        if path.is_file() and not scratch and "__pycache__" not in name.parts:
+            kept[name.as_posix()] = path.read_bytes()
+    return kept
