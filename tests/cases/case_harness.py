@@ -235,7 +235,7 @@ def run_ours(code: str, *, interpreter: Any = None) -> Outcome:
         try:
             result = interpreter.run(code)
         except InterpreterError as error:
-            return ours_failed(error)
+            return _ours_failed(error, str(interpreter.output.value))
         tree = ast.parse(code)
     returns = wants_value(tree)
     return Outcome(
@@ -243,13 +243,19 @@ def run_ours(code: str, *, interpreter: Any = None) -> Outcome:
     )
 
 
-def ours_failed(error: Any) -> Outcome:
-    """The program's own exception as the interpreter reports it."""
+def _ours_failed(error: Any, printed: str) -> Outcome:
+    """The program's own exception, at the line that the interpreter's message names for its innermost frame."""
     cause = error.__cause__
+    text = str(error)
+    lines = re.findall(r"^  Line (\d+), in ", text, flags=re.MULTILINE)
+    lines = lines or re.findall(r"\(line (\d+)\)", text)
+    if parsing := re.match(r"Code parsing failed on line (\d+) due to: (\w+): (.*) \(<program", text):
+        line, kind, message = parsing.groups()
+        return Outcome(scrub(printed), error=kind, message=message, line=int(line))
     return Outcome(
-        scrub(str(getattr(error, "logs", ""))),
+        scrub(printed),
         error=type(cause).__name__ if cause is not None else type(error).__name__,
-        message=scrub(_message(cause)) if cause is not None else str(error),
-        line=getattr(error, "lineno", 0) or 0,
-        extra={"text": str(error)},
+        message=scrub(_message(cause)) if cause is not None else text,
+        line=int(lines[-1]) if lines else 0,
+        extra={"text": text},
     )

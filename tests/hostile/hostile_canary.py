@@ -22,7 +22,6 @@ SECRET = "canary-" + os.urandom(8).hex()
 TRIPPED: list[str] = []
 
 _FORBIDDEN_TYPES = (
-    types.ModuleType,
     types.FrameType,
     types.CodeType,
     types.TracebackType,
@@ -82,7 +81,11 @@ def trip(how: str = "") -> str:
 def judge(value: Any) -> str:
     """Why a program may not hold this object, or the empty string."""
     kind = type(value)
-    if isinstance(value, _FORBIDDEN_TYPES) and kind in _FORBIDDEN_TYPES:
+    if issubclass(kind, types.ModuleType):
+        # A copy that shows only allowed members is no leak; the module the host uses is.
+        real = any(value is module for module in list(sys.modules.values()))
+        return "module" if real or hasattr(value, "__builtins__") else ""
+    if kind in _FORBIDDEN_TYPES:
         return kind.__name__
     if any(value is one for one in _FORBIDDEN_BUILTINS):
         return f"builtin {value.__name__}"
@@ -191,14 +194,14 @@ def fingerprint() -> dict[str, Any]:
         if module is None:
             continue
         for key, value in list(vars(module).items()):
-            if key == "__warningregistry__":
-                continue
+            if key == "__warningregistry__" or isinstance(value, types.ModuleType):
+                continue  # a submodule that is imported late is no change
             marks[f"{name}.{key}"] = id(value)
             if isinstance(value, type) and value.__module__.split(".")[0] == name:
-                for attribute in list(vars(value)):
+                for attribute, member in list(vars(value).items()):
                     if not attribute.startswith("_abc_"):
-                        marks[f"{name}.{key}.{attribute}"] = True
-            elif type(value) is dict and key.islower() is False and len(value) < 300:
+                        marks[f"{name}.{key}.{attribute}"] = id(member)
+            elif type(value) is dict and name in ("copy", "string", "random", "json"):
                 marks[f"{name}.{key}.len"] = len(value)
             elif isinstance(value, types.FunctionType):
                 marks[f"{name}.{key}()"] = (

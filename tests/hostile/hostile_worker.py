@@ -34,15 +34,17 @@ class WeakLimit(Exception):  # noqa: N818 - it plays a limit, not an error
     """The limit of the weak mode: raised once, in the program, where it can be caught."""
 
 
-def limit_memory() -> None:
-    """Lower this process's address space to what it has plus ``MEMORY_BYTES``."""
+def limit_memory() -> Any:
+    """Lower this process's address space to what it has plus ``MEMORY_BYTES``; gives a function that lifts it."""
     try:
         import resource
     except ImportError:  # not a POSIX system
-        return
+        return lambda: None
     with open("/proc/self/statm", encoding="ascii") as status:
         now = int(status.read().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (now + MEMORY_BYTES, now + MEMORY_BYTES))
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    resource.setrlimit(resource.RLIMIT_AS, (now + MEMORY_BYTES, hard))
+    return lambda: resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
 
 
 def run_weak(code: str, limited: bool) -> tuple[str, BaseException | None]:
@@ -52,8 +54,11 @@ def run_weak(code: str, limited: bool) -> tuple[str, BaseException | None]:
     space: dict[str, Any] = {"__name__": "__main__", **hostile_canary.tools(), **hostile_canary.variables()}
     printed = io.StringIO()
 
+    running = True
+
     def alarm(_signal: int, _frame: Any) -> None:
-        raise WeakLimit("weak limit")
+        if running:
+            raise WeakLimit("weak limit")
 
     if limited:
         signal.signal(signal.SIGALRM, alarm)
@@ -62,7 +67,9 @@ def run_weak(code: str, limited: bool) -> tuple[str, BaseException | None]:
     with contextlib.redirect_stdout(printed):
         try:
             exec(compile(code, "<weak>", "exec", dont_inherit=True), space)
+            running = False
         except BaseException as raised:
+            running = False
             error = raised
     signal.setitimer(signal.ITIMER_REAL, 0)
     shown = printed.getvalue()
@@ -92,7 +99,7 @@ def child(request: dict[str, Any], out: int) -> None:
     sys.stdout = sys.stderr = io.StringIO()
     warnings.simplefilter("ignore")
     hostile_canary.TRIPPED.clear()
-    limit_memory()
+    lift = limit_memory()
     before = hostile_canary.fingerprint()
     started = time.monotonic()
     if request["mode"] == "weak":
@@ -100,6 +107,7 @@ def child(request: dict[str, Any], out: int) -> None:
     else:
         shown, error = run_ours(request["code"], request["imports"], request["limits"])
     seconds = time.monotonic() - started
+    lift()
     reached = list(hostile_canary.TRIPPED)
     if hostile_canary.SECRET in shown + str(error):
         reached.append("secret shown")

@@ -27,6 +27,7 @@ search.__dict__["x"] = 1
 # hostile: vars-of-host-class
 leak(vars(type(thing)))
 # hostile: vars-of-tool
+# ends: quietly: the program holds a stand-in for the tool
 print(vars(lookup))
 # hostile: vars-of-module
 import math
@@ -134,6 +135,7 @@ match search:
     case P(g):
         leak(g)
 # hostile: match-args-private
+# ends: quietly: the pattern does not match
 class M(type):
     def __instancecheck__(cls, o): return True
 class P(metaclass=M):

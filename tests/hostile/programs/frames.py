@@ -35,7 +35,6 @@ except ZeroDivisionError as e:
 class C:
     def __enter__(self): return self
     def __exit__(self, t, v, tb):
-        leak(tb)
         leak(tb.tb_frame)
         return True
 with C():
@@ -44,7 +43,6 @@ with C():
 class C:
     def __enter__(self): return self
     def __exit__(self, *a):
-        leak(a[2])
         leak(a[2].tb_frame.f_globals)
 with C():
     1 / 0
@@ -201,4 +199,5 @@ def f(): return 1
 f.__code__ = f.__code__.replace(co_consts=(None, 2))
 leak(f.__code__)
 # hostile: breakpointhook
+# ends: quietly: the builtin is a stand-in that refuses
 leak(breakpoint)

@@ -92,6 +92,7 @@ leak(math)
 globals()["__builtins__"]
 leak(globals())
 # hostile: input-call
+# ends: quietly: the builtin is a stand-in that refuses
 leak(input)
 # hostile: help-call
 leak(help.__class__.__call__.__globals__)
@@ -115,10 +116,6 @@ F((lambda: __import__("hostile_canary").trip()).__code__, {})()
 # hostile: type-of-code-constructor
 C = type((lambda: 0).__code__)
 leak((lambda: 0).__code__)
-# hostile: type-of-module-constructor
-import math
-M = type(math)
-leak(M("x"))
 # hostile: type-of-cell
 def f():
     x = 1

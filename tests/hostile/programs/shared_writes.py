@@ -1,0 +1,172 @@
+# hostile: module-attribute-set
+import math
+math.pi = 3
+# hostile: module-attribute-add
+import json
+json.planted = 1
+# hostile: module-attribute-delete
+import math
+del math.tau
+# hostile: module-setattr
+import math
+setattr(math, "pi", 3)
+# hostile: module-setattr-through-map
+import math
+list(map(setattr, [math], ["pi"], [3]))
+# hostile: module-augmented
+import math
+math.pi += 1
+# hostile: module-for-target
+import math
+for math.pi in (1, 2): pass
+# hostile: module-with-target
+import math
+from contextlib import nullcontext
+with nullcontext(5) as math.pi: pass
+# hostile: module-unpack-target
+import math
+math.pi, x = 1, 2
+# hostile: module-star-target
+import math
+x, *math.pi = 1, 2
+# hostile: module-global-function-replaced
+import random
+random.random = lambda: 0.5
+# hostile: module-dict-update
+import math
+math.__dict__["pi"] = 3
+# hostile: module-vars-update
+import math
+vars(math).update(pi=3)
+# hostile: class-attribute-of-stdlib
+import collections
+collections.UserDict.planted = 1
+# hostile: class-method-of-stdlib-replaced
+import random
+random.Random.random = lambda self: 0.5
+# hostile: class-attribute-setattr
+import decimal
+setattr(decimal.DecimalException, "planted", 1)
+# hostile: class-attribute-delete
+import string
+del string.Template.delimiter
+# hostile: class-type-setattr
+import string
+type.__setattr__(string.Template, "delimiter", "!")
+# hostile: class-subclass-hook-register
+import string
+class T(string.Template): pass
+T.__base__.delimiter = "!"
+# hostile: function-attribute-of-stdlib
+import textwrap
+textwrap.dedent.planted = 1
+# hostile: function-defaults-of-stdlib
+import textwrap
+textwrap.fill.__defaults__ = (5,)
+# hostile: function-code-of-stdlib
+import textwrap
+textwrap.dedent.__code__ = textwrap.indent.__code__
+# hostile: function-attribute-of-tool
+search.planted = 1
+# hostile: function-doc-of-tool
+search.__doc__ = "hijacked"
+# hostile: function-name-of-tool
+search.__name__ = "hijacked"
+# hostile: tool-instance-attribute
+lookup.planted = 1
+# hostile: tool-instance-attribute-delete
+del lookup.calls
+# hostile: tool-class-call-replaced
+type(lookup).__call__ = lambda self, t="": "hijacked"
+# hostile: tool-class-attribute
+type(lookup).name = "hijacked"
+# hostile: tool-through-super
+super(type(lookup), lookup).__setattr__("planted", 1)
+# hostile: tool-through-object-setattr
+object.__setattr__(lookup, "planted", 1)
+# hostile: host-class-attribute
+type(thing).kind = "hijacked"
+# hostile: host-class-method
+type(thing).grow = lambda self, by=1: "hijacked"
+# hostile: wraps-writes-into-tool
+# ends: quietly: the program holds a stand-in for the tool
+import functools
+functools.update_wrapper(search, lambda: 0)
+# hostile: wraps-writes-into-stdlib
+import functools, textwrap
+functools.update_wrapper(textwrap.dedent, lambda: 0)
+# hostile: total-ordering-on-host-class
+import functools
+cls = type(thing)
+cls.__lt__ = lambda a, b: True
+functools.total_ordering(cls)
+# hostile: dataclass-on-host-class
+import dataclasses
+dataclasses.dataclass(type(thing))
+# hostile: runtime-checkable-on-host-class
+import functools
+functools.singledispatchmethod(search).register(int, lambda x: 0)
+type(thing).planted = 1
+# hostile: cached-property-set-name
+import functools
+p = functools.cached_property(lambda s: 1)
+p.__set_name__(type(thing), "planted")
+type(thing).planted = p
+# hostile: decorator-register-on-stdlib-dict
+import copy
+copy._deepcopy_dispatch[type(thing)] = lambda x, m: []
+# hostile: enum-global-enum-writes
+import enum
+enum.Enum.planted = 1
+# hostile: string-constant-in-place
+import string
+string.ascii_letters += "!"
+# hostile: json-default-encoder-replaced
+import json
+json._default_encoder = None
+# hostile: re-cache-poison
+import re
+re._cache.clear() if hasattr(re, "_cache") else None
+re.planted = 1
+# hostile: random-hidden-instance-replaced
+import random
+random._inst = random.Random(1)
+# hostile: builtins-class-attribute
+leak(int.__dict__)
+int.planted = 1
+# hostile: environment-through-module
+import random
+random._os.environ["HOSTILE_CANARY"] = "1"
+# hostile: recursion-limit
+import collections
+collections._sys.setrecursionlimit(5000)
+# hostile: path-append
+import collections
+collections._sys.path.append("/tmp")
+# hostile: decimal-shared-context-class
+import decimal
+leak(decimal.Context.__dict__)
+decimal.Context.planted = 1
+# hostile: dataclass-field-class-attribute
+import dataclasses
+dataclasses.Field.planted = 1
+# hostile: abc-register-host-class
+import collections.abc
+from abc import ABC
+class A(ABC): pass
+ABC.planted = 1
+leak(ABC.__dict__)
+# hostile: statistics-normaldist-attribute
+import statistics
+statistics.NormalDist.mean = property(lambda s: 0)
+# hostile: typing-special-form-write
+import typing
+typing.NamedTuple.planted = 1
+# hostile: uuid-cached-node
+import uuid
+uuid.NAMESPACE_DNS = None
+uuid.planted = 1
+leak(uuid)
+# hostile: walrus-cannot-target-attribute
+import math
+setattr(math, "e", (x := 3))
