@@ -1,1 +1,12 @@
-"""The host's side of a call that code in a sandbox makes: dispatch and frames, no transport."""
+"""The host's side of a call from a sandbox: tools and managed agents that stay on the host.
+
+Free of any transport: :meth:`Dispatcher.handle` takes the bytes of a request and returns the bytes
+of a reply. The sandbox's side is :mod:`smolagents_fork.codec.calls`.
+"""
+
+from __future__ import annotations
+
+from .dispatcher import CallRecord, Dispatcher
+from .stubs import StubSpec, describe
+
+__all__ = ["CallRecord", "Dispatcher", "StubSpec", "describe"]

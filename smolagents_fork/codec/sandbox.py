@@ -23,6 +23,7 @@ _MODULES = (
     "encoder",
     "plain_decoders",
     "decoder",
+    "calls",
 )
 
 _PREAMBLE = '''"""Typed values to and from JSON-safe bytes (made from smolagents_fork.codec)."""

@@ -1,0 +1,189 @@
+"""The sandbox's side of a call to the host: stubs, and the frames they exchange.
+
+A *stub* is a function of the sandbox with the name, the signature and the docstring of a tool of
+the host. Calling it binds the arguments as Python does, sends them, waits, and returns or raises
+what the host answers. Each frame is one encoding of this codec; how it travels is the transport's
+business::
+
+    request   {"call": 7, "name": "search", "args": [], "kwargs": {"query": "x"}}
+    reply     {"call": 7, "value": ...}
+              {"call": 7, "error": ["KeyError", ["x"], "'x'"]}     type, arguments, message
+              {"call": 7, "final": true}                           the run is over
+              {"call": null, "error": [...], "expected": 7}        no call the host could take
+
+This module is shipped into sandboxes with the rest of the codec.
+"""
+
+from __future__ import annotations
+
+import builtins
+import inspect
+import json
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from smolagents_fork.codec.decoder import decode
+from smolagents_fork.codec.encoder import encode
+from smolagents_fork.codec.limits import DEFAULT_MAX_BYTES
+from smolagents_fork.errors import DecodeError
+
+# One parameter of a signature, as it is sent: name, kind, default (its repr, or none for none).
+ParameterSpec = list[Any]
+_KINDS = {kind.name: kind for kind in inspect._ParameterKind}
+
+
+class ShownDefault:
+    """Stands for a default value that stays on the host; shows what it is."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+class HostCalls:
+    """Sends calls to the host, one at a time; threads wait their turn.
+
+    Args:
+        send: takes a request, blocks, and returns the host's reply.
+        finish: called when the host has taken a final answer; ends the run, by raising.
+        max_bytes: largest request, in bytes.
+    """
+
+    def __init__(
+        self,
+        send: Callable[[bytes], bytes],
+        finish: Callable[[], Any],
+        max_bytes: int = DEFAULT_MAX_BYTES,
+    ) -> None:
+        self._send = send
+        self._finish = finish
+        self._max_bytes = max_bytes
+        self._lock = threading.Lock()
+        self._last = 0
+
+    def call(self, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """Call ``name`` on the host and return its value, or raise its exception."""
+        parts = [
+            encode(value, path=f"argument {number} of {name}()", max_bytes=self._max_bytes)
+            for number, value in enumerate(args, 1)
+        ]
+        named = [
+            json.dumps(key).encode()
+            + b":"
+            + encode(value, path=f"argument {key!r} of {name}()", max_bytes=self._max_bytes)
+            for key, value in kwargs.items()
+        ]
+        with self._lock:
+            # Numbers are given in the order of sending, so the host sees none twice or missing.
+            self._last += 1
+            number = self._last
+            request = b'{"call":%d,"name":%s,"args":[%s],"kwargs":{%s}}' % (
+                number, json.dumps(name).encode(), b",".join(parts), b",".join(named)
+            )  # fmt: skip
+            reply = decode(self._send(request), path=f"result of {name}()")
+            if type(reply) is dict and type(reply.get("expected")) is int:
+                self._last = reply["expected"] - 1
+        if type(reply) is not dict or reply.get("call") not in (number, None):
+            raise DecodeError(f"result of {name}(): not a reply to this call")
+        if "error" in reply:
+            raise rebuilt_exception(*reply["error"])
+        if "final" in reply:
+            self._finish()
+        return reply.get("value")
+
+    def stub(self, name: str, doc: str, parameters: list[ParameterSpec], unpack: bool) -> Any:
+        """A function that stands for the tool ``name``.
+
+        Args:
+            name: an identifier.
+            doc: what ``help()`` shows.
+            parameters: see :func:`signature_of`.
+            unpack: whether one dict given by position holds the arguments by name, as smolagents'
+                tools allow.
+        """
+        signature, binder = signature_of(parameters), make_binder(name, parameters)
+        names = {spec[0] for spec in parameters}
+
+        def function(*args: Any, **kwargs: Any) -> Any:
+            if unpack and len(args) == 1 and not kwargs and type(args[0]) is dict:
+                given = args[0]
+                if given and all(key in names for key in given):
+                    args, kwargs = (), given
+            return self.call(name, *split_arguments(parameters, binder(*args, **kwargs)))
+
+        function.__name__ = function.__qualname__ = name
+        function.__doc__ = doc
+        function.__module__ = "__main__"
+        function.__signature__ = signature  # type: ignore[attr-defined]
+        return function
+
+
+def signature_of(parameters: list[ParameterSpec]) -> inspect.Signature:
+    """The signature that ``[name, kind, repr of default or none]`` describe."""
+    made = []
+    for name, kind, default in parameters:
+        shown = inspect.Parameter.empty if default is None else ShownDefault(default)
+        made.append(inspect.Parameter(name, _KINDS[kind], default=shown))
+    return inspect.Signature(made)
+
+
+def make_binder(name: str, parameters: list[ParameterSpec]) -> Callable[..., dict[str, Any]]:
+    """A function called ``name`` that returns its arguments by name.
+
+    A real function with the real parameters: CPython itself binds, and its errors have CPython's
+    words. Names are checked by whoever describes a tool; none is anything but an identifier.
+    """
+    signature = signature_of(parameters)
+    for parameter in (name, *signature.parameters):
+        if not parameter.isidentifier():
+            raise ValueError(f"{parameter!r} is not an identifier")
+    # With defaults shown as None in the text; the stand-ins are put in afterwards.
+    plain = [p if p.default is p.empty else p.replace(default=None) for p in
+             signature.parameters.values()]  # fmt: skip
+    text = f"def {name}{signature.replace(parameters=plain)}: return locals()"
+    namespace: dict[str, Any] = {}
+    exec(compile(text, f"<{name}>", "exec"), namespace)
+    function: Any = namespace[name]
+    given = [p for p in signature.parameters.values() if p.default is not p.empty]
+    positional = [p.default for p in given if p.kind is not p.KEYWORD_ONLY]
+    function.__defaults__ = tuple(positional) or None
+    function.__kwdefaults__ = {p.name: p.default for p in given if p.kind is p.KEYWORD_ONLY}
+    return function  # type: ignore[no-any-return]
+
+
+def split_arguments(
+    parameters: list[ParameterSpec], bound: dict[str, Any]
+) -> tuple[list[Any], dict[str, Any]]:
+    """Bound arguments as positional and keyword ones; what was left to its default is left out."""
+    kinds = {spec[0]: spec[1] for spec in parameters}
+    by_position = "VAR_POSITIONAL" in kinds.values()
+    args: list[Any] = []
+    kwargs: dict[str, Any] = {}
+    for name, kind in kinds.items():
+        value = bound[name]
+        if kind == "VAR_POSITIONAL":
+            args.extend(value)
+        elif kind == "VAR_KEYWORD":
+            kwargs.update(value)
+        elif type(value) is ShownDefault:
+            by_position = False  # what follows cannot be counted off any more
+        elif kind == "POSITIONAL_ONLY" or (kind == "POSITIONAL_OR_KEYWORD" and by_position):
+            args.append(value)
+        else:
+            kwargs[name] = value
+    return args, kwargs
+
+
+def rebuilt_exception(kind: Any, args: Any, message: Any) -> Exception:
+    """The exception a reply describes: a builtin one, never a class that the data brings."""
+    made: Any = getattr(builtins, kind, None) if isinstance(kind, str) else None
+    if not (isinstance(made, type) and issubclass(made, Exception)):
+        made = RuntimeError
+    try:
+        error = made(*args)
+    except Exception:
+        error = RuntimeError(message)  # a constructor with demands of its own
+    return error  # type: ignore[no-any-return]

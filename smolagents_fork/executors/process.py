@@ -1,0 +1,306 @@
+"""The process executor: the local interpreter in a child process that can be killed."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib.util import find_spec
+from typing import Any, ClassVar
+
+from .. import codec
+from ..bridge import CallRecord, Dispatcher
+from ..errors import ConfigurationError, ExecutorStartError
+from ..interpreter import DEFAULT_IMPORTS, PrintContainer
+from ..interpreter.output import truncated
+from ..limits import check_seconds
+from ..process.spawn import layout_for
+from ..results import Execution, ExecutorStats
+from ..upstream_api import CodeOutput, LogLevel
+from .base import Executor
+from .process_options import Options
+from .process_session import ProcessSession
+
+__all__ = ["ProcessExecutor"]
+
+
+class ProcessExecutor(Executor):
+    """Runs code in the fork's interpreter, in a child process under limits the kernel holds.
+
+    Args:
+        additional_authorized_imports: modules the code may import besides the built-in list; they
+            must be installed where the host runs.
+        logger: upstream's ``AgentLogger``.
+        timeout_seconds: wall clock of one call, without the time the host works for it in tools;
+            ``None`` for no limit. At the limit the program is stopped with its state kept; one that
+            does not stop is killed.
+        interrupt_grace_seconds: how long a program may take to stop before it is killed.
+        startup_timeout_seconds: for the child's start.
+        memory: address space the code may add to the interpreter's own, in bytes or as ``"2g"``.
+        cpu_seconds: processor time of one call, in whole seconds; by default twice
+            ``timeout_seconds``, which only more than one thread can reach.
+        file_size: largest file the code may write, in bytes or as ``"1g"``.
+        open_files: file descriptors at once.
+        network: whether the code keeps the host's network.
+        require: measures that must be in force (see :attr:`confinement`), ``True`` for all; a
+            missing one is an error at the start.
+        readable_paths: files and folders the code may read besides libraries.
+        max_print_outputs_length: characters kept of what a call prints, first and last half.
+        max_value_bytes: largest encoded value in either direction.
+        max_tool_calls: calls of tools in one run.
+        tool_timeout_seconds: how long one tool may work on the host.
+        on_output: gets printed text while the code runs.
+        tool_placement: tool name -> ``"host"``; there is no other place here.
+        additional_functions: functions of the host the code may call, as it calls tools.
+        max_operations, max_while_iterations, max_recursion_depth: the interpreter's own limits.
+
+    Raises:
+        ConfigurationError: an argument that cannot work.
+        ExecutorStartError: the child did not start, or a required measure is missing.
+    """
+
+    supports_managed_agents: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        additional_authorized_imports: Sequence[str] = (),
+        logger: Any = None,
+        *,
+        timeout_seconds: float | None = 30.0,
+        interrupt_grace_seconds: float = 0.5,
+        startup_timeout_seconds: float = 30.0,
+        memory: int | str | None = "2g",
+        cpu_seconds: float | None = None,
+        file_size: int | str | None = "1g",
+        open_files: int = 256,
+        network: bool = False,
+        require: Iterable[str] | str | bool = (),
+        readable_paths: Sequence[str | os.PathLike[str]] = (),
+        max_print_outputs_length: int | None = None,
+        max_value_bytes: int = codec.DEFAULT_MAX_BYTES,
+        max_tool_calls: int = 100_000,
+        tool_timeout_seconds: float | None = None,
+        on_output: Callable[[str], None] | None = None,
+        tool_placement: Mapping[str, str] | None = None,
+        additional_functions: Mapping[str, Callable[..., Any]] | None = None,
+        max_operations: int | None = None,
+        max_while_iterations: int | None = None,
+        max_recursion_depth: int | None = None,
+    ) -> None:
+        super().__init__(additional_authorized_imports, logger)
+        limits = {
+            "max_operations": max_operations,
+            "max_while_iterations": max_while_iterations,
+            "max_recursion_depth": max_recursion_depth,
+            "max_print_outputs_length": max_print_outputs_length,
+        }
+        # The host's clock is the one that counts: it stands still while the host works.
+        given = {name: value for name, value in limits.items() if value is not None}
+        self.options = Options(
+            timeout_seconds=timeout_seconds,
+            interrupt_grace_seconds=interrupt_grace_seconds,
+            startup_timeout_seconds=startup_timeout_seconds,
+            memory=memory,
+            cpu_seconds=cpu_seconds,
+            file_size=file_size,
+            open_files=open_files,
+            network=network,
+            require=require,
+            readable_paths=tuple(os.path.abspath(path) for path in readable_paths),
+            max_output_bytes=max_print_outputs_length or 50_000,
+            max_value_bytes=max_value_bytes,
+            max_tool_calls=max_tool_calls,
+            tool_timeout_seconds=check_seconds("tool_timeout_seconds", tool_timeout_seconds),
+            on_output=on_output,
+            limits={**given, "timeout_seconds": None},
+        )
+        _check_placement(tool_placement or {})
+        #: What upstream's agent shows of a failed step.
+        self.state: dict[str, Any] = {"_print_outputs": ""}
+        self._functions = dict(additional_functions or {})
+        self._owner = os.getpid()
+        self._call_lock = threading.Lock()
+        self._printed = PrintContainer(self.options.max_output_bytes)
+        self._session: ProcessSession | None = None
+        self._dispatcher = Dispatcher(
+            max_request_bytes=max_value_bytes,
+            max_reply_bytes=max_value_bytes,
+            max_calls=max_tool_calls,
+            tool_timeout_seconds=tool_timeout_seconds,
+            on_call=self._log_call,
+        )
+        self.start()
+
+    # -- lifecycle --
+
+    def _start(self) -> None:
+        if os.name != "posix":
+            raise ExecutorStartError(
+                "ProcessExecutor needs fork(); on this system use executor_type='docker' or 'local'"
+            )
+        missing = [
+            base
+            for entry in self.additional_imports
+            if entry != "*" and find_spec(base := entry.split(".")[0]) is None
+        ]
+        if missing:
+            raise ConfigurationError(
+                f"Non-installed authorized modules: {', '.join(missing)}. Please install these "
+                "modules or remove them from the authorized imports list."
+            )
+        imports = [*DEFAULT_IMPORTS, *self.additional_imports]
+        self._session = ProcessSession(
+            self.options,
+            layout_for(imports, self.options.readable_paths),
+            list(self.additional_imports),
+            self._dispatcher,
+            self._print,
+        )
+        self._session.open()
+        self._log(f"ProcessExecutor: {self._account()}", LogLevel.DEBUG)
+        if self._functions:
+            self.send_tools({})
+
+    def _cleanup(self) -> None:
+        if os.getpid() != getattr(self, "_owner", None):
+            return  # a fork of the host: the child is not its own
+        session = getattr(self, "_session", None)
+        if session is not None:
+            session.close()
+
+    def _account(self) -> str:
+        confinement = self.confinement
+        missing = [f"{name} ({why})" for name, why in confinement["missing"].items()]
+        held = ", ".join(confinement["in_force"])
+        return f"in force: {held}; not in force: {', '.join(missing) or 'nothing'}"
+
+    @property
+    def confinement(self) -> dict[str, dict[str, str]]:
+        """``in_force`` and ``missing``: measure -> how it is held, or why it is not."""
+        return self._open_session().report
+
+    @property
+    def pid(self) -> int | None:
+        """The child's process number."""
+        return self._open_session().pid
+
+    @property
+    def folder(self) -> str | None:
+        """The folder the code works in, and the only one it may write to."""
+        return self._open_session().folder
+
+    def is_alive(self) -> bool:
+        """Whether a child is there and the executor open."""
+        return super().is_alive() and self._session is not None and self._session.alive
+
+    def restart(self) -> None:
+        """Throw the child and its state away; tools and sent variables are given to the new one."""
+        with self._call_lock:
+            self._check_open("restart")
+            self._open_session().restart()
+
+    def interrupt(self) -> None:
+        """Stop the code that runs now; from any thread. State is kept unless it must be killed."""
+        if self._session is not None:
+            self._session.interrupt()
+
+    def stats(self) -> ExecutorStats:
+        """What the child uses now.
+
+        Raises:
+            ExecutorStartError: this system does not say (no ``/proc``), or there is no child.
+        """
+        pid = self.pid
+        try:
+            with open(f"/proc/{pid}/statm", encoding="ascii") as file:
+                resident = int(file.read().split()[1])
+            with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+                fields = file.read().rpartition(")")[2].split()
+        except (OSError, ValueError) as error:
+            raise ExecutorStartError(f"no statistics of process {pid}: {error}") from error
+        ticks = os.sysconf("SC_CLK_TCK")
+        return ExecutorStats(
+            memory_bytes=resident * os.sysconf("SC_PAGE_SIZE"),
+            memory_limit_bytes=self.options.memory_bytes,
+            cpu_seconds=(int(fields[11]) + int(fields[12])) / ticks,
+            pids=int(fields[17]),
+        )
+
+    # -- code --
+
+    def run_code_raise_errors(self, code: str) -> CodeOutput:
+        """Run ``code`` and return its output, as upstream's type; raises as :meth:`run` does."""
+        execution = self.run(code)
+        return CodeOutput(execution.output, execution.logs, execution.is_final_answer)
+
+    def run(self, code: str) -> Execution:
+        """Run ``code`` and return everything it gave.
+
+        Raises:
+            InterpreterError: the program was refused, failed, or met a limit of the interpreter.
+            SandboxTimeoutError: it ran past ``timeout_seconds``; says whether its state survived.
+            SandboxDiedError: the child ended; says how. The next call has a new one.
+            ProtocolError: the child sent what it may not, and was killed.
+            ExecutorClosedError: after ``cleanup()``.
+        """
+        with self._call_lock:
+            self._check_open("call")
+            session = self._open_session()
+            self._printed = PrintContainer(self.options.max_output_bytes)
+            try:
+                outcome = session.run(code)
+            finally:
+                logs = truncated(self._printed.value, self.options.max_output_bytes)
+                self.state["_print_outputs"] = logs
+            return Execution(outcome.output, logs, outcome.is_final_answer, seconds=outcome.seconds)
+
+    def _print(self, text: str) -> None:
+        if text:
+            self._printed.append(text)
+            if self.options.on_output is not None:
+                self.options.on_output(text)
+
+    # -- tools and variables --
+
+    def send_tools(self, tools: Mapping[str, Any]) -> None:
+        """Make tools and managed agents callable from the code; they stay on the host."""
+        with self._call_lock:
+            self._check_open("send_tools")
+            self._dispatcher.register({**self._functions, **tools})
+            specs = [spec.as_data() for spec in self._dispatcher.specs]
+            self._open_session().send_tools(specs)
+
+    def send_variables(self, variables: Mapping[str, Any]) -> None:
+        """Set variables in the code's namespace.
+
+        Raises:
+            EncodeError: a value cannot travel; names the path to it.
+        """
+        if not variables:
+            return
+        limit = self.options.max_value_bytes
+        encoded = {
+            name: codec.encode(value, path=f"vars[{name!r}]", max_bytes=limit)
+            for name, value in variables.items()
+        }
+        with self._call_lock:
+            self._check_open("send_variables")
+            self._open_session().send_variables(encoded)
+
+    def _open_session(self) -> ProcessSession:
+        if self._session is None:
+            raise ExecutorStartError("the process executor has not been started")
+        return self._session
+
+    def _log_call(self, call: CallRecord) -> None:
+        end = "returned" if call.error is None else f"raised {call.error}"
+        self._log(f"{call.name}() {end} after {call.seconds * 1000:.1f} ms", LogLevel.DEBUG)
+
+
+def _check_placement(placement: Mapping[str, str]) -> None:
+    for name, place in placement.items():
+        if place != "host":
+            raise ConfigurationError(
+                f"tool_placement[{name!r}]={place!r}: the process executor calls tools on the host "
+                "only; to run a tool's own source in a sandbox use executor_type='docker'"
+            )

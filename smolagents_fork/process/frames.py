@@ -1,0 +1,128 @@
+"""Frames between the host and a child: one byte of kind, the run's number, a length, a body.
+
+Both sides use this module. The host trusts nothing that arrives: an unknown kind, or a length over
+what its kind may have, is a :class:`ProtocolError` before a single byte of the body is taken in.
+"""
+
+from __future__ import annotations
+
+import enum
+import struct
+from dataclasses import dataclass
+
+from ..errors import ProtocolError
+
+__all__ = ["HEADER", "Frame", "FrameReader", "Kind", "packed"]
+
+HEADER = struct.Struct("!BII")
+# Text of one output frame; longer prints are several frames.
+MAX_OUTPUT = 1 << 20
+_MAX_SMALL = 1 << 20
+
+
+class Kind(enum.IntEnum):
+    """What a frame is. Those of the child come first."""
+
+    READY = 1  # body: what is in force, encoded
+    OUTPUT = 2  # body: printed text, UTF-8
+    CALL = 3  # body: a request for the bridge
+    DONE = 4  # body: the run's value, encoded
+    FINAL = 5  # the run ended by the final answer that the bridge has
+    FAILED = 6  # body: kind and message of the error, encoded
+    ACCEPTED = 7  # tools or variables are in place
+    SETUP = 16  # body: imports and limits, encoded
+    RUN = 17  # body: code, UTF-8
+    REPLY = 18  # body: the bridge's answer
+    TOOLS = 19  # body: stubs, encoded
+    VARIABLES = 20  # body: name and value of each, encoded
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One whole frame."""
+
+    kind: Kind
+    run: int
+    body: bytes
+
+
+def packed(kind: Kind, run: int, body: bytes = b"") -> bytes:
+    """The bytes of a frame.
+
+    Raises:
+        ProtocolError: the body is over 4 GiB.
+    """
+    if len(body) >= 1 << 32:
+        raise ProtocolError(f"a frame of {len(body)} bytes; at most {(1 << 32) - 1} fit")
+    return HEADER.pack(kind, run & 0xFFFFFFFF, len(body)) + body
+
+
+class FrameReader:
+    """Cuts a stream of bytes into frames; knows nothing of sockets.
+
+    Args:
+        kinds: what may arrive, and the longest body of each; none for a kind that is always empty.
+    """
+
+    def __init__(self, kinds: dict[Kind, int]) -> None:
+        self._kinds = kinds
+        self._data = bytearray()
+        self._kind: Kind | None = None
+        self._run = 0
+        self._length = 0
+
+    @property
+    def wanted(self) -> int:
+        """How many more bytes complete what is being read: a header or a body."""
+        whole = HEADER.size if self._kind is None else self._length
+        return max(0, whole - len(self._data))
+
+    @property
+    def partial(self) -> bool:
+        """Whether a frame has begun and not ended."""
+        return self._kind is not None or bool(self._data)
+
+    def feed(self, data: bytes) -> Frame | None:
+        """Take in at most :attr:`wanted` bytes; the frame they complete, if they do.
+
+        Raises:
+            ProtocolError: an unknown or unexpected kind, or a body that is longer than it may be.
+        """
+        self._data += data
+        if self._kind is None:
+            if len(self._data) < HEADER.size:
+                return None
+            number, self._run, self._length = HEADER.unpack(self._data)
+            self._data = bytearray()
+            longest = self._kinds.get(number)
+            if longest is None:
+                raise ProtocolError(f"a frame of kind {number}, which may not come here")
+            if self._length > longest:
+                kind = Kind(number).name
+                raise ProtocolError(f"a {kind} frame of {self._length} bytes, over {longest}")
+            self._kind = Kind(number)
+        if len(self._data) < self._length:
+            return None
+        frame = Frame(self._kind, self._run, bytes(self._data))
+        self._data = bytearray()
+        self._kind = None
+        return frame
+
+
+def from_child(max_value_bytes: int, max_request_bytes: int) -> dict[Kind, int]:
+    """What a host takes from a child, with the longest body of each kind."""
+    return {
+        Kind.READY: _MAX_SMALL,
+        Kind.OUTPUT: MAX_OUTPUT,
+        Kind.CALL: max_request_bytes,
+        Kind.DONE: max_value_bytes,
+        Kind.FINAL: 0,
+        Kind.FAILED: _MAX_SMALL,
+        Kind.ACCEPTED: 0,
+    }
+
+
+def from_host() -> dict[Kind, int]:
+    """What a child takes from its host, which it has no reason to doubt."""
+    longest = (1 << 32) - 1
+    return dict.fromkeys((Kind.SETUP, Kind.RUN, Kind.REPLY, Kind.TOOLS, Kind.VARIABLES), longest)

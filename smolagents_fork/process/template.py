@@ -1,0 +1,226 @@
+"""The warm template: a process that has everything imported, and forks a child when asked to.
+
+It runs no untrusted code and keeps no secrets: its environment is empty, its descriptors are its
+own. It has one thread. For every child it holds a *status socket*, on which the host asks for a
+signal and learns how the child ended; when the host closes it, or dies, the child is killed.
+
+The host starts it as ``python -I -c <bootstrap>`` with the control socket's number as argument.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import importlib
+import json
+import os
+import random
+import selectors
+import shutil
+import signal
+import socket
+import struct
+import sys
+import tempfile
+import threading
+from typing import Any
+
+from . import confinement, worker
+
+__all__ = ["main"]
+
+#: Seconds without a child or a request after which a template goes away.
+IDLE_SECONDS = 300.0
+#: What a host may ask for on a status socket, and the signal it means.
+SIGNALS = {b"I": signal.SIGINT, b"K": signal.SIGKILL}
+EXIT = struct.Struct("!i")
+_MAX_REQUEST = 1 << 20
+_DESCRIPTORS = 4  # data socket, status socket, standard output, output log
+
+
+def main(control_number: int) -> None:
+    """Serve the host until it goes away; never returns."""
+    try:
+        _warm_up()
+        Template(socket.socket(fileno=control_number)).serve()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        os._exit(0)
+
+
+def _warm_up() -> None:
+    # The first use of anything costs more than the later ones; children inherit it done.
+    ctypes.CDLL(None)
+    worker.warm_up()
+
+
+class Template:
+    """The loop of a template.
+
+    Args:
+        control: the socket on which the host asks for children.
+    """
+
+    def __init__(self, control: socket.socket) -> None:
+        self._control = control
+        self._selector = selectors.DefaultSelector()
+        self._children: dict[int, socket.socket] = {}
+        self._folders: dict[int, str] = {}
+        self._wake, wake_up = socket.socketpair()
+        for end in (self._wake, wake_up):
+            end.setblocking(False)
+        self._wake_up = wake_up
+        signal.set_wakeup_fd(wake_up.fileno(), warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        # Ctrl-C on a terminal reaches the whole group; the host decides what becomes of children.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        self._selector.register(control, selectors.EVENT_READ, "control")
+        self._selector.register(self._wake, selectors.EVENT_READ, "wake")
+
+    def serve(self) -> None:
+        """Serve requests until the host closes the control socket, or nothing happens for long."""
+        self._control.sendall(b"R")
+        try:
+            while True:
+                events = self._selector.select(IDLE_SECONDS)
+                if not events and not self._children:
+                    return
+                for key, _ in events:
+                    if key.data == "control":
+                        if not self._request():
+                            return
+                    elif key.data == "wake":
+                        self._reap()
+                    else:
+                        self._status(key.data)
+        finally:
+            self._end_all()
+
+    def _request(self) -> bool:
+        try:
+            data, descriptors, _, _ = socket.recv_fds(self._control, _MAX_REQUEST, _DESCRIPTORS)
+        except OSError:
+            return False
+        if not data:
+            return False
+        bounds = confinement.Bounds(**json.loads(data))
+        pid = os.fork()
+        if pid == 0:
+            self._become_child(descriptors, bounds)
+        data_socket, status, output, log = descriptors
+        for descriptor in (data_socket, output, log):
+            os.close(descriptor)
+        self._children[pid] = socket.socket(fileno=status)
+        self._folders[pid] = bounds.folder
+        self._selector.register(self._children[pid], selectors.EVENT_READ, pid)
+        self._control.sendall(struct.pack("!I", pid))
+        return True
+
+    def _become_child(self, descriptors: list[int], bounds: confinement.Bounds) -> None:
+        code = 70
+        try:
+            confinement.die_with_parent()
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            os.setsid()
+            null = os.open(os.devnull, os.O_RDONLY)
+            data, _, output, log = descriptors
+            # Numbers 0 to 4 and nothing else.
+            for source, target in _kept(((null, 0), (output, 1), (output, 2), (data, 3), (log, 4))):
+                os.dup2(source, target)
+            os.closerange(5, 1 << 16)
+            os.chdir(bounds.folder)
+            os.environ.update(HOME=bounds.folder, TMPDIR=bounds.folder)
+            tempfile.tempdir = None
+            _reseed()
+            threading.main_thread().name = "program"
+            worker.main(3, 4, bounds)
+            code = 0
+        except SystemExit:
+            code = 71
+        except BaseException as error:
+            with contextlib.suppress(OSError):
+                os.write(2, f"child failed: {type(error).__name__}: {error}\n".encode())
+        finally:
+            os._exit(code)
+
+    def _status(self, pid: int) -> None:
+        status = self._children[pid]
+        try:
+            asked = status.recv(64)
+        except OSError:
+            asked = b""
+        if not asked:
+            asked = b"K"  # the host has lost interest, or its life
+            self._selector.unregister(status)
+        for letter in asked:
+            number = SIGNALS.get(bytes([letter]))
+            if number is not None:
+                _signal(pid, number)
+
+    def _reap(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            while self._wake.recv(4096):
+                pass
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            self._ended(pid, os.waitstatus_to_exitcode(status))
+
+    def _ended(self, pid: int, code: int) -> None:
+        status = self._children.pop(pid)
+        self._folders.pop(pid)
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(pid, signal.SIGKILL)  # whatever it had started
+        with contextlib.suppress(KeyError, ValueError):
+            self._selector.unregister(status)
+        with contextlib.suppress(OSError):
+            status.send(EXIT.pack(code))
+        status.close()
+
+    def _end_all(self) -> None:
+        # The host is gone, or has no use for this process: nothing is left behind.
+        for pid in self._children:
+            _signal(pid, signal.SIGKILL)
+        for folder in self._folders.values():
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _signal(pid: int, number: int) -> None:
+    # Not reaped yet, so the number is still this child's. Its group is there from setsid() on.
+    if number == signal.SIGKILL:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(pid, number)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, number)
+
+
+def _kept(moves: tuple[tuple[int, int], ...]) -> list[tuple[int, int]]:
+    """Moves of descriptors whose sources are first put out of the way of the targets."""
+    high = 100
+    out = []
+    for number, (source, target) in enumerate(moves):
+        aside = os.dup2(source, high + number)
+        out.append((aside, target))
+    return out
+
+
+def _reseed() -> None:
+    # Children of one template would draw the same numbers. The random module sees to itself.
+    random.seed()
+    numpy_random: Any = getattr(sys.modules.get("numpy"), "random", None)
+    if numpy_random is not None:
+        numpy_random.seed()
+
+
+def preload(names: list[str]) -> None:
+    """Import what children are likely to use; what fails to import fails there again, in words."""
+    for name in names:
+        with contextlib.suppress(Exception):
+            importlib.import_module(name)

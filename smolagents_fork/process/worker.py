@@ -1,0 +1,284 @@
+"""The child's own part: takes code, runs it in the interpreter, sends back what it gave.
+
+It shares its process with the program, so the host trusts nothing it says; what it does here is for
+programs that mean no harm.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import signal
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..codec import decode, encode
+from ..codec.calls import HostCalls
+from ..errors import EncodeError, ForkError, InterpreterError, ProtocolError
+from ..interpreter import Interpreter, Limits, PrintContainer
+from ..interpreter.meter import FinalAnswer, ProgramStop, TimeStop
+from .confinement import Bounds, confine, cpu_limit
+from .frames import MAX_OUTPUT, Frame, FrameReader, Kind, from_host, packed
+
+__all__ = ["LOG_SIZE", "main", "warm_up"]
+
+#: Bytes of the output log, a page shared with the host that survives the child: length, then text.
+LOG_SIZE = 64 * 1024
+_LOG_LENGTH = struct.Struct("=I")
+#: Seconds that printed text may wait in the log before it is sent.
+_FLUSH_SECONDS = 0.05
+_LONGEST_REPR = 100_000
+
+
+def main(data_number: int, log_number: int, bounds: Bounds) -> None:
+    """Confine this process, say so, and serve the host until it closes the connection."""
+    # Ends with this process; the finalisers of mmap and socket never run.
+    log = mmap.mmap(log_number, LOG_SIZE)
+    os.close(log_number)
+    link = Link(socket.socket(fileno=data_number), log)
+    setup = link.receive()
+    if setup is None or setup.kind is not Kind.SETUP:
+        raise ProtocolError("the first frame is SETUP")
+    options: Any = decode(setup.body)
+    report = confine(bounds)
+    worker = Worker(link, options)
+    signal.signal(signal.SIGINT, worker.on_interrupt)
+    link.send(Kind.READY, 0, encode(report.as_data()))
+    worker.serve()
+
+
+def warm_up() -> None:
+    """Run everything once in the template, so that children find it imported and compiled."""
+    interpreter = Interpreter()
+    interpreter.run("import math\nprint([math.sqrt(n) for n in range(3)])")
+    decode(encode({"a": (1, 2.5)}))
+
+
+class Link:
+    """The child's end of the connection; one writer at a time."""
+
+    def __init__(self, data: socket.socket, log: mmap.mmap) -> None:
+        self._socket = data
+        self._reader = FrameReader(from_host())
+        self._lock = threading.RLock()
+        self._log = log
+        self._logged = 0
+        self._flushed = time.monotonic()
+        self.run = 0
+        #: Holds an interruption back while a frame is written.
+        self.shield: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
+
+    def receive(self) -> Frame | None:
+        """The next frame; none when the host has closed the connection."""
+        while True:
+            wanted = self._reader.wanted
+            data = self._socket.recv(min(wanted, 1 << 20)) if wanted else b""
+            if wanted and not data:
+                return None
+            frame = self._reader.feed(data)
+            if frame is not None:
+                return frame
+
+    def send(self, kind: Kind, run: int, body: bytes = b"") -> None:
+        """Send a frame, after whatever was printed before it."""
+        with self._lock:
+            self.flush()
+            self._socket.sendall(packed(kind, run, body))
+
+    def write(self, text: str) -> None:
+        """Take printed text. It is in shared memory when this returns, so it outlives the child."""
+        data = text.encode("utf-8", "surrogatepass")
+        room = LOG_SIZE - _LOG_LENGTH.size
+        with self._lock:
+            for start in range(0, len(data), room):
+                part = data[start : start + room]
+                if self._logged + len(part) > room:
+                    self.flush()
+                begin = _LOG_LENGTH.size + self._logged
+                self._log[begin : begin + len(part)] = part
+                self._logged += len(part)
+                _LOG_LENGTH.pack_into(self._log, 0, self._logged)
+            if time.monotonic() - self._flushed > _FLUSH_SECONDS:
+                self.flush()
+
+    def flush(self) -> None:
+        """Send what is in the log."""
+        with self._lock, self.shield():
+            self._flushed = time.monotonic()
+            if self._logged:
+                begin = _LOG_LENGTH.size
+                data = self._log[begin : begin + self._logged]
+                for start in range(0, len(data), MAX_OUTPUT):
+                    part = data[start : start + MAX_OUTPUT]
+                    self._socket.sendall(packed(Kind.OUTPUT, self.run, part))
+                self._logged = 0
+                _LOG_LENGTH.pack_into(self._log, 0, 0)
+
+
+class Worker:
+    """The interpreter and what connects it to the host.
+
+    Args:
+        link: the connection.
+        options: ``imports``, ``limits`` and ``cpu_seconds`` as the host sent them.
+    """
+
+    def __init__(self, link: Link, options: dict[str, Any]) -> None:
+        self._link = link
+        link.shield = self.shielded
+        self._cpu_seconds = options["cpu_seconds"]
+        self._interpreter = _Streaming(link, options["imports"], Limits(**options["limits"]))
+        self._calls = HostCalls(self._ask_host, self._finish)
+        self._in_program = False
+        self._shielded = 0
+        self._pending = False
+
+    def serve(self) -> None:
+        """Serve the host until it closes the connection."""
+        while (frame := self._link.receive()) is not None:
+            if frame.kind is Kind.RUN:
+                self._run(frame)
+            elif frame.kind in (Kind.TOOLS, Kind.VARIABLES):
+                self._accept(frame)
+            # A late REPLY, to a call whose program was stopped meanwhile, is nobody's any more.
+
+    # -- signals: the host asks the program to stop --
+
+    def on_interrupt(self, *_: Any) -> None:
+        """Stop the program, unless that would break a frame in two."""
+        if self._shielded:
+            self._pending = True
+        elif self._in_program:
+            self._stop()
+
+    def _stop(self) -> None:
+        self._pending = False
+        stop = TimeStop("The execution was stopped from outside")
+        meter = self._interpreter.meter
+        if meter.running:
+            # The meter raises it again wherever the program catches it.
+            meter.stop = stop
+            meter.cell.cell_contents = -1
+        raise stop
+
+    @contextlib.contextmanager
+    def shielded(self) -> Iterator[None]:
+        """Put off an interruption until the block is through."""
+        main = threading.current_thread() is threading.main_thread()
+        self._shielded += main
+        try:
+            yield
+        finally:
+            self._shielded -= main
+        if main and self._pending and self._in_program and not self._shielded:
+            self._stop()
+
+    # -- frames --
+
+    def _run(self, frame: Frame) -> None:
+        self._link.run = frame.run
+        self._pending = False
+        try:
+            if self._cpu_seconds is not None:
+                cpu_limit(self._cpu_seconds)
+            kind, body = self._outcome(frame.body.decode("utf-8", "surrogatepass"))
+        except ProgramStop as stop:
+            # It came between the program's end and here.
+            kind, body = Kind.FAILED, _failure("TimeLimitExceededError", str(stop))
+        finally:
+            self._in_program = False
+        self._link.send(kind, frame.run, body)
+
+    def _outcome(self, code: str) -> tuple[Kind, bytes]:
+        self._in_program = True
+        try:
+            result = self._interpreter.run(code)
+            if result.is_final_answer:
+                return Kind.FINAL, b""
+            return Kind.DONE, _encoded(result.output)
+        except InterpreterError as error:
+            return Kind.FAILED, _failure(type(error).__name__, str(error))
+        except MemoryError:
+            return Kind.FAILED, _failure(
+                "ProgramFailedError", "MemoryError: the memory limit is reached"
+            )
+        except ForkError as error:
+            return Kind.FAILED, _failure("ProgramFailedError", f"{type(error).__name__}: {error}")
+        finally:
+            self._in_program = False
+
+    def _accept(self, frame: Frame) -> None:
+        try:
+            data: Any = decode(frame.body, path="variables")
+            if frame.kind is Kind.TOOLS:
+                self._interpreter.send_tools(
+                    {spec["name"]: self._calls.stub(**spec) for spec in data}
+                )
+            else:
+                self._interpreter.send_variables(data)
+        except Exception as error:
+            body = _failure(type(error).__name__, str(error))
+            self._link.send(Kind.FAILED, frame.run, body)
+            return
+        self._link.send(Kind.ACCEPTED, frame.run)
+
+    # -- the bridge --
+
+    def _ask_host(self, request: bytes) -> bytes:
+        with self.shielded():
+            self._link.send(Kind.CALL, self._link.run, request)
+            while (frame := self._link.receive()) is not None:
+                if frame.kind is Kind.REPLY:
+                    return frame.body
+        os._exit(0)  # the host has closed the connection
+
+    def _finish(self) -> None:
+        # The value is the host's already. Stays in force through every handler of the program.
+        self._interpreter.meter.finish(None)
+        raise FinalAnswer(None)
+
+
+class _Streaming(Interpreter):
+    """The interpreter, with what it prints sent to the host as it is printed."""
+
+    def __init__(self, link: Link, imports: list[str], limits: Limits) -> None:
+        self._link = link
+        super().__init__(imports, limits=limits)
+
+    @property
+    def output(self) -> PrintContainer:
+        return self._output
+
+    @output.setter
+    def output(self, container: PrintContainer) -> None:
+        keep, write = container.append, self._link.write
+
+        def append(text: str) -> PrintContainer:
+            write(text)
+            return keep(text)
+
+        container.append = append  # type: ignore[method-assign]
+        self._output = container
+
+
+def _encoded(value: Any) -> bytes:
+    """The value of the last expression; in words where it cannot travel."""
+    try:
+        return encode(value)
+    except EncodeError:
+        try:
+            text = repr(value)
+        except Exception as error:
+            text = f"<{type(value).__name__} whose repr raised {type(error).__name__}>"
+        return encode(text[:_LONGEST_REPR])
+
+
+def _failure(kind: str, message: str) -> bytes:
+    if len(message) > _LONGEST_REPR:
+        message = f"{message[:_LONGEST_REPR]}... ({len(message)} characters)"
+    return encode({"kind": kind, "message": message})
