@@ -15,6 +15,7 @@ from smolagents_fork._version import fork_revision, upstream_version
 _EXPORTS: dict[str, str] = {
     "DockerExecutor": "smolagents_fork.executors.docker",
     "LocalPythonExecutor": "smolagents_fork.executors.local",
+    "ProcessExecutor": "smolagents_fork.executors.process",
 }
 
 __all__ = ["fork_revision", "upstream_version", *sorted(_EXPORTS)]

@@ -35,6 +35,7 @@ ENTRY_POINT_GROUP = "smolagents.executors"
 _OWN = {
     "local": "smolagents.local_python_executor:LocalPythonExecutor",
     "docker": "smolagents_fork.executors.docker:DockerExecutor",
+    "process": "smolagents_fork.executors.process:ProcessExecutor",
 }
 # Upstream's hosted ones, which stay upstream's.
 _UPSTREAM = {
