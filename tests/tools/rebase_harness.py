@@ -306,3 +306,12 @@ def snapshot(project: Project) -> dict[str, bytes]:
         if path.is_file() and not scratch and "__pycache__" not in name.parts:
             kept[name.as_posix()] = path.read_bytes()
     return kept
+
+
+def all_files(root: Path) -> dict[str, bytes]:
+    """Every file below a folder, compiled Python left out."""
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in sorted(root.rglob("*"))
+        if path.is_file() and "__pycache__" not in path.parts
+    }

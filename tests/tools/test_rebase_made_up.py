@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import pytest
-from rebase_harness import publish, snapshot, tiny_tree
+from rebase_harness import all_files, publish, snapshot, tiny_tree
 
 from buildsys import lock as lockfile
 from buildsys.series import series_names
 from buildsys.version import read_version_file
+from tools.git import Git
+from tools.upstream.relock import lock_of_release
 
 pytestmark = pytest.mark.network  # the build backend comes from the index, once
 
 MOVED = ("SECOND_3 = 3\n", "SECOND_3 = 3\nSECOND_HALF = 3.5\n")
+
+TAKEN = ("    for number in numbers:\n", "    for number in numbers or ():\n")
+# A second definition further down: git merges without a word, and the patched one is dead.
+SECOND_TOTAL = (
+    "    return None\n",
+    "    return None\n\n\ndef total(numbers):\n    return sum(numbers)\n",
+)
 
 
 def test_release_that_fits_is_written_at_the_end(rebase, links):
@@ -35,7 +44,109 @@ def test_release_that_fits_is_written_at_the_end(rebase, links):
     assert len(series_names(project.patches)) == 3
     again, said = rebase("start")
     assert (again, "nothing to do" in said) == (0, True), said
-    before = snapshot(project)
-    assert "has no rebase" not in said
-    assert rebase("continue")[0] == 2
-    assert snapshot(project) == before
+
+
+def test_what_upstream_contains_or_prunes_is_dropped_and_upstream_held_to_the_test(rebase, links):
+    (rebase.project.patches / "prune.list").write_text("# stray\nsmolagents/gone.py\n")
+    _publish_old_again(rebase, {"smolagents/gone.py": b"1\n"})
+    taken = tiny_tree("9.1.0", TAKEN)
+    publish(links, "9.1.0", {**taken, "smolagents/tmp2.py": b"2\n"})
+    status, said = rebase("start")
+    assert status == 0, said
+    assert series_names(rebase.project.patches) == ["polite-greeting.patch", "close-twice.patch"]
+    assert not (rebase.project.patches / "total-of-none.patch").exists()
+    assert "`total-of-none.patch` is dropped: upstream 9.1.0 contains it" in said
+    assert "| `total-of-none.patch` (dropped) | 1 | good |" in said
+    changelog = rebase.project.changelog.read_text()
+    assert "`total-of-none.patch` is gone from the series: upstream 9.1.0 contains it." in changelog
+    assert "`smolagents/gone.py` leaves prune.list: not in 9.1.0" in said
+    assert "`smolagents/tmp2.py` is new in prune.list: stray in 9.1.0" in said
+    lines = (rebase.project.patches / "prune.list").read_text().splitlines()
+    assert lines == [
+        "# stray",
+        "# New in 9.1.0, and nothing in the release imports or runs it.",
+        "smolagents/tmp2.py",
+    ]
+
+
+def test_patch_whose_text_upstream_has_but_not_its_behaviour_is_noticed(rebase, links):
+    publish(links, "9.1.0", tiny_tree("9.1.0", TAKEN, SECOND_TOTAL))
+    before = snapshot(rebase.project)
+    status, said = rebase("start")
+    assert status == 1, said
+    assert "| `total-of-none.patch` (dropped) | 0 | **FAILED** |" in said
+    assert "stopped: the tests of total-of-none.patch fail" in said
+    assert snapshot(rebase.project) == before
+
+
+def test_behaviour_lost_in_a_clean_merge_is_caught_and_can_be_repaired(rebase, links):
+    publish(links, "9.1.0", tiny_tree("9.1.0", SECOND_TOTAL))
+    before = snapshot(rebase.project)
+    status, said = rebase("start")
+    assert status == 1, said
+    assert "| `total-of-none.patch` | clean |" in said
+    assert "| `total-of-none.patch` | 0 | **FAILED** |" in said
+    assert "| `close-twice.patch` | 1 | good |" in said
+    assert "make rebase-continue" in said
+    assert snapshot(rebase.project) == before
+    # Without a repair it stops again, at once and for the same reason.
+    assert rebase("continue")[0] == 1
+    file = rebase.folder.repository / "smolagents" / "agents.py"
+    file.write_text(file.read_text().replace("return sum(numbers)", "return sum(numbers or ())"))
+    refused, said = rebase("continue")
+    assert (refused, "not committed would be lost" in said) == (1, True), said
+    message = rebase.git("log", "-1", "--format=%B", "HEAD^")
+    assert "Patch-Name: total-of-none.patch" in message
+    rebase.git("commit", "--all", "--quiet", "--fixup", "HEAD^")
+    rebase.git("rebase", "--quiet", "--interactive", "--autosquash", "upstream/9.1.0")
+    status, said = rebase("continue")
+    assert status == 0, said
+    assert "numbers or ()" in (rebase.project.patches / "total-of-none.patch").read_text()
+
+
+def test_upstreams_tags_are_the_bases_and_the_release_is_the_last(rebase, links, tmp_path):
+    upstream = Git(tmp_path / "upstream")
+    upstream.init("main")
+    for version, edits in (("9.0.0", ()), ("9.0.5", (MOVED,)), ("9.1.0", (MOVED,))):
+        for name, data in tiny_tree(version, *edits).items():
+            path = upstream.folder / "src" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        (upstream.folder / "README").write_text(version)
+        upstream.run("add", "--all")
+        upstream.run("commit", "--quiet", "--message", version)
+        upstream.run("tag", f"v{version}")
+    publish(links, "9.1.0", tiny_tree("9.1.0", MOVED))
+    status, said = rebase("start", "--upstream-git", str(upstream.folder))
+    assert status == 0, said
+    assert "9.0.0, 9.0.0-git, 9.0.5-git, 9.1.0-git, 9.1.0" in said
+    assert lockfile.load(rebase.project.lock).version == "9.1.0"
+
+
+def test_check_tells_and_touches_nothing(rebase, links, tmp_path):
+    publish(links, "9.1.0", tiny_tree("9.1.0", MOVED))
+    before = all_files(rebase.project.root)
+    report = tmp_path / "report.md"
+    status, said = rebase("check", "--report", str(report))
+    assert status == 0, said
+    assert "The series is on 9.1.0" in report.read_text()
+    publish(links, "9.2.0", tiny_tree("9.2.0", ("    thing.close()\n", "    thing.shut()\n")))
+    status, said = rebase("check", "--report", str(report))
+    assert status == 1, said
+    assert "**Stopped by a conflict** on 9.2.0" in report.read_text()
+    assert "patches/close-twice.patch does not fit upstream 9.2.0" in said
+    assert all_files(rebase.project.root) == before
+
+
+def test_check_that_fails_itself_says_so(rebase, links, tmp_path):
+    report = tmp_path / "report.md"
+    status, said = rebase("check", "--to", "9.7.0", "--report", str(report))
+    assert status == 2
+    assert "**The check itself failed**" in said
+    assert "No matching distribution found for smolagents" in report.read_text()
+
+
+def _publish_old_again(rebase, extra):
+    cache = rebase.project.cache
+    wheel, sdist = publish(cache, "9.0.0", {**tiny_tree("9.0.0"), **extra})
+    lockfile.save(rebase.project.lock, lock_of_release("9.0.0", wheel, sdist))

@@ -40,7 +40,7 @@ RULES: tuple[Cause, ...] = (
     # Before packages: a wheel without its library often tries another module first.
     Cause("absent system library", r"OSError: cannot load library|cannot open shared object file"),
     Cause("absent package", r"No module named '(?!smolagents)|absent package: "),
-    Cause("needs an API key", r"AuthenticationError|[Ii]nvalid API [Kk]ey|api_key .* must be set"),
+    Cause("needs an API key", r"AuthenticationError|[Ii]nvalid API [Kk]ey|Missing credentials"),
     Cause("needs a container engine", r"Could not connect to Docker|DockerException"),
     Cause("ran past the time limit", r"Failed: Timeout|Timeout \(>?[\d.]+s\)"),
 )

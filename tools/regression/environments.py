@@ -173,8 +173,30 @@ class _Installer:
         return []
 
 
+def _resolved(
+    install: _Installer, python: Path, wanted: str, pins: tuple[str | Path, ...]
+) -> dict[str, str]:
+    """Install everything on one side; returns the groups that could not be had."""
+    target = ("--python", python, *pins)
+    absent: dict[str, str] = {}
+    optional: list[str] = []
+    for group, requirements in OPTIONAL.items():
+        try:
+            install("pip", "install", "-q", "--dry-run", *target, *requirements)
+            optional += requirements
+        except SuiteError as error:
+            absent[group] = last_words(str(error), lines=3)
+    install("pip", "install", "-q", *target, wanted, *REQUIREMENTS, *optional)
+    return absent
+
+
 def build_twins(
-    fork_wheel: Path, pristine_wheel: Path, folder: Path, *, python: str = sys.executable
+    fork_wheel: Path,
+    pristine_wheel: Path,
+    folder: Path,
+    *,
+    pinned: bool,
+    python: str = sys.executable,
 ) -> Twins:
     """Make both environments anew below a folder.
 
@@ -182,6 +204,8 @@ def build_twins(
         fork_wheel: the wheel under test.
         pristine_wheel: upstream's.
         folder: where to make them; what is there under their names is removed.
+        pinned: refuse versions other than ``constraints.txt``'s. Without it they are tried first,
+            and left aside with a note when they do not suit this release.
         python: interpreter to make them with.
 
     Raises:
@@ -192,18 +216,19 @@ def build_twins(
     uv, env = uv_program()
     install = _Installer(uv, env)
     fork_python = install.environment(folder / "fork-env", python)
-    target = ("--python", fork_python, "-c", CONSTRAINTS)
-    absent: dict[str, str] = {}
-    optional: list[str] = []
-    for group, requirements in OPTIONAL.items():
-        try:
-            install("pip", "install", "-q", "--dry-run", *target, *requirements)
-            optional += requirements
-        except SuiteError as error:
-            absent[group] = last_words(str(error), lines=3)
     extras = ",".join(sorted(set(EXTRAS) & provided))
     wanted = f"smolagents[{extras}] @ {fork_wheel.resolve().as_uri()}"
-    install("pip", "install", "-q", *target, wanted, *REQUIREMENTS, *optional)
+    notes: list[str] = []
+    try:
+        absent = _resolved(install, fork_python, wanted, ("-c", CONSTRAINTS))
+    except SuiteError as error:
+        if pinned or "No solution found" not in str(error):
+            raise
+        notes.append(
+            f"{CONSTRAINTS.name} does not suit this release, so both sides have the newest "
+            f"versions that do: {last_words(str(error), lines=4)}"
+        )
+        absent = _resolved(install, fork_python, wanted, ())
     packages = install.frozen(fork_python)
     listing = folder / "packages.txt"
     listing.write_text("\n".join(packages) + "\n", "utf-8")
@@ -214,7 +239,7 @@ def build_twins(
     if other != packages:
         unequal = sorted(set(other) ^ set(packages))
         raise SuiteError(f"the two environments differ in more than smolagents: {unequal[:10]}")
-    notes = install.complaints("fork", fork_python)
+    notes += install.complaints("fork", fork_python)
     notes += install.complaints("pristine", pristine_python)
     return Twins(
         Side("pristine", pristine_python, pristine_wheel, pristine_version),

@@ -38,8 +38,8 @@ def _verified(path: Path, expected: str) -> None:
 
 def _release_files(
     release: str | None, sdist_sha256: str | None, unlocked: bool
-) -> tuple[str, Path, Path]:
-    """Version, sdist and wheel of the release, verified as far as there is something to hold."""
+) -> tuple[str, bool, Path, Path]:
+    """Version, whether it is the locked one, and the sdist and wheel, verified where a sum is known."""
     try:
         lock = upstream_lock.load(ROOT / "upstream.lock")
     except BuildError as error:
@@ -60,7 +60,7 @@ def _release_files(
         _verified(wheel, lock.wheel.sha256)
     if sdist_sha256 is not None:
         _verified(sdist, sdist_sha256)
-    return version, sdist, wheel
+    return version, locked, sdist, wheel
 
 
 def build_fork(folder: Path) -> Path:
@@ -138,7 +138,7 @@ def run(
         seconds[name] = time.monotonic() - started
 
     with step("fetch"):
-        version, sdist, pristine_wheel = _release_files(release, sdist_sha256, unlocked)
+        version, locked, sdist, pristine_wheel = _release_files(release, sdist_sha256, unlocked)
         declared = load_deviations(deviations, version)
         tests_folder = _unpacked_tests(sdist, folder / "sdist")
     if fork_wheel is None:
@@ -148,7 +148,7 @@ def run(
     if name != "smolagents":
         raise SuiteError(f"{fork_wheel}: is a wheel of {name}, not of smolagents")
     with step("install"):
-        twins = build_twins(fork_wheel, pristine_wheel, folder)
+        twins = build_twins(fork_wheel, pristine_wheel, folder, pinned=locked)
     runner = Runner(twins, tests_folder, folder, network=network, run_all=run_all)
     selection = _selection(tests)
     with step("run both sides"):
