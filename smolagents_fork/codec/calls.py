@@ -64,6 +64,10 @@ class HostCalls:
         self._lock = threading.Lock()
         self._last = 0
 
+    def quiet(self) -> Any:
+        """A context in which no call is on its way; waits for the one that is."""
+        return self._lock
+
     def call(self, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Call ``name`` on the host and return its value, or raise its exception."""
         parts = [

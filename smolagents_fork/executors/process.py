@@ -14,7 +14,7 @@ from ..errors import ConfigurationError, ExecutorStartError
 from ..interpreter import DEFAULT_IMPORTS, PrintContainer
 from ..interpreter.output import truncated
 from ..limits import check_seconds
-from ..process.spawn import layout_for
+from ..process.layout import layout_for
 from ..results import Execution, ExecutorStats
 from ..upstream_api import CodeOutput, LogLevel
 from .base import Executor

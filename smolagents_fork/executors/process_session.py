@@ -16,6 +16,7 @@ from ..codec import decode, encode
 from ..errors import (
     ConfigurationError,
     DecodeError,
+    ExecutorClosedError,
     ExecutorError,
     ExecutorStartError,
     InterpreterError,
@@ -24,8 +25,10 @@ from ..errors import (
     SandboxTimeoutError,
 )
 from ..limits import Deadline
+from ..process.child import Child
 from ..process.frames import Frame, Kind, from_child
-from ..process.spawn import Child, Layout, spawn
+from ..process.layout import Layout
+from ..process.spawn import spawn
 from .process_options import Options
 
 __all__ = ["Outcome", "ProcessSession"]
@@ -85,7 +88,11 @@ class ProcessSession:
         self._variables: dict[str, bytes] = {}
         self._run = 0
         self._interrupted = threading.Event()
-        self._running = False
+        #: The thread that is in a run, if one is.
+        self._running: int | None = None
+        self._idle = threading.Event()
+        self._idle.set()
+        self._closing = False
 
     # -- the child --
 
@@ -140,8 +147,18 @@ class ProcessSession:
         return 2 * (options.timeout_seconds + options.interrupt_grace_seconds)
 
     def close(self) -> None:
-        """Kill the child and remove its folder. Idempotent."""
+        """Kill the child and remove its folder. Idempotent; a run in another thread ends first."""
+        self._closing = True
+        child = self._child
+        if self._running is not None and child is not None:
+            child.kill()
+            if self._running == threading.get_ident():
+                return  # called by a tool or a callback of the run, which cleans up when it ends
+            self._idle.wait(5.0)
         self._drop()
+        self._remove_folder()
+
+    def _remove_folder(self) -> None:
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
@@ -173,7 +190,7 @@ class ProcessSession:
 
     def interrupt(self) -> None:
         """Stop what runs now; from any thread. Nothing runs: nothing happens."""
-        if self._running:
+        if self._running is not None:
             self._interrupted.set()
             self._dispatcher.interrupt()
 
@@ -239,29 +256,33 @@ class ProcessSession:
         self._run += 1
         self._dispatcher.begin_run()
         self._interrupted.clear()
-        self._running = True
+        self._running = threading.get_ident()
+        self._idle.clear()
         deadline = Deadline(self.options.timeout_seconds)
         try:
             return self._watched(child, code, deadline)
         except (SandboxDiedError, ProtocolError) as error:
-            with contextlib.suppress(SandboxDiedError):
-                child.kill()
-                child.death()
+            child.kill()
+            child.death()
             self._sink(child.last_words())
             self._drop()
             if self._dispatcher.has_final_answer:
                 return Outcome(self._dispatcher.final_answer, True, deadline.elapsed())
+            if self._closing:
+                raise ExecutorClosedError("the code was ended by cleanup()") from error
             raise type(error)(f"{error}{_LOST}") from error
-        except SandboxTimeoutError:
-            raise
-        except InterpreterError:
+        except (SandboxTimeoutError, InterpreterError, DecodeError):
             raise
         except BaseException:
             # Ctrl-C, or a callback that raised: the program must not go on unwatched.
             self._abandon(child)
             raise
         finally:
-            self._running = False
+            self._running = None
+            self._idle.set()
+            if self._closing:
+                self._drop()
+                self._remove_folder()
 
     def _watched(self, child: Child, code: str, deadline: Deadline) -> Outcome:
         text = code.encode("utf-8", "surrogatepass")

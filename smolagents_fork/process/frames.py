@@ -12,9 +12,23 @@ from dataclasses import dataclass
 
 from ..errors import ProtocolError
 
-__all__ = ["HEADER", "Frame", "FrameReader", "Kind", "packed"]
+__all__ = [
+    "HEADER",
+    "LOG_LENGTH",
+    "LOG_SIZE",
+    "MAX_OUTPUT",
+    "Frame",
+    "FrameReader",
+    "Kind",
+    "from_child",
+    "from_host",
+    "packed",
+]
 
 HEADER = struct.Struct("!BII")
+#: Bytes of the output log, a page shared with the host that survives the child: length, then text.
+LOG_SIZE = 64 * 1024
+LOG_LENGTH = struct.Struct("=I")
 # Text of one output frame; longer prints are several frames.
 MAX_OUTPUT = 1 << 20
 _MAX_SMALL = 1 << 20

@@ -1,37 +1,27 @@
-"""The host's side of templates and children: start, frames under deadlines, how a child ended."""
+"""The host's side of warm templates: one a layout, started when it is needed, ended at exit."""
 
 from __future__ import annotations
 
 import atexit
 import contextlib
-import importlib.util
 import json
 import mmap
 import os
-import select
-import signal
-import site
 import socket
 import struct
 import subprocess
 import sys
-import sysconfig
 import tempfile
 import threading
-import time
-from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
-from ..errors import ExecutorStartError, ProtocolError, SandboxDiedError
-from ..limits import Deadline
-from .frames import Frame, FrameReader, Kind, packed
+from ..errors import ExecutorStartError
+from .child import Child
+from .frames import LOG_SIZE, Kind
+from .layout import Layout
 
-__all__ = ["Child", "Layout", "layout_for", "spawn", "stop_templates"]
+__all__ = ["spawn", "stop_templates"]
 
-LOG_SIZE = 64 * 1024
-_LOG_LENGTH = struct.Struct("=I")
-_EXIT = struct.Struct("!i")
 _KEPT_STDERR = 8 * 1024
 # How long the template may take to import everything; a cold disk is slow.
 _TEMPLATE_SECONDS = 60.0
@@ -43,76 +33,6 @@ _BOOTSTRAP = (
     "template.preload(names)\n"
     "template.main(fd)\n"
 )
-# Importing these takes long, and forking afterwards is safe.
-_WORTH_PRELOADING = ("numpy", "pandas")
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Where children find their modules.
-
-    Attributes:
-        path: their ``sys.path``.
-        readable: what they may read.
-        listable: folders whose names they may list, since imports look there.
-        preload: modules the template imports for them.
-    """
-
-    path: tuple[str, ...]
-    readable: tuple[str, ...]
-    listable: tuple[str, ...]
-    preload: tuple[str, ...]
-
-
-def layout_for(imports: Iterable[str], extra_readable: Iterable[str] = ()) -> Layout:
-    """The layout for children that may import ``imports``.
-
-    Only the standard library, what is installed, this package and the named modules are readable:
-    the folder of a project holds more than its modules.
-    """
-    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    root = os.path.dirname(package)
-    installed = [os.path.abspath(p) for p in sys.path if p and _is_library(p)]
-    modules: dict[str, str] = {}
-    for name in {name.split(".")[0] for name in imports if name and name != "*"}:
-        for origin in _origins(name):
-            if not any(origin.startswith(folder + os.sep) for folder in installed):
-                modules[origin] = os.path.dirname(origin)
-    system = [
-        sys.prefix, sys.base_prefix, sysconfig.get_path("stdlib"), "/lib", "/lib64", "/usr/lib",
-        "/usr/lib64", "/usr/local/lib", "/usr/share/zoneinfo", "/usr/share/fonts", "/etc/fonts",
-        "/etc/ld.so.cache", "/etc/localtime", "/etc/mime.types", "/proc/cpuinfo", "/proc/meminfo",
-        "/sys/devices/system",
-    ]  # fmt: skip
-    listable = [root, *modules.values()]
-    preload = [name for name in _WORTH_PRELOADING if name in set(imports)]
-    return Layout(
-        path=tuple(dict.fromkeys([*installed, root, *modules.values()])),
-        readable=tuple(dict.fromkeys([*installed, package, *modules, *system, *extra_readable])),
-        listable=tuple(dict.fromkeys(listable)),
-        preload=tuple(preload),
-    )
-
-
-def _is_library(folder: str) -> bool:
-    folder = os.path.abspath(folder)
-    if os.path.basename(folder) in ("site-packages", "dist-packages") or folder.endswith(".zip"):
-        return True
-    stdlib = {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")}
-    known = {*stdlib, *(os.path.join(p, "lib-dynload") for p in stdlib), *site.getsitepackages()}
-    return folder in known
-
-
-def _origins(name: str) -> list[str]:
-    try:
-        spec = importlib.util.find_spec(name)
-    except (ImportError, ValueError):
-        return []
-    if spec is None:
-        return []
-    if spec.submodule_search_locations:
-        return [os.path.abspath(place) for place in spec.submodule_search_locations]
-    return [os.path.abspath(spec.origin)] if spec.has_location and spec.origin else []
 
 
 class _Template:
@@ -268,176 +188,3 @@ def _shared_file() -> int:
             number = os.dup(file.fileno())
     os.ftruncate(number, LOG_SIZE)
     return number
-
-
-class Child:
-    """A child as the host sees it: frames in and out under deadlines, and its end.
-
-    Every method but :meth:`interrupt` and :meth:`kill` belongs to one thread at a time.
-    """
-
-    def __init__(
-        self,
-        data: socket.socket,
-        status: socket.socket,
-        output: int,
-        log: mmap.mmap,
-        kinds: dict[Kind, int],
-    ) -> None:
-        self.pid = 0
-        self.exit_code: int | None = None
-        self._data = data
-        self._status = status
-        self._output: int | None = output
-        self._log = log
-        self._reader = FrameReader(kinds)
-        self._stderr = b""
-        self._closed = False
-        data.setblocking(False)
-        status.setblocking(False)
-        os.set_blocking(output, False)
-
-    def send(self, kind: Kind, run: int, body: bytes, deadline: Deadline) -> None:
-        """Send a frame.
-
-        Raises:
-            SandboxDiedError: the child is gone.
-            ProtocolError: it has not taken the frame by the deadline.
-        """
-        rest = memoryview(packed(kind, run, body))
-        while rest:
-            try:
-                rest = rest[self._data.send(rest) :]
-            except BlockingIOError:
-                left = deadline.remaining()
-                _, ready, _ = select.select([], [self._data], [], 1.0 if left is None else left)
-                if not ready and deadline.expired():
-                    raise ProtocolError(
-                        f"the child took {len(body) - len(rest)} of {len(body)} bytes in "
-                        f"{deadline.seconds} s and then no more"
-                    ) from None
-            except OSError as error:
-                raise self.death() from error
-
-    def receive(self, seconds: float) -> Frame | None:
-        """The next frame, or none after ``seconds`` without a whole one.
-
-        Raises:
-            SandboxDiedError: the child is gone.
-            ProtocolError: what came is no frame that may come here.
-        """
-        end = time.monotonic() + seconds
-        while True:
-            wanted = self._reader.wanted
-            try:
-                data = self._data.recv(min(wanted, 1 << 20)) if wanted else b""
-            except BlockingIOError:
-                left = end - time.monotonic()
-                if left <= 0 or not self._wait(left):
-                    return None
-                continue
-            except OSError as error:
-                raise self.death() from error
-            if wanted and not data:
-                raise self.death()
-            frame = self._reader.feed(data)
-            if frame is not None:
-                return frame
-
-    def _wait(self, seconds: float) -> bool:
-        watched: list[Any] = [self._data, self._status]
-        if self._output is not None:
-            watched.append(self._output)
-        ready, _, _ = select.select(watched, [], [], seconds)
-        if self._output in ready:
-            self._read_output()
-        if self._status in ready:
-            self._read_status()
-            if self._data not in ready:
-                # Nobody can write to it any more, unless the program gave it away.
-                raise self.death()
-        return bool(ready)
-
-    def _read_output(self) -> None:
-        if self._output is None:
-            return
-        with contextlib.suppress(BlockingIOError):
-            data = os.read(self._output, 1 << 16)
-            self._stderr = (self._stderr + data)[-_KEPT_STDERR:]
-            if not data:
-                os.close(self._output)
-                self._output = None
-
-    def _read_status(self) -> None:
-        if self.exit_code is None:
-            with contextlib.suppress(OSError):
-                data = self._status.recv(_EXIT.size)
-                self.exit_code = (
-                    _EXIT.unpack(data)[0] if len(data) == _EXIT.size else -signal.SIGKILL
-                )
-
-    @property
-    def ended(self) -> bool:
-        """Whether the child is known to be gone."""
-        self._read_status()
-        return self.exit_code is not None
-
-    def death(self, seconds: float = 2.0) -> SandboxDiedError:
-        """The error that says how the child ended; waits ``seconds`` for its exit code."""
-        end = time.monotonic() + seconds
-        while self.exit_code is None and time.monotonic() < end:
-            select.select([self._status], [], [], max(0.0, end - time.monotonic()))
-            self._read_status()
-        if self.exit_code is None:
-            self.kill()
-            return SandboxDiedError(f"process {self.pid} closed its connection and was killed")
-        self._read_output()
-        words = self._stderr.decode("utf-8", "replace").strip()
-        return SandboxDiedError(
-            f"process {self.pid} {_end_in_words(self.exit_code)}" + (f": {words}" if words else "")
-        )
-
-    def last_words(self) -> str:
-        """What was printed and had not been sent when the child ended."""
-        length = _LOG_LENGTH.unpack_from(self._log, 0)[0]
-        begin = _LOG_LENGTH.size
-        length = min(length, LOG_SIZE - begin)  # the child may have written anything
-        return self._log[begin : begin + length].decode("utf-8", "replace")
-
-    def interrupt(self) -> None:
-        """Have the program stopped; from any thread."""
-        with contextlib.suppress(OSError):
-            self._status.send(b"I")
-
-    def kill(self) -> None:
-        """Have the process killed, and all it started; from any thread."""
-        with contextlib.suppress(OSError):
-            self._status.send(b"K")
-
-    def close(self) -> None:
-        """Kill the child and let go of everything. Idempotent."""
-        if self._closed:
-            return
-        self._closed = True
-        self.kill()
-        self._data.close()
-        self._status.close()
-        if self._output is not None:
-            os.close(self._output)
-            self._output = None
-        self._log.close()
-
-
-def _end_in_words(code: int) -> str:
-    if code >= 0:
-        return f"ended with exit code {code}"
-    try:
-        name = signal.Signals(-code).name
-    except ValueError:
-        name = f"signal {-code}"
-    hint = {
-        "SIGXCPU": " (over its processor time)",
-        "SIGKILL": " (by the kernel for want of memory, or by somebody)",
-        "SIGSEGV": " (a crash in native code, or a stack overflow)",
-    }.get(name, "")
-    return f"was ended by {name}{hint}"

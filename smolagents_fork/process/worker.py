@@ -11,7 +11,6 @@ import mmap
 import os
 import signal
 import socket
-import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -23,13 +22,10 @@ from ..errors import EncodeError, ForkError, InterpreterError, ProtocolError
 from ..interpreter import Interpreter, Limits, PrintContainer
 from ..interpreter.meter import FinalAnswer, ProgramStop, TimeStop
 from .confinement import Bounds, confine, cpu_limit
-from .frames import MAX_OUTPUT, Frame, FrameReader, Kind, from_host, packed
+from .frames import LOG_LENGTH, LOG_SIZE, MAX_OUTPUT, Frame, FrameReader, Kind, from_host, packed
 
-__all__ = ["LOG_SIZE", "main", "warm_up"]
+__all__ = ["main", "warm_up"]
 
-#: Bytes of the output log, a page shared with the host that survives the child: length, then text.
-LOG_SIZE = 64 * 1024
-_LOG_LENGTH = struct.Struct("=I")
 #: Seconds that printed text may wait in the log before it is sent.
 _FLUSH_SECONDS = 0.05
 _LONGEST_REPR = 100_000
@@ -93,16 +89,16 @@ class Link:
     def write(self, text: str) -> None:
         """Take printed text. It is in shared memory when this returns, so it outlives the child."""
         data = text.encode("utf-8", "surrogatepass")
-        room = LOG_SIZE - _LOG_LENGTH.size
+        room = LOG_SIZE - LOG_LENGTH.size
         with self._lock:
             for start in range(0, len(data), room):
                 part = data[start : start + room]
                 if self._logged + len(part) > room:
                     self.flush()
-                begin = _LOG_LENGTH.size + self._logged
+                begin = LOG_LENGTH.size + self._logged
                 self._log[begin : begin + len(part)] = part
                 self._logged += len(part)
-                _LOG_LENGTH.pack_into(self._log, 0, self._logged)
+                LOG_LENGTH.pack_into(self._log, 0, self._logged)
             if time.monotonic() - self._flushed > _FLUSH_SECONDS:
                 self.flush()
 
@@ -111,13 +107,13 @@ class Link:
         with self._lock, self.shield():
             self._flushed = time.monotonic()
             if self._logged:
-                begin = _LOG_LENGTH.size
+                begin = LOG_LENGTH.size
                 data = self._log[begin : begin + self._logged]
                 for start in range(0, len(data), MAX_OUTPUT):
                     part = data[start : start + MAX_OUTPUT]
                     self._socket.sendall(packed(Kind.OUTPUT, self.run, part))
                 self._logged = 0
-                _LOG_LENGTH.pack_into(self._log, 0, 0)
+                LOG_LENGTH.pack_into(self._log, 0, 0)
 
 
 class Worker:
@@ -134,6 +130,7 @@ class Worker:
         self._cpu_seconds = options["cpu_seconds"]
         self._interpreter = _Streaming(link, options["imports"], Limits(**options["limits"]))
         self._calls = HostCalls(self._ask_host, self._finish)
+        self._in_run = False
         self._in_program = False
         self._shielded = 0
         self._pending = False
@@ -183,6 +180,7 @@ class Worker:
     def _run(self, frame: Frame) -> None:
         self._link.run = frame.run
         self._pending = False
+        self._in_run = True
         try:
             if self._cpu_seconds is not None:
                 cpu_limit(self._cpu_seconds)
@@ -192,7 +190,10 @@ class Worker:
             kind, body = Kind.FAILED, _failure("TimeLimitExceededError", str(stop))
         finally:
             self._in_program = False
-        self._link.send(kind, frame.run, body)
+        with self._calls.quiet():
+            # A thread of the program may wait for the host; it would read the next run's frames.
+            self._in_run = False
+            self._link.send(kind, frame.run, body)
 
     def _outcome(self, code: str) -> tuple[Kind, bytes]:
         self._in_program = True
@@ -230,6 +231,8 @@ class Worker:
     # -- the bridge --
 
     def _ask_host(self, request: bytes) -> bytes:
+        if not self._in_run:
+            raise RuntimeError("tools can be called while the code runs; it has ended")
         with self.shielded():
             self._link.send(Kind.CALL, self._link.run, request)
             while (frame := self._link.receive()) is not None:

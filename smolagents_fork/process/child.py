@@ -1,0 +1,198 @@
+"""A child as the host sees it: frames in and out under deadlines, and how it ended."""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import select
+import signal
+import socket
+import struct
+import time
+from typing import Any
+
+from ..errors import ProtocolError, SandboxDiedError
+from ..limits import Deadline
+from .frames import LOG_LENGTH, LOG_SIZE, Frame, FrameReader, Kind, packed
+
+__all__ = ["Child"]
+
+_EXIT = struct.Struct("!i")
+_KEPT_STDERR = 8 * 1024
+
+
+class Child:
+    """A child as the host sees it: frames in and out under deadlines, and its end.
+
+    Every method but :meth:`interrupt` and :meth:`kill` belongs to one thread at a time.
+    """
+
+    def __init__(
+        self,
+        data: socket.socket,
+        status: socket.socket,
+        output: int,
+        log: mmap.mmap,
+        kinds: dict[Kind, int],
+    ) -> None:
+        self.pid = 0
+        self.exit_code: int | None = None
+        self._data = data
+        self._status = status
+        self._output: int | None = output
+        self._log = log
+        self._reader = FrameReader(kinds)
+        self._stderr = b""
+        self._closed = False
+        data.setblocking(False)
+        status.setblocking(False)
+        os.set_blocking(output, False)
+
+    def send(self, kind: Kind, run: int, body: bytes, deadline: Deadline) -> None:
+        """Send a frame.
+
+        Raises:
+            SandboxDiedError: the child is gone.
+            ProtocolError: it has not taken the frame by the deadline.
+        """
+        rest = memoryview(packed(kind, run, body))
+        while rest:
+            try:
+                rest = rest[self._data.send(rest) :]
+            except BlockingIOError:
+                left = deadline.remaining()
+                _, ready, _ = select.select([], [self._data], [], 1.0 if left is None else left)
+                if not ready and deadline.expired():
+                    raise ProtocolError(
+                        f"the child took {len(body) - len(rest)} of {len(body)} bytes in "
+                        f"{deadline.seconds} s and then no more"
+                    ) from None
+            except OSError as error:
+                raise self.death() from error
+
+    def receive(self, seconds: float) -> Frame | None:
+        """The next frame, or none after ``seconds`` without a whole one.
+
+        Raises:
+            SandboxDiedError: the child is gone.
+            ProtocolError: what came is no frame that may come here.
+        """
+        end = time.monotonic() + seconds
+        while True:
+            wanted = self._reader.wanted
+            try:
+                data = self._data.recv(min(wanted, 1 << 20)) if wanted else b""
+            except BlockingIOError:
+                left = end - time.monotonic()
+                if left <= 0 or not self._wait(left):
+                    return None
+                continue
+            except OSError as error:
+                raise self.death() from error
+            if wanted and not data:
+                raise self.death()
+            frame = self._reader.feed(data)
+            if frame is not None:
+                return frame
+
+    def _wait(self, seconds: float) -> bool:
+        watched: list[Any] = [self._data, self._status]
+        if self._output is not None:
+            watched.append(self._output)
+        ready, _, _ = select.select(watched, [], [], seconds)
+        if self._output in ready:
+            self._read_output()
+        if self._status in ready:
+            self._read_status()
+            if self._data not in ready:
+                # Nobody can write to it any more, unless the program gave it away.
+                raise self.death()
+        return bool(ready)
+
+    def _read_output(self) -> None:
+        if self._output is None:
+            return
+        with contextlib.suppress(BlockingIOError):
+            data = os.read(self._output, 1 << 16)
+            self._stderr = (self._stderr + data)[-_KEPT_STDERR:]
+            if not data:
+                os.close(self._output)
+                self._output = None
+
+    def _read_status(self) -> None:
+        if self.exit_code is None:
+            with contextlib.suppress(OSError):
+                data = self._status.recv(_EXIT.size)
+                self.exit_code = (
+                    _EXIT.unpack(data)[0] if len(data) == _EXIT.size else -signal.SIGKILL
+                )
+
+    @property
+    def ended(self) -> bool:
+        """Whether the child is known to be gone."""
+        self._read_status()
+        return self.exit_code is not None
+
+    def death(self) -> SandboxDiedError:
+        """The error that says how the child ended; one that has not is killed."""
+        self._wait_for_end(0.5)
+        if self.exit_code is None:
+            self.kill()
+            self._wait_for_end(2.0)
+            return SandboxDiedError(f"process {self.pid} closed its connection and was killed")
+        self._read_output()
+        words = self._stderr.decode("utf-8", "replace").strip()
+        return SandboxDiedError(
+            f"process {self.pid} {_end_in_words(self.exit_code)}" + (f": {words}" if words else "")
+        )
+
+    def _wait_for_end(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while not self.ended and (left := end - time.monotonic()) > 0:
+            select.select([self._status], [], [], left)
+
+    def last_words(self) -> str:
+        """What was printed and had not been sent when the child ended."""
+        length = LOG_LENGTH.unpack_from(self._log, 0)[0]
+        begin = LOG_LENGTH.size
+        length = min(length, LOG_SIZE - begin)  # the child may have written anything
+        return self._log[begin : begin + length].decode("utf-8", "replace")
+
+    def interrupt(self) -> None:
+        """Have the program stopped; from any thread."""
+        with contextlib.suppress(OSError):
+            self._status.send(b"I")
+
+    def kill(self) -> None:
+        """Have the process killed, and all it started; from any thread."""
+        with contextlib.suppress(OSError):
+            self._status.send(b"K")
+
+    def close(self) -> None:
+        """Kill the child and let go of everything. Idempotent."""
+        if self._closed:
+            return
+        self._closed = True
+        self.kill()
+        self._data.close()
+        self._status.close()
+        if self._output is not None:
+            os.close(self._output)
+            self._output = None
+        self._log.close()
+
+
+def _end_in_words(code: int) -> str:
+    if code >= 0:
+        return f"ended with exit code {code}"
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:
+        name = f"signal {-code}"
+    hint = {
+        "SIGXCPU": " (over its processor time)",
+        "SIGKILL": " (by the kernel for want of memory, or by somebody)",
+        "SIGSEGV": " (a crash in native code, or a stack overflow)",
+    }.get(name, "")
+    return f"was ended by {name}{hint}"

@@ -1,0 +1,84 @@
+"""Where a child finds its modules, and what of the file system it may read for that."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import site
+import sys
+import sysconfig
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+__all__ = ["Layout", "layout_for"]
+
+# Importing these takes long, and forking afterwards is safe.
+_WORTH_PRELOADING = ("numpy", "pandas")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where children find their modules.
+
+    Attributes:
+        path: their ``sys.path``.
+        readable: what they may read.
+        listable: folders whose names they may list, since imports look there.
+        preload: modules the template imports for them.
+    """
+
+    path: tuple[str, ...]
+    readable: tuple[str, ...]
+    listable: tuple[str, ...]
+    preload: tuple[str, ...]
+
+
+def layout_for(imports: Iterable[str], extra_readable: Iterable[str] = ()) -> Layout:
+    """The layout for children that may import ``imports``.
+
+    Only the standard library, what is installed, this package and the named modules are readable:
+    the folder of a project holds more than its modules.
+    """
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    root = os.path.dirname(package)
+    installed = [os.path.abspath(p) for p in sys.path if p and _is_library(p)]
+    modules: dict[str, str] = {}
+    for name in {name.split(".")[0] for name in imports if name and name != "*"}:
+        for origin in _origins(name):
+            if not any(origin.startswith(folder + os.sep) for folder in installed):
+                modules[origin] = os.path.dirname(origin)
+    system = [
+        sys.prefix, sys.base_prefix, sysconfig.get_path("stdlib"), "/lib", "/lib64", "/usr/lib",
+        "/usr/lib64", "/usr/local/lib", "/usr/share/zoneinfo", "/usr/share/fonts", "/etc/fonts",
+        "/etc/ld.so.cache", "/etc/localtime", "/etc/mime.types", "/proc/cpuinfo", "/proc/meminfo",
+        "/sys/devices/system",
+    ]  # fmt: skip
+    listable = [root, *modules.values()]
+    preload = [name for name in _WORTH_PRELOADING if name in set(imports)]
+    return Layout(
+        path=tuple(dict.fromkeys([*installed, root, *modules.values()])),
+        readable=tuple(dict.fromkeys([*installed, package, *modules, *system, *extra_readable])),
+        listable=tuple(dict.fromkeys(listable)),
+        preload=tuple(preload),
+    )
+
+
+def _is_library(folder: str) -> bool:
+    folder = os.path.abspath(folder)
+    if os.path.basename(folder) in ("site-packages", "dist-packages") or folder.endswith(".zip"):
+        return True
+    stdlib = {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")}
+    known = {*stdlib, *(os.path.join(p, "lib-dynload") for p in stdlib), *site.getsitepackages()}
+    return folder in known
+
+
+def _origins(name: str) -> list[str]:
+    try:
+        spec = importlib.util.find_spec(name)
+    except (ImportError, ValueError):
+        return []
+    if spec is None:
+        return []
+    if spec.submodule_search_locations:
+        return [os.path.abspath(place) for place in spec.submodule_search_locations]
+    return [os.path.abspath(spec.origin)] if spec.has_location and spec.origin else []
