@@ -24,10 +24,17 @@ __all__ = ["FinalAnswer", "Meter", "ProgramStop", "TimeStop"]
 
 #: Operations between two looks at the clock: about 30 microseconds of plain code. Slow operations
 #: shrink it, see refill().
-PORTION = 1000
+PORTION = 600
 SMALLEST_PORTION = 20
 #: A portion that took longer than this (seconds) makes the next one smaller.
 SLOW_PORTION = 0.02
+
+
+#: Exact types with a size; those of them that cannot grow while they are iterated over.
+_FIXED = frozenset({tuple, range, str, bytes, dict, set, frozenset, type({}.keys()),
+                    type({}.values()), type({}.items())})
+_SIZED = _FIXED | {list}
+_FEW_ITEMS = 64
 
 
 class ProgramStop(BaseException):
@@ -175,15 +182,66 @@ class Meter:
         if self.final is not None:
             raise self.final
 
-    def metered(self, items: Iterable[Any]) -> Iterator[Any]:
-        """``items`` at nearly C speed, charged and clocked every 256 of them."""
-        return compress(items, chain.from_iterable(self._chunks()))
+    def round(self, rounds: int, weight: int, portion: int) -> int:
+        """A loop has made ``rounds`` rounds: count them, hand out the next portion."""
+        self.charge(rounds * weight)
+        self.look()
+        return portion if self._size == PORTION else 2
 
-    def _chunks(self) -> Iterator[Iterable[bool]]:
-        # 256 at a time: C consumers of an endless source come by here often enough for the clock.
+    def while_round(self, rounds: int, weight: int, portion: int, total: int) -> int:
+        """The same for a ``while`` loop, which has a limit of its own."""
+        most = self.limits.max_while_iterations
+        if total > most:
+            self.while_exceeded()
+        self.charge(rounds * weight)
+        self.look()
+        return min(portion if self._size == PORTION else 2, most + 1 - total)
+
+    def look(self) -> None:
+        """Look at the clock."""
+        now = self._clock()
+        if self.running and self._deadline is not None and now > self._deadline:
+            self.out_of_time()
+        if now - self._last_look > SLOW_PORTION:
+            self._size = SMALLEST_PORTION
+        self._last_look = now
+
+    def each(self, items: Any, weight: int) -> Any:
+        """The source of a comprehension that calls nothing: counted ahead where it has a size."""
+        if type(items) in _SIZED:
+            self.charge(len(items) * weight)
+            return items
+        return self.metered(items, weight)
+
+    def each_lazy(self, items: Any, weight: int) -> Any:
+        """The source of a generator expression that calls nothing; it may be left early."""
+        if type(items) in _SIZED and len(items) <= _FEW_ITEMS:
+            self.charge(len(items) * weight)
+            return items
+        return self.metered(items, weight)
+
+    def each_heavy(self, items: Any, weight: int) -> Any:
+        """The source of a comprehension that calls something, which may let a list grow."""
+        if type(items) in _FIXED and len(items) <= _FEW_ITEMS:
+            self.charge(len(items) * weight)
+            return items
+        return compress(items, chain.from_iterable(self._chunks(weight, 32)))
+
+    def metered(self, items: Iterable[Any], weight: int = 4) -> Iterator[Any]:
+        """``items`` at nearly C speed, charged and clocked every 256 of them.
+
+        The default weight is that of a round of the smallest loop in upstream's count.
+        """
+        return compress(items, chain.from_iterable(self._chunks(weight, 256)))
+
+    def _chunks(self, weight: int, most: int) -> Iterator[Iterable[bool]]:
+        # From small to large, so that short sources cost what they are; C consumers of an endless
+        # source come by here often enough for the clock.
+        size = 8
         while True:
-            yield repeat(True, 256)
-            self.charge(1024)  # a round of a loop is four operations or more in upstream's count
+            yield repeat(True, size)
+            self.charge(size * weight)
+            size = min(most, size * 2)
 
     # -- inside --
 

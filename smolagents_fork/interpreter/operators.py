@@ -12,6 +12,7 @@ import copy
 from collections.abc import Callable
 
 from .build import assign, call, const, is_type, load, place, walrus
+from .kinds import FLOAT, kind_of
 from .scopes import Scope
 
 __all__ = ["augmented", "binary"]
@@ -21,26 +22,13 @@ _IN_PLACE = {ast.Mult: "@imul", ast.Pow: "@ipower", ast.LShift: "@ishift", ast.M
 
 
 def _is_number(node: ast.expr) -> bool:
-    """Whether an expression can only be a float, or an integer of no more than 64 bits."""
-    if isinstance(node, ast.Constant):
-        value = node.value
-        return type(value) in (float, complex, bool) or (
-            type(value) is int and abs(value) < 1 << 64
-        )
-    if isinstance(node, ast.UnaryOp):
-        return isinstance(node.op, ast.Not) or _is_number(node.operand)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-        return node.func.id == "@len"
-    return isinstance(node, ast.Compare) and isinstance(
-        node.ops[0], (ast.Is, ast.IsNot, ast.In, ast.NotIn)
-    )
+    """Whether an expression can only be an integer or a float."""
+    return kind_of(node) is not None
 
 
 def _is_float(node: ast.expr) -> bool:
     """Whether arithmetic with this operand can only give a float or an error, whatever the other."""
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
-        return _is_float(node.operand)
-    return isinstance(node, ast.Constant) and type(node.value) is float
+    return kind_of(node) == FLOAT
 
 
 def _copy(node: ast.expr) -> ast.expr:
@@ -57,7 +45,7 @@ def _is(name: str, kind: str) -> ast.expr:
 
 def _never_sequence(node: ast.expr) -> bool:
     """Whether a value can have no ``+`` or ``*`` of a built-in sequence."""
-    return _is_number(node) or getattr(node, "never_sequence", False)
+    return kind_of(node) is not None or getattr(node, "never_sequence", False)
 
 
 def binary(node: ast.BinOp, scope: Scope) -> ast.expr:
@@ -71,8 +59,10 @@ def binary(node: ast.BinOp, scope: Scope) -> ast.expr:
         plain = left
     else:
         plain = True
+    kind = kind_of(node)
     result = _guarded(node, scope)
     result.never_sequence = plain  # type: ignore[attr-defined]
+    result.kind_found = kind  # type: ignore[attr-defined]
     return result
 
 
@@ -84,9 +74,9 @@ def _guarded(node: ast.BinOp, scope: Scope) -> ast.expr:
         return node
     if isinstance(node.op, ast.Mult) and (_is_float(left) or _is_float(right)):
         return node
-    if _is_number(left) and _is_number(right) and isinstance(node.op, (ast.Mult, ast.Mod)):
-        return node
     if isinstance(node.op, ast.Mod) and _never_sequence(left):
+        return node
+    if isinstance(node.op, ast.Pow) and _is_float(left) and _is_number(right):
         return node
     if not scope.walrus or isinstance(node.op, ast.LShift):
         return place(call(_GUARDS[type(node.op)], left, right), node)
@@ -94,7 +84,28 @@ def _guarded(node: ast.BinOp, scope: Scope) -> ast.expr:
         return _power(node, scope)
     if isinstance(node.op, ast.Mod):
         return _modulo(node, scope)
+    if _is_number(left) and _is_number(right):
+        return place(_small_or_large(node, scope), node)
     return _product(node, scope)
+
+
+def _small_or_large(operation: ast.expr, scope: Scope) -> ast.expr:
+    """A number, compared with 2**30 first, which costs CPython least, then with 2**64."""
+    name = _temporary(scope)
+
+    def between(value: ast.expr, least: str, most: str) -> ast.expr:
+        return ast.Compare(
+            left=load(least), ops=[ast.Lt(), ast.Lt()], comparators=[value, load(most)]
+        )
+
+    larger = ast.IfExp(
+        test=between(load(name), "@least", "@most"),
+        body=load(name),
+        orelse=call("@large", load(name)),
+    )
+    return ast.IfExp(
+        test=between(walrus(name, operation), "@minus", "@plus"), body=load(name), orelse=larger
+    )
 
 
 def _temporary(scope: Scope) -> str:
@@ -122,9 +133,15 @@ def _again(node: ast.expr, name: str | None) -> ast.expr:
 def _product(node: ast.BinOp, scope: Scope) -> ast.expr:
     """A float times anything, or two integers with a small product, run as they are."""
     left, right = node.left, node.right
+    sequences = (ast.List, ast.Tuple, ast.ListComp, ast.JoinedStr)
+    if any(
+        isinstance(side, sequences) or (isinstance(side, ast.Constant) and not _is_number(side))
+        for side in (left, right)
+    ):
+        return place(call("@mul", left, right), node)
     first, left_name = _kept(left, scope, keep=_may_rebind(right))
     second, right_name = _kept(right, scope)
-    kind, product = _temporary(scope), _temporary(scope)
+    kind = _temporary(scope)
 
     def multiply() -> ast.expr:
         return ast.BinOp(_again(left, left_name), ast.Mult(), _again(right, right_name))
@@ -132,29 +149,28 @@ def _product(node: ast.BinOp, scope: Scope) -> ast.expr:
     def decide() -> ast.expr:
         return call("@mul", _again(left, left_name), _again(right, right_name))
 
-    small = ast.Compare(
-        left=load("@least"),
-        ops=[ast.Lt(), ast.Lt()],
-        comparators=[walrus(product, multiply()), load("@most")],
-    )
-    whole = ast.IfExp(test=small, body=load(product), orelse=call("@large", load(product)))
-    fraction = ast.IfExp(test=_is(kind, "@float"), body=multiply(), orelse=decide())
-    if _is_number(right) or _is_number(left):
+    if (_is_number(right) and right_name is None) or _is_number(left):
         # One type to look at: that of the side that is not a number for certain.
-        unknown = first if _is_number(right) else second
+        unknown = second if _is_number(left) else first
         if unknown is second and left_name is not None:
             return place(call("@mul", left, right), node)
         test: ast.expr = ast.Compare(
-            left=walrus(kind, call("@type", unknown)), ops=[ast.Is()], comparators=[load("@int")]
+            left=walrus(kind, call("@type", unknown)), ops=[ast.Is()], comparators=[load("@float")]
         )
-        return place(ast.IfExp(test=test, body=whole, orelse=fraction), node)
+        whole = ast.IfExp(
+            test=_is(kind, "@int"), body=_small_or_large(multiply(), scope), orelse=decide()
+        )
+        return place(ast.IfExp(test=test, body=multiply(), orelse=whole), node)
     # Evaluates the left side, then the right, each once, before anything is decided.
     same = ast.Compare(
         left=walrus(kind, call("@type", first)),
         ops=[ast.Is()],
         comparators=[call("@type", second)],
     )
-    by_kind = ast.IfExp(test=_is(kind, "@int"), body=whole, orelse=fraction)
+    other = ast.IfExp(test=_is(kind, "@float"), body=multiply(), orelse=decide())
+    by_kind = ast.IfExp(
+        test=_is(kind, "@int"), body=_small_or_large(multiply(), scope), orelse=other
+    )
     return place(ast.IfExp(test=same, body=by_kind, orelse=decide()), node)
 
 
@@ -162,10 +178,23 @@ def _power(node: ast.BinOp, scope: Scope) -> ast.expr:
     right = node.right
     if not isinstance(right, ast.Constant) or type(right.value) not in (int, float):
         return place(call("@power", node.left, right), node)
+    few = type(right.value) is int and 0 <= right.value <= 4
+    if few and _is_number(node.left):
+        return place(_small_or_large(node, scope), node)
     first, name = _kept(node.left, scope)
-    power = ast.BinOp(left=_again(node.left, name), op=ast.Pow(), right=right)
-    decide = call("@power", _again(node.left, name), _copy(right))
-    return place(ast.IfExp(test=is_type(first, "@float"), body=power, orelse=decide), node)
+    kind = _temporary(scope)
+
+    def raised() -> ast.expr:
+        return ast.BinOp(left=_again(node.left, name), op=ast.Pow(), right=_copy(right))
+
+    decide: ast.expr = call("@power", _again(node.left, name), _copy(right))
+    if few:
+        small = _small_or_large(raised(), scope)
+        decide = ast.IfExp(test=_is(kind, "@int"), body=small, orelse=decide)
+    test = ast.Compare(
+        left=walrus(kind, call("@type", first)), ops=[ast.Is()], comparators=[load("@float")]
+    )
+    return place(ast.IfExp(test=test, body=raised(), orelse=decide), node)
 
 
 def _modulo(node: ast.BinOp, scope: Scope) -> ast.expr:
@@ -207,7 +236,7 @@ def augmented(node: ast.AugAssign, scope: Scope) -> list[ast.stmt]:
     """``node``, its value rewritten already, with its result guarded if it can grow."""
     target, operator = node.target, node.op
     if isinstance(operator, ast.Add):
-        if _never_sequence(node.value):
+        if _never_sequence(node.value) or _is_number(target):
             return [node]
         if not isinstance(target, ast.Name):
             # What is added bounds what is gained; the target must not be read twice.
@@ -234,7 +263,9 @@ def augmented(node: ast.AugAssign, scope: Scope) -> list[ast.stmt]:
     value = node.value
     if scope.walrus and isinstance(operator, (ast.Mod, ast.Mult)):
         whole = place(ast.BinOp(left=load(target.id), op=operator, right=value), node)
-        guarded = (_modulo if isinstance(operator, ast.Mod) else _product)(whole, scope)
+        if kind_of(target):
+            whole.left.kind_found = kind_of(target)  # type: ignore[attr-defined]
+        guarded = _guarded(whole, scope)
         for inner in ast.walk(guarded):
             # The general road must use the in-place method where a class has one.
             if isinstance(inner, ast.Name) and inner.id in ("@mul", "@modulo"):

@@ -15,6 +15,7 @@ from typing import Any
 
 from ..errors import InterpreterError, ProgramRefusedError
 from .build import COUNTER, assign, const, load, place, store
+from .kinds import annotate
 from .scopes import module_names
 from .transform import Refusal, Transformer
 from .weights import block_weight
@@ -42,7 +43,8 @@ class Program:
         filename: what its frames are known by.
         is_async: whether the top level awaits.
         tree: the tree as written, for messages.
-        functions: source of top-level functions, as upstream's ``__source__`` has it.
+        written: globals that functions of the program bind, perhaps in a later run.
+        supposed: globals that must hold numbers or nothing when a run starts; see kinds.annotate.
     """
 
     source: str
@@ -50,10 +52,16 @@ class Program:
     filename: str
     is_async: bool
     tree: ast.Module = field(repr=False)
+    supposed: frozenset[str] = frozenset()
+    written: frozenset[str] = frozenset()
 
 
 def compiled(
-    source: str, protected: frozenset[str], extra_dunders: frozenset[str], max_while: int
+    source: str,
+    protected: frozenset[str],
+    extra_dunders: frozenset[str],
+    max_while: int,
+    taken: frozenset[str] = frozenset(),
 ) -> Program:
     """Compile ``source``, or take it from the cache.
 
@@ -61,13 +69,13 @@ def compiled(
         InterpreterError: it is no Python.
         ProgramRefusedError: policy forbids something in it; the message names every such thing.
     """
-    key = (source, protected, extra_dunders, max_while)
+    key = (source, protected, extra_dunders, max_while, taken)
     with _lock:
         program = _cache.get(key)
         if program is not None:
             _cache.move_to_end(key)
             return program
-    program = _compile(source, protected, extra_dunders, max_while)
+    program = _compile(source, protected, extra_dunders, max_while, taken)
     with _lock:
         _cache[key] = _by_filename[program.filename] = program
         while len(_by_filename) > 2 * _KEEP:
@@ -94,7 +102,11 @@ def _syntax_error(source: str, error: SyntaxError) -> InterpreterError:
 
 
 def _compile(
-    source: str, protected: frozenset[str], extra_dunders: frozenset[str], max_while: int
+    source: str,
+    protected: frozenset[str],
+    extra_dunders: frozenset[str],
+    max_while: int,
+    taken: frozenset[str],
 ) -> Program:
     filename = f"<program {next(_numbers)}>"
     with warnings.catch_warnings():
@@ -116,13 +128,15 @@ def _compile(
         is_async = bool(plain.co_flags & 0x80)  # CO_COROUTINE: the top level awaits
         future = plain.co_flags & __future__.annotations.compiler_flag
         try:
+            supposed = annotate(tree, taken)
+            globals_ = [n for g in ast.walk(tree) if isinstance(g, ast.Global) for n in g.names]
             module = _rewritten(source, tree, protected, extra_dunders, max_while, is_async, future)
             code = compile(module, filename, "exec", future, dont_inherit=True)
         except SyntaxError as error:
             raise _syntax_error(source, error) from None
         except RecursionError as error:
             raise InterpreterError(f"Code parsing failed: it is nested too deeply ({error})") from None
-    return Program(source, _unwrapped(code), filename, is_async, written)
+    return Program(source, _unwrapped(code), filename, is_async, written, supposed, frozenset(globals_))
 
 
 def _rewritten(

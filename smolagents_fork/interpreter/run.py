@@ -18,6 +18,7 @@ from .meter import FinalAnswer, Meter, ProgramStop
 from .modules import Modules
 from .output import PrintContainer, truncated
 from .policy import DEFAULT_IMPORTS
+from .kinds import SUPPOSED_BUILTINS
 from .program import Program, compiled
 
 __all__ = ["Interpreter"]
@@ -65,6 +66,8 @@ class Interpreter:
         self._functions = dict(additional_functions or {})
         self._replaceable = dict(replaceable_functions or {})
         self._builtins: dict[str, Any] | None = None
+        self._written: set[str] = set()
+        self._given: frozenset[str] = frozenset()
         self._protected: frozenset[str] = frozenset(self._functions)
 
     # -- what programs find --
@@ -96,6 +99,8 @@ class Interpreter:
             if "final_answer" in tools:
                 tools["final_answer"] = self._final_answer(tools["final_answer"])
             self.modules.tools = frozenset(tools)
+            given = {**self._replaceable, **tools}
+            self._given = frozenset(name for name in SUPPOSED_BUILTINS if name in given)
             handed = {n: self.guards.handle(n, tool) for n, tool in {**self._replaceable, **tools}.items()}
             namespace = self.guards.namespace({"print": self._print, **handed})
             namespace["__name__"] = "__main__"  # for states that do not say
@@ -105,7 +110,6 @@ class Interpreter:
                     "@import": self.modules.import_,
                     "@import_from": self.modules.import_from,
                     "@import_all": lambda module: self.state.update(self.modules.names(module)),
-                    "@rounds": lambda: itertools.repeat(None, rounds + 1),
                     "@empties": lambda: itertools.repeat((), rounds + 1),
                 }
             )
@@ -149,9 +153,7 @@ class Interpreter:
         self.output = PrintContainer(limits.max_print_outputs_length)
         self.state["_print_outputs"] = self.output
         self.state["_operations_count"] = self.meter.count = {"counter": 0}
-        program = compiled(
-            code, self._protected, self.guards.extra_dunders, limits.max_while_iterations
-        )
+        program = self._compiled(code)
         function = self._function(program)
         meter = self.meter
         value: Any = None
@@ -183,6 +185,25 @@ class Interpreter:
         if failure is not None:
             raise failure
         return Result(value, self.output.value, False)
+
+    def _compiled(self, code: str) -> Program:
+        """``code`` compiled, without suppositions about numbers that the state contradicts."""
+        state = self.state
+        extra, most = self.guards.extra_dunders, self.limits.max_while_iterations
+        self._namespace()
+        taken = frozenset(name for name in SUPPOSED_BUILTINS if name in state) | self._given
+        program = compiled(code, self._protected, extra, most, taken)
+        wrong = [
+            name
+            for name in program.supposed
+            if name in self._written
+            or (name in state and type(state[name]) not in (int, float, bool))
+            or (name not in state and name in self._builtins)  # type: ignore[operator]
+        ]
+        if wrong:
+            program = compiled(code, self._protected, extra, most, taken | frozenset(wrong) | {"*"})
+        self._written |= program.written
+        return program
 
     def _function(self, program: Program) -> types.FunctionType:
         # A function takes its builtins from its globals when it is made, and functions it makes

@@ -20,15 +20,15 @@ class Scope:
             namespace, nor where the grammar forbids it.
         banned: whether the grammar forbids ``:=`` however deep inside: comprehension sources and
             annotations.
-        counter: whether ``:=`` may lower the counter here: not in a lambda, which cannot declare
-            it ``nonlocal``.
+        loops: the loops around, in this function: hidden names of the rounds left, of the rounds
+            handed out, and the weight of one.
     """
 
     kind: str
     class_name: str | None = None
     walrus: bool = True
-    counter: bool = True
     banned: bool = False
+    loops: list[tuple[str, str, int]] = field(default_factory=list)
     temporaries: Iterator[int] = field(default_factory=lambda: iter(range(1 << 30)))
 
 

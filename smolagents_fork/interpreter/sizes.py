@@ -82,8 +82,10 @@ class Sizes:
             return value
         return self.grown(value)
 
-    def large(self, value: int) -> int:
-        """A product of integers, after the fact."""
+    def large(self, value: Any) -> Any:
+        """A product or a small power of numbers, after the fact."""
+        if type(value) is not int:
+            return value
         self.check_bits(value.bit_length(), "A multiplication")
         return value
 
@@ -279,6 +281,8 @@ class Sizes:
             "@float": float,
             "@str": str,
             "@list": list,
+            "@minus": -(1 << 30) + 1,
+            "@plus": (1 << 30) - 1,
             "@least": -bound,
             "@most": bound,
             "@short": SHORT,

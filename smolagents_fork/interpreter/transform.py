@@ -76,7 +76,7 @@ class Transformer(ast.NodeTransformer):
     def inside(self, kind: str, **changes: Any) -> Iterator[Scope]:
         """A new scope; without ``changes`` it continues the rules of the one around it."""
         outer = self.scope
-        new = Scope(kind, outer.class_name, outer.walrus, outer.counter, outer.banned)
+        new = Scope(kind, outer.class_name, outer.walrus, outer.banned)
         new.temporaries = outer.temporaries
         for name, value in changes.items():
             setattr(new, name, value)
@@ -117,13 +117,6 @@ class Transformer(ast.NodeTransformer):
         test = ast.Compare(left=self.lower(weight), ops=[ast.Lt()], comparators=[const(0)])
         refill = ast.Expr(value=call("@refill"))
         return place(ast.If(test=test, body=[refill], orelse=[]), like)
-
-    def counted_expression(self, weight: int, like: ast.AST) -> ast.expr:
-        """An expression that counts and is true."""
-        if self.scope.counter:
-            test = ast.Compare(left=self.lower(weight), ops=[ast.GtE()], comparators=[const(0)])
-            return place(ast.BoolOp(op=ast.Or(), values=[test, call("@refill")]), like)
-        return place(call("@next", load("@ticks")), like)
 
     # -- names and attributes --
 
@@ -306,7 +299,7 @@ class Transformer(ast.NodeTransformer):
             isinstance(inner, (ast.Call, *_COMPREHENSIONS, ast.Await, ast.Yield, ast.YieldFrom))
             for inner in ast.walk(node.body)
         )
-        with self.inside("lambda", walrus=not self.scope.banned, counter=False):
+        with self.inside("lambda", walrus=not self.scope.banned):
             node.body = self.visit(node.body)
             if calls:
                 # Without a call a lambda is bounded by what calls it, which is counted.
@@ -316,27 +309,33 @@ class Transformer(ast.NodeTransformer):
         return node
 
     def visit_ListComp(self, node: Any) -> ast.expr:
-        weight = iteration_weight(node)
         generators: list[ast.comprehension] = node.generators
-        outer_counter = self.scope.counter
-        source_rules = {"walrus": False, "counter": False, "banned": True}
-        with self.inside("comprehension source", **source_rules):
-            generators[0].iter = self.visit(generators[0].iter)
+        lazy = isinstance(node, ast.GeneratorExp)
+        heavy = self._portion(node) == "@few"
+        rules = {"walrus": False, "banned": True}
+        for position, generator in enumerate(generators):
+            # Only the first source is evaluated in the scope around.
+            if position == 0:
+                with self.inside("comprehension source", **rules):
+                    generator.iter = self.visit(generator.iter)
         in_class = self.scope.kind == "class"
-        may = self.scope.walrus and not in_class
-        with self.inside("comprehension", walrus=may, counter=outer_counter and not in_class):
+        with self.inside("comprehension", walrus=self.scope.walrus and not in_class):
             for position, generator in enumerate(generators):
-                if position:
-                    with self.inside("comprehension source", **source_rules):
-                        generator.iter = self.visit(generator.iter)
                 own = sum(expression_weight(test) for test in generator.ifs)
                 if position + 1 < len(generators):
                     own += expression_weight(generators[position + 1].iter)
                 else:
-                    own += weight
+                    own += iteration_weight(node)
+                if position:
+                    with self.inside("comprehension source", **rules):
+                        generator.iter = self.visit(generator.iter)
                 generator.target = self.visit(generator.target)
                 generator.ifs = [self.visit(test) for test in generator.ifs]
-                generator.ifs.insert(0, self.counted_expression(max(1, own), node))
+                if generator.is_async:
+                    generator.ifs.insert(0, place(call("@next", load("@ticks")), node))
+                    continue
+                guard = "@each_heavy" if heavy else "@each_lazy" if lazy else "@each"
+                generator.iter = place(call(guard, generator.iter, const(max(1, own))), node)
             if isinstance(node, ast.DictComp):
                 node.key = self.visit(node.key)
                 node.value = self.visit(node.value)
@@ -366,7 +365,7 @@ class Transformer(ast.NodeTransformer):
     def _annotation(self, annotation: ast.expr | None) -> ast.expr | None:
         if annotation is None:
             return None
-        with self.inside("annotation", walrus=False, counter=False, banned=True):
+        with self.inside("annotation", walrus=False, banned=True):
             result: ast.expr = self.visit(annotation)
         return result
 
@@ -376,13 +375,13 @@ class Transformer(ast.NodeTransformer):
         self._arguments(node.args)
         node.returns = self._annotation(node.returns)
         for parameter in getattr(node, "type_params", []):
-            with self.inside("annotation", walrus=False, counter=False, banned=True):
+            with self.inside("annotation", walrus=False, banned=True):
                 self.generic_visit(parameter)
         weight = max(1, block_weight(node.body))
         documentation = ast.get_docstring(node, clean=False) is not None
         if documentation:
             weight = max(1, weight - 2)
-        with self.inside("function", walrus=True, counter=True, temporaries=iter(range(1 << 30))):
+        with self.inside("function", walrus=True, temporaries=iter(range(1 << 30))):
             body = self.statements(node.body)
         start: list[ast.stmt] = [
             place(ast.Nonlocal(names=[COUNTER]), node),
@@ -404,10 +403,10 @@ class Transformer(ast.NodeTransformer):
         node.bases = [self.visit(base) for base in node.bases]
         node.keywords = [self.visit(keyword) for keyword in node.keywords]
         for parameter in getattr(node, "type_params", []):
-            with self.inside("annotation", walrus=False, counter=False, banned=True):
+            with self.inside("annotation", walrus=False, banned=True):
                 self.generic_visit(parameter)
         documentation = ast.get_docstring(node, clean=False) is not None
-        with self.inside("class", class_name=node.name, walrus=False, counter=False):
+        with self.inside("class", class_name=node.name, walrus=False):
             node.body = self.statements(node.body)
         at = 1 if documentation else 0
         node.body.insert(at, place(ast.Nonlocal(names=[COUNTER]), node))
@@ -415,51 +414,117 @@ class Transformer(ast.NodeTransformer):
 
     # -- statements --
 
-    def visit_For(self, node: ast.For | ast.AsyncFor) -> ast.stmt:
+    @contextmanager
+    def loop(self, body: list[ast.stmt], weight: int) -> Iterator[tuple[str, str, int]]:
+        names = (self.hidden(), self.hidden(), weight)
+        self.scope.loops.append(names)
+        try:
+            yield names
+        finally:
+            self.scope.loops.pop()
+
+    def _portion(self, node: ast.AST) -> str:
+        """Rounds between two looks at the clock: few where a round may take long."""
+        heavy = (ast.Call, ast.Await, ast.Yield, ast.YieldFrom, ast.In, ast.NotIn, ast.Slice)
+        return "@few" if any(isinstance(n, heavy) for n in ast.walk(node)) else "@many"
+
+    def _round(self, rounds: tuple[str, str, int], portion: str, again: ast.expr) -> ast.stmt:
+        """``if (left := left - 1) < 1: left = given = <again>``"""
+        left, given, _weight = rounds
+        lower = walrus(left, ast.BinOp(left=load(left), op=ast.Sub(), right=const(1)))
+        test = ast.Compare(left=lower, ops=[ast.Lt()], comparators=[const(1)])
+        refill = ast.Assign(targets=[store(left), store(given)], value=again)
+        return ast.If(test=test, body=[refill], orelse=[])
+
+    def _book_rounds(self, rounds: tuple[str, str, int]) -> ast.stmt:
+        """Count the rounds made since the last refill, when the loop is left."""
+        left, given, weight = rounds
+        made = ast.BinOp(left=load(given), op=ast.Sub(), right=load(left))
+        used = ast.BinOp(left=made, op=ast.Mult(), right=const(weight))
+        lower = walrus(COUNTER, ast.BinOp(left=load(COUNTER), op=ast.Sub(), right=used))
+        test = ast.Compare(left=lower, ops=[ast.Lt()], comparators=[const(0)])
+        return ast.If(test=test, body=[ast.Expr(value=call("@refill"))], orelse=[])
+
+    def visit_Return(self, node: ast.Return) -> ast.stmt | list[ast.stmt]:
+        if node.value is not None:
+            node.value = self.visit(node.value)
+        return [*(place(self._book_rounds(r), node) for r in self.scope.loops), node]
+
+    def visit_For(self, node: ast.For | ast.AsyncFor) -> ast.stmt | list[ast.stmt]:
         weight = max(1, block_weight(node.body))
         node.iter = self.visit(node.iter)
         node.target = self.visit(node.target)
         first = node.body[0]
-        node.body = [self.counted(weight, first), *self.statements(node.body)]
+        if self.scope.kind == "class":
+            node.body = [self.counted(weight, first), *self.statements(node.body)]
+            node.orelse = self.statements(node.orelse)
+            return node
+        portion = self._portion(ast.Module(body=node.body, type_ignores=[]))
+        with self.loop(node.body, weight) as rounds:
+            count = self._round(rounds, portion, call("@round", load(rounds[1]), const(weight),
+                                                      load(portion)))
+            node.body = [place(count, first), *self.statements(node.body)]
         node.orelse = self.statements(node.orelse)
-        return node
+        start = ast.Assign(targets=[store(rounds[0]), store(rounds[1])], value=load(portion))
+        return [place(start, node), node, place(self._book_rounds(rounds), node)]
 
     visit_AsyncFor = visit_For
 
-    def visit_While(self, node: ast.While) -> list[ast.stmt]:
+    def visit_While(self, node: ast.While) -> ast.stmt | list[ast.stmt]:
         weight = max(1, expression_weight(node.test) + block_weight(node.body))
+        if self.scope.kind == "class":
+            return self._while_in_class(node, weight)
+        portion = self._portion(ast.Module(body=[node.test, *node.body], type_ignores=[]))
+        node.test = self.visit(node.test)
+        first = node.body[0]
+        total = self.hidden()
+        with self.loop(node.body, weight) as rounds:
+            again = call("@while", load(rounds[1]), const(weight), load(portion), load(total))
+            count = self._round(rounds, portion, again)
+            add = ast.AugAssign(target=store(total), op=ast.Add(), value=load(rounds[1]))
+            assert isinstance(count, ast.If)
+            count.body.insert(0, add)
+            node.body = [place(count, first), *self.statements(node.body)]
+        node.orelse = self.statements(node.orelse)
+        handed = ast.IfExp(
+            test=ast.Compare(
+                left=load(portion), ops=[ast.Lt()], comparators=[const(self.max_while)]
+            ),
+            body=load(portion),
+            orelse=const(self.max_while + 1),
+        )
+        start = ast.Assign(
+            targets=[store(rounds[0]), store(rounds[1])],
+            value=load(portion) if self.max_while > 1000 else handed,
+        )
+        return [
+            place(start, node),
+            place(assign(total, const(0)), node),
+            node,
+            place(self._book_rounds(rounds), node),
+        ]
+
+    def _while_in_class(self, node: ast.While, weight: int) -> list[ast.stmt]:
+        """A loop in a class body, where hidden names would land in the class's namespace."""
         test = self.visit(node.test)
         body = [self.counted(weight, node.body[0]), *self.statements(node.body)]
         orelse = self.statements(node.orelse)
-        always = isinstance(node.test, ast.Constant) and bool(node.test.value)
-        # A for loop over a bounded repeat() counts iterations in C; running it dry is the limit.
         finished = self.hidden()
-        in_class = self.scope.kind == "class"
-        leave: list[ast.stmt] = [ast.Break()]
-        before: list[ast.stmt] = []
-        after: list[ast.stmt] = []
-        if orelse:
-            before = [place(assign(finished, const(False)), node)]
-            leave = [assign(finished, const(True)), ast.Break()]
-            after = [place(ast.If(test=load(finished), body=orelse, orelse=[]), node)]
-        check: list[ast.stmt] = []
-        if not always:
-            negated = ast.UnaryOp(op=ast.Not(), operand=test)
-            check = [place(ast.If(test=negated, body=leave, orelse=[]), node.test)]
-        target: ast.expr = (
-            ast.Tuple(elts=[], ctx=ast.Store()) if in_class else store(self.hidden())
-        )
-        source = "@empties" if in_class else "@rounds"
+        leave: list[ast.stmt] = [assign(finished, const(True)), ast.Break()]
+        negated = ast.UnaryOp(op=ast.Not(), operand=test)
+        # A for loop over a bounded repeat() counts rounds in C; running it dry is the limit.
         loop = ast.For(
-            target=target,
-            iter=call(source),
-            body=[*check, *body],
+            target=ast.Tuple(elts=[], ctx=ast.Store()),
+            iter=call("@empties"),
+            body=[place(ast.If(test=negated, body=leave, orelse=[]), node.test), *body],
             orelse=[ast.Expr(value=call("@while_exceeded"))],
             type_comment=None,
         )
-        if in_class and orelse:
-            after.append(ast.Delete(targets=[ast.Name(id=finished, ctx=ast.Del())]))
-        return [*before, place(loop, node), *(place(s, node) for s in after)]
+        after: list[ast.stmt] = [ast.Delete(targets=[ast.Name(id=finished, ctx=ast.Del())])]
+        if orelse:
+            after.insert(0, ast.If(test=load(finished), body=orelse, orelse=[]))
+        whole: list[ast.stmt] = [assign(finished, const(False)), loop, *after]
+        return [place(statement, node) for statement in whole]
 
     def visit_Try(self, node: Any) -> ast.stmt:
         node.body = self.statements(node.body)
