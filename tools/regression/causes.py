@@ -29,6 +29,7 @@ RULES: tuple[Cause, ...] = (
     Cause("absent weights", r"outgoing traffic has been disabled|LocalEntryNotFoundError"),
     Cause("needs network", r"the regression suite keeps tests off the network"),
     Cause("needs network", r"Name or service not known|Temporary failure in name resolution"),
+    Cause("needs network", r"dial tcp: lookup [\w.-]+ .*no such host|DNSError"),
     Cause("needs network", r"Failed to resolve|Network is unreachable|Max retries exceeded"),
     # The tool turns the exception into this sentence.
     Cause("needs network", r"Error fetching Wikipedia summary: https?://"),
@@ -41,6 +42,7 @@ RULES: tuple[Cause, ...] = (
     Cause("absent system library", r"OSError: cannot load library|cannot open shared object file"),
     Cause("absent package", r"No module named '(?!smolagents)|absent package: "),
     Cause("needs an API key", r"AuthenticationError|[Ii]nvalid API [Kk]ey|Missing credentials"),
+    Cause("needs an API key", r"API key is required|must provide an api_key|Token missing"),
     Cause("needs a container engine", r"Could not connect to Docker|DockerException"),
     Cause("ran past the time limit", r"Failed: Timeout|Timeout \(>?[\d.]+s\)"),
 )

@@ -39,7 +39,7 @@ def _verified(path: Path, expected: str) -> None:
 def _release_files(
     release: str | None, sdist_sha256: str | None, unlocked: bool
 ) -> tuple[str, bool, Path, Path]:
-    """Version, whether it is the locked one, and the sdist and wheel, verified where a sum is known."""
+    """Version, whether it is the locked one, its sdist and wheel, verified where a sum is known."""
     try:
         lock = upstream_lock.load(ROOT / "upstream.lock")
     except BuildError as error:
