@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import ClassVar
 
 from rich.console import Console
-from smolagents import CodeAgent
+from smolagents import CodeAgent, Tool
 
 from examples.models import ScriptedModel, choose_model
 from examples.orders import ROWS, SEED, best_region, write_orders
@@ -15,7 +16,7 @@ from examples.sandbox import choose_executor
 __all__ = ["QUESTION", "STEPS", "main"]
 
 QUESTION = (
-    "The variable `orders` holds the text of orders.csv. Which region has the highest mean order "
+    "The tool `read_orders` gives the text of orders.csv. Which region has the highest mean order "
     "value (quantity times unit price), counting only orders that were not returned, and what is "
     "that mean? Answer with a list: the region, and the mean rounded to two digits."
 )
@@ -26,7 +27,7 @@ STEPS = [
 <code>
 import csv, io
 
-rows = list(csv.DictReader(io.StringIO(orders)))
+rows = list(csv.DictReader(io.StringIO(read_orders())))
 print(len(rows), "orders, columns:", ", ".join(rows[0]))
 print("first:", rows[0])
 </code>""",
@@ -39,7 +40,7 @@ print(len(rows) - len(kept), "orders were returned")
 values = defaultdict(list)
 for row in kept:
     values[row["region"]].append(int(row["quantity"]) * float(row["unit_price"]))
-means = {region: sum(orders_) / len(orders_) for region, orders_ in values.items()}
+means = {region: sum(kept) / len(kept) for region, kept in values.items()}
 for region, mean in sorted(means.items(), key=lambda item: -item[1]):
     print(f"{region:<6} {mean:8.2f}  ({len(values[region])} orders)")
 </code>""",
@@ -49,6 +50,27 @@ best = max(means, key=means.get)
 final_answer([best, round(means[best], 2)])
 </code>""",
 ]
+
+
+class ReadOrders(Tool):
+    """Reads the file on this machine; the code that calls it may run where there is no file.
+
+    Args:
+        path: the CSV file.
+    """
+
+    name = "read_orders"
+    description = "Gives the text of orders.csv, with a header line."
+    inputs: ClassVar[dict[str, dict[str, str]]] = {}
+    output_type = "string"
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.path = path
+
+    def forward(self) -> str:
+        """The text of the file."""
+        return self.path.read_text("utf-8")
 
 
 def main() -> int:
@@ -61,7 +83,7 @@ def main() -> int:
     console.print(f"Model:    {model_words}", highlight=False)
     console.print(f"Executor: {executor_class.__name__}: {executor_words}", highlight=False)
     agent = CodeAgent(
-        tools=[],
+        tools=[ReadOrders(path)],
         model=model,
         executor_class=executor_class,
         executor_kwargs=executor_kwargs,
@@ -69,7 +91,7 @@ def main() -> int:
         max_steps=6,
     )
     with agent:
-        answer = agent.run(QUESTION, additional_args={"orders": path.read_text("utf-8")})
+        answer = agent.run(QUESTION)
     expected = list(best_region(path))
     console.print(f"Answer:   {answer}")
     if answer != expected:

@@ -17,5 +17,6 @@ def choose_executor() -> tuple[type[PythonExecutor], dict[str, Any], str]:
     try:
         DockerExecutor.setup()
     except ExecutorStartError as error:
-        return LocalPythonExecutor, {}, f"the local interpreter, since Docker is not to be had: {error}"
+        words = f"the local interpreter, since Docker is not to be had: {error}"
+        return LocalPythonExecutor, {}, words
     return DockerExecutor, {}, "Docker, since an engine answers: a container without network"
