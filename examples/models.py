@@ -21,7 +21,7 @@ class ScriptedModel(Model):
         super().__init__(model_id="scripted (no model: prepared steps)")
         self.steps = list(steps)
 
-    def generate(self, messages: Any, **kwargs: Any) -> ChatMessage:
+    def generate(self, messages: Any, **kwargs: Any) -> ChatMessage:  # noqa: ARG002 - upstream's
         """The next step."""
         if not self.steps:
             raise RuntimeError("the script is at its end, and the agent asks for another step")

@@ -15,14 +15,14 @@ from tools.paths import ROOT
 TIMEOUT_SECONDS = 400
 
 
-def demo(**environment: str) -> subprocess.CompletedProcess[str]:
+def demo(example: str = "demo", **environment: str) -> subprocess.CompletedProcess[str]:
     kept = {
         name: value
         for name, value in os.environ.items()
         if name not in {"HF_TOKEN", "OPENAI_API_KEY"}
     }
     return subprocess.run(
-        [sys.executable, "-m", "examples.demo"],
+        [sys.executable, "-m", f"examples.{example}"],
         cwd=ROOT,
         env={**kept, "COLUMNS": "160", "HF_HUB_OFFLINE": "1", **environment},
         capture_output=True,
@@ -64,3 +64,21 @@ def test_demo_without_an_engine_says_why_and_answers_locally():
 @pytest.mark.docker
 def test_demo_with_an_engine_answers_in_a_container():
     assert_answers(demo(), "DockerExecutor: Docker, since an engine answers")
+
+
+def managed_agents(**environment: str) -> str:
+    done = demo("managed_agents", **environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Answer:   {'price': 240.0, 'tax': 45.6}" in done.stdout
+    assert "The store was asked 1 time(s), on this machine." in done.stdout
+    return done.stdout
+
+
+def test_managed_agents_example_runs_locally():
+    printed = managed_agents(DOCKER_HOST="unix:///nonexistent/docker.sock")
+    assert "Executor: LocalPythonExecutor" in printed
+
+
+@pytest.mark.docker
+def test_managed_agents_example_runs_in_containers():
+    assert "Executor: DockerExecutor" in managed_agents()
