@@ -176,7 +176,7 @@ TINY_SERIES = (
 
 
 def tiny_project(target: Path) -> Project:
-    """The project's tools and build, with the made-up release 9.0.0 and a series of three patches."""
+    """The project's tools and build, on a made-up release 9.0.0, the series still empty."""
     project = Project(target)
     target.mkdir(parents=True)
     for name in ("buildsys", "tools"):

@@ -127,13 +127,24 @@ def test_a_declaration_of_no_known_test_is_an_error(tmp_path: Path) -> None:
     assert "but is now in neither run" in sentence
 
 
-def test_a_declaration_for_a_file_that_was_not_run_is_not_called_stale(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("selection", "is_judged"),
+    [
+        ([], True),
+        (["tests/test_a.py"], True),
+        (["tests/test_z.py", "tests/test_a.py::test_a"], True),
+        (["tests/test_z.py"], False),
+        (["tests/test_a.py::test_b"], False),
+        (["tests/test_a.py::test_ab"], False),
+    ],
+)
+def test_a_declaration_is_called_stale_only_where_its_test_was_run(
+    tmp_path: Path, selection: list[str], is_judged: bool
+) -> None:
     both = side(tmp_path, test_b="")
-    declared = Deviation("tests/test_z.py::test_a", "failed", REASON)
-    _, stale = compare(both, both, [declared], selected_files=["tests/test_a.py"])
-    assert stale == []
-    _, stale = compare(both, both, [declared])
-    assert len(stale) == 1
+    declared = Deviation("tests/test_a.py::test_a", "failed", REASON)
+    _, stale = compare(both, both, [declared], selection=selection)
+    assert bool(stale) is is_judged
 
 
 def test_one_declaration_may_cover_all_parameters_of_a_test_and_no_other() -> None:

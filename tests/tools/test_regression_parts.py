@@ -191,6 +191,12 @@ def test_an_unlocked_release_is_refused_unless_it_is_said(tmp_path: Path) -> Non
         run(release="0.0.1", folder=tmp_path, reports=tmp_path, console=Console(quiet=True))
 
 
+@pytest.mark.network
+def test_an_sdist_with_another_sum_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SuiteError, match=r"\.tar\.gz: sha256 is [0-9a-f]{64}, expected 0{64}"):
+        run(sdist_sha256="0" * 64, folder=tmp_path, reports=tmp_path, console=Console(quiet=True))
+
+
 def test_the_command_line_ends_with_2_when_nothing_was_compared(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

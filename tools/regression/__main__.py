@@ -56,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             network=options.network,
             run_all=options.run_all,
             deviations=options.deviations,
-            folder=options.folder.resolve(),
+            folder=options.folder,
             reports=options.reports,
             console=console,
         )

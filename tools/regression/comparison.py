@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -164,12 +164,17 @@ def _pair(test: str, pristine: Outcome, fork: Outcome, declared: Sequence[Deviat
     return Comparison(test, Kind.FAILED_BOTH, pristine, fork, cause, fork_cause)
 
 
+def _is_in(test: str, name: str) -> bool:
+    """Whether a test belongs to a file, a class, a test or one set of a test's parameters."""
+    return test == name or test.startswith((f"{name}::", f"{name}["))
+
+
 def compare(
     pristine: Mapping[str, Outcome],
     fork: Mapping[str, Outcome],
     declared: Sequence[Deviation],
     *,
-    selected_files: Iterable[str] | None = None,
+    selection: Sequence[str] = (),
 ) -> tuple[list[Comparison], list[str]]:
     """Pair the outcomes of two runs.
 
@@ -177,8 +182,8 @@ def compare(
         pristine: outcomes on upstream's release.
         fork: outcomes on the fork.
         declared: the deviations that apply.
-        selected_files: test files that were run, or ``None`` for all: an entry for a file that was
-            not run cannot be told stale.
+        selection: the test files and ids that were run; empty for all. An entry for another test
+            cannot be told stale.
 
     Returns:
         The comparisons in pristine's order (tests only the fork has come last), and a sentence for
@@ -189,10 +194,9 @@ def compare(
         _pair(test, pristine.get(test, MISSING), fork.get(test, MISSING), declared)
         for test in order
     ]
-    chosen = None if selected_files is None else set(selected_files)
     stale: list[str] = []
     for deviation in declared:
-        if chosen is not None and deviation.test.split("::")[0] not in chosen:
+        if selection and not any(_is_in(deviation.test, name) for name in selection):
             continue
         covered = [one for one in found if deviation.covers(one.test)]
         if any(one.kind is Kind.DECLARED for one in covered):

@@ -125,6 +125,8 @@ def run(
         SuiteError: the comparison could not be made. The fork's own failures are in the report.
     """
     console = console or Console()
+    # The tests run in folders of their own, where a relative path would mean another place.
+    folder = folder.resolve()
     seconds: dict[str, float] = {}
 
     def say(words: str) -> None:
@@ -154,8 +156,7 @@ def run(
     with step("run both sides"):
         runner.prepare()
         pristine, fork = runner.run(selection)
-    files = {name.split("::")[0] for name in selection} if selection else None
-    found, stale = compare(pristine, fork, declared, selected_files=files)
+    found, stale = compare(pristine, fork, declared, selection=selection)
     with step("run differences again"):
         notes = [*twins.notes, *run_again(found, runner.run_alone, say)]
     report = Report(version, twins.fork.version, found, stale, twins.absent, notes, seconds)
