@@ -33,7 +33,7 @@ ENTRY_POINT_GROUP = "smolagents.executors"
 
 # The executors of the fork, by the name that ``executor_type`` takes.
 _OWN = {
-    "local": "smolagents.local_python_executor:LocalPythonExecutor",
+    "local": "smolagents_fork.executors.local:LocalPythonExecutor",
     "docker": "smolagents_fork.executors.docker:DockerExecutor",
     "process": "smolagents_fork.executors.process:ProcessExecutor",
 }
