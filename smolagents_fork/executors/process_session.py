@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .. import errors
 from ..bridge import Dispatcher
 from ..codec import decode, encode
 from ..errors import (
@@ -29,6 +28,7 @@ from ..process.child import Child
 from ..process.frames import Frame, Kind, from_child
 from ..process.layout import Layout
 from ..process.spawn import spawn
+from .process_answers import checked_report, failure, joined, program_error
 from .process_options import Options
 
 __all__ = ["Outcome", "ProcessSession"]
@@ -123,7 +123,7 @@ class ProcessSession:
             deadline = Deadline(options.startup_timeout_seconds)
             child.send(Kind.SETUP, 0, encode(setup), deadline)
             frame = self._answer(Kind.READY, 0, deadline, "start")
-            self.report = _checked_report(decode(frame.body, path="report"))
+            self.report = checked_report(decode(frame.body, path="report"))
             missing = sorted(options.required & self.report["missing"].keys())
             if missing:
                 reasons = "; ".join(f"{name}: {self.report['missing'][name]}" for name in missing)
@@ -132,7 +132,7 @@ class ProcessSession:
             if self._tools:
                 self._put(Kind.TOOLS, encode(self._tools), "send_tools")
             if self._variables:
-                self._put(Kind.VARIABLES, _joined(self._variables), "send_variables")
+                self._put(Kind.VARIABLES, joined(self._variables), "send_variables")
         except BaseException as error:
             self._drop()
             if isinstance(error, (SandboxDiedError, ProtocolError, DecodeError)):
@@ -203,7 +203,7 @@ class ProcessSession:
 
     def send_variables(self, encoded: Mapping[str, bytes]) -> None:
         """Set variables, each encoded by itself."""
-        self._put(Kind.VARIABLES, _joined(encoded), "send_variables")
+        self._put(Kind.VARIABLES, joined(encoded), "send_variables")
         self._variables.update(encoded)
 
     def _put(self, kind: Kind, body: bytes, what: str) -> None:
@@ -233,11 +233,11 @@ class ProcessSession:
                 if deadline.expired():
                     raise ProtocolError(f"{what}: no answer within {deadline.seconds} s")
             elif frame.kind is Kind.OUTPUT:
-                self._sink(frame.body.decode("utf-8", "replace"))
+                self._sink(self._child.text_of(frame))
             elif frame.run == run and frame.kind is kind:
                 return frame
             elif frame.run == run and frame.kind is Kind.FAILED:
-                raise ConfigurationError(f"{what}: {_failure(frame.body)[1]}")
+                raise ConfigurationError(f"{what}: {failure(frame.body)[1]}")
             else:
                 raise ProtocolError(f"{what}: a {frame.kind.name} frame instead of an answer")
 
@@ -300,11 +300,12 @@ class ProcessSession:
             wait = deadline.at_most(_SLICE) if stop is None else stop.deadline.at_most(_SLICE)
             frame = child.receive(wait)
             if frame is None:
+                self._sink(child.text_in_log())
                 continue
             if frame.run != self._run and frame.kind is not Kind.OUTPUT:
                 raise ProtocolError(f"a {frame.kind.name} frame of run {frame.run}")
             if frame.kind is Kind.OUTPUT:
-                self._sink(frame.body.decode("utf-8", "replace"))
+                self._sink(child.text_of(frame))
             elif frame.kind is Kind.CALL:
                 with (
                     deadline.paused(),
@@ -351,7 +352,7 @@ class ProcessSession:
             return Outcome(value, False, deadline.elapsed())
         if frame.kind is not Kind.FAILED:
             raise ProtocolError(f"a {frame.kind.name} frame where a run ends")
-        kind, message = _failure(frame.body)
+        kind, message = failure(frame.body)
         if stop is not None and kind == "TimeLimitExceededError":
             if stop.reason == "interrupt":
                 raise InterpreterError("the code was interrupted by interrupt(); its state is kept")
@@ -359,7 +360,7 @@ class ProcessSession:
                 f"code ran past timeout_seconds={self.options.timeout_seconds}; it was stopped and "
                 "its state kept"
             )
-        raise _program_error(kind)(message)
+        raise program_error(kind)(message)
 
     def _abandon(self, child: Child) -> None:
         child.interrupt()
@@ -367,42 +368,8 @@ class ProcessSession:
         with contextlib.suppress(ExecutorError):
             while not end.expired():
                 frame = child.receive(end.at_most(_SLICE))
-                ends = (Kind.DONE, Kind.FINAL, Kind.FAILED)
-                if frame is not None and frame.kind in ends and frame.run == self._run:
+                if frame is not None and frame.kind is Kind.OUTPUT:
+                    child.text_of(frame)  # nobody wants it any more, but it is counted
+                elif frame is not None and frame.run == self._run and frame.kind is not Kind.CALL:
                     return
         self._drop()
-
-
-def _program_error(kind: str) -> type[InterpreterError]:
-    # Compared with the classes there are; nothing is looked up that the child could choose.
-    known = {
-        name: value
-        for name, value in vars(errors).items()
-        if isinstance(value, type) and issubclass(value, InterpreterError)
-    }
-    return known.get(kind, InterpreterError)
-
-
-def _failure(body: bytes) -> tuple[str, str]:
-    try:
-        data = decode(body, path="failure")
-    except DecodeError as error:
-        raise ProtocolError(f"a FAILED frame that cannot be read: {error}") from error
-    if type(data) is not dict or {type(data.get("kind")), type(data.get("message"))} != {str}:
-        raise ProtocolError("a FAILED frame has a kind and a message")
-    return data["kind"], data["message"]
-
-
-def _checked_report(data: Any) -> dict[str, dict[str, str]]:
-    if type(data) is not dict or data.keys() != {"in_force", "missing"}:
-        raise ProtocolError("a READY frame has what is in force and what is missing")
-    for part in data.values():
-        if type(part) is not dict or not all(type(text) is str for text in part.values()):
-            raise ProtocolError("a READY frame has words for every measure")
-    return data
-
-
-def _joined(encoded: Mapping[str, bytes]) -> bytes:
-    """One encoded dict of values that are encoded already: its text is JSON's."""
-    parts = [encode(name) + b":" + value for name, value in encoded.items()]
-    return b"{" + b",".join(parts) + b"}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import mmap
 import os
@@ -14,7 +15,7 @@ from typing import Any
 
 from ..errors import ProtocolError, SandboxDiedError
 from ..limits import Deadline
-from .frames import LOG_LENGTH, LOG_SIZE, Frame, FrameReader, Kind, packed
+from .frames import LOG_HEADER, LOG_SIZE, Frame, FrameReader, Kind, packed
 
 __all__ = ["Child"]
 
@@ -44,6 +45,9 @@ class Child:
         self._log = log
         self._reader = FrameReader(kinds)
         self._stderr = b""
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._output_frames = 0
+        self._seen = 0
         self._closed = False
         data.setblocking(False)
         status.setblocking(False)
@@ -152,12 +156,34 @@ class Child:
         while not self.ended and (left := end - time.monotonic()) > 0:
             select.select([self._status], [], [], left)
 
+    def text_of(self, frame: Frame) -> str:
+        """The text of an OUTPUT frame that was not seen in the log before."""
+        self._output_frames = (self._output_frames + 1) & 0xFFFFFFFF
+        new, self._seen = frame.body[self._seen :], 0
+        return self._decoder.decode(new)
+
+    def text_in_log(self) -> str:
+        """Printed text that has not been sent, as far as it was not seen before."""
+        # The child may have written anything here; it can only spoil its own output.
+        sent, length = LOG_HEADER.unpack_from(self._log, 0)
+        if sent != self._output_frames:
+            return ""  # it is on its way as a frame
+        begin = LOG_HEADER.size
+        length = min(length, LOG_SIZE - begin)
+        new = self._log[begin + self._seen : begin + length]
+        self._seen = max(self._seen, length)
+        return self._decoder.decode(new)
+
     def last_words(self) -> str:
-        """What was printed and had not been sent when the child ended."""
-        length = LOG_LENGTH.unpack_from(self._log, 0)[0]
-        begin = LOG_LENGTH.size
-        length = min(length, LOG_SIZE - begin)  # the child may have written anything
-        return self._log[begin : begin + length].decode("utf-8", "replace")
+        """All text that is left of a child that has ended, or is about to."""
+        parts = []
+        with contextlib.suppress(SandboxDiedError, ProtocolError):
+            while (frame := self.receive(0)) is not None:
+                if frame.kind is Kind.OUTPUT:
+                    parts.append(self.text_of(frame))
+        parts.append(self.text_in_log())
+        parts.append(self._decoder.decode(b"", True))
+        return "".join(parts)
 
     def interrupt(self) -> None:
         """Have the program stopped; from any thread."""

@@ -14,9 +14,8 @@ from ..errors import ProtocolError
 
 __all__ = [
     "HEADER",
-    "LOG_LENGTH",
+    "LOG_HEADER",
     "LOG_SIZE",
-    "MAX_OUTPUT",
     "Frame",
     "FrameReader",
     "Kind",
@@ -26,11 +25,10 @@ __all__ = [
 ]
 
 HEADER = struct.Struct("!BII")
-#: Bytes of the output log, a page shared with the host that survives the child: length, then text.
+#: The output log, memory shared with the host that survives the child: how often it was sent, how
+#: long the text in it is, the text. The host reads what has not been sent yet from it.
 LOG_SIZE = 64 * 1024
-LOG_LENGTH = struct.Struct("=I")
-# Text of one output frame; longer prints are several frames.
-MAX_OUTPUT = 1 << 20
+LOG_HEADER = struct.Struct("=II")
 _MAX_SMALL = 1 << 20
 
 
@@ -127,7 +125,7 @@ def from_child(max_value_bytes: int, max_request_bytes: int) -> dict[Kind, int]:
     """What a host takes from a child, with the longest body of each kind."""
     return {
         Kind.READY: _MAX_SMALL,
-        Kind.OUTPUT: MAX_OUTPUT,
+        Kind.OUTPUT: LOG_SIZE,
         Kind.CALL: max_request_bytes,
         Kind.DONE: max_value_bytes,
         Kind.FINAL: 0,

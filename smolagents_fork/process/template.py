@@ -66,7 +66,7 @@ class Template:
         self._control = control
         self._selector = selectors.DefaultSelector()
         self._children: dict[int, socket.socket] = {}
-        self._folders: dict[int, str] = {}
+        self._folders: set[str] = set()
         self._wake, wake_up = socket.socketpair()
         for end in (self._wake, wake_up):
             end.setblocking(False)
@@ -112,7 +112,9 @@ class Template:
         for descriptor in (data_socket, output, log):
             os.close(descriptor)
         self._children[pid] = socket.socket(fileno=status)
-        self._folders[pid] = bounds.folder
+        # The host removes them; those it did not come to are removed when it is gone.
+        self._folders = {folder for folder in self._folders if os.path.exists(folder)}
+        self._folders.add(bounds.folder)
         self._selector.register(self._children[pid], selectors.EVENT_READ, pid)
         self._control.sendall(struct.pack("!I", pid))
         return True
@@ -175,7 +177,6 @@ class Template:
 
     def _ended(self, pid: int, code: int) -> None:
         status = self._children.pop(pid)
-        self._folders.pop(pid)
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(pid, signal.SIGKILL)  # whatever it had started
         with contextlib.suppress(KeyError, ValueError):
@@ -188,7 +189,7 @@ class Template:
         # The host is gone, or has no use for this process: nothing is left behind.
         for pid in self._children:
             _signal(pid, signal.SIGKILL)
-        for folder in self._folders.values():
+        for folder in self._folders:
             shutil.rmtree(folder, ignore_errors=True)
 
 

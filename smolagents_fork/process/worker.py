@@ -18,15 +18,15 @@ from typing import Any
 
 from ..codec import decode, encode
 from ..codec.calls import HostCalls
-from ..errors import EncodeError, ForkError, InterpreterError, ProtocolError
+from ..errors import EncodeError, InterpreterError, ProtocolError
 from ..interpreter import Interpreter, Limits, PrintContainer
 from ..interpreter.meter import FinalAnswer, ProgramStop, TimeStop
 from .confinement import Bounds, confine, cpu_limit
-from .frames import LOG_LENGTH, LOG_SIZE, MAX_OUTPUT, Frame, FrameReader, Kind, from_host, packed
+from .frames import LOG_HEADER, LOG_SIZE, Frame, FrameReader, Kind, from_host, packed
 
 __all__ = ["main", "warm_up"]
 
-#: Seconds that printed text may wait in the log before it is sent.
+#: Seconds between two frames of printed text. What waits is in the log, where the host sees it.
 _FLUSH_SECONDS = 0.05
 _LONGEST_REPR = 100_000
 
@@ -64,6 +64,7 @@ class Link:
         self._lock = threading.RLock()
         self._log = log
         self._logged = 0
+        self._sent = 0
         self._flushed = time.monotonic()
         self.run = 0
         #: Holds an interruption back while a frame is written.
@@ -89,16 +90,16 @@ class Link:
     def write(self, text: str) -> None:
         """Take printed text. It is in shared memory when this returns, so it outlives the child."""
         data = text.encode("utf-8", "surrogatepass")
-        room = LOG_SIZE - LOG_LENGTH.size
+        room = LOG_SIZE - LOG_HEADER.size
         with self._lock:
             for start in range(0, len(data), room):
                 part = data[start : start + room]
                 if self._logged + len(part) > room:
                     self.flush()
-                begin = LOG_LENGTH.size + self._logged
+                begin = LOG_HEADER.size + self._logged
                 self._log[begin : begin + len(part)] = part
                 self._logged += len(part)
-                LOG_LENGTH.pack_into(self._log, 0, self._logged)
+                LOG_HEADER.pack_into(self._log, 0, self._sent, self._logged)
             if time.monotonic() - self._flushed > _FLUSH_SECONDS:
                 self.flush()
 
@@ -107,13 +108,12 @@ class Link:
         with self._lock, self.shield():
             self._flushed = time.monotonic()
             if self._logged:
-                begin = LOG_LENGTH.size
+                begin = LOG_HEADER.size
                 data = self._log[begin : begin + self._logged]
-                for start in range(0, len(data), MAX_OUTPUT):
-                    part = data[start : start + MAX_OUTPUT]
-                    self._socket.sendall(packed(Kind.OUTPUT, self.run, part))
+                self._socket.sendall(packed(Kind.OUTPUT, self.run, data))
                 self._logged = 0
-                LOG_LENGTH.pack_into(self._log, 0, 0)
+                self._sent = (self._sent + 1) & 0xFFFFFFFF
+                LOG_HEADER.pack_into(self._log, 0, self._sent, 0)
 
 
 class Worker:
@@ -208,8 +208,11 @@ class Worker:
             return Kind.FAILED, _failure(
                 "ProgramFailedError", "MemoryError: the memory limit is reached"
             )
-        except ForkError as error:
-            return Kind.FAILED, _failure("ProgramFailedError", f"{type(error).__name__}: {error}")
+        except ProgramStop:
+            raise
+        except BaseException as error:
+            # A BaseException of the program's own; it must not end the child.
+            return Kind.FAILED, _failure("ProgramFailedError", _in_words(error))
         finally:
             self._in_program = False
 
@@ -279,6 +282,13 @@ def _encoded(value: Any) -> bytes:
         except Exception as error:
             text = f"<{type(value).__name__} whose repr raised {type(error).__name__}>"
         return encode(text[:_LONGEST_REPR])
+
+
+def _in_words(error: BaseException) -> str:
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:
+        return type(error).__name__
 
 
 def _failure(kind: str, message: str) -> bytes:

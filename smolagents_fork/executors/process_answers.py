@@ -1,0 +1,50 @@
+"""What a child says of itself, checked; and what it is told, put together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .. import errors
+from ..codec import decode, encode
+from ..errors import DecodeError, InterpreterError, ProtocolError
+
+__all__ = ["checked_report", "failure", "joined", "program_error"]
+
+
+def program_error(kind: str) -> type[InterpreterError]:
+    """The error class that a FAILED frame names."""
+    # Compared with the classes there are; nothing is looked up that the child could choose.
+    known = {
+        name: value
+        for name, value in vars(errors).items()
+        if isinstance(value, type) and issubclass(value, InterpreterError)
+    }
+    return known.get(kind, InterpreterError)
+
+
+def failure(body: bytes) -> tuple[str, str]:
+    """Kind and message of a FAILED frame."""
+    try:
+        data = decode(body, path="failure")
+    except DecodeError as error:
+        raise ProtocolError(f"a FAILED frame that cannot be read: {error}") from error
+    if type(data) is not dict or {type(data.get("kind")), type(data.get("message"))} != {str}:
+        raise ProtocolError("a FAILED frame has a kind and a message")
+    return data["kind"], data["message"]
+
+
+def checked_report(data: Any) -> dict[str, dict[str, str]]:
+    """What a READY frame says is in force and missing."""
+    if type(data) is not dict or data.keys() != {"in_force", "missing"}:
+        raise ProtocolError("a READY frame has what is in force and what is missing")
+    for part in data.values():
+        if type(part) is not dict or not all(type(text) is str for text in part.values()):
+            raise ProtocolError("a READY frame has words for every measure")
+    return data
+
+
+def joined(encoded: Mapping[str, bytes]) -> bytes:
+    """One encoded dict of values that are encoded already: its text is JSON's."""
+    parts = [encode(name) + b":" + value for name, value in encoded.items()]
+    return b"{" + b",".join(parts) + b"}"

@@ -1,0 +1,167 @@
+"""What the kernel takes away, seen from a program with the sharpest modules authorised."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+import pytest
+from process_harness import SHARP, executor
+
+from smolagents_fork.errors import ExecutorStartError, ProgramFailedError
+from smolagents_fork.process import confinement
+
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="the kernel's measures are Linux's")
+
+
+@pytest.fixture(scope="module")
+def sharp():
+    with executor(SHARP) as ex:
+        yield ex
+
+
+def in_force(ex, measure: str) -> None:
+    if measure in ex.confinement["missing"]:
+        pytest.skip(f"{measure} is not to be had here: {ex.confinement['missing'][measure]}")
+
+
+def test_it_says_what_is_in_force(sharp):
+    report = sharp.confinement
+    assert report["in_force"].keys() | report["missing"].keys() == set(confinement.MEASURES)
+    assert not report["in_force"].keys() & report["missing"].keys()
+    assert {"session", "files", "cpu", "memory", "no_new_privileges"} <= report["in_force"].keys()
+
+
+@LINUX
+@pytest.mark.parametrize(
+    ("measure", "code"),
+    [
+        ("filesystem", "import os\nos.open('/etc/passwd', os.O_RDONLY)"),
+        ("filesystem", "import pathlib\npathlib.Path('/tmp/left-behind').write_text('x')"),
+        ("filesystem", "import pathlib\npathlib.Path('../left-behind').write_text('x')"),
+        ("filesystem", "import os\nos.listdir('/')"),
+        ("filesystem", f"import os\nos.unlink({json.__file__!r})"),
+        ("filesystem", "import os\nos.open('/proc/self/environ', os.O_RDONLY)"),
+        ("filesystem", "import os\nos.open(f'/proc/{os.getppid()}/mem', os.O_RDONLY)"),
+        ("network", "import socket\nsocket.create_connection(('127.0.0.1', 9), 1)"),
+        ("network", "import socket\nsocket.socket(socket.AF_UNIX).connect('\\0smolagents')"),
+        ("syscalls", "import os\nos.fork()"),
+        ("syscalls", "import subprocess\nsubprocess.run(['true'])"),
+        ("syscalls", "import os\nos.execv('/bin/true', ['true'])"),
+        ("syscalls", "import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\n"
+         "assert libc.ptrace(16, 1, 0, 0) == 0, 'PermissionError'"),
+        ("signals", "import os\nos.kill(os.getppid(), 0)"),
+        ("signals", "import os\nos.kill(-1, 0)"),
+        ("capabilities", "import os\nos.chroot('.')"),
+    ],
+)  # fmt: skip
+def test_what_it_may_not(sharp, measure: str, code: str):
+    in_force(sharp, measure)
+    with pytest.raises(ProgramFailedError, match="PermissionError"):
+        sharp(code)
+
+
+@LINUX
+def test_no_interface_is_there(sharp):
+    in_force(sharp, "network")
+    assert "interfaces" in sharp.confinement["in_force"]["network"]
+    names = (
+        sharp("import socket\n[name for _, name in socket.if_nameindex()]").output
+        if "seccomp" not in sharp.confinement["in_force"].get("syscalls", "")
+        else ["lo"]
+    )
+    assert names == ["lo"]
+
+
+def test_its_own_folder_is_writable_and_its_home(sharp):
+    code = (
+        "import os, pathlib\n"
+        "pathlib.Path('mine').write_text('x')\n"
+        "pathlib.Path('sub').mkdir(exist_ok=True)\n"
+        "os.getcwd(), os.environ['HOME'], os.environ['TMPDIR'], pathlib.Path('mine').read_text()"
+    )
+    assert sharp(code).output == (sharp.folder, sharp.folder, sharp.folder, "x")
+
+
+def test_no_environment_is_inherited(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "hunter2")
+    with executor(SHARP) as ex:
+        environment = ex("import os\ndict(os.environ)").output
+    assert "hunter2" not in str(environment)
+    assert set(environment) == {
+        "PATH", "LANG", "HOME", "TMPDIR", "MPLBACKEND",
+        "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS",
+    }  # fmt: skip
+
+
+def test_no_descriptor_is_inherited(tmp_path):
+    code = (
+        "import os\nopen_ones = []\nfor number in range(256):\n    try:\n"
+        "        open_ones.append((number, os.fstat(number).st_ino))\n    except OSError:\n"
+        "        pass\nopen_ones"
+    )
+    with open(tmp_path / "secret", "w") as secret:
+        os.set_inheritable(secret.fileno(), True)
+        with executor(SHARP) as ex:
+            found = ex(code).output
+            # Standard streams, the connection, and the output log.
+            assert len(found) == 5
+            assert os.fstat(secret.fileno()).st_ino not in [inode for _, inode in found]
+
+
+def test_it_is_a_session_of_its_own(sharp):
+    pid, session, group = sharp("import os\nos.getpid(), os.getsid(0), os.getpgid(0)").output
+    assert pid == session == group == sharp.pid
+    assert session != os.getsid(0)
+
+
+def test_descriptors_are_limited():
+    with (
+        executor(SHARP, open_files=64) as ex,
+        pytest.raises(ProgramFailedError, match="Too many open files"),
+    ):
+        ex("import os\nfor i in range(300): os.dup(1)")
+
+
+def test_threads_and_socket_pairs_still_work(sharp):
+    code = (
+        "import socket, threading\na, b = socket.socketpair()\n"
+        "t = threading.Thread(target=lambda: a.send(b'x'))\nt.start()\nt.join()\nb.recv(1)"
+    )
+    assert sharp(code).output == b"x"
+
+
+def test_require_makes_a_missing_measure_an_error():
+    with pytest.raises(ExecutorStartError) as caught, executor(memory=None, require=["memory"]):
+        pass
+    assert str(caught.value) == (
+        "require=['memory'], and this is not in force: memory: memory=None asked for no limit"
+    )
+
+
+@LINUX
+def test_require_all_starts_where_all_is_to_be_had(sharp):
+    if sharp.confinement["missing"]:
+        with pytest.raises(ExecutorStartError, match="require="), executor(require=True):
+            pass
+    else:
+        with executor(require=True) as ex:
+            assert ex("1").output == 1
+
+
+@LINUX
+def test_network_can_be_asked_for():
+    with executor(SHARP, network=True) as ex:
+        assert ex.confinement["missing"]["network"] == "asked for by network=True"
+
+
+def test_readable_paths_open_a_folder_for_reading(tmp_path):
+    (tmp_path / "data.csv").write_text("a,b")
+    read = f"import pathlib\npathlib.Path({str(tmp_path / 'data.csv')!r}).read_text()"
+    write = f"import pathlib\npathlib.Path({str(tmp_path / 'data.csv')!r}).write_text('x')"
+    with executor(SHARP, readable_paths=[tmp_path]) as ex:
+        assert ex(read).output == "a,b"
+        in_force(ex, "filesystem")
+        with pytest.raises(ProgramFailedError, match="PermissionError"):
+            ex(write)

@@ -1,0 +1,281 @@
+"""A child that dies is noticed at once, in words; and nothing is left of anything."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from process_harness import SHARP, descriptors, eventually, executor, gone
+
+from smolagents_fork.errors import (
+    DecodeError,
+    ExecutorStartError,
+    ProgramFailedError,
+    ProtocolError,
+    SandboxDiedError,
+    SandboxTimeoutError,
+)
+from smolagents_fork.process import spawn
+
+LOST = "its state is lost, the next call starts in a new process"
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("import os\nos.kill(os.getpid(), 9)", r"was ended by SIGKILL \(by the kernel for want of"),
+        ("import ctypes\nctypes.string_at(0)", r"was ended by SIGSEGV \(a crash in native code"),
+        ("import os\nos.write(2, b'native words')\nos.abort()", "by SIGABRT: native words"),
+        ("import ctypes\nctypes.CDLL(None).exit(7)", "ended with exit code 7"),
+        ("import os\nos.close(3)\nimport time\ntime.sleep(60)", "closed its connection and was"),
+    ],
+)
+def test_a_child_that_dies_says_how(code: str, words: str):
+    with executor(SHARP, timeout_seconds=60) as ex:
+        ex.send_tools({"three": lambda: 3})
+        start = time.monotonic()
+        with pytest.raises(SandboxDiedError, match=words) as caught:
+            ex("print('said before')\n" + code)
+        assert time.monotonic() - start < 10
+        assert str(caught.value).endswith(LOST)
+        assert ex.state["_print_outputs"] == "said before\n"
+        assert ex("three()").output == 3
+
+
+def test_a_child_killed_from_outside_between_calls_is_replaced():
+    with executor() as ex:
+        ex.send_tools({"three": lambda: 3})
+        pid = ex.pid
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+        assert eventually(lambda: not ex.is_alive())
+        assert ex("three()").output == 3
+        assert ex.is_alive()
+
+
+def test_a_child_killed_from_outside_during_a_call_is_noticed():
+    with executor(timeout_seconds=60) as ex:
+        pid = ex.pid
+        assert pid is not None
+        timer = threading.Timer(0.3, os.kill, (pid, signal.SIGKILL))
+        timer.start()
+        start = time.monotonic()
+        with pytest.raises(SandboxDiedError, match="was ended by SIGKILL"):
+            ex("import time\ntime.sleep(50)")
+        assert time.monotonic() - start < 10
+        timer.join()
+
+
+def test_a_child_that_dies_while_the_host_works_is_noticed():
+    with executor() as ex:
+
+        def fatal() -> str:
+            assert ex.pid is not None
+            os.kill(ex.pid, signal.SIGKILL)
+            return "too late"
+
+        ex.send_tools({"fatal": fatal})
+        with pytest.raises(SandboxDiedError, match="was ended by SIGKILL"):
+            ex("fatal()")
+
+
+def test_a_killed_template_is_replaced():
+    with executor() as ex:
+        ex.send_tools({"three": lambda: 3})
+        pid = ex.pid
+        assert pid is not None
+        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+            template = int(file.read().rpartition(")")[2].split()[1])
+        os.kill(template, signal.SIGKILL)
+        assert eventually(lambda: gone(pid))  # it dies with its parent
+        assert ex("three()").output == 3
+
+
+def test_ctrl_c_on_the_host_does_not_leave_the_program_running():
+    with executor(timeout_seconds=60) as ex:
+
+        def pressed() -> None:
+            raise KeyboardInterrupt
+
+        ex.send_tools({"pressed": pressed})
+        with pytest.raises(KeyboardInterrupt):
+            ex("x = 1\npressed()\nfor i in range(10**12): pass")
+        assert ex("1 + 1").output == 2
+
+
+def test_a_callback_that_raises_does_not_leave_the_program_running():
+    def on_output(text: str) -> None:
+        raise RuntimeError("the user's own mistake")
+
+    with executor(timeout_seconds=60, on_output=on_output) as ex:
+        with pytest.raises(RuntimeError, match="own mistake"):
+            ex("print('x')\nfor i in range(10**12): pass")
+        assert ex("1 + 1").output == 2
+
+
+FORGED = {
+    "unknown kind": ("b'\\xff' * 9", "a frame of kind 255, which may not come here"),
+    "a kind of the host's": (
+        "b'\\x11' + b'\\0' * 8",
+        "a frame of kind 17, which may not come here",
+    ),
+    "enormous": ("b'\\x04' + b'\\0\\0\\0\\1' + b'\\xff' * 4", "a DONE frame of 4294967295 bytes"),
+    "ready again": ("b'\\x01' + b'\\0' * 8", "a READY frame of run 0"),
+    "ready in the run": ("b'\\x01\\0\\0\\0\\1\\0\\0\\0\\0'", "a READY frame where a run ends"),
+    "done in another run": ("b'\\x04\\0\\0\\0\\x09\\0\\0\\0\\1' + b'1'", "a DONE frame of run 9"),
+    "final without an answer": (
+        "b'\\x05\\0\\0\\0\\1\\0\\0\\0\\0'",
+        "a FINAL frame where a run ends",
+    ),
+    "accepted": ("b'\\x07\\0\\0\\0\\1\\0\\0\\0\\0'", "an? ACCEPTED frame where a run ends"),
+    "failure of rubbish": ("b'\\x06\\0\\0\\0\\1\\0\\0\\0\\2' + b'{}'", "a FAILED frame has a kind"),
+    "failure that is no encoding": (
+        "b'\\x06\\0\\0\\0\\1\\0\\0\\0\\1{'",
+        "a FAILED frame that cannot",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_forged_frames_are_protocol_errors(name: str):
+    frame, words = FORGED[name]
+    with executor(SHARP, timeout_seconds=30) as ex:
+        start = time.monotonic()
+        with pytest.raises(ProtocolError, match=words) as caught:
+            ex(f"import os, time\nos.write(3, {frame})\ntime.sleep(60)")
+        assert str(caught.value).endswith(LOST)
+        assert time.monotonic() - start < 10
+        assert ex("1 + 1").output == 2
+
+
+def test_a_truncated_frame_ends_at_the_time_limit():
+    with executor(SHARP, timeout_seconds=0.5, interrupt_grace_seconds=0.3) as ex:
+        # The true end of the run is taken for the rest of the forged frame.
+        with pytest.raises((SandboxTimeoutError, ProtocolError, DecodeError)):
+            ex("import os, time\nos.write(3, b'\\x04\\0\\0\\0\\1\\0\\0\\0\\x09')\ntime.sleep(60)")
+        with pytest.raises((SandboxTimeoutError, ProtocolError)):
+            ex("1 + 1")
+        assert ex("1 + 1").output == 2
+
+
+def test_a_forged_result_is_only_ever_a_value():
+    # A program can send its own DONE: it could have had that value as its output anyway.
+    with executor(SHARP, timeout_seconds=30) as ex:
+        frame = "b'\\x04\\0\\0\\0\\1\\0\\0\\0\\x02' + b'42'"
+        assert ex(f"import os\nos.write(3, {frame})").output == 42
+        # Its true end comes late, and is a frame of a run that is over.
+        with pytest.raises(ProtocolError, match="DONE frame of run 1"):
+            ex("1 + 1")
+        assert ex("1 + 1").output == 2
+
+
+def test_a_forged_call_reaches_registered_names_only():
+    called = []
+    request = b'{"call":1,"name":"os.system","args":["id"],"kwargs":{}}'
+    frame = b"\x03\0\0\0\1" + len(request).to_bytes(4, "big") + request
+    with executor(SHARP, timeout_seconds=30) as ex:
+        ex.send_tools({"allowed": called.append})
+        ex(f"import os, socket\nos.write(3, {frame!r})\nimport time\ntime.sleep(0.3)")
+        assert called == []
+        # The forged call had a number, which the stub does not know; it learns where the host is.
+        with pytest.raises(ProgramFailedError, match="call 1 out of order; the host expects 2"):
+            ex("allowed(1)")
+        assert ex("allowed(2)").output is None
+        assert called == [2]
+
+
+def test_a_flood_of_forged_calls_is_cut_off():
+    request = b'{"call":1,"name":"x","args":[],"kwargs":{}}'
+    frame = b"\x03\0\0\0\1" + len(request).to_bytes(4, "big") + request
+    with (
+        executor(SHARP, timeout_seconds=30) as ex,
+        pytest.raises(ProtocolError, match="went on after 100 refused calls"),
+    ):
+        ex(f"import os\nfor i in range(10**9): os.write(3, {frame!r})")
+
+
+def test_a_value_that_cannot_be_decoded_is_an_error_and_the_state_is_kept():
+    body = b'{"$":"os.system","v":"id"}'
+    frame = b"\x04\0\0\0\2" + len(body).to_bytes(4, "big") + body
+    with executor(SHARP, timeout_seconds=30) as ex:
+        ex("kept = 1")
+        with pytest.raises(DecodeError, match=r"unknown tag 'os\.system'"):
+            ex(f"import os, time\nos.write(3, {frame!r})\ntime.sleep(0.2)")
+
+
+def test_fifty_executors_leave_nothing_behind():
+    with executor() as ex:
+        ex("1")  # the template is there now, and stays
+    before = descriptors(), threading.active_count()
+    folders = []
+    for _ in range(50):
+        with executor() as ex:
+            folders.append(ex.folder)
+            pid = ex.pid
+    assert (descriptors(), threading.active_count()) == before
+    assert not [folder for folder in folders if os.path.exists(folder)]
+    assert pid is not None
+    assert eventually(lambda: gone(pid))
+
+
+def test_a_start_that_fails_leaves_nothing_behind():
+    with executor():
+        pass
+    before = descriptors()
+    for _ in range(5):
+        with pytest.raises(ExecutorStartError), executor(memory=None, require=["memory"]):
+            pass
+    assert descriptors() == before
+
+
+HOST = """
+import sys, time, os
+from smolagents_fork import ProcessExecutor
+ex = ProcessExecutor([], None, timeout_seconds=600)
+with open(f"/proc/{ex.pid}/stat") as file:
+    template = file.read().rpartition(")")[2].split()[1]
+print(ex.pid, template, ex.folder, flush=True)
+if sys.argv[1] == "exit":
+    sys.exit(3)
+if sys.argv[1] == "raise":
+    raise RuntimeError("a bug of the user's")
+ex("import time\\ntime.sleep(500)")
+"""
+
+
+@pytest.mark.parametrize("way", ["exit", "raise", "SIGKILL", "SIGTERM", "SIGINT"])
+def test_nothing_is_left_when_the_host_ends(way: str):
+    with subprocess.Popen(
+        [sys.executable, "-c", HOST, way],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as host:
+        assert host.stdout is not None
+        child, template, folder = host.stdout.readline().split()
+        if way.startswith("SIG"):
+            time.sleep(0.3)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(host.pid, signal.Signals[way])
+        host.wait(30)
+    assert eventually(lambda: gone(int(child)))
+    assert eventually(lambda: gone(int(template)))
+    assert eventually(lambda: not os.path.exists(folder))
+
+
+def test_a_fork_of_the_host_does_not_end_its_child():
+    with executor() as ex:
+        ex("kept = 1")
+        pid = os.fork()
+        if pid == 0:
+            ex.cleanup()
+            spawn.stop_templates()
+            os._exit(0)
+        os.waitpid(pid, 0)
+        assert ex("kept").output == 1

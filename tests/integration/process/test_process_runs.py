@@ -1,0 +1,246 @@
+"""Programs in the child: state, output, values, errors, the final answer."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from process_harness import executor
+
+from smolagents_fork import ProcessExecutor
+from smolagents_fork.errors import (
+    ConfigurationError,
+    EncodeError,
+    ExecutorClosedError,
+    ImportRefusedError,
+    InterpreterError,
+    ProgramFailedError,
+)
+
+
+def test_state_lives_between_calls():
+    with executor() as ex:
+        ex("x = 20\ndef double(n):\n    return 2 * n")
+        assert ex("double(x) + 2").output == 42
+
+
+def test_prints_are_logs_and_the_last_expression_is_the_output():
+    with executor() as ex:
+        result = ex("print('a', 1)\nprint('b', end='')\n[1, (2, 3)]")
+        assert (result.output, result.logs, result.is_final_answer) == (
+            [1, (2, 3)],
+            "a 1\nb",
+            False,
+        )
+        assert ex.state["_print_outputs"] == "a 1\nb"
+
+
+def test_output_is_streamed_while_the_code_runs():
+    seen: list[str] = []
+    first = threading.Event()
+
+    def on_output(text: str) -> None:
+        seen.append(text)
+        first.set()
+
+    def wait() -> bool:
+        return first.wait(10)
+
+    with executor(on_output=on_output) as ex:
+        ex.send_tools({"wait": wait})
+        # The tool only returns true when the print has arrived before it.
+        assert ex("print('early')\nok = wait()\nprint('late')\nok").output is True
+    assert "".join(seen) == "early\nlate\n"
+
+
+def test_a_single_print_before_a_long_silence_is_seen_at_once():
+    seen = threading.Event()
+    with executor(on_output=lambda text: seen.set(), timeout_seconds=60) as ex:
+        # Stopped from here as soon as the print is seen; it would run into its limit otherwise.
+        watcher = threading.Thread(target=lambda: (seen.wait(30), ex.interrupt()))
+        watcher.start()
+        with pytest.raises(InterpreterError, match="interrupted"):
+            ex("print('one')\nimport time\ntime.sleep(1000)")
+        watcher.join()
+        assert ex.state["_print_outputs"] == "one\n"
+
+
+@pytest.mark.parametrize("count", [1, 3, 5000])
+def test_no_text_is_lost_or_doubled_however_it_is_printed(count: int):
+    code = (
+        "import time\n"
+        f"for i in range({count}):\n"
+        "    print(i, 'é€😀' * (i % 7))\n"
+        "    if i < 3: time.sleep(0.12)\n"
+        "print('end', end='')"
+    )
+    expected = "".join(f"{i} {'é€😀' * (i % 7)}\n" for i in range(count)) + "end"
+    pieces: list[str] = []
+    with executor(max_print_outputs_length=1_000_000, on_output=pieces.append) as ex:
+        assert ex(code).logs == expected
+    assert "".join(pieces) == expected
+
+
+def test_output_beyond_the_limit_is_cut_with_a_marker():
+    with executor(max_print_outputs_length=1000) as ex:
+        logs = ex("print('head')\nfor i in range(100_000):\n    print(i)\nprint('tail')").logs
+        assert logs.startswith("head")
+        assert logs.endswith("tail\n")
+        assert "truncated" in logs
+        assert len(logs) < 1200
+
+
+def test_a_hundred_megabytes_in_one_print_are_bounded():
+    with executor(max_print_outputs_length=1000) as ex:
+        assert len(ex("print('x' * 100_000_000)").logs) < 1200
+
+
+def test_text_that_is_no_utf8_is_printed_all_the_same():
+    with executor() as ex:
+        assert ex("print('a\\ud800b')").logs == "a\ufffd\ufffd\ufffdb\n"
+
+
+def test_values_travel_both_ways():
+    frame = pd.DataFrame({"a": [1, 2], "b": ["x", None]})
+    with executor(["numpy", "pandas"]) as ex:
+        ex.send_variables({"array": np.arange(3.0), "frame": frame, "nested": {"a": (1, {2})}})
+        assert ex("array[2] + 1").output == np.float64(3.0)
+        assert ex("nested").output == {"a": (1, {2})}
+        pd.testing.assert_frame_equal(ex("frame").output, frame)
+        big = ex("import numpy as np\nnp.zeros(6_000_000)").output
+        assert big.nbytes == 48_000_000
+
+
+def test_a_value_that_cannot_travel_in_is_named():
+    with (
+        executor() as ex,
+        pytest.raises(EncodeError, match=r"^vars\['a'\]\[3\]: a value of type builtins.object"),
+    ):
+        ex.send_variables({"a": [0, 1, 2, object()]})
+
+
+def test_an_output_that_cannot_travel_comes_as_its_text():
+    with executor() as ex:
+        assert ex("class Point:\n    def __repr__(self): return 'P'\nPoint()").output == "P"
+        bad = "class Bad:\n    def __repr__(self): return 1 / 0\nBad()"
+        assert ex(bad).output == "<Bad whose repr raised ZeroDivisionError>"
+        assert "function f" in ex("def f(): pass\nf").output
+
+
+def test_errors_have_the_interpreters_words():
+    with executor() as ex:
+        with pytest.raises(
+            ProgramFailedError, match=r"line 2\) due to: ZeroDivisionError: division"
+        ):
+            ex("print('before')\n1 / 0")
+        assert ex.state["_print_outputs"] == "before\n"
+        with pytest.raises(ImportRefusedError, match=r"Import of os is not allowed\. Authorized"):
+            ex("import os")
+        with pytest.raises(InterpreterError, match=r"Code parsing failed|SyntaxError"):
+            ex("1 +")
+        assert ex("1").output == 1
+
+
+def test_an_import_that_is_not_installed_is_said_at_the_start():
+    with pytest.raises(
+        ConfigurationError, match="Non-installed authorized modules: no_such_module"
+    ):
+        ProcessExecutor(["no_such_module.sub"], None)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "final_answer({'a': 1})",
+        "final_answer(answer={'a': 1})",
+        "def f():\n    for i in range(3):\n        final_answer({'a': i + 1})\nf()",
+        "try:\n    final_answer({'a': 1})\nexcept BaseException:\n    pass\nprint('never')",
+        "try:\n    final_answer({'a': 1})\nfinally:\n    final_answer({'a': 2})",
+    ],
+)
+def test_the_final_answer_ends_the_run_from_anywhere(code: str):
+    with executor() as ex:
+        ex.send_tools({"final_answer": lambda answer: answer})
+        result = ex("print('said')\n" + code)
+        assert (result.output, result.is_final_answer, result.logs) == ({"a": 1}, True, "said\n")
+        assert ex("1").is_final_answer is False
+
+
+def test_the_final_answer_may_come_from_a_thread():
+    with executor(["threading"]) as ex:
+        ex.send_tools({"final_answer": lambda answer: answer})
+        code = (
+            "import threading, time\n"
+            "threading.Thread(target=lambda: final_answer('from a thread')).start()\n"
+            "while True: time.sleep(0.01)"
+        )
+        result = ex(code)
+        assert (result.output, result.is_final_answer) == ("from a thread", True)
+
+
+def test_an_exception_called_final_answer_is_an_ordinary_error():
+    with executor() as ex:
+        ex.send_tools({"final_answer": lambda answer: answer})
+        code = (
+            "class FinalAnswerException(BaseException): pass\nraise FinalAnswerException('forged')"
+        )
+        with pytest.raises(ProgramFailedError, match="FinalAnswerException: forged"):
+            ex(code)
+
+
+def test_additional_functions_are_called_on_the_host():
+    calls: list[Any] = []
+    with executor(additional_functions={"note": calls.append}) as ex:
+        ex("note([1])")
+    assert calls == [[1]]
+
+
+def test_after_cleanup_it_says_so():
+    with executor() as ex:
+        pass
+    for use in (lambda: ex("1"), lambda: ex.send_variables({"a": 1}), lambda: ex.send_tools({})):
+        with pytest.raises(ExecutorClosedError, match=r"ProcessExecutor: .* after cleanup"):
+            use()
+    ex.cleanup()
+
+
+def test_restart_forgets_state_and_keeps_tools_and_variables():
+    with executor() as ex:
+        ex.send_tools({"three": lambda: 3})
+        ex.send_variables({"given": [1]})
+        ex("made = 1")
+        before = ex.pid
+        ex.restart()
+        assert ex.pid != before
+        assert ex("three() + given[0]").output == 4
+        with pytest.raises(ProgramFailedError, match=r"NameError.*made"):
+            ex("made")
+
+
+def test_two_executors_share_nothing():
+    with executor() as one, executor() as two:
+        one("x = 1\nimport random\nfirst = random.random()")
+        with pytest.raises(ProgramFailedError, match="NameError"):
+            two("x")
+        assert one("first").output != two("import random\nrandom.random()").output
+        assert one.folder != two.folder
+
+
+def test_numbers_drawn_differ_between_children():
+    code = "import numpy as np\n[int(n) for n in np.random.randint(0, 1 << 30, 4)]"
+    with executor(["numpy"]) as one, executor(["numpy"]) as two:
+        assert one(code).output != two(code).output
+
+
+def test_a_module_of_the_project_is_importable_when_authorised(tmp_path, monkeypatch):
+    (tmp_path / "project_helper.py").write_text("ANSWER = 42\n")
+    (tmp_path / "secret.env").write_text("KEY=hunter2\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with executor(["project_helper", "pathlib"]) as ex:
+        assert ex("import project_helper\nproject_helper.ANSWER").output == 42
+        if "filesystem" in ex.confinement["in_force"]:
+            with pytest.raises(ProgramFailedError, match="PermissionError"):
+                ex(f"import pathlib\npathlib.Path({str(tmp_path / 'secret.env')!r}).read_text()")
