@@ -23,7 +23,7 @@ from tools.rebase.report import Verdict, conflict_text, report_text
 from tools.rebase.result import refuse_changed_inputs
 from tools.rebase.state import Folder, RebaseError, State, Step
 from tools.rebase.trial import copy_checkout
-from tools.rebase.verify import verify
+from tools.rebase.verify import tried_files, verify
 from tools.rebase.write import is_written, roll_back, write
 from tools.series.edit import finish_export
 from tools.series.repository import folder_digest
@@ -145,6 +145,9 @@ def _advance(project: Project, folder: Folder, state: State, descriptor: int) ->
             replay(project, folder, state, git)
     except PickConflict as conflict:
         return _stopped_by_conflict(folder, state, git, conflict)
+    if state.phase == "write" and (files := tried_files(project, folder, state, git)) is not None:
+        write(project, folder, files)
+        return _finish(project, folder, state)
     state.phase = "verify"
     folder.save(state)
     verdict, files = verify(project, folder, state, git)

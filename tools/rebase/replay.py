@@ -186,6 +186,7 @@ def accept_resolution(folder: Folder, state: State, git: Git) -> None:
         state.resolved = _resolved_tree(git, state.tip)
         state.phase = "resolved"
         folder.save(state)
+        reached("resolution-kept")
     if state.resolved == git.text("rev-parse", f"{state.tip}^{{tree}}"):
         _stand_on(git, state.tip)
         _record(folder, state, Pick(name, "skipped"), state.tip)

@@ -80,6 +80,7 @@ class State:
         notes: what a reader of the report should know, in order.
         prune_dropped: entries of prune.list that the new release does not have.
         prune_added: stray files found in the new release.
+        tried: digest of the copy of the checkout that was tried out and found good.
         busy: a process of ours is at work; found True at a start, it was killed.
     """
 
@@ -98,6 +99,7 @@ class State:
     notes: list[str] = field(default_factory=list)
     prune_dropped: list[str] = field(default_factory=list)
     prune_added: list[str] = field(default_factory=list)
+    tried: str = ""
     busy: bool = True
 
     def note(self, text: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import subprocess
 import sys
@@ -16,7 +17,15 @@ from tools.rebase.commands import run
 from tools.rebase.state import Folder, RebaseError
 from tools.series.tests_named import missing_test
 
-__all__ = ["TestResult", "build_wheel", "copy_checkout", "make_environment", "run_tests"]
+__all__ = [
+    "TestResult",
+    "build_wheel",
+    "copy_checkout",
+    "make_environment",
+    "prepare_tests",
+    "run_tests",
+    "tree_digest",
+]
 
 BUILD_TIMEOUT_SECONDS = 900.0
 INSTALL_TIMEOUT_SECONDS = 900.0
@@ -79,6 +88,16 @@ def copy_checkout(project: Project, target: Path, files: dict[str, bytes | None]
         else:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
+
+
+def tree_digest(folder: Path) -> str:
+    """Digest of every file below a folder."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            data = path.read_bytes()
+            digest.update(f"{path.relative_to(folder)}\0{len(data)}\0".encode() + data)
+    return digest.hexdigest()
 
 
 def build_wheel(folder: Folder, keep_open: tuple[int, ...]) -> Path:

@@ -19,6 +19,7 @@ from tools.rebase.trial import (
     make_environment,
     prepare_tests,
     run_tests,
+    tree_digest,
 )
 from tools.series.export import refuse_unfinished
 from tools.series.lint import lint_series
@@ -26,7 +27,7 @@ from tools.series.message import parse_message, parse_trailers
 from tools.series.repository import SeriesError
 from tools.upstream.fetch import FetchError
 
-__all__ = ["verify"]
+__all__ = ["tried_files", "verify"]
 
 
 def verify(
@@ -52,7 +53,6 @@ def verify(
         _try_out(project, folder, state, git, files, verdict)
     except (BuildError, CommandError, FetchError, GitError, RebaseError, SeriesError) as error:
         verdict.problem = str(error)
-    reached("verified")
     return verdict, files
 
 
@@ -65,6 +65,7 @@ def _try_out(
     verdict: Verdict,
 ) -> None:
     copy_checkout(project, folder.copy, files)
+    state.tried = tree_digest(folder.copy)
     reached("staged-copy")
     series = load_series(folder.copy / "patches")
     verdict.kept = [patch.name.rpartition("/")[2] for patch in series]
@@ -103,3 +104,18 @@ def _tests_of_dropped(state: State, git: Git, dropped: list[str]) -> dict[str, t
             _, trailers = parse_trailers(git.text("show", "--no-patch", "--format=%B", commit))
             found[name] = trailers.get("Test", ())
     return found
+
+
+def tried_files(
+    project: Project, folder: Folder, state: State, git: Git
+) -> dict[str, bytes | None] | None:
+    """The files to write, when a run that was killed has tried out just these in this checkout.
+
+    The suite takes its time; what it has said of the same bytes holds.
+
+    Returns:
+        The files, or None when something has changed, so that it has to be tried out again.
+    """
+    files = result_files(project, folder, state, git)
+    copy_checkout(project, folder.copy, files)
+    return files if tree_digest(folder.copy) == state.tried else None

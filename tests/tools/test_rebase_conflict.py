@@ -1,0 +1,161 @@
+"""A conflict: what is said, what is left alone, and every way out of it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from rebase_harness import publish, snapshot, tiny_tree
+
+from buildsys.series import series_names
+
+pytestmark = pytest.mark.network  # the build backend comes from the index, once
+
+CLOSE = ("    thing.close()\n", "    thing.shut()\n")
+RESOLVED = "    if not thing.closed:\n        thing.close()\n"
+
+
+@pytest.fixture
+def stopped(rebase, links):
+    """A rebase that has stopped at the third patch, on the second of two releases."""
+    publish(links, "9.1.0", tiny_tree("9.1.0", ("FIRST_5 = 5\n", "")))
+    publish(links, "9.2.0", tiny_tree("9.2.0", ("FIRST_5 = 5\n", ""), CLOSE))
+    before = snapshot(rebase.project)
+    status, said = rebase("start")
+    assert status == 1, said
+    assert snapshot(rebase.project) == before
+    rebase.said, rebase.before = said, before
+    return rebase
+
+
+def resolve(rebase, text=RESOLVED, add=True):
+    file = rebase.folder.repository / "smolagents" / "agents.py"
+    content = file.read_text()
+    begin, end = content.index("<<<<<<<"), content.index("\n", content.index(">>>>>>>")) + 1
+    file.write_text(content[:begin] + text + content[end:])
+    if add:
+        rebase.git("add", "smolagents/agents.py")
+
+
+def test_it_names_patch_file_and_hunk_and_how_to_go_on(stopped):
+    file = stopped.folder.repository / "smolagents" / "agents.py"
+    lines = file.read_text().splitlines()
+    first = next(n for n, line in enumerate(lines, start=1) if line.startswith("<<<<<<<"))
+    last = next(n for n, line in enumerate(lines, start=1) if line.startswith(">>>>>>>"))
+    assert "conflict: patches/close-twice.patch does not fit upstream 9.2.0\n" in stopped.said
+    shown = stopped.git("show", stopped.state.queue[0])
+    old = re.search(r"^@@ (-\d+,\d+) ", shown, re.MULTILINE)[1]
+    place = f"  smolagents/agents.py: hunk 1 of 1 (@@ {old} @@); lines {first}-{last}\n"
+    assert place in stopped.said
+    assert "On 9.2.0 so far: polite-greeting.patch, total-of-none.patch." in stopped.said
+    assert "git diff upstream/9.1.0 upstream/9.2.0 -- smolagents/agents.py" in stopped.said
+    for words in ("make rebase-continue", "make rebase-abort", "git cherry-pick --skip"):
+        assert words in stopped.said
+    # What is proposed works.
+    assert "+    thing.shut()" in stopped.git("diff", "upstream/9.1.0", "upstream/9.2.0")
+    report = stopped.folder.report.read_text()
+    assert "**Stopped by a conflict** on 9.2.0" in report
+
+
+def test_second_start_is_refused(stopped):
+    status, said = stopped("start")
+    assert status == 2
+    assert "a rebase is under way in .rebase; make rebase-continue" in said
+    assert stopped.state.phase == "conflict"
+
+
+def test_continue_before_it_is_resolved_changes_nothing(stopped):
+    for _ in range(2):
+        status, said = stopped("continue")
+        assert status == 2
+        assert "still in conflict: smolagents/agents.py" in said
+    file = stopped.folder.repository / "smolagents" / "agents.py"
+    assert "<<<<<<<" in file.read_text()
+    # Marks that were added are no resolution either.
+    stopped.git("add", "smolagents/agents.py")
+    status, said = stopped("continue")
+    assert (status, "still in conflict" in said) == (2, True), said
+    assert snapshot(stopped.project) == stopped.before
+
+
+def test_resolved_it_goes_on_to_the_end(stopped):
+    # Killed right after the resolution was taken, and again after it was committed.
+    resolve(stopped, add=False)
+    assert stopped("continue", kill_at="resolution-kept")[0] == -9
+    assert stopped("continue", kill_at="picked")[0] == -9
+    (stopped.folder.repository / "notes.txt").write_text("left by a merge tool")
+    status, said = stopped("continue")
+    assert status == 0, said
+    assert "| `close-twice.patch` | clean | resolved |" in said
+    patch = (stopped.project.patches / "close-twice.patch").read_text()
+    assert "-    thing.shut()\n+    if not thing.closed:\n" in patch
+    assert "From: smolagents fork maintainers <maintainers@smolagents-fork.invalid>" in patch
+    assert not stopped.folder.path.exists()
+
+
+def test_resolution_may_be_committed_by_hand(stopped):
+    resolve(stopped)
+    stopped.git("cherry-pick", "--continue")
+    message = stopped.git("log", "-1", "--format=%B").replace("Patch close", "Close")
+    stopped.git("commit", "--amend", "--quiet", "--message", message)
+    status, said = stopped("continue")
+    assert status == 0, said
+    assert "Subject: Close-twice" in (stopped.project.patches / "close-twice.patch").read_text()
+
+
+def test_patch_skipped_by_hand_is_said_and_its_test_still_run(stopped):
+    stopped.git("cherry-pick", "--skip")
+    status, said = stopped("continue")
+    assert status == 1
+    assert "`close-twice.patch` is dropped: dropped by hand on 9.2.0" in said
+    assert "| `close-twice.patch` (dropped) | 0 | **FAILED** |" in said
+    # To drop the behaviour too is to drop its test.
+    tests = stopped.project.root / "tests" / "contract" / "test_tiny.py"
+    tests.write_text(tests.read_text().partition("def test_close_twice")[0])
+    status, said = stopped("continue")
+    assert status == 0, said
+    assert "its tests are gone with it" in said
+    assert series_names(stopped.project.patches) == ["polite-greeting.patch", "total-of-none.patch"]
+
+
+def test_abort_leaves_everything_as_it_was(stopped):
+    resolve(stopped)
+    status, said = stopped("abort")
+    assert (status, "the series is on 9.0.0 as before" in said) == (0, True), said
+    assert snapshot(stopped.project) == stopped.before
+    assert not stopped.folder.path.exists()
+    status, said = stopped("abort")
+    assert (status, "nothing to abort" in said) == (2, True), said
+    status, said = stopped("continue")
+    assert (status, "no rebase is under way" in said) == (2, True), said
+
+
+def test_series_changed_in_the_meantime_is_not_overwritten(stopped):
+    patch = stopped.project.patches / "polite-greeting.patch"
+    patch.write_bytes(patch.read_bytes().replace(b"Retire-When: ", b"Retire-When: once "))
+    resolve(stopped)
+    status, said = stopped("continue")
+    assert status == 2
+    assert "patches/ or upstream.lock has been changed in the checkout since" in said
+    assert b"Retire-When: once " in patch.read_bytes()
+    assert stopped("abort")[0] == 0
+    assert b"Retire-When: once " in patch.read_bytes()
+
+
+def test_file_that_upstream_removed_is_a_conflict_without_marks(rebase, links):
+    tree = tiny_tree("9.1.0")
+    moved = tree.pop("smolagents/agents.py")
+    tree["smolagents/cli.py"] += b"\n\nx = 1\n"
+    tree["smolagents/__init__.py"] = tree["smolagents/__init__.py"].replace(b".agents", b".other")
+    tree["smolagents/other.py"] = b"# all new\n" * 5 + moved[:20]
+    publish(links, "9.1.0", tree)
+    status, said = rebase("start")
+    assert status == 1, said
+    assert "smolagents/agents.py: all 1 hunks; CONFLICT (modify/delete)" in said
+    status, said = rebase("continue")
+    assert (status, "still in conflict: smolagents/agents.py" in said) == (2, True), said
+    rebase.git("rm", "--quiet", "smolagents/agents.py")
+    status, said = rebase("continue")
+    assert status == 1, said
+    assert "patches/total-of-none.patch does not fit" in said
+    assert rebase("abort")[0] == 0
