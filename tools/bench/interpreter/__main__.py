@@ -1,0 +1,282 @@
+"""``python -m tools.bench.interpreter``: run, print, write JSON."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import math
+import os
+import platform
+import select
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from .programs import PROGRAMS, Program
+
+ENGINES_FILE = Path(__file__).with_name("engines.py")
+ROOT = Path(__file__).parents[3]
+SLOW = ("upstream",)
+TITLES = {
+    "fork": "this fork",
+    "upstream": "upstream",
+    "monty": "pydantic-monty",
+    "restricted": "RestrictedPython",
+}
+
+
+class Engine:
+    """One engine's process.
+
+    Args:
+        name: a key of ``engines.ENGINES``.
+        python: the interpreter that has the engine installed.
+        cap: seconds a request may take before the process is killed and replaced.
+    """
+
+    def __init__(self, name: str, python: str, cap: float) -> None:
+        self.name, self.python, self.cap = name, python, cap
+        self.unavailable = ""
+        self._process: subprocess.Popen[str] | None = None
+        self._start()
+
+    def _start(self) -> None:
+        environment = {**os.environ, "PYTHONPATH": str(ROOT) if self.name == "fork" else ""}
+        self._process = subprocess.Popen(
+            [self.python, "-B", str(ENGINES_FILE), self.name],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
+        answer = self._read(120)
+        self.unavailable = answer.get("unavailable", answer.get("error", ""))
+
+    def _read(self, seconds: float) -> dict[str, Any]:
+        assert self._process is not None
+        assert self._process.stdout is not None
+        ready, _, _ = select.select([self._process.stdout], [], [], seconds)
+        if not ready:
+            self.close()
+            return {"error": f"over {seconds:g} s"}
+        line = self._process.stdout.readline()
+        return json.loads(line) if line else {"error": "the process ended"}
+
+    def ask(self, **request: Any) -> dict[str, Any]:
+        """One request; a process that was killed or has ended is replaced first."""
+        if self.unavailable:
+            return {"error": self.unavailable}
+        if self._process is None or self._process.poll() is not None:
+            self._start()
+        assert self._process is not None
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(request) + "\n")
+        self._process.stdin.flush()
+        return self._read(self.cap)
+
+    def close(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait(10)
+            self._process = None
+
+
+@dataclass
+class Row:
+    """One program's best times in seconds, by engine.
+
+    For slow engines CPython's time at the same small size is kept too.
+    """
+
+    name: str
+    n: int
+    small: int
+    cpython: float = math.inf
+    cpython_small: float = math.inf
+    seconds: dict[str, float] = field(default_factory=dict)
+    errors: dict[str, str] = field(default_factory=dict)
+    results: dict[str, str] = field(default_factory=dict)
+
+    def ratio(self, engine: str) -> float | None:
+        """How many times CPython's time the engine takes; nothing if it cannot run the program."""
+        if engine in self.errors or engine not in self.seconds:
+            return None
+        base = self.cpython_small if engine in SLOW else self.cpython
+        return self.seconds[engine] / base
+
+
+def measure(program: Program, engines: dict[str, Engine], rounds: int) -> Row:
+    """Best of ``rounds``, the engines taking turns within each round."""
+    row = Row(program.name, program.n, program.small)
+    full, small = program.text(program.n), program.text(program.small)
+    for _ in range(rounds):
+        for name, engine in engines.items():
+            if name in row.errors:
+                continue
+            answer = engine.ask(source=small if name in SLOW else full)
+            if "error" in answer:
+                row.errors[name] = answer["error"]
+            elif name == "cpython":
+                row.cpython = min(row.cpython, *answer["seconds"])
+                row.results["full"] = answer["result"]
+                answer = engine.ask(source=small)
+                row.cpython_small = min(row.cpython_small, *answer["seconds"])
+                row.results["small"] = answer["result"]
+            else:
+                best = row.seconds.get(name, math.inf)
+                row.seconds[name] = min(best, *answer["seconds"])
+                expected = row.results["small" if name in SLOW else "full"]
+                if answer["result"] != expected:
+                    row.errors[name] = f"other result: {answer['result'][:60]}"
+    return row
+
+
+def geometric_mean(values: Iterable[float]) -> float:
+    return statistics.geometric_mean(list(values))
+
+
+def machine() -> dict[str, Any]:
+    """Processor, cores, system and Python, for the record."""
+    model = platform.processor() or platform.machine()
+    for line in _lines(Path("/proc/cpuinfo")):
+        if line.startswith("model name"):
+            model = line.split(":", 1)[1].strip()
+            break
+    return {
+        "processor": model,
+        "cores": os.cpu_count(),
+        "system": f"{platform.system()} {platform.release()}",
+        "python": platform.python_version(),
+    }
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text().splitlines()
+    except OSError:
+        return []
+
+
+def report(rows: list[Row], calls: dict[str, float], engines: dict[str, Engine]) -> Table:
+    """The figures as a table: CPython's milliseconds, then ratios to it."""
+    others = [name for name in engines if name != "cpython" and not engines[name].unavailable]
+    table = Table(title="times CPython's own processor time, best of each (lower is better)")
+    table.add_column("program")
+    table.add_column("CPython, ms", justify="right")
+    for name in others:
+        mark = " (small input)" if name in SLOW else ""
+        table.add_column(TITLES[name] + mark, justify="right")
+    for row in rows:
+        cells = [_cell(row, name) for name in others]
+        table.add_row(row.name, f"{row.cpython * 1000:.0f}", *cells)
+    table.add_section()
+    table.add_row("geometric mean", "", *[f"{mean_ratio(rows, n):.2f}" for n in others])
+    table.add_row("programs run", str(len(rows)), *[str(_ran(rows, n)) for n in others])
+    table.add_row("call 1+1, ms", _ms(calls.get("cpython")), *[_ms(calls.get(n)) for n in others])
+    return table
+
+
+def _cell(row: Row, name: str) -> str:
+    ratio = row.ratio(name)
+    return "cannot" if ratio is None else f"{ratio:.2f}"
+
+
+def _ms(seconds: float | None) -> str:
+    return "-" if seconds is None else f"{seconds * 1000:.3f}"
+
+
+def _ran(rows: list[Row], name: str) -> int:
+    return sum(row.ratio(name) is not None for row in rows)
+
+
+def mean_ratio(rows: list[Row], name: str) -> float:
+    """Geometric mean over the programs that the engine can run."""
+    ratios = [ratio for row in rows if (ratio := row.ratio(name)) is not None]
+    return geometric_mean(ratios) if ratios else math.nan
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tools.bench.interpreter", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5, help="measurements a program and engine")
+    parser.add_argument("--cap", type=float, default=20.0, help="seconds one program may take")
+    parser.add_argument("--calls", type=int, default=300, help='calls of "1+1"')
+    parser.add_argument("--only", default="", help="part of the programs' names")
+    parser.add_argument(
+        "--upstream-python",
+        default=os.environ.get("UPSTREAM_PYTHON", sys.executable),
+        help="a Python with the pristine release installed (or UPSTREAM_PYTHON)",
+    )
+    parser.add_argument(
+        "--peers-python",
+        default=os.environ.get("PEERS_PYTHON", sys.executable),
+        help="a Python with pydantic-monty and RestrictedPython (or PEERS_PYTHON)",
+    )
+    parser.add_argument("--output", type=Path, default=Path("reports/bench-interpreter.json"))
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Measure, print and write; 0 unless a result differed from CPython's in the fork."""
+    options = arguments()
+    console = Console(width=max(110, Console().width))
+    pythons = {
+        "cpython": sys.executable,
+        "fork": sys.executable,
+        "upstream": options.upstream_python,
+        "monty": options.peers_python,
+        "restricted": options.peers_python,
+    }
+    engines = {name: Engine(name, python, options.cap) for name, python in pythons.items()}
+    for name, engine in engines.items():
+        if engine.unavailable:
+            console.print(f"{name}: left out, {engine.unavailable}")
+    started = time.monotonic()
+    try:
+        rows = []
+        for program in PROGRAMS:
+            if options.only in program.name:
+                rows.append(measure(program, engines, options.rounds))
+                console.print(f"[dim]{program.name}: {rows[-1].ratio('fork') or 'error'}[/dim]")
+        calls = {}
+        for name, engine in engines.items():
+            answer = engine.ask(calls=options.calls)
+            if "seconds" in answer:
+                calls[name] = statistics.median(answer["seconds"])
+    finally:
+        for engine in engines.values():
+            engine.close()
+    where = machine()
+    console.print(report(rows, calls, engines))
+    console.print(
+        f"{where['processor']}, {where['cores']} cores, {where['system']}, "
+        f"Python {where['python']}; best of {options.rounds}, engines interleaved; "
+        f"{time.monotonic() - started:.0f} s"
+    )
+    for row in rows:
+        for name, error in row.errors.items():
+            console.print(f"[dim]{row.name} in {name}: {error}[/dim]", highlight=False)
+    options.output.parent.mkdir(parents=True, exist_ok=True)
+    means = {name: mean_ratio(rows, name) for name in engines if name != "cpython"}
+    document = {
+        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "machine": where,
+        "rounds": options.rounds,
+        "geometric_means": {k: v for k, v in means.items() if not math.isnan(v)},
+        "call_seconds": calls,
+        "programs": [{**asdict(row), "ratio": row.ratio("fork")} for row in rows],
+    }
+    options.output.write_text(json.dumps(document, indent=2) + "\n")
+    return 1 if any("fork" in row.errors for row in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

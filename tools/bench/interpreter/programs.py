@@ -1,0 +1,527 @@
+"""The programs: what an agent writes, each with its input size for at least 50 ms in CPython.
+
+``small`` is the size given to engines that are too slow for the full one; CPython is then timed at
+that size too. Programs end in an expression, by which the engines' results are compared.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["PROGRAMS", "Program"]
+
+
+@dataclass(frozen=True)
+class Program:
+    """One program.
+
+    Args:
+        name: what it exercises.
+        n: input size for at least 50 ms in CPython.
+        small: input size for engines some hundred times slower.
+        source: the program; ``{n}`` is replaced by the size.
+    """
+
+    name: str
+    n: int
+    small: int
+    source: str
+
+    def text(self, n: int) -> str:
+        """The program at input size ``n``."""
+        return f"n = {n}\n{self.source}"
+
+
+def _program(name: str, n: int, small: int, source: str) -> Program:
+    return Program(name, n, small, source.strip() + "\n")
+
+
+PROGRAMS = (
+    _program(
+        "while loop",
+        800_000,
+        8_000,
+        """
+total = 0
+i = 0
+while i < n:
+    total += i * 2
+    i += 1
+total
+""",
+    ),
+    _program(
+        "nested for",
+        1_100,
+        80,
+        """
+count = 0
+for i in range(n):
+    for j in range(n):
+        if (i + j) % 3 == 0:
+            count += 1
+count
+""",
+    ),
+    _program(
+        "recursive fib",
+        30,
+        16,
+        """
+def fib(k):
+    if k < 2:
+        return k
+    return fib(k - 1) + fib(k - 2)
+fib(n)
+""",
+    ),
+    _program(
+        "sieve",
+        900_000,
+        10_000,
+        """
+flags = [True] * (n + 1)
+flags[0] = False
+flags[1] = False
+i = 2
+while i * i <= n:
+    if flags[i]:
+        for j in range(i * i, n + 1, i):
+            flags[j] = False
+    i += 1
+sum(1 for f in flags if f)
+""",
+    ),
+    _program(
+        "comprehensions",
+        600_000,
+        6_000,
+        """
+squares = [x * x for x in range(n) if x % 2 == 0]
+pairs = {x: x % 7 for x in range(n)}
+odd = {x % 1000 for x in squares}
+len(squares) + len(pairs) + len(odd)
+""",
+    ),
+    _program(
+        "string methods",
+        120_000,
+        2_000,
+        """
+words = []
+for i in range(n):
+    w = "Item " + str(i) + ", price " + str(i % 97)
+    parts = w.lower().replace(",", "").split(" ")
+    words.append("-".join(parts).title())
+len(words) + sum(len(w) for w in words)
+""",
+    ),
+    _program(
+        "classes",
+        500_000,
+        3_000,
+        """
+class Account:
+    def __init__(self, owner, balance):
+        self.owner = owner
+        self.balance = balance
+    def deposit(self, amount):
+        self.balance += amount
+        return self.balance
+    def withdraw(self, amount):
+        if amount > self.balance:
+            return 0
+        self.balance -= amount
+        return amount
+
+accounts = [Account("a" + str(i), i) for i in range(10)]
+moved = 0
+for i in range(n):
+    a = accounts[i % 10]
+    a.deposit(i % 13)
+    moved += a.withdraw(i % 7)
+moved + sum(a.balance for a in accounts)
+""",
+    ),
+    _program(
+        "dict counting",
+        350_000,
+        5_000,
+        """
+counts = {}
+seed = 42
+for i in range(n):
+    seed = (seed * 1103515245 + 12345) % 2147483648
+    key = "k" + str(seed % 500)
+    if key in counts:
+        counts[key] += 1
+    else:
+        counts[key] = 1
+best = sorted(counts.items(), key=lambda kv: (-kv[1], kv[0]))[:3]
+(len(counts), sum(counts.values()), best[0][0])
+""",
+    ),
+    _program(
+        "sort with keys",
+        60_000,
+        1_500,
+        """
+people = [{"name": "p" + str((i * 7919) % n), "age": (i * 31) % 90} for i in range(n)]
+by_age = sorted(people, key=lambda p: (p["age"], p["name"]))
+by_name = sorted(people, key=lambda p: p["name"], reverse=True)
+(by_age[0]["name"], by_name[0]["name"])
+""",
+    ),
+    _program(
+        "dataclasses",
+        200_000,
+        1_500,
+        """
+from dataclasses import dataclass
+
+@dataclass
+class Point:
+    x: int
+    y: int = 0
+    def moved(self, dx, dy):
+        return Point(self.x + dx, self.y + dy)
+
+p = Point(0)
+same = 0
+for i in range(n):
+    q = p.moved(i % 3, i % 5)
+    if q == p:
+        same += 1
+    p = q
+(p.x, p.y, same)
+""",
+    ),
+    _program(
+        "generators",
+        900_000,
+        5_000,
+        """
+def numbers(k):
+    for i in range(k):
+        yield i
+
+def evens(source):
+    for x in source:
+        if x % 2 == 0:
+            yield x
+
+def running(source):
+    total = 0
+    for x in source:
+        total += x
+        yield total
+
+last = 0
+for value in running(evens(numbers(n))):
+    last = value
+last
+""",
+    ),
+    _program(
+        "matrix by hand",
+        105,
+        16,
+        """
+def matmul(a, b):
+    size = len(a)
+    out = [[0] * size for _ in range(size)]
+    for i in range(size):
+        for j in range(size):
+            s = 0
+            for k in range(size):
+                s += a[i][k] * b[k][j]
+            out[i][j] = s
+    return out
+
+a = [[(i * j) % 10 for j in range(n)] for i in range(n)]
+b = matmul(matmul(a, a), a)
+sum(sum(row) for row in b)
+""",
+    ),
+    _program(
+        "n-queens",
+        9,
+        5,
+        """
+def solve(row, size, cols, diag1, diag2):
+    if row == size:
+        return 1
+    found = 0
+    for c in range(size):
+        if c in cols or (row - c) in diag1 or (row + c) in diag2:
+            continue
+        cols.add(c)
+        diag1.add(row - c)
+        diag2.add(row + c)
+        found += solve(row + 1, size, cols, diag1, diag2)
+        cols.remove(c)
+        diag1.remove(row - c)
+        diag2.remove(row + c)
+    return found
+
+sum(solve(0, n, set(), set(), set()) for _ in range(12))
+""",
+    ),
+    _program(
+        "json work",
+        30_000,
+        600,
+        """
+import json
+records = [{"id": i, "name": "user" + str(i), "tags": ["a", "b"], "score": i / 3} for i in range(n)]
+text = json.dumps(records)
+back = json.loads(text)
+total = 0.0
+for r in back:
+    if r["id"] % 2 == 0:
+        total += r["score"]
+out = json.dumps({"total": total, "names": [r["name"] for r in back]})
+len(out)
+""",
+    ),
+    _program(
+        "regex work",
+        50_000,
+        800,
+        """
+import re
+lines = ["2024-05-%02d ERROR user=%d msg=timeout" % (i % 28 + 1, i) for i in range(n)]
+pattern = re.compile(r"(\\d{4})-(\\d\\d)-(\\d\\d) (\\w+) user=(\\d+)")
+per_day = {}
+for line in lines:
+    m = pattern.match(line)
+    if m:
+        day = m.group(3)
+        per_day[day] = per_day.get(day, 0) + int(m.group(5)) % 10
+cleaned = [re.sub(r"\\d+", "#", line) for line in lines]
+(len(per_day), sum(per_day.values()), len(cleaned[0]))
+""",
+    ),
+    _program(
+        "numpy idioms",
+        150,
+        8,
+        """
+import numpy as np
+total = 0.0
+for i in range(n):
+    a = np.arange(10000).reshape(100, 100) + i
+    b = a @ a.T
+    total += float(b.mean()) + float(a[a % 2 == 0].sum())
+    total += float(np.where(a > 50, a, 0).sum(axis=0)[3])
+round(total, 3)
+""",
+    ),
+    _program(
+        "pandas idioms",
+        60,
+        2,
+        """
+import pandas as pd
+df = pd.DataFrame({"k": ["a", "b", "c", "d"] * 500, "v": range(2000)})
+total = 0.0
+for i in range(n):
+    df["w"] = df["v"] * 2 + i
+    g = df.groupby("k")["w"].mean()
+    top = df[df["w"] > 100].sort_values("w", ascending=False).head(10)
+    total += float(g.sum()) + float(top["v"].sum())
+    total += float(df["v"].apply(lambda x: x % 5).sum())
+round(total, 3)
+""",
+    ),
+    _program(
+        "exceptions in loops",
+        250_000,
+        3_000,
+        """
+good = 0
+bad = 0
+values = ["12", "x", "7", "", "3"]
+for i in range(n):
+    try:
+        good += int(values[i % 5])
+    except ValueError:
+        bad += 1
+    finally:
+        good += 0
+(good, bad)
+""",
+    ),
+    _program(
+        "closures",
+        500_000,
+        4_000,
+        """
+def make_adder(k):
+    def add(x):
+        return x + k
+    return add
+
+def compose(f, g):
+    return lambda x: f(g(x))
+
+adders = [make_adder(i) for i in range(10)]
+both = compose(adders[3], adders[4])
+total = 0
+for i in range(n):
+    total += adders[i % 10](i) + both(i)
+total
+""",
+    ),
+    _program(
+        "string building",
+        300_000,
+        4_000,
+        """
+parts = []
+for i in range(n):
+    parts.append(f"{i}:{i * i:>8}")
+text = ",".join(parts)
+line = ""
+for i in range(n // 10):
+    line += str(i % 10)
+(len(text), len(line), text[:20])
+""",
+    ),
+    _program(
+        "parser",
+        15_000,
+        80,
+        """
+def tokenize(text):
+    out = []
+    i = 0
+    while i < len(text):
+        c = text[i]
+        if c.isdigit():
+            j = i
+            while j < len(text) and text[j].isdigit():
+                j += 1
+            out.append(int(text[i:j]))
+            i = j
+        else:
+            if c != " ":
+                out.append(c)
+            i += 1
+    return out
+
+def expression(tokens, pos):
+    value, pos = term(tokens, pos)
+    while pos < len(tokens) and tokens[pos] in ("+", "-"):
+        op = tokens[pos]
+        right, pos = term(tokens, pos + 1)
+        value = value + right if op == "+" else value - right
+    return value, pos
+
+def term(tokens, pos):
+    value, pos = atom(tokens, pos)
+    while pos < len(tokens) and tokens[pos] == "*":
+        right, pos = atom(tokens, pos + 1)
+        value = value * right
+    return value, pos
+
+def atom(tokens, pos):
+    if tokens[pos] == "(":
+        value, pos = expression(tokens, pos + 1)
+        return value, pos + 1
+    return tokens[pos], pos + 1
+
+total = 0
+for i in range(n):
+    total += expression(tokenize("(" + str(i) + " + 2) * 3 - (4 * (5 - 1) + 6)"), 0)[0]
+total
+""",
+    ),
+    _program(
+        "memoised dynamic programming",
+        2_500,
+        100,
+        """
+def distance(a, b):
+    memo = {}
+    def go(i, j):
+        if i == 0 or j == 0:
+            return i + j
+        key = (i, j)
+        if key in memo:
+            return memo[key]
+        if a[i - 1] == b[j - 1]:
+            r = go(i - 1, j - 1)
+        else:
+            r = 1 + min(go(i - 1, j), go(i, j - 1), go(i - 1, j - 1))
+        memo[key] = r
+        return r
+    return go(len(a), len(b))
+
+total = 0
+for i in range(n // 10):
+    total += distance("kitten sitting on a mat" + str(i), "sitting kitten in a hat" + str(i * 7))
+total
+""",
+    ),
+    _program(
+        "simulation",
+        220_000,
+        1_500,
+        """
+seed = 7
+balance = 1000.0
+queue = []
+served = 0
+waited = 0
+for tick in range(n):
+    seed = (seed * 16807) % 2147483647
+    if seed % 10 < 6:
+        queue.append(tick)
+    seed = (seed * 16807) % 2147483647
+    if queue and seed % 10 < 7:
+        arrived = queue.pop(0)
+        served += 1
+        waited += tick - arrived
+    if tick % 100 == 0:
+        balance = balance * 1.001 - len(queue)
+(served, waited, round(balance, 3))
+""",
+    ),
+    _program(
+        "grid search",
+        250,
+        24,
+        """
+from collections import deque
+grid = [[1 if (x * 7 + y * 13) % 11 == 0 else 0 for x in range(n)] for y in range(n)]
+grid[0][0] = 0
+seen = {(0, 0): 0}
+todo = deque([(0, 0)])
+while todo:
+    x, y = todo.popleft()
+    for dx, dy in ((1, 0), (-1, 0), (0, 1), (0, -1)):
+        a = x + dx
+        b = y + dy
+        if 0 <= a < n and 0 <= b < n and grid[b][a] == 0 and (a, b) not in seen:
+            seen[(a, b)] = seen[(x, y)] + 1
+            todo.append((a, b))
+(len(seen), max(seen.values()))
+""",
+    ),
+    _program(
+        "numerical integration",
+        500_000,
+        5_000,
+        """
+import math
+def f(x):
+    return math.sin(x) * math.exp(-x / 10)
+total = 0.0
+step = 10.0 / n
+for i in range(n):
+    total += f(i * step) * step
+round(total, 4)
+""",
+    ),
+)
