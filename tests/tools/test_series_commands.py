@@ -1,0 +1,289 @@
+"""Opening, exporting and checking the series: the bytes, the refusals, and nothing lost."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from rebase_harness import all_files, commit_edit, tiny_message
+
+from buildsys.errors import BuildError
+from buildsys.series import series_names
+from tools.git import Git
+from tools.paths import Project
+from tools.series.__main__ import main
+from tools.series.check import differences, patch_bytes
+from tools.series.edit import close_series, open_series
+from tools.series.export import exported
+from tools.series.repository import BASE, SeriesError
+
+AGENTS = "smolagents/agents.py"
+
+
+@pytest.fixture
+def opened(tiny: Project) -> Git:
+    return open_series(tiny, tiny.build / "series")
+
+
+def error_of(call, *arguments, **named) -> str:
+    with pytest.raises(SeriesError) as caught:
+        call(*arguments, **named)
+    return str(caught.value)
+
+
+def test_round_trip_gives_the_same_bytes(tiny, opened):
+    before = all_files(tiny.patches)
+    assert opened.text("rev-list", "--count", f"{BASE}..HEAD") == "3"
+    assert close_series(tiny, opened.folder) == []
+    assert all_files(tiny.patches) == before
+    assert differences(tiny) == []
+
+
+def test_exported_patch_says_nothing_of_the_machine(tiny):
+    data = (tiny.patches / "close-twice.patch").read_bytes()
+    assert data.startswith(b"From " + b"0" * 40 + b" Mon Sep 17 00:00:00 2001\n")
+    assert b"From: smolagents fork maintainers <maintainers@smolagents-fork.invalid>\n" in data
+    assert b"\nSubject: Patch close-twice\n" in data
+    assert b"\n-- \n" not in data
+    index = next(line for line in data.split(b"\n") if line.startswith(b"index "))
+    assert len(index) == len(b"index ..") + 40 + 40 + len(b" 100644")
+
+
+def test_habits_of_a_maintainer_change_no_byte(tiny, tmp_path, monkeypatch):
+    """Settings, attributes and variables that would each change what git writes."""
+    home = tmp_path / "home"
+    (home / ".config" / "git").mkdir(parents=True)
+    (home / ".config" / "git" / "attributes").write_text(
+        "*.py diff=python -text working-tree-encoding=UTF-16\n"
+    )
+    (home / ".gitconfig").write_text(
+        "[user]\n name = Someone\n email = some@one\n[diff]\n algorithm = patience\n context = 9\n"
+        " noprefix = true\n renames = copies\n mnemonicPrefix = true\n[format]\n pretty = oneline\n"
+        " signature = mine\n numbered = true\n subjectPrefix = X\n attach = true\n"
+        "[core]\n autocrlf = true\n abbrev = 7\n hooksPath = /nowhere\n[commit]\n gpgSign = true\n"
+        "[am]\n threeWay = true\n keepcr = false\n[log]\n showSignature = true\n"
+    )  # fmt: skip
+    for name, value in {
+        "HOME": str(home),
+        "XDG_CONFIG_HOME": str(home / ".config"),
+        "GIT_DIR": str(tmp_path / "elsewhere"),
+        "GIT_WORK_TREE": str(tmp_path),
+        "GIT_INDEX_FILE": str(tmp_path / "index"),
+        "GIT_AUTHOR_NAME": "Someone Else",
+        "GIT_COMMITTER_DATE": "2001-01-01T00:00:00Z",
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": "diff.context",
+        "GIT_CONFIG_VALUE_0": "1",
+        "TZ": "Asia/Tokyo",
+        "LC_ALL": "de_DE.UTF-8",
+    }.items():
+        monkeypatch.setenv(name, value)
+    before = all_files(tiny.patches)
+    git = open_series(tiny, tiny.build / "series")
+    assert list(exported(git, BASE).items()) == list(patch_bytes(tiny).items())
+    commit_edit(git, AGENTS, "FIRST_2 = 2\n", "FIRST_2 = 22\n", tiny_message("more.patch"))
+    close_series(tiny, git.folder)
+    added = (tiny.patches / "more.patch").read_bytes()
+    assert b"From: smolagents fork maintainers <maintainers@" in added
+    assert b"\n@@ -16,7 +16,7 @@ def greeting(name):\n" in added or b"\n@@ -1" in added
+    kept = all_files(tiny.patches)
+    assert {name: kept[name] for name in before if name != "series"} == {
+        name: data for name, data in before.items() if name != "series"
+    }
+
+
+def test_scratch_repository_inside_another_one_is_its_own(tiny, tmp_path):
+    outer = Git(tiny.root)
+    outer.init("main")
+    outer.run("add", "--all")
+    outer.run("commit", "--quiet", "--message", "outer")
+    head = outer.text("rev-parse", "HEAD")
+    git = open_series(tiny, tiny.build / "series")
+    commit_edit(git, AGENTS, "FIRST_2 = 2\n", "FIRST_2 = 22\n", tiny_message("more.patch"))
+    assert outer.text("rev-parse", "HEAD") == head
+    assert git.text("rev-list", "--count", f"{BASE}..HEAD") == "4"
+
+
+def test_author_date_subject_and_odd_text_survive(tiny, opened):
+    message = tiny_message("odd.patch").replace("Patch odd", "[odd] Ünder 100% = \\o/")
+    file = opened.folder / AGENTS
+    file.write_bytes(file.read_bytes().replace(b"FIRST_2 = 2\n", "FIRST_2 = 'é'\r\n".encode()))
+    env = {
+        "GIT_AUTHOR_NAME": "Zoë Ångström",
+        "GIT_AUTHOR_EMAIL": "zoe@example.org",
+        "GIT_AUTHOR_DATE": "2024-02-29T23:59:58-0730",
+    }
+    opened.run("commit", "--all", "--quiet", "-m", message, env=env)
+    assert "patches/odd.patch" in close_series(tiny, opened.folder)
+    assert b"\nDate: Thu, 29 Feb 2024 23:59:58 -0730\n" in (tiny.patches / "odd.patch").read_bytes()
+    assert differences(tiny) == []
+    again = open_series(tiny, tiny.build / "again")
+    shown = again.text("log", "-1", "--format=%an <%ae> %ad %s", "--date=iso-strict")
+    assert shown == (
+        "Zoë Ångström <zoe@example.org> 2024-02-29T23:59:58-07:30 [odd] Ünder 100% = \\o/"
+    )
+    assert b"FIRST_2 = '\xc3\xa9'\r\n" in (again.folder / AGENTS).read_bytes()
+
+
+def test_new_order_renamed_and_dropped_patches_are_exported(tiny, opened):
+    order = opened.lines("rev-list", "--reverse", f"{BASE}..HEAD")
+    opened.run("reset", "--quiet", "--hard", BASE)
+    opened.run("cherry-pick", order[2], order[0])
+    opened.run("commit", "--quiet", "--amend", "-m", tiny_message("renamed.patch"))
+    changed = close_series(tiny, opened.folder)
+    assert series_names(tiny.patches) == ["close-twice.patch", "renamed.patch"]
+    assert "patches/polite-greeting.patch" in changed
+    text = (tiny.patches / "series").read_text()
+    assert text == "# in order\nclose-twice.patch\nrenamed.patch\n"
+
+
+def _no_name(git: Git) -> None:
+    commit_edit(git, AGENTS, "FIRST_2 = 2\n", "\n", "no trailers\n\nat all")
+
+
+def _bad_name(git: Git) -> None:
+    commit_edit(git, AGENTS, "FIRST_2 = 2\n", "\n", tiny_message("../evil.patch"))
+
+
+def _same_name(git: Git) -> None:
+    commit_edit(git, AGENTS, "FIRST_2 = 2\n", "\n", tiny_message("close-twice.patch"))
+
+
+def _fixup(git: Git) -> None:
+    commit_edit(git, AGENTS, "FIRST_2 = 2\n", "\n", "fixup! Patch close-twice")
+
+
+def _empty(git: Git) -> None:
+    git.run("commit", "--allow-empty", "--quiet", "-m", tiny_message("empty.patch"))
+
+
+def _merge(git: Git) -> None:
+    git.run("checkout", "--quiet", "-b", "side", BASE)
+    commit_edit(git, AGENTS, "FIRST_2 = 2\n", "\n", tiny_message("side.patch"))
+    git.run("checkout", "--quiet", "series")
+    git.run("merge", "--quiet", "--no-edit", "side")
+
+
+def _not_committed(git: Git) -> None:
+    (git.folder / AGENTS).write_text("mine")
+
+
+def _untracked(git: Git) -> None:
+    (git.folder / "smolagents" / "new.py").write_text("mine")
+
+
+def _rebase_under_way(git: Git) -> None:
+    git.run("rebase", "--quiet", "--exec", "false", BASE, check=False)
+
+
+def _other_base(git: Git) -> None:
+    git.run("checkout", "--quiet", "--orphan", "new")
+    git.run("commit", "--quiet", "-m", "all new")
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (_no_name, "needs one trailer 'Patch-Name: <words-with-hyphens>.patch', has None"),
+        (_bad_name, "has '../evil.patch'"),
+        (_same_name, "two commits have Patch-Name: close-twice.patch"),
+        (_fixup, "is to be melted into another: git rebase -i --autosquash base"),
+        (_empty, "changes nothing; drop it"),
+        (_merge, "is a merge; a series is a line"),
+        (_not_committed, "changes that are not committed would be lost"),
+        (_untracked, "?? smolagents/new.py"),
+        (_rebase_under_way, "a git rebase is under way"),
+        (_other_base, "does not stand on the base"),
+    ],
+)
+def test_commits_that_are_no_series_are_refused_and_patches_kept(tiny, opened, damage, words):
+    before = all_files(tiny.patches)
+    damage(opened)
+    assert words in error_of(close_series, tiny, opened.folder)
+    assert all_files(tiny.patches) == before
+
+
+def test_executable_file_is_refused(tiny, opened):
+    opened.run("update-index", "--chmod=+x", AGENTS)
+    opened.run("commit", "--quiet", "-m", tiny_message("mode.patch"))
+    with pytest.raises(BuildError, match="a mode change is not accepted"):
+        close_series(tiny, opened.folder)
+
+
+def test_opening_again_never_loses_work(tiny, opened):
+    assert open_series(tiny, opened.folder).text("rev-list", "--count", f"{BASE}..HEAD") == "3"
+    commit_edit(opened, AGENTS, "FIRST_2 = 2\n", "\n", tiny_message("more.patch"))
+    assert "holds a series that is not in patches/" in error_of(open_series, tiny, opened.folder)
+    _not_committed(opened)
+    assert "exists and holds work" in error_of(open_series, tiny, opened.folder)
+    assert (opened.folder / AGENTS).read_text() == "mine"
+    other = tiny.build / "other"
+    other.mkdir()
+    (other / "file").write_text("mine")
+    assert "is no repository of the series" in error_of(open_series, tiny, other)
+    open_series(tiny, other, force=True)
+    assert not (other / "file").exists()
+
+
+def test_export_does_not_undo_what_came_into_patches_since(tiny, opened):
+    patch = tiny.patches / "close-twice.patch"
+    patch.write_bytes(patch.read_bytes().replace(b"Forwarded: no", b"Forwarded: not-needed"))
+    assert "exporting would undo that" in error_of(close_series, tiny, opened.folder)
+    assert b"not-needed" in patch.read_bytes()
+    assert close_series(tiny, opened.folder, force=True) == ["patches/close-twice.patch"]
+
+
+def test_check_shows_which_patch_and_the_corrected_diff(tiny, tmp_path, capsys):
+    patch = tiny.patches / "total-of-none.patch"
+    good = patch.read_bytes()
+    patch.write_bytes(good.replace(b"diff --git", b"---\n 1 file changed\n\ndiff --git"))
+    assert main(["check", "--output", str(tmp_path / "out")], tiny.root) == 1
+    said = capsys.readouterr().out
+    assert "patches/total-of-none.patch is not as exported" in said
+    assert "- 1 file changed" in said
+    assert (tmp_path / "out" / "patches" / "total-of-none.patch").read_bytes() == good
+    patch.write_bytes(good)
+    assert main(["check"], tiny.root) == 0
+    assert "3 patches are as exported" in capsys.readouterr().out
+
+
+def test_check_names_the_patch_that_git_does_not_take(tiny, capsys):
+    patch = tiny.patches / "total-of-none.patch"
+    patch.write_bytes(patch.read_bytes().replace(b"-    for number", b"-    for numeral"))
+    assert main(["check"], tiny.root) == 2
+    assert "patches/total-of-none.patch: git am does not take it" in capsys.readouterr().err
+
+
+def test_empty_series_is_a_series(tiny, capsys):
+    for path in tiny.patches.glob("*.patch"):
+        path.unlink()
+    (tiny.patches / "series").write_text("# none\n")
+    for command in (["edit", str(tiny.build / "empty")], ["export", str(tiny.build / "empty")],
+                    ["check"], ["status"], ["lint"]):  # fmt: skip
+        assert main(command, tiny.root) == 0, command
+    assert (tiny.patches / "series").read_text() == "# none\n"
+
+
+def test_status_shows_every_patch(tiny, capsys):
+    assert main(["status"], tiny.root) == 0
+    said = capsys.readouterr().out
+    for words in ("The series: 3 patches", "close-twice.patch", AGENTS, "Retire-When"):
+        assert words in said
+
+
+def test_commands_are_run_as_the_makefile_does(tiny):
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    for command in ("edit", "export", "check", "status", "lint"):
+        done = subprocess.run(
+            [sys.executable, "-m", "tools.series", command],
+            cwd=tiny.root,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert (tiny.build / "series" / ".git").is_dir()
