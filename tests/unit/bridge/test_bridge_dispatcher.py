@@ -1,0 +1,464 @@
+"""The dispatcher: registered names only, whatever the frame; errors without secrets; caps."""
+
+from __future__ import annotations
+
+import contextvars
+import dataclasses
+import json
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from smolagents_fork import codec
+from smolagents_fork.bridge import CallRecord, Dispatcher
+from smolagents_fork.bridge.failures import described_exception, scrubbed
+from smolagents_fork.codec.calls import HostCalls, rebuilt_exception
+from smolagents_fork.errors import ConfigurationError, DecodeError, EncodeError, ProtocolError
+
+
+class Ended(BaseException):
+    """What ends a run in a sandbox."""
+
+
+def finish() -> None:
+    raise Ended
+
+
+def connected(dispatcher: Dispatcher) -> dict[str, Any]:
+    """The stubs of everything registered."""
+    calls = HostCalls(dispatcher.handle, finish)
+    return {spec.name: calls.stub(**spec.as_data()) for spec in dispatcher.specs}
+
+
+def serving(**targets: Any) -> tuple[Dispatcher, dict[str, Any]]:
+    dispatcher = Dispatcher()
+    dispatcher.register(targets)
+    return dispatcher, connected(dispatcher)
+
+
+def request(number: Any = 1, name: Any = "tool", args: Any = (), kwargs: Any = None) -> bytes:
+    return json.dumps(
+        {"call": number, "name": name, "args": list(args), "kwargs": kwargs or {}}
+    ).encode()
+
+
+# -- what goes through --
+
+
+def test_values_of_every_kind_go_both_ways():
+    value = {"array": np.arange(3), "nested": [(1, {2}), b"x"]}
+    _, stubs = serving(echo=lambda value: value)
+    back = stubs["echo"](value)
+    assert back["nested"] == value["nested"]
+    assert back["array"].tolist() == [0, 1, 2]
+
+
+def test_an_argument_that_cannot_travel_names_argument_and_tool():
+    _, stubs = serving(echo=lambda value: value)
+    with pytest.raises(
+        EncodeError, match=r"^argument 'value' of echo\(\)\['a'\]\[1\]: a value of type"
+    ):
+        stubs["echo"]({"a": [1, object()]})
+    assert stubs["echo"](1) == 1  # no number was spent
+
+
+def test_a_result_that_cannot_travel_names_the_tool():
+    _, stubs = serving(bad=lambda: {"a": [object()]})
+    with pytest.raises(
+        TypeError, match=r"^result of bad\(\)\['a'\]\[0\]: a value of type builtins.object"
+    ):
+        stubs["bad"]()
+
+
+def test_agent_types_arrive_as_what_they_wrap():
+    from smolagents.agent_types import AgentText
+
+    _, stubs = serving(text=lambda: AgentText("words"))
+    assert stubs["text"]() == "words"
+    assert type(stubs["text"]()) is str
+
+
+def test_every_call_is_told_of_with_its_duration():
+    records: list[CallRecord] = []
+    dispatcher = Dispatcher(on_call=records.append)
+    dispatcher.register({"ok": lambda: time.sleep(0.01), "bad": lambda: 1 / 0})
+    stubs = connected(dispatcher)
+    stubs["ok"]()
+    with pytest.raises(ZeroDivisionError):
+        stubs["bad"]()
+    assert [(r.name, r.error) for r in records] == [
+        ("ok", None),
+        ("bad", "ZeroDivisionError: division by zero"),
+    ]
+    assert records[0].seconds >= 0.01
+
+
+def test_calls_from_many_threads_are_all_served_and_none_mixed_up():
+    _, stubs = serving(double=lambda n: 2 * n)
+    results: dict[int, list[int]] = {}
+
+    def work(start: int) -> None:
+        results[start] = [stubs["double"](n) for n in range(start, start + 200)]
+
+    threads = [threading.Thread(target=work, args=(n * 1000,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == {n * 1000: [2 * m for m in range(n * 1000, n * 1000 + 200)] for n in range(8)}
+
+
+# -- the final answer --
+
+
+def test_the_final_answer_is_kept_on_the_host_and_ends_the_run():
+    dispatcher, stubs = serving(final_answer=lambda answer: {"said": answer}, other=lambda: 1)
+    assert not dispatcher.has_final_answer
+    with pytest.raises(Ended):
+        stubs["final_answer"](5)
+    assert (dispatcher.has_final_answer, dispatcher.final_answer) == (True, {"said": 5})
+    # A program that goes on all the same gets nothing more, and changes nothing.
+    for name, args in (("other", ()), ("final_answer", (6,))):
+        with pytest.raises(Ended):
+            stubs[name](*args)
+    assert dispatcher.final_answer == {"said": 5}
+    dispatcher.begin_run()
+    assert not dispatcher.has_final_answer
+    assert stubs["other"]() == 1
+
+
+def test_a_final_answer_may_be_none_and_need_not_be_able_to_travel():
+    dispatcher, stubs = serving(final_answer=lambda answer: None if answer else object())
+    with pytest.raises(Ended):
+        stubs["final_answer"](True)
+    assert (dispatcher.has_final_answer, dispatcher.final_answer) == (True, None)
+    dispatcher.begin_run()
+    with pytest.raises(Ended):
+        stubs["final_answer"](False)
+    assert type(dispatcher.final_answer) is object
+
+
+def test_a_final_answer_that_raises_is_an_error_and_not_final():
+    dispatcher, stubs = serving(final_answer=lambda answer: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        stubs["final_answer"](1)
+    assert not dispatcher.has_final_answer
+
+
+# -- exceptions --
+
+
+class OwnError(Exception):
+    pass
+
+
+class OwnValueError(ValueError):
+    pass
+
+
+class Unprintable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no")
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "text"),
+    [
+        (ValueError("bad value"), ValueError, "bad value"),
+        (KeyError("name"), KeyError, "'name'"),
+        (ZeroDivisionError("division by zero"), ZeroDivisionError, "division by zero"),
+        (OwnValueError("bad"), ValueError, "OwnValueError: bad"),
+        (OwnError("bad"), RuntimeError, "OwnError: bad"),
+        (Exception("bare"), Exception, "bare"),
+        (StopIteration(3), RuntimeError, "StopIteration: 3"),
+        (FileNotFoundError(2, "No such", "/etc/x"), FileNotFoundError, "[Errno 2] No such"),
+        (UnicodeDecodeError("utf-8", b"x", 0, 1, "bad"), RuntimeError, "'utf-8' codec can't"),
+        (ValueError({"an": "object"}), ValueError, "{'an': 'object'}"),
+        (ValueError(), ValueError, ""),
+        (Unprintable(), RuntimeError, "without a readable message"),
+    ],
+)  # fmt: skip
+def test_an_exception_arrives_as_the_matching_builtin(error, kind, text):
+    def tool() -> None:
+        raise error
+
+    _, stubs = serving(tool=tool)
+    with pytest.raises(kind) as caught:
+        stubs["tool"]()
+    assert type(caught.value) is kind
+    assert text in str(caught.value)
+
+
+def test_no_path_of_the_host_no_traceback_no_local_leaves(tmp_path):
+    here = __file__
+
+    def tool() -> None:
+        secret_local = "hunter2"  # noqa: F841 - what must not leak
+        raise RuntimeError(
+            f"cannot open {tmp_path}/keys.json or {here}: see https://example.org/a/b and /v1/u\n"
+            'Traceback (most recent call last):\n  File "x.py", line 3, in f\n    g()\nOSError: no'
+        )
+
+    _, stubs = serving(tool=tool)
+    with pytest.raises(RuntimeError) as caught:
+        stubs["tool"]()
+    message = str(caught.value)
+    assert message == (
+        "cannot open <host path> or <host path>: see https://example.org/a/b and /v1/u\nOSError: no"
+    )
+
+
+@pytest.mark.parametrize(
+    ("message", "clean"),
+    [
+        ("no ~/.ssh/id_rsa here", "no <host path> here"),
+        (r"C:\Users\me\key.txt is gone", "<host path> is gone"),
+        ("1/2 and a/b and 3 / 4", "1/2 and a/b and 3 / 4"),
+        ("x" * 20_000, "x" * 10_000 + "... (20000 characters)"),
+    ],
+)
+def test_messages_are_scrubbed(message, clean):
+    assert scrubbed(message) == clean
+
+
+def test_a_rebuilt_exception_is_never_a_class_of_the_data():
+    assert type(rebuilt_exception("SystemExit", ["x"], "x")) is RuntimeError
+    assert type(rebuilt_exception("print", ["x"], "x")) is RuntimeError
+    assert type(rebuilt_exception(["x"], None, "x")) is RuntimeError
+    assert rebuilt_exception("UnicodeDecodeError", ["x"], "words").args == ("words",)
+
+
+def test_what_is_not_the_sandboxs_business_leaves():
+    def tool() -> None:
+        raise KeyboardInterrupt
+
+    dispatcher, _ = serving(tool=tool)
+    with pytest.raises(KeyboardInterrupt):
+        dispatcher.handle(request())
+
+
+# -- limits --
+
+
+def test_calls_are_capped_for_each_run():
+    dispatcher = Dispatcher(max_calls=3)
+    dispatcher.register({"tool": lambda: 1})
+    stubs = connected(dispatcher)
+    assert [stubs["tool"]() for _ in range(3)] == [1, 1, 1]
+    with pytest.raises(RuntimeError, match="more than max_calls=3 calls of tools in one run"):
+        stubs["tool"]()
+    dispatcher.begin_run()
+    assert stubs["tool"]() == 1
+    with pytest.raises(ConfigurationError):
+        Dispatcher(max_calls=0)
+
+
+def test_a_flood_over_the_cap_is_cut_off():
+    dispatcher = Dispatcher(max_calls=1)
+    dispatcher.register({"tool": lambda: 1})
+    stub = connected(dispatcher)["tool"]
+    stub()
+
+    def flood() -> None:
+        for _ in range(1000):
+            with pytest.raises(RuntimeError):
+                stub()
+
+    with pytest.raises(ProtocolError, match="went on after 100 refused calls; the last: more than"):
+        flood()
+
+
+def test_sizes_are_limited():
+    dispatcher = Dispatcher(max_request_bytes=1000, max_reply_bytes=1000)
+    dispatcher.register({"echo": lambda n: "x" * n, "take": len})
+    stubs = connected(dispatcher)
+    with pytest.raises(TypeError, match=r"result of echo\(\): the encoding is over max_bytes=1000"):
+        stubs["echo"](2000)
+    with pytest.raises(
+        ValueError, match=r"the host cannot read this call: call: \d+ bytes are over"
+    ):
+        stubs["take"]("x" * 2000)
+    assert stubs["echo"](3) == "xxx"  # numbers are in step again
+
+
+def test_a_tool_past_its_time_is_left_behind():
+    release = threading.Event()
+    dispatcher = Dispatcher(tool_timeout_seconds=0.1)
+    dispatcher.register({"slow": lambda: release.wait(30), "quick": lambda: threading.get_ident()})
+    stubs = connected(dispatcher)
+    with pytest.raises(
+        TimeoutError, match=r"slow\(\) ran past tool_timeout_seconds=0.1; it goes on"
+    ):
+        stubs["slow"]()
+    assert stubs["quick"]() != threading.get_ident()
+    release.set()
+
+
+def test_a_timed_tool_can_be_interrupted_and_keeps_its_context():
+    release = threading.Event()
+    variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable")
+    variable.set("of the caller")
+    dispatcher = Dispatcher(tool_timeout_seconds=60)
+    dispatcher.register({"slow": lambda: release.wait(50), "context": variable.get})
+    stubs = connected(dispatcher)
+    assert stubs["context"]() == "of the caller"
+    timer = threading.Timer(0.2, dispatcher.interrupt)
+    timer.start()
+    start = time.monotonic()
+    with pytest.raises(TimeoutError, match="was interrupted"):
+        stubs["slow"]()
+    assert time.monotonic() - start < 20
+    timer.join()
+    release.set()
+
+
+def test_without_a_time_limit_a_tool_runs_in_the_callers_thread():
+    _, stubs = serving(ident=threading.get_ident)
+    assert stubs["ident"]() == threading.get_ident()
+
+
+def test_interrupt_reaches_an_agent_that_is_running():
+    class Agent:
+        def __init__(self) -> None:
+            self.stopped = threading.Event()
+
+        def __call__(self, task: str) -> bool:
+            return self.stopped.wait(30)
+
+        def interrupt(self) -> None:
+            self.stopped.set()
+
+    dispatcher, stubs = serving(agent=Agent())
+    timer = threading.Timer(0.1, dispatcher.interrupt)
+    timer.start()
+    assert stubs["agent"]("wait") is True
+    timer.join()
+
+
+# -- hostile frames --
+
+HOSTILE = {
+    "empty": b"",
+    "not json": b"\x00\xff",
+    "a list": b"[]",
+    "missing keys": b'{"call": 1, "name": "tool"}',
+    "extra key": b'{"call":1,"name":"tool","args":[],"kwargs":{},"classes":[]}',
+    "name is a list": request(name=["tool"]),
+    "number is a bool": request(number=True),
+    "number is text": request(number="1"),
+    "replayed number": request(number=0),
+    "number from the future": request(number=99),
+    "args is a dict": b'{"call":1,"name":"tool","args":{},"kwargs":{}}',
+    "other keys": b'{"call":1,"name":"tool","args":[],"kwargs":{"$":"dict","v":[[1,2]]}}',
+    "deep": request().replace(b"[]", b"[" * 100_000),
+    "unknown tag": b'{"call":1,"name":"tool","args":[{"$":"os.system","v":"id"}],"kwargs":{}}',
+    "unregistered": request(name="os.system"),
+    "dunder": request(name="__class__"),
+    "method of the dispatcher": request(name="register"),
+    "enormous name": request(name="x" * 100_000),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_frames_are_answered_with_an_error(name):
+    called: list[Any] = []
+    dispatcher, stubs = serving(tool=lambda *args, **kwargs: called.append((args, kwargs)))
+    reply = codec.decode(dispatcher.handle(HOSTILE[name]))
+    assert set(reply) in ({"call", "error"}, {"call", "error", "expected"})
+    assert len(str(reply)) < 2000
+    assert called == []
+    if "expected" not in reply:
+        dispatcher.connected()
+    stubs["tool"](1)
+    assert called == [((1,), {})]
+
+
+def fresh(called: list[Any]) -> Dispatcher:
+    dispatcher = Dispatcher(max_request_bytes=10_000)
+    dispatcher.register({"tool": lambda *args, **kwargs: called.append((args, kwargs))})
+    return dispatcher
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner, max_size=4)
+    ),
+    max_leaves=10,
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.binary(max_size=200) | json_values.map(lambda tree: json.dumps(tree).encode()))
+def test_any_bytes_get_a_reply_and_call_nothing(data):
+    called: list[Any] = []
+    reply = codec.decode(fresh(called).handle(data))
+    assert "error" in reply
+    assert called == []
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    st.fixed_dictionaries(
+        {
+            "call": st.integers(-2, 3) | json_values,
+            "name": st.sampled_from(["tool", "__call__", "eval", ""]) | json_values,
+            "args": st.lists(json_values, max_size=3) | json_values,
+            "kwargs": st.dictionaries(st.text(max_size=4), json_values, max_size=3) | json_values,
+        }
+    )
+)
+def test_any_well_formed_request_calls_what_is_registered_or_nothing(frame):
+    called: list[Any] = []
+    reply = codec.decode(fresh(called).handle(json.dumps(frame).encode()))
+    assert "call" in reply
+    if called:
+        assert frame["name"] == "tool"
+        assert frame["call"] == 1
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 60), st.binary(max_size=3)), min_size=1, max_size=3))
+def test_mutated_requests_never_call_another_name(edits):
+    data = request(args=[1, "x"], kwargs={"k": [1, 2]})
+    for position, new in edits:
+        data = data[:position] + new + data[position + len(new) :]
+    called: list[Any] = []
+    assert codec.decode(fresh(called).handle(data))
+    assert len(called) <= 1
+
+
+@pytest.mark.parametrize(
+    "reply", [b"[]", b'{"call": 2, "value": 1}', b'{"value": 1}', b"rubbish", b'{"call": "1"}']
+)
+def test_the_sandbox_does_not_take_another_calls_reply(reply):
+    calls = HostCalls(lambda _: reply, finish)
+    if reply == b'{"value": 1}':
+        assert calls.call("tool", [], {}) == 1  # a reply without a number is to whoever asks
+    else:
+        with pytest.raises(DecodeError):
+            calls.call("tool", [], {})
+
+
+def test_arguments_become_registered_classes_only():
+    @dataclasses.dataclass
+    class Point:
+        x: int
+
+    seen: list[Any] = []
+    data = b'{"call":1,"name":"tool","args":[%s],"kwargs":{}}' % codec.encode(Point(3))
+    for classes in ((), (Point,)):
+        dispatcher = Dispatcher(classes=classes)
+        dispatcher.register({"tool": seen.append})
+        dispatcher.handle(data)
+    assert [type(value).__name__ for value in seen] == ["Record", "Point"]
+    assert seen[1] == Point(3)
+
+
+def test_the_description_of_an_exception_is_plain_data():
+    assert described_exception(KeyError("a")) == ["KeyError", ["a"], "'a'"]

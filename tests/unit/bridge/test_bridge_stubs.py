@@ -1,0 +1,176 @@
+"""Stubs bind as Python binds, show what the tool shows, and give away nothing else."""
+
+from __future__ import annotations
+
+import inspect
+import pydoc
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from smolagents_fork.bridge import Dispatcher, describe
+from smolagents_fork.codec.calls import HostCalls
+from smolagents_fork.errors import ConfigurationError
+from smolagents_fork.upstream_api import Tool
+
+
+def stub_of(function: Callable[..., Any], name: str | None = None) -> Any:
+    """A stub that reaches ``function`` through real frames."""
+    dispatcher = Dispatcher()
+    (spec,) = dispatcher.register({name or function.__name__: function})
+    return HostCalls(dispatcher.handle, lambda: None).stub(**spec.as_data())
+
+
+def every_kind(a, b=2, /, c=3, *rest, d, e=5, **more):
+    return a, b, c, rest, d, e, more
+
+
+def plain(query, count=10):
+    return query, count
+
+
+def keyword_only(*, key):
+    return key
+
+
+def outcome(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """What a call gives: its value, or the words of its TypeError."""
+    try:
+        return function(*args, **kwargs)
+    except TypeError as error:
+        return f"TypeError: {error}"
+
+
+CALLS = [
+    ((1,), {"d": 4}),
+    ((1, 2, 3, 4, 5), {"d": 4, "x": 6}),
+    ((1, 9), {"d": 4, "c": 7, "e": 8}),
+    ((), {}),
+    ((1,), {}),
+    ((1,), {"d": 4, "a": 5}),
+    ((1, 2), {"query": 3}),
+    ((1, 2, 3), {}),
+    ((), {"query": 1, "wrong": 2}),
+    ((), {"count": 1}),
+    ((1,), {"key": 2}),
+    ((), {"key": 2}),
+]
+
+
+@pytest.mark.parametrize("function", [every_kind, plain, keyword_only])
+@pytest.mark.parametrize(("args", "kwargs"), CALLS)
+def test_binding_and_its_errors_are_pythons_own(function, args, kwargs):
+    assert outcome(stub_of(function), args, kwargs) == outcome(function, args, kwargs)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(st.integers(), max_size=5),
+    st.dictionaries(st.sampled_from("abcdefx"), st.integers(), max_size=5),
+)
+def test_any_call_is_as_without_the_bridge(args, kwargs):
+    assert outcome(stub_of(every_kind), args, kwargs) == outcome(every_kind, args, kwargs)
+
+
+class Search(Tool):
+    name = "search"
+    description = "Searches the archive."
+    inputs = {  # noqa: RUF012 - upstream's interface
+        "query": {"type": "string", "description": "What to look for."},
+        "limit": {"type": "integer", "description": "How many.", "nullable": True},
+    }
+    output_type = "string"
+
+    def __init__(self, dsn: str) -> None:
+        super().__init__()
+        self._dsn = dsn
+        self.calls = 0
+
+    def forward(self, query: str, limit: int | None = 5) -> str:
+        self.calls += 1
+        return f"{query}/{limit}/{self.calls}"
+
+
+class FromServer(Tool):
+    name = "from_server"
+    description = "Made from a server's schema."
+    inputs = {  # noqa: RUF012 - upstream's interface
+        "limit": {"type": "integer", "description": "How many.", "nullable": True},
+        "query": {"type": "string", "description": "What."},
+    }
+    output_type = "string"
+    skip_forward_signature_validation = True
+
+    def forward(self, *args: Any, **kwargs: Any) -> str:
+        return f"{args}{sorted(kwargs.items())}"
+
+
+def test_a_tool_keeps_its_state_on_the_host():
+    tool = Search("postgres://user:hunter2@db/archive")
+    stub = stub_of(tool, "search")
+    assert [stub("a"), stub(query="b", limit=None), stub({"query": "c"})] == [
+        "a/5/1",
+        "b/None/2",
+        "c/5/3",
+    ]
+    assert tool.calls == 3
+
+
+def test_help_shows_signature_and_documentation():
+    stub = stub_of(Search("x"), "search")
+    assert str(inspect.signature(stub)) == "(query, limit=5)"
+    text = pydoc.plain(pydoc.render_doc(stub))
+    for words in ("search(query, limit=5)", "Searches the archive.", "query: What to look for."):
+        assert words in text
+
+
+def test_nothing_of_the_instance_is_described():
+    spec = describe("search", Search("postgres://user:hunter2@db/archive"))
+    assert "hunter2" not in repr(spec)
+
+
+def test_a_default_that_may_be_a_secret_is_not_shown():
+    def tool(query, key="sk-012345678901234567890123", unit="celsius", options=("a", "b")):
+        return key, unit, options
+
+    spec = describe("tool", tool)
+    assert spec.parameters[1:] == (
+        ("key", "POSITIONAL_OR_KEYWORD", "..."),
+        ("unit", "POSITIONAL_OR_KEYWORD", "'celsius'"),
+        ("options", "POSITIONAL_OR_KEYWORD", "..."),
+    )
+    # It stays in force all the same, on the host.
+    assert stub_of(tool)("q")[0] == "sk-012345678901234567890123"
+
+
+def test_a_tool_that_takes_anything_has_the_signature_of_its_inputs():
+    stub = stub_of(FromServer(), "from_server")
+    assert str(inspect.signature(stub)) == "(query, limit=None)"
+    assert stub("x") == "()[('query', 'x')]"
+    assert stub(limit=1, query="x") == "()[('limit', 1), ('query', 'x')]"
+    with pytest.raises(TypeError, match=r"from_server\(\) missing 1 required positional argument"):
+        stub()
+
+
+def test_a_builtin_without_a_signature_binds_for_itself():
+    assert stub_of(max)(1, 5, 3) == 5
+    with pytest.raises(TypeError, match="max expected at least 1 argument, got 0"):
+        stub_of(max)()
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a.b", "class", "1a", "a\n", "a();import os"])
+def test_a_name_that_no_program_could_call_is_refused(name):
+    with pytest.raises(
+        ConfigurationError, match="programs cannot call it; use a Python identifier"
+    ):
+        describe(name, plain)
+
+
+def test_an_input_that_no_program_could_name_is_refused():
+    tool = FromServer()
+    tool.inputs = {"a): pass\nimport os #": {"type": "string", "description": "x"}}
+    with pytest.raises(ConfigurationError, match="programs cannot name it"):
+        describe("tool", tool)

@@ -1,0 +1,99 @@
+"""Frames: any cut of the stream gives the same frames, and nothing too long is ever taken in."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from smolagents_fork.errors import ProtocolError
+from smolagents_fork.process.frames import (
+    HEADER,
+    LOG_SIZE,
+    Frame,
+    FrameReader,
+    Kind,
+    from_child,
+    from_host,
+    packed,
+)
+
+CHILD = from_child(1000, 2000)
+
+
+def read_all(reader: FrameReader, data: bytes, sizes: list[int]) -> list[Frame]:
+    """Feed ``data`` in pieces of at most ``sizes``, as a socket might give them."""
+    frames = []
+    cuts = iter(sizes * (len(data) + 1))
+    while data or reader.wanted == 0:
+        size = min(reader.wanted, next(cuts, 1), len(data))
+        frame = reader.feed(data[:size])
+        data = data[size:]
+        if frame is not None:
+            frames.append(frame)
+        elif reader.wanted == 0 and not data:
+            break
+    return frames
+
+
+frames = st.builds(
+    Frame,
+    st.sampled_from([Kind.OUTPUT, Kind.CALL, Kind.DONE, Kind.FAILED]),
+    st.integers(0, 0xFFFFFFFF),
+    st.binary(max_size=900),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(frames, max_size=5), st.lists(st.integers(1, 50), min_size=1, max_size=5))
+def test_frames_come_out_as_they_went_in(sent, sizes):
+    data = b"".join(packed(frame.kind, frame.run, frame.body) for frame in sent)
+    reader = FrameReader(CHILD)
+    assert read_all(reader, data, sizes) == sent
+    assert not reader.partial
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.binary(max_size=300), st.lists(st.integers(1, 50), min_size=1, max_size=5))
+def test_any_bytes_are_frames_or_a_protocol_error(data, sizes):
+    reader = FrameReader(CHILD)
+    try:
+        taken = read_all(reader, data, sizes)
+    except ProtocolError:
+        return
+    for frame in taken:
+        assert len(frame.body) <= CHILD[frame.kind]
+    assert reader.wanted <= max(CHILD.values())
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+def test_a_body_over_its_limit_is_refused_by_its_header_alone(kind):
+    reader = FrameReader(CHILD)
+    header = HEADER.pack(kind, 1, CHILD.get(kind, 0) + 1)
+    with pytest.raises(
+        ProtocolError, match=rf"{kind.name} frame of \d+ bytes, over|may not come here"
+    ):
+        reader.feed(header)
+
+
+@pytest.mark.parametrize("number", [0, 8, 15, 21, 255])
+def test_an_unknown_kind_is_refused(number):
+    with pytest.raises(ProtocolError, match=f"a frame of kind {number}, which may not come here"):
+        FrameReader(CHILD).feed(struct.pack("!BII", number, 0, 0))
+
+
+def test_each_side_takes_only_what_the_other_sends():
+    assert not from_host().keys() & CHILD.keys()
+    assert from_host().keys() | CHILD.keys() == set(Kind)
+    assert CHILD[Kind.OUTPUT] == LOG_SIZE
+
+
+def test_a_frame_that_does_not_fit_its_length_is_not_made():
+    class Long(bytes):
+        def __len__(self) -> int:
+            return 1 << 32
+
+    with pytest.raises(ProtocolError, match="a frame of 4294967296 bytes"):
+        packed(Kind.RUN, 1, Long())

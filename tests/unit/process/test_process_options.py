@@ -1,0 +1,62 @@
+"""Options of the process executor, and where its children find modules."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import pytest
+
+from smolagents_fork.errors import ConfigurationError
+from smolagents_fork.executors.process_options import byte_count, required_measures
+from smolagents_fork.process.confinement import MEASURES
+from smolagents_fork.process.layout import layout_for
+
+
+@pytest.mark.parametrize(
+    ("size", "expected"),
+    [(None, None), (5, 5), ("5", 5), ("5k", 5120), ("512m", 512 << 20), ("2G", 2 << 30),
+     ("1 GiB", 1 << 30), ("3mb", 3 << 20)],
+)  # fmt: skip
+def test_sizes(size, expected):
+    assert byte_count("memory", size) == expected
+
+
+@pytest.mark.parametrize("size", [0, -1, True, 1.5, "", "m", "5x", "-5", "0", [1]])
+def test_what_is_no_size(size):
+    with pytest.raises(ConfigurationError, match=r"^memory="):
+        byte_count("memory", size)
+
+
+def test_required_measures():
+    assert required_measures(()) == required_measures(False) == frozenset()
+    assert required_measures(True) == required_measures("all") == frozenset(MEASURES)
+    assert required_measures("network") == required_measures(["network"]) == {"network"}
+    with pytest.raises(ConfigurationError, match=r"require=\['gravity'\]: no such measure"):
+        required_measures(["network", "gravity"])
+
+
+def test_the_folder_of_the_project_is_not_readable(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "wanted.py").write_text("")
+    (tmp_path / "unwanted.py").write_text("")
+    layout = layout_for(["wanted", "json", "numpy"])
+    assert str(tmp_path / "wanted.py") in layout.readable
+    assert str(tmp_path) not in layout.readable
+    assert str(tmp_path) in layout.listable
+    assert str(tmp_path) in layout.path
+    assert str(tmp_path / "unwanted.py") not in layout.readable
+
+
+def test_libraries_are_readable_and_the_working_directory_is_not():
+    layout = layout_for([])
+    assert os.path.dirname(os.__file__) in layout.readable
+    assert os.getcwd() not in layout.readable
+    assert all(os.path.isabs(path) for path in layout.path)
+    assert any(path.startswith(sys.base_prefix) for path in layout.readable)
+
+
+def test_heavy_libraries_are_preloaded_when_they_are_authorised():
+    assert layout_for(["numpy", "json"]).preload == ("numpy",)
+    assert layout_for(["json"]).preload == ()
+    assert layout_for(["*"]).preload == ()
