@@ -57,6 +57,7 @@ class Manager(KernelGatewayIOLoopKernelManager):
     """Says how a kernel ended, before it is replaced."""
 
     _seen_oom_kills = 0
+    _ended = 0
 
     async def _async_launch_kernel(self, kernel_cmd, **kw):
         env = kw["env"]
@@ -72,7 +73,9 @@ class Manager(KernelGatewayIOLoopKernelManager):
             code = process.returncode if process is not None else None
             kills = oom_kills() or 0
             oom, Manager._seen_oom_kills = kills > Manager._seen_oom_kills, kills
-            note(f"kernel ended: exit code {code}" + (", out of memory" if oom else ""))
+            Manager._ended += 1
+            # The executor reads this line; the number tells it from those of earlier kernels.
+            note(f"kernel {Manager._ended} ended: exit code {code}" + ", out of memory" * oom)
         return alive
 
     is_alive = _async_is_alive
@@ -98,6 +101,12 @@ class Kernels(SeedingMappingKernelManager):
 
 class Channels(ZMQChannelsWebsocketConnection):
     """Opens as soon as the kernel answers."""
+
+    def connect(self):
+        # Here and not when the connection is accepted: tornado switches Nagle's algorithm back on
+        # after every response.
+        self.websocket_handler.set_nodelay(True)
+        return super().connect()
 
     def nudge(self):
         return asyncio.ensure_future(self._ask_until_heard())
@@ -126,12 +135,6 @@ class Channels(ZMQChannelsWebsocketConnection):
         self.session.key = self.kernel_manager.session.key
 
 
-class Server(HTTPServer):
-    def handle_stream(self, stream, address):
-        stream.set_nodelay(True)
-        super().handle_stream(stream, address)
-
-
 async def end_without_host(app):
     """End the process when no connection was open for the lease."""
     last = time.monotonic()
@@ -150,7 +153,10 @@ def main():
     config.KernelGatewayApp.kernel_websocket_connection_class = Channels
     config.KernelGatewayApp.port_retries = 0
     config.KernelGatewayApp.log_level = 30
+    config.KernelGatewayApp.ws_ping_interval = 0
     config.ZMQChannelsWebsocketConnection.limit_rate = False
+    # Between gateway and kernel: sockets in /tmp, which no other container can reach.
+    config.KernelManager.transport = "ipc"
     # time_to_dead is how often the restarter looks; ports stay, so that connections stay.
     config.KernelRestarter.time_to_dead = 0.2
     config.KernelRestarter.random_ports_until_alive = False
@@ -159,7 +165,7 @@ def main():
     app = KernelGatewayApp(config=config)
     app.initialize([], new_httpserver=False)
     app.web_app.settings["websocket_max_message_size"] = MAX_MESSAGE_BYTES
-    app.http_server = Server(app.web_app, max_buffer_size=MAX_MESSAGE_BYTES)
+    app.http_server = HTTPServer(app.web_app, max_buffer_size=MAX_MESSAGE_BYTES)
     app.http_server.listen(app.port, app.ip)
     app.io_loop.add_callback(app.kernel_manager.start_ahead)
     app.io_loop.add_callback(lambda: asyncio.ensure_future(end_without_host(app)))

@@ -69,8 +69,9 @@ def mapped_errors(action: str, **facts: Any) -> Iterator[None]:
         action: what was tried, as in "starting the container".
         facts: figures the message repeats, such as ``runtime="runsc"``.
     """
-    import docker
     import requests
+
+    import docker
 
     told = "".join(f" {name}={value!r}" for name, value in facts.items() if value is not None)
     try:
@@ -85,7 +86,8 @@ def mapped_errors(action: str, **facts: Any) -> Iterator[None]:
         raise _api_error(f"{action}:{told} the engine says: {words}", words) from error
     except (docker.errors.DockerException, requests.RequestException) as error:
         raise EngineUnavailableError(
-            f"{action}:{told} the engine does not answer; is it still running? ({_innermost(error)})"
+            f"{action}:{told} the engine does not answer; is it still running? "
+            f"({_innermost(error)})"
         ) from error
 
 

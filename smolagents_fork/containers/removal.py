@@ -10,6 +10,8 @@ import atexit
 import contextlib
 import os
 import queue
+import signal
+import sys
 import threading
 import time
 from typing import Any
@@ -38,6 +40,20 @@ def remember(name: str) -> None:
             _known.clear()
             _owner_pid = os.getpid()
         _known.add(name)
+    _exit_on_sigterm()
+
+
+def _exit_on_sigterm() -> None:
+    """Let SIGTERM end the process as sys.exit does, so that containers are removed.
+
+    Only where nobody has said what SIGTERM does: its default ends the process at once, and its
+    containers would stay until their lease is over.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return
+    with contextlib.suppress(ValueError, OSError):
+        if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+            signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
 
 def pending() -> int:
@@ -126,7 +142,7 @@ def _work() -> None:
             client.close()
 
 
-def reap_once(client: Any) -> None:
+def reap_once() -> None:
     """Reap in the background, once a process."""
     global _reaped
     with _lock:

@@ -34,7 +34,7 @@ class DockerProvisioner:
 
     def __init__(self) -> None:
         self.client = connect()
-        removal.reap_once(self.client)
+        removal.reap_once()
 
     def start(self, spec: SandboxSpec) -> DockerSandbox:
         """Create and start a container.
@@ -90,7 +90,7 @@ def container_arguments(spec: SandboxSpec, name: str, token: str) -> dict[str, A
         "name": name,
         "init": True,
         "detach": True,
-        # The engine removes it when its main process ends, even if the host process is dead by then.
+        # The engine removes it when its main process ends, even if the host process is dead.
         "auto_remove": True,
         "user": spec.user,
         "working_dir": spec.workdir,
@@ -273,8 +273,9 @@ class DockerSandbox:
 
     def evidence(self) -> Evidence:
         """What became of the container; never raises."""
-        import docker
         import requests
+
+        import docker
 
         lines = self._log_lines()
         try:

@@ -45,7 +45,7 @@ _STDERR = 2
 _MAX_STDERR = 8192
 
 
-class StreamUnsupported(Exception):  # noqa: N818 - the caller chooses another road
+class StreamUnsupported(Exception):
     """This connection to the engine cannot be used as a raw stream (a Windows named pipe, say)."""
 
 

@@ -1,35 +1,43 @@
-"""Python code in a container: a Jupyter kernel with limits, a deadline, and no network.
-
-See ``docs/executors/docker.md`` for what each parameter protects.
-"""
+"""Python code in a container: a Jupyter kernel with limits, a deadline, and no network."""
 
 from __future__ import annotations
 
-import contextlib
-import json
+import asyncio
+import functools
 import os
+import pickle
 import threading
+import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from .. import codec
-from ..bridge.describe import describe
-from ..bridge.dispatch import Dispatcher
-from ..containers import images
-from ..containers.requirements import requirements_for
+from ..bridge.dispatcher import CallRecord, Dispatcher
 from ..containers.runtime import DockerProvisioner
-from ..errors import ConfigurationError, ExecutorError
+from ..errors import ConfigurationError, EncodeError, ExecutorError
 from ..jupyter.collector import Collector, without_colours
+from ..jupyter.kernel_side import PICKLE_KEY
 from ..jupyter.messages import InputRequest
 from ..results import Display, Execution, ExecutorStats
 from ..upstream_api import AgentError, CodeOutput, LogLevel, get_tools_definition_code
 from .base import Executor
-from .docker_options import OnDeath, Options, Transport
+from .docker_files import get_file, put_file
+from .docker_images import ensure_image, shown_progress
+from .docker_options import Options
 from .docker_session import KernelSession
+
+if TYPE_CHECKING:
+    from .pool import DockerPool
 
 __all__ = ["DockerExecutor"]
 
 _SHOWN_LOG_CHARS = 4000
+# Upstream's words for the same risk.
+_PICKLE_WARNING = (
+    "Falling back to insecure pickle serialization. This is a security risk and will be removed in "
+    "a future version. Consider using only safe serializable types."
+)
+_UNPICKLE_WARNING = "Deserializing pickle data. This is a security risk if the data is untrusted."
 
 
 class _NoLogger:
@@ -40,6 +48,44 @@ class _NoLogger:
 
 
 class DockerExecutor(Executor):
+    """Runs an agent's code in a container of its own.
+
+    Upstream's parameters keep their meaning; the rest are keyword-only. ``docs/executors/docker.md``
+    says what each protects.
+
+    Args:
+        additional_imports: import names the code may use; what provides them is installed when the
+            image is built.
+        logger: upstream's ``AgentLogger``; ``None`` logs nowhere.
+        allow_pickle: fall back to pickle for values the codec does not take, with upstream's
+            warning. The sandbox can then run code on the host.
+        host: address a published port is bound to (only with a network).
+        port: its number; ``None`` takes a free one.
+        image_name: another name for the image that is built; with ``build_new_image=False`` an
+            existing image of that name is used.
+        build_new_image: whether ``image_name`` is built even if it exists. Nothing is built twice
+            for the same content.
+        container_run_kwargs: docker-py's arguments, laid over everything chosen here.
+        dockerfile_content: a Dockerfile in place of the fork's; its image must start a Jupyter
+            kernel gateway on port 8888.
+        pool: take a ready container from this pool.
+        **keywords: fields of :class:`Options`, in seconds, bytes and cores:
+            ``timeout_seconds`` (60), ``startup_timeout_seconds`` (60), ``interrupt_grace_seconds``
+            (3), ``on_death`` ("restart" or "fail"), ``network`` ("none"), ``transport`` ("auto"),
+            ``memory`` ("2g"), ``cpus`` (1.0), ``pids_limit`` (256), ``read_only`` (True), ``user``
+            ("1000:1000"), ``runtime``, ``environment``, ``volumes``, ``workdir``, ``workdir_size``
+            ("512m"), ``tmp_size`` ("128m"), ``lease_seconds`` (5), ``max_output_bytes`` (1e6),
+            ``max_value_bytes`` (256 MiB), ``max_tool_calls`` (100,000), ``tool_timeout_seconds``,
+            ``on_output``, ``tool_placement``, ``image``, ``base_image``, ``requirements``,
+            ``ca_bundle``.
+
+    Raises:
+        ConfigurationError: an argument that cannot work.
+        EngineUnavailableError: no container engine answers.
+        ImageBuildError: the image could not be built.
+        ExecutorStartError: the container or its kernel did not come up; nothing is left behind.
+    """
+
     supports_managed_agents: ClassVar[bool] = True
 
     def __init__(
@@ -54,140 +100,130 @@ class DockerExecutor(Executor):
         container_run_kwargs: Mapping[str, Any] | None = None,
         dockerfile_content: str | None = None,
         *,
-        timeout_seconds: float | None = 60.0,
-        startup_timeout_seconds: float = 60.0,
-        interrupt_grace_seconds: float = 3.0,
-        on_death: OnDeath = "restart",
-        network: str = "none",
-        transport: Transport = "auto",
-        memory: int | str | None = "2g",
-        cpus: float | None = 1.0,
-        pids_limit: int | None = 256,
-        read_only: bool = True,
-        user: str = "1000:1000",
-        runtime: str | None = None,
-        environment: Mapping[str, str] | None = None,
-        volumes: Any = None,
-        workdir: str = "/workspace",
-        workdir_size: int | str = "512m",
-        tmp_size: int | str = "128m",
-        lease_seconds: float = 5.0,
-        max_output_bytes: int = 1_000_000,
-        max_value_bytes: int = 256 * 1024 * 1024,
-        max_tool_calls: int = 100_000,
-        on_output: Callable[[str], None] | None = None,
-        tool_placement: Mapping[str, str] | None = None,
-        image: str | None = None,
-        base_image: str | None = None,
-        requirements: Sequence[str] = (),
-        ca_bundle: str | os.PathLike[str] | None = None,
+        additional_authorized_imports: Sequence[str] = (),
+        pool: DockerPool | None = None,
+        **keywords: Any,
     ) -> None:
-        super().__init__(additional_imports, logger or _NoLogger())
+        super().__init__([*additional_imports, *additional_authorized_imports], logger)
+        self.logger = logger or _NoLogger()
         self._pid = os.getpid()
         self._call_lock = threading.Lock()
-        self._provisioner: DockerProvisioner | None = None
         self._session: KernelSession | None = None
-        self.options = Options(
-            timeout_seconds=timeout_seconds,
-            startup_timeout_seconds=startup_timeout_seconds,
-            interrupt_grace_seconds=interrupt_grace_seconds,
-            on_death=on_death,
-            network=network,
-            transport=transport,
+        self._pool = pool
+        self.options = Options.of(
+            allow_pickle=allow_pickle,
             host=host,
             port=port,
-            memory=memory,
-            cpus=cpus,
-            pids_limit=pids_limit,
-            read_only=read_only,
-            user=user,
-            runtime=runtime,
-            environment=dict(environment or {}),
-            volumes=volumes,
-            workdir=workdir,
-            workdir_size=workdir_size,
-            tmp_size=tmp_size,
-            lease_seconds=lease_seconds,
-            max_output_bytes=max_output_bytes,
-            max_value_bytes=max_value_bytes,
-            max_tool_calls=max_tool_calls,
-            on_output=on_output,
-            tool_placement=dict(tool_placement or {}),
-            allow_pickle=allow_pickle,
-            container_run_kwargs=dict(container_run_kwargs or {}),
-            image=image,
             image_name=image_name,
             build_new_image=build_new_image,
+            container_run_kwargs=container_run_kwargs,
             dockerfile_content=dockerfile_content,
-            base_image=base_image,
-            requirements=tuple(requirements),
-            ca_bundle=ca_bundle,
+            **keywords,
         )
+        if pool is not None:
+            self.options = pool.options_for(self.options, self.additional_imports)
         #: Rich displays of the last call.
         self.displays: tuple[Display, ...] = ()
         #: What upstream's agent shows of a failed step.
         self.state: dict[str, Any] = {"_print_outputs": ""}
         self.installed_packages: list[str] = []
         self._dispatcher = Dispatcher(
-            max_value_bytes=max_value_bytes,
-            max_calls=max_tool_calls,
-            log=lambda line: self._log(line, LogLevel.DEBUG),
+            max_request_bytes=self.options.max_value_bytes,
+            max_reply_bytes=self.options.max_value_bytes,
+            max_calls=self.options.max_tool_calls,
+            tool_timeout_seconds=self.options.tool_timeout_seconds,
+            on_call=self._log_call,
         )
-        self._stubs: dict[str, dict[str, Any]] = {}
         self._sandbox_code: list[str] = []
-        self._variables: dict[str, bytes] = {}
+        self._variables: dict[str, tuple[str, bytes]] = {}
+        self._ran_code = False
         self.start()
 
     # -- lifecycle --
 
-    def _start(self) -> None:
-        self._provisioner = DockerProvisioner()
-        image = self._ensure_image()
-        self._session = KernelSession(
-            self.options,
-            image,
-            self._provisioner,
-            note=lambda line: self._log(line, LogLevel.INFO),
-        )
-        self._session.prepare = self._prepare
-        self._session.open()
+    @classmethod
+    def setup(
+        cls,
+        additional_imports: Sequence[str] = (),
+        *,
+        rebuild: bool = False,
+        progress: Callable[[str], None] | None = None,
+        **keywords: Any,
+    ) -> str:
+        """Build the image once, at application start; instant when it is there.
 
-    def _ensure_image(self) -> str:
-        assert self._provisioner is not None
-        options = self.options
-        client = self._provisioner.client
-        image = options.image
-        name = options.image_name
-        if image is None and name is not None and not options.build_new_image:
-            if images.exists(client, name):
-                image = name
-        wanted = images.plan(
-            base_image=options.base_image,
-            dockerfile_content=options.dockerfile_content if image is None else None,
-            image=image,
-            requirements=requirements_for(self.additional_imports, options.requirements),
-        )
-        tag = images.ensure(
-            client,
-            wanted,
-            report=lambda line: self._log(line, LogLevel.DEBUG),
-            ca_bundle=options.ca_bundle,
-        )
-        if name is not None and image is None:
-            repository, _, version = name.partition(":")
-            client.api.tag(tag, repository, version or "latest")
+        Args:
+            additional_imports: as for the constructor.
+            rebuild: build again, without the engine's cache.
+            progress: gets one line at a time; ``None``: a display on a terminal, plain lines on
+                standard error elsewhere.
+            **keywords: those of the constructor that decide about the image.
+
+        Returns:
+            the image's name.
+        """
+        options = Options.of(**keywords)
+        provisioner = DockerProvisioner()
+        try:
+            if progress is not None:
+                return ensure_image(
+                    provisioner.client,
+                    options,
+                    additional_imports,
+                    report=progress,
+                    rebuild=rebuild,
+                )
+            with shown_progress() as report:
+                return ensure_image(
+                    provisioner.client, options, additional_imports, report=report, rebuild=rebuild
+                )
+        finally:
+            provisioner.close()
+
+    @classmethod
+    async def acreate(cls, *args: Any, **keywords: Any) -> DockerExecutor:
+        """The constructor, for asyncio: the event loop goes on while the container starts."""
+        return await asyncio.to_thread(functools.partial(cls, *args, **keywords))
+
+    def _start(self) -> None:
+        if self._pool is not None:
+            self._session = self._pool.acquire()
+            self._session.options = self.options
+        else:
+            provisioner = DockerProvisioner()
+            self._session = KernelSession(self.options, "", provisioner, note=self._note)
+            with shown_progress(lambda line: self._log(line, LogLevel.DEBUG)) as report:
+                self._session.image = ensure_image(
+                    provisioner.client, self.options, self.additional_imports, report=report
+                )
+            self._session.open()
         self.installed_packages = list(self.additional_imports)
-        return tag
+        self._session.prepare = self._prepare
 
     def _cleanup(self) -> None:
-        if os.getpid() != getattr(self, "_pid", None):
-            return  # a forked child: the container is the parent's
-        session, provisioner = self._session, self._provisioner
-        if session is not None:
-            session.close()
-        if provisioner is not None:
-            with contextlib.suppress(Exception):
-                provisioner.close()
+        if os.getpid() != getattr(self, "_pid", None) or self._session is None:
+            return  # never started, or a forked child: the container is the parent's
+        self._session.close()
+        if self._pool is not None:
+            self._pool.release()
+
+    def delete(self) -> None:
+        """Like ``cleanup()``, and return only when the engine has removed the container."""
+        self.cleanup()
+        if self._session is not None:
+            self._session.wait_until_removed(15.0)
+
+    def is_alive(self) -> bool:
+        """Whether the next call works without a new container being started."""
+        session = self._session
+        if session is None or self.closed:
+            return False
+        if not self._call_lock.acquire(blocking=False):
+            return True  # code runs
+        try:
+            return session.is_alive()
+        finally:
+            self._call_lock.release()
 
     @property
     def container(self) -> Any:
@@ -198,22 +234,17 @@ class DockerExecutor(Executor):
     # -- code --
 
     def run_code_raise_errors(self, code: str) -> CodeOutput:
-        """Run ``code`` and return its output, as upstream's type.
-
-        Raises:
-            AgentError: the code raised; the message has the traceback and what was printed before.
-            SandboxTimeoutError, SandboxDiedError: see :meth:`run`.
-        """
+        """Run ``code`` and return upstream's type; see :meth:`run`."""
         execution = self.run(code)
         return CodeOutput(execution.output, execution.logs, execution.is_final_answer)
 
     def run(self, code: str) -> Execution:
-        """Run ``code`` and return everything it gave.
+        """Run ``code`` and return everything it gave. Calls from several threads take turns.
 
         Raises:
-            AgentError: the code raised.
-            SandboxTimeoutError: it ran past ``timeout_seconds``.
-            SandboxDiedError: kernel, container or engine ended.
+            AgentError: the code raised; the message has the traceback and what was printed before.
+            SandboxTimeoutError: it ran past ``timeout_seconds``; says whether state survived.
+            SandboxDiedError: kernel, container or engine ended; names the cause.
             ExecutorClosedError: after ``cleanup()``.
         """
         with self._call_lock:
@@ -228,50 +259,38 @@ class DockerExecutor(Executor):
             on_output=self.options.on_output,
             answer=self._answer,
         )
-        self._dispatcher.begin()
-        self.displays = ()
-        self.state["_print_outputs"] = ""
+        calls = self._dispatcher
+        calls.begin_run()
+        self.displays, self.state["_print_outputs"] = (), ""
+        self._ran_code = True
         try:
-            request = session.run(code, collector, lambda: self._dispatcher.has_answer)
+            request = session.run(code, collector, lambda: calls.has_final_answer)
         except ExecutorError as error:
-            raise self._with_output(error, collector) from error.__cause__
+            raise type(error)(f"{error}{_shown(collector.logs())}") from error.__cause__
         finally:
             self.displays = tuple(collector.displays)
             self.state["_print_outputs"] = collector.logs()
-        if self._dispatcher.has_answer:
-            return Execution(
-                self._dispatcher.answer, collector.logs(), True, self.displays, collector.cut_bytes
-            )
-        if request.error is not None:
-            error_text = without_colours(request.error.traceback) or (
-                f"{request.error.name}: {request.error.value}"
-            )
+        final = calls.has_final_answer
+        if request.error is not None and not final:
+            words = without_colours(request.error.traceback) or str(request.error.value)
             if session.was_interrupted:
-                error_text = f"the code was interrupted by interrupt()\n{error_text}"
-            raise AgentError(error_text + _shown(collector.logs()), self.logger)
+                words = f"the code was interrupted by interrupt()\n{words}"
+            raise AgentError(words + _shown(collector.logs()), self.logger)
         return Execution(
-            collector.output(), collector.logs(), False, self.displays, collector.cut_bytes
+            calls.final_answer if final else collector.output(),
+            collector.logs(),
+            final,
+            self.displays,
+            collector.cut_bytes,
+            session.last_seconds,
         )
 
-    def _with_output(self, error: ExecutorError, collector: Collector) -> ExecutorError:
-        return type(error)(f"{error}{_shown(collector.logs())}")
-
-    def _open_session(self) -> KernelSession:
-        if self._session is None:
-            raise ExecutorError("the executor has not been started")
-        return self._session
-
     def _answer(self, question: InputRequest) -> tuple[str, Sequence[bytes]]:
-        """Answer the kernel's question: a call of the bridge, or nothing we know."""
-        start = question.prompt.find("{")
-        try:
-            header = json.loads(question.prompt[start:]) if start >= 0 else None
-        except (ValueError, RecursionError):
-            header = None
-        if not isinstance(header, dict) or not question.buffers:
+        """Answer a call of the bridge; anything else gets an empty line."""
+        if not question.buffers:
             return "", ()
-        reply = self._dispatcher.handle(header, question.buffers[0])
-        return json.dumps({**reply.header, "id": header.get("id")}), [reply.payload]
+        reply = self._dispatcher.handle(bytes(question.buffers[0]))
+        return question.prompt.rpartition(" ")[2], [reply]
 
     # -- tools and variables --
 
@@ -279,32 +298,34 @@ class DockerExecutor(Executor):
         """Make tools and managed agents callable from the code.
 
         They stay on the host and are called from the sandbox, unless ``tool_placement`` says
-        ``sandbox``: then their source is sent, as upstream does.
+        ``sandbox``: then their source is sent and their requirements installed, as upstream does.
         """
         with self._call_lock:
             self._check_open("send_tools")
-            self._send_tools(tools)
+            placement = self.options.tool_placement
+            sent = {name: tool for name, tool in tools.items() if placement.get(name) == "sandbox"}
+            if "final_answer" in sent:
+                raise ConfigurationError(
+                    "tool_placement['final_answer']='sandbox': the answer is given on the host"
+                )
+            kept = {name: tool for name, tool in tools.items() if name not in sent}
+            if self.options.allow_pickle and "final_answer" in kept:
+                kept["final_answer"] = _unpickling(kept["final_answer"])
+            specs = self._dispatcher.register(kept)
+            self._define(self._open_session(), specs)
+            if sent:
+                self._send_source(sent)
 
-    def _send_tools(self, tools: Mapping[str, Any]) -> None:
-        placement = self.options.tool_placement
-        sent = {n: t for n, t in tools.items() if placement.get(n) == "sandbox"}
-        kept = {n: t for n, t in tools.items() if n not in sent}
-        if "final_answer" in sent:
-            raise ConfigurationError("tool_placement['final_answer'] cannot be 'sandbox'")
-        self._dispatcher.functions.update(kept)
-        if "final_answer" in kept:
-            self._dispatcher.final = "final_answer"
-        self._stubs.update({name: describe(name, tool) for name, tool in kept.items()})
-        session = self._open_session()
-        self._define(session, [self._stubs[name] for name in kept])
-        if sent:
-            code = get_tools_definition_code(sent)
-            self._sandbox_code.append(code)
-            session.request(code, (), "defining tools in the sandbox")
+    def _send_source(self, tools: Mapping[str, Any]) -> None:
+        needed = {name for tool in tools.values() for name in tool.to_dict()["requirements"]}
+        self._install(sorted(needed - {"smolagents"}))
+        code = get_tools_definition_code(dict(tools))
+        self._sandbox_code.append(code)
+        self._open_session().request(code, (), "defining tools in the sandbox")
 
-    def _define(self, session: KernelSession, stubs: Sequence[dict[str, Any]]) -> None:
-        if stubs:
-            data = json.dumps(list(stubs)).encode()
+    def _define(self, session: KernelSession, specs: Sequence[Any]) -> None:
+        if specs:
+            data = codec.encode([spec.as_data() for spec in specs])
             session.request("__smolagents_fork__.define()", [data], "send_tools")
 
     def send_variables(self, variables: Mapping[str, Any]) -> None:
@@ -317,31 +338,75 @@ class DockerExecutor(Executor):
             return
         with self._call_lock:
             self._check_open("send_variables")
-            encoded = {
-                name: codec.encode(
-                    {name: value}, path="vars", max_bytes=self.options.max_value_bytes
-                )
-                for name, value in variables.items()
-            }
-            self._variables.update(encoded)
+            encoded = {name: self._encoded(name, value) for name, value in variables.items()}
             self._set(self._open_session(), encoded)
+            self._variables.update(encoded)
 
-    def _set(self, session: KernelSession, encoded: Mapping[str, bytes]) -> None:
-        for data in encoded.values():
-            session.request("__smolagents_fork__.receive()", [data], "send_variables")
+    def _encoded(self, name: str, value: Any) -> tuple[str, bytes]:
+        limit = self.options.max_value_bytes
+        try:
+            return "receive", codec.encode({name: value}, path="vars", max_bytes=limit)
+        except EncodeError:
+            if not self.options.allow_pickle:
+                raise
+            warnings.warn(_PICKLE_WARNING, FutureWarning, stacklevel=4)
+            return "receive_pickle", pickle.dumps({name: value})
+
+    def _set(self, session: KernelSession, encoded: Mapping[str, tuple[str, bytes]]) -> None:
+        for how, data in encoded.values():
+            session.request(f"__smolagents_fork__.{how}()", [data], "send_variables")
 
     def _prepare(self, session: KernelSession) -> None:
         """Send a fresh kernel what the last one had from the host."""
-        self._define(session, list(self._stubs.values()))
+        self._dispatcher.connected()
+        self._define(session, self._dispatcher.specs)
         for code in self._sandbox_code:
             session.request(code, (), "defining tools in the sandbox")
         self._set(session, self._variables)
+
+    def install_packages(self, additional_imports: Sequence[str]) -> list[str]:
+        """Install packages for the code.
+
+        Without a network they are built into the image, for which the container is replaced; that
+        is refused once code has run, since its state would be lost.
+
+        Raises:
+            ExecutorError: code has run already and there is no network, or pip failed.
+        """
+        with self._call_lock:
+            self._check_open("install_packages")
+            self._install(list(additional_imports))
+        return list(additional_imports)
+
+    def _install(self, names: list[str]) -> None:
+        missing = [name for name in names if name not in self.additional_imports]
+        if not missing:
+            return
+        session = self._open_session()
+        if self._ran_code:
+            raise ExecutorError(
+                f"install_packages: {', '.join(missing)}: the container runs already, with state "
+                "that a new one would not have; name them in additional_authorized_imports"
+            )
+        if self._pool is not None:
+            raise ExecutorError(
+                f"install_packages: {', '.join(missing)}: containers of a pool are ready-made; "
+                "name them in the pool's additional_imports"
+            )
+        with shown_progress(lambda line: self._log(line, LogLevel.DEBUG)) as report:
+            session.image = ensure_image(
+                session.client, self.options, [*self.additional_imports, *missing], report=report
+            )
+        self.additional_imports += missing
+        self.installed_packages += missing
+        session.restart()
 
     # -- control --
 
     def interrupt(self) -> None:
         """Stop the code that runs now; its state is kept. From any thread."""
         if self._session is not None and not self.closed:
+            self._dispatcher.interrupt()
             self._session.interrupt()
 
     def restart(self) -> None:
@@ -352,18 +417,55 @@ class DockerExecutor(Executor):
 
     def stats(self) -> ExecutorStats:
         """Memory, processor time and processes of the sandbox now."""
-        self._check_open("stats")
-        session = self._open_session()
-        if session.sandbox is None:
-            raise ExecutorError("there is no container now; the next call starts one")
-        return session.sandbox.stats()
+        return self._running_sandbox("stats").stats()
+
+    def put_file(self, source: str | os.PathLike[str] | bytes, target: str) -> None:
+        """Write a file in the sandbox; see :func:`.docker_files.put_file`."""
+        put_file(self._running_sandbox("put_file"), source, target, self.options.workdir)
+
+    def get_file(self, source: str, *, max_bytes: int = 256 * 1024 * 1024) -> bytes:
+        """Read a file of the sandbox; see :func:`.docker_files.get_file`."""
+        return get_file(self._running_sandbox("get_file"), source, self.options.workdir, max_bytes)
+
+    def _running_sandbox(self, action: str) -> Any:
+        self._check_open(action)
+        sandbox = self._open_session().sandbox
+        if sandbox is None:
+            raise ExecutorError(f"{action}: there is no container now; the next call starts one")
+        return sandbox
+
+    def _open_session(self) -> KernelSession:
+        if self._session is None:
+            raise ExecutorError("the executor has not been started")
+        return self._session
+
+    def _note(self, line: str) -> None:
+        self._log(line, LogLevel.INFO)
+
+    def _log_call(self, record: CallRecord) -> None:
+        words = f"{record.name}() took {record.seconds * 1000:.0f} ms"
+        self._log(words + (f": {record.error}" if record.error else ""), LogLevel.DEBUG)
 
 
 def _shown(logs: str) -> str:
     if not logs:
         return ""
     if len(logs) > _SHOWN_LOG_CHARS:
-        logs = (
-            f"... [{len(logs) - _SHOWN_LOG_CHARS} characters before]\n" + logs[-_SHOWN_LOG_CHARS:]
-        )
+        logs = f"... [{len(logs) - _SHOWN_LOG_CHARS} characters before]\n{logs[-_SHOWN_LOG_CHARS:]}"
     return f"\n\nOutput printed before the error:\n{logs}"
+
+
+def _unpickling(tool: Callable[..., Any]) -> Callable[..., Any]:
+    """``final_answer`` whose arguments may be pickled, as ``allow_pickle=True`` permits."""
+
+    def taken(value: Any) -> Any:
+        if isinstance(value, dict) and value.keys() == {PICKLE_KEY}:
+            warnings.warn(_UNPICKLE_WARNING, FutureWarning, stacklevel=3)
+            return pickle.loads(value[PICKLE_KEY])
+        return value
+
+    @functools.wraps(tool.forward if hasattr(tool, "forward") else tool)
+    def final_answer(*args: Any, **kwargs: Any) -> Any:
+        return tool(*map(taken, args), **{key: taken(value) for key, value in kwargs.items()})
+
+    return final_answer

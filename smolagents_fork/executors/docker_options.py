@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import difflib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -45,6 +47,7 @@ class Options:
     max_output_bytes: int = 1_000_000
     max_value_bytes: int = 256 * 1024 * 1024
     max_tool_calls: int = 100_000
+    tool_timeout_seconds: float | None = None
     on_output: Callable[[str], None] | None = None
     tool_placement: Mapping[str, str] = field(default_factory=dict)
     allow_pickle: bool = False
@@ -57,8 +60,29 @@ class Options:
     requirements: Sequence[str] = ()
     ca_bundle: str | os.PathLike[str] | None = None
 
+    @classmethod
+    def of(cls, **keywords: Any) -> Options:
+        """Options from keywords; ``None`` for a mapping is an empty one.
+
+        Raises:
+            ConfigurationError: a keyword there is not, or a value that cannot work.
+        """
+        known = {field.name for field in dataclasses.fields(cls)}
+        unknown = sorted(keywords.keys() - known)
+        if unknown:
+            close = difflib.get_close_matches(unknown[0], known, 1)
+            hint = f"; did you mean {close[0]!r}?" if close else f"; there are: {sorted(known)}"
+            raise ConfigurationError(f"DockerExecutor has no parameter {unknown[0]!r}{hint}")
+        for name in ("environment", "container_run_kwargs", "tool_placement"):
+            if name in keywords:
+                keywords[name] = dict(keywords[name] or {})
+        if "requirements" in keywords:
+            keywords["requirements"] = tuple(keywords["requirements"])
+        return cls(**keywords)
+
     def __post_init__(self) -> None:
         check_seconds("timeout_seconds", self.timeout_seconds)
+        check_seconds("tool_timeout_seconds", self.tool_timeout_seconds)
         for name in ("startup_timeout_seconds", "interrupt_grace_seconds", "lease_seconds"):
             check_seconds(name, getattr(self, name), optional=False)
         _one_of("on_death", self.on_death, ("restart", "fail"))

@@ -7,15 +7,18 @@ moment from any thread; a running call then ends with an error.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import secrets
 import socket
-import threading
+import time
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..containers import removal
+from ..containers.provisioner import Evidence
 from ..containers.runtime import DockerProvisioner, DockerSandbox
 from ..containers.tunnel import StreamUnsupported
 from ..errors import (
@@ -26,7 +29,7 @@ from ..errors import (
     SandboxDiedError,
     SandboxTimeoutError,
 )
-from ..jupyter.channel import Channel, DeadlinePassed
+from ..jupyter.channel import Channel, DeadlinePassed, message_limits
 from ..jupyter.collector import Collector
 from ..jupyter.install import install_request
 from ..jupyter.kernels import channels_path, create_kernel
@@ -40,14 +43,23 @@ __all__ = ["KernelSession"]
 # After the final answer the program has this long to end by itself.
 _AFTER_ANSWER_SECONDS = 1.0
 _MAX_ERROR_CHARS = 100_000
-_KERNEL_ENDED = re.compile(r"kernel ended: exit code (-?\d+|None)(, out of memory)?")
+# How long the engine may take to notice that a container has ended.
+_EVIDENCE_SECONDS = 0.7
+# What docker/jupyter/gateway.py logs when a kernel has ended; other images say nothing.
+_KERNEL_ENDED = re.compile(r"kernel (\d+) ended: exit code (-?\d+|None)(, out of memory)?")
 
 
 @dataclass
 class _Link:
-    """A connection to a kernel, and whether the kernel has been prepared."""
+    """A connection to a kernel, and how far the kernel has been prepared.
+
+    Attributes:
+        installed: the kernel's side of the protocol is there.
+        prepared: it also has the host's tools and variables.
+    """
 
     channel: Channel
+    installed: bool = False
     prepared: bool = False
 
 
@@ -84,11 +96,14 @@ class KernelSession:
         self._interrupted = False
         self._comm_id = ""
         self._failure: str | None = None
+        self._kernels_ended = 0
+        #: How long the last code had, in seconds, without the time the host worked for it.
+        self.last_seconds = 0.0
 
     # -- opening --
 
     def open(self) -> None:
-        """Start the sandbox and its kernel.
+        """Start the sandbox and its kernel, and prepare the kernel.
 
         Raises:
             ExecutorStartError: it did not come up in ``startup_timeout_seconds``.
@@ -102,7 +117,8 @@ class KernelSession:
             raise ExecutorClosedError("the executor was closed while its container started")
         try:
             self._connect(deadline)
-        except (ConnectionLost, ProtocolError) as error:
+            self._install(deadline)
+        except (ConnectionLost, ProtocolError, KernelGone, DeadlinePassed) as error:
             raise ExecutorStartError(
                 f"the kernel in container {self.sandbox.id} (image {self.image}) did not come up "
                 f"in startup_timeout_seconds={self.options.startup_timeout_seconds}: {error}; "
@@ -125,8 +141,10 @@ class KernelSession:
                 channels_path(self._kernel_id, session_id),
                 token=self.sandbox.token,
                 timeout=deadline.at_most(1e6),
-                # Base64 in JSON takes a third more than what it carries.
-                max_message_bytes=self.options.max_value_bytes * 3 // 2 + 1_000_000,
+                limit_for=message_limits(
+                    max(self.options.max_output_bytes, _MAX_ERROR_CHARS),
+                    self.options.max_value_bytes,
+                ),
             )
         except BaseException:
             sock.close()
@@ -178,7 +196,8 @@ class KernelSession:
                 self._link.prepared = True
                 self.prepare(self)
         except (ConnectionLost, KernelGone, ProtocolError) as error:
-            raise self._died(f"while it was prepared ({error})") from error
+            lost = error if isinstance(error, ConnectionLost) else None
+            raise self._died("while it was prepared", lost) from error
         except DeadlinePassed as error:
             self._drop_sandbox()
             raise ExecutorStartError(
@@ -188,11 +207,14 @@ class KernelSession:
 
     def _install(self, deadline: Deadline) -> None:
         assert self._link is not None
+        if self._link.installed:
+            return
         code, buffers = install_request(
             comm_id=self._comm_id,
             max_output_bytes=self.options.max_output_bytes,
             max_value_bytes=self.options.max_value_bytes,
             max_error_chars=_MAX_ERROR_CHARS,
+            allow_pickle=self.options.allow_pickle,
         )
         request = self._link.channel.execute(code, sink=Sink(), silent=True, buffers=buffers)
         self._link.channel.wait(request, deadline)
@@ -201,6 +223,7 @@ class KernelSession:
                 f"the kernel of image {self.image} could not be prepared: "
                 f"{request.error.name}: {request.error.value}\n{request.error.traceback}"
             )
+        self._link.installed = True
 
     # -- running --
 
@@ -218,11 +241,11 @@ class KernelSession:
         """
         timeout = self.options.timeout_seconds
         channel = self._ready()
-        deadline = Deadline(timeout)
         try:
-            channel.drain(Request(Requests("", "").execute("", silent=True), Sink(), ""))
+            channel.drain(_nothing())
             request = channel.execute(code, sink=collector.sink)
             self._running, self._interrupted = request, False
+            deadline = Deadline(timeout)
             try:
                 channel.wait(request, deadline, until=answered)
                 if not request.done:
@@ -236,6 +259,7 @@ class KernelSession:
                 raise
             finally:
                 self._running = None
+                self.last_seconds = deadline.elapsed()
         except KernelGone as error:
             if answered():
                 self._forget_link()
@@ -247,7 +271,7 @@ class KernelSession:
                     "the executor was closed while its code ran; output so far:\n"
                     + collector.logs()[-2000:]
                 ) from error
-            raise self._died(f"while code ran ({error})") from error
+            raise self._died("while code ran", error) from error
         return request
 
     def request(self, code: str, buffers: Sequence[bytes], what: str) -> None:
@@ -262,7 +286,8 @@ class KernelSession:
             request = channel.execute(code, sink=Sink(), silent=True, buffers=buffers)
             channel.wait(request, deadline)
         except (KernelGone, ConnectionLost) as error:
-            raise self._died(f"during {what}") from error
+            lost = error if isinstance(error, ConnectionLost) else None
+            raise self._died(f"during {what}", lost) from error
         except DeadlinePassed as error:
             self._drop_sandbox()
             raise ExecutorError(
@@ -322,34 +347,56 @@ class KernelSession:
 
     # -- ends --
 
-    def _died(self, when: str) -> SandboxDiedError:
-        """Find out what ended, let go of it, and say so."""
+    def _died(self, when: str, lost: ConnectionLost | None = None) -> SandboxDiedError:
+        """Find out what ended, let go of it, and say so.
+
+        Args:
+            when: for the message, as in "while code ran".
+            lost: how the stream ended, when that is what was noticed.
+        """
         sandbox = self.sandbox
         if sandbox is None:
             return SandboxDiedError(f"the sandbox ended {when}")
-        evidence = sandbox.evidence()
-        if evidence.state == "running":
-            self._forget_link()
-            matches = _KERNEL_ENDED.findall("\n".join(evidence.log_lines))
-            cause = "its process ended"
-            if matches:
-                code, oom = matches[-1]
-                cause = f"exit code {code}"
-                if oom:
-                    cause += f", out of memory (memory={self.options.memory!r})"
-            elif evidence.log_lines:
-                cause = "last log lines: " + " | ".join(evidence.log_lines)
-            what = f"the kernel in container {sandbox.id} ended {when}: {cause}"
-            if not matches:
-                # Not the kernel, then: the gateway, or the stream. Start over.
-                self._drop_sandbox()
-        else:
+        evidence, ending = self._evidence(sandbox, lost is None)
+        if evidence.state != "running":
             what = f"container {sandbox.id} ended {when}: {evidence}"
+            self._drop_sandbox()
+        elif lost is None and ending:
+            number, code, oom = ending
+            self._kernels_ended = int(number)
+            cause = f"exit code {code}"
+            if oom:
+                cause += f", out of memory (memory={self.options.memory!r})"
+            what = f"the kernel in container {sandbox.id} ended {when}: {cause}"
+            self._forget_link()
+        elif lost is None:
+            what = f"the kernel in container {sandbox.id} ended {when}: {evidence}"
+            self._forget_link()
+        else:
+            # The gateway or the relay is gone, and the container is of no use without them.
+            what = f"container {sandbox.id} lost its kernel gateway {when}: {lost}; {evidence}"
             self._drop_sandbox()
         message = f"{what}; its state is lost" + self._what_next()
         if self.options.on_death == "fail":
             self._failure = message
         return SandboxDiedError(message)
+
+    def _evidence(
+        self, sandbox: DockerSandbox, of_kernel: bool
+    ) -> tuple[Evidence, tuple[str, str, str] | None]:
+        """What the engine knows, and the gateway's line about the kernel that ended.
+
+        Both may come a moment after the news that something has ended.
+        """
+        end = time.monotonic() + _EVIDENCE_SECONDS
+        while True:
+            evidence = sandbox.evidence()
+            endings = _KERNEL_ENDED.findall("\n".join(evidence.log_lines))
+            new = [found for found in endings if int(found[0]) > self._kernels_ended]
+            enough = bool(new) if of_kernel else False
+            if enough or evidence.state != "running" or time.monotonic() > end:
+                return evidence, new[-1] if new else None
+            time.sleep(0.05)
 
     def _what_next(self) -> str:
         if self.options.on_death == "restart":
@@ -365,6 +412,7 @@ class KernelSession:
         self._forget_link()
         sandbox, self.sandbox = self.sandbox, None
         self._kernel_id = None
+        self._kernels_ended = 0
         if sandbox is not None:
             sandbox.remove()
 
@@ -377,6 +425,35 @@ class KernelSession:
         """End everything; from any thread, any number of times."""
         self._closed = True
         self._drop_sandbox()
+        with contextlib.suppress(Exception):
+            self._provisioner.close()
+
+    @property
+    def client(self) -> Any:
+        """docker-py's client."""
+        return self._provisioner.client
+
+    def wait_until_removed(self, timeout: float) -> None:
+        """Wait for containers that are being removed.
+
+        Args:
+            timeout: seconds to wait at most.
+        """
+        removal.wait_until_removed(timeout)
+
+    def is_alive(self) -> bool:
+        """Whether the next call can be expected to work without a new sandbox.
+
+        Reads the news that has come in the meantime; must not be called while code runs.
+        """
+        link = self._link
+        if self._closed or self._failure or self.sandbox is None or link is None:
+            return False
+        try:
+            link.channel.drain(_nothing())
+        except (ConnectionLost, KernelGone):
+            return False
+        return True
 
 
 def _connected(host: str, port: int, deadline: Deadline) -> socket.socket:
@@ -385,8 +462,6 @@ def _connected(host: str, port: int, deadline: Deadline) -> socket.socket:
     A published port accepts before the gateway does (the engine's proxy answers for it), so one
     byte is not asked for here: the first request is repeated by the caller's own wait.
     """
-    import time
-
     while True:
         try:
             sock = socket.create_connection((host, port), timeout=deadline.at_most(5.0) or 0.001)
@@ -400,4 +475,6 @@ def _connected(host: str, port: int, deadline: Deadline) -> socket.socket:
         return sock
 
 
-_ = threading  # the lock of the executor serialises run(); nothing here needs one
+def _nothing() -> Request:
+    """A request that was never sent, to read past messages of earlier ones."""
+    return Request(Requests("", "").execute("", silent=True), Sink(), "")

@@ -16,7 +16,7 @@ from .frames import Message, decode, encode, peek_v1
 from .messages import InputRequest, Request, Requests, Sink
 from .websocket import Connection, ConnectionLost, WaitTimeout
 
-__all__ = ["Channel", "DeadlinePassed"]
+__all__ = ["Channel", "DeadlinePassed", "message_limits"]
 
 # How long one wait on the socket lasts; only the deadline and the pings depend on it.
 _POLL_SECONDS = 1.0
@@ -24,9 +24,14 @@ _POLL_SECONDS = 1.0
 # answers while the kernel computes, so this measures the connection and not the code.
 _PING_AFTER_SECONDS = 5.0
 _LOST_AFTER_SECONDS = 20.0
+# How long the answer to a request may lag behind the news that the kernel is idle again.
+_REPLY_SECONDS = 1.0
 
 
-class DeadlinePassed(Exception):  # noqa: N818 - a signal between layers
+_CARRY_VALUES = frozenset({"comm_msg", "display_data", "execute_result", "input_request"})
+
+
+class DeadlinePassed(Exception):
     """The deadline of a wait is spent and the request is not done."""
 
 
@@ -78,8 +83,13 @@ class Channel:
             KernelGone: the kernel's process ended.
             ConnectionLost: the stream ended.
         """
+        idle_since: float | None = None
         while not request.done:
-            received = self._receive(deadline)
+            received = self._receive(deadline, 0.1 if request.idle else _POLL_SECONDS)
+            if request.idle:
+                idle_since = idle_since or time.monotonic()
+                if received is None and time.monotonic() - idle_since > _REPLY_SECONDS:
+                    request.give_up_on_reply()
             if received is None:
                 continue
             message, skipped = received
@@ -136,9 +146,9 @@ class Channel:
         timeout = self._send_timeout + len(payload) / 1_000_000
         self._connection.send(payload, binary=binary, timeout=timeout)
 
-    def _receive(self, deadline: Deadline) -> tuple[Message, int] | None:
+    def _receive(self, deadline: Deadline, poll: float) -> tuple[Message, int] | None:
         try:
-            return self._receive_now(deadline.at_most(_POLL_SECONDS))
+            return self._receive_now(deadline.at_most(poll))
         except WaitTimeout:
             self._check_alive()
             if deadline.expired():
@@ -175,6 +185,25 @@ class Channel:
         if silent > _PING_AFTER_SECONDS and now - self._last_ping > _PING_AFTER_SECONDS:
             self._last_ping = now
             self._connection.ping()
+
+
+def message_limits(max_text_bytes: int, max_value_bytes: int) -> Callable[[bytes], int]:
+    """How many bytes a message may have, told from its beginning.
+
+    Args:
+        max_text_bytes: for what carries text: output, errors, answers.
+        max_value_bytes: for what carries values or pictures.
+    """
+    # Text is escaped in JSON, up to six bytes a character; base64 takes a third more.
+    text, value = max_text_bytes * 6 + 65_536, max_value_bytes * 3 // 2 + 65_536
+
+    def limit_for(start: bytes) -> int:
+        message = peek_v1(start)
+        if message is None:
+            return value  # the default layout does not begin with its headers
+        return value if message.type in _CARRY_VALUES else text
+
+    return limit_for
 
 
 def _oversize(start: bytes, v1: bool) -> Message:

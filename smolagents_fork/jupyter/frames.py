@@ -144,7 +144,7 @@ def peek_v1(start: bytes) -> Message | None:
     """
     try:
         count = struct.unpack_from("<Q", start)[0]
-        if not 7 <= count <= _MAX_PARTS:
+        if not 6 <= count <= _MAX_PARTS:
             return None
         offsets = struct.unpack_from(f"<{count}Q", start, 8)
         channel = start[offsets[0] : offsets[1]].decode()

@@ -34,7 +34,12 @@ def _sources() -> tuple[bytes, bytes]:
 
 
 def install_request(
-    *, comm_id: str, max_output_bytes: int, max_value_bytes: int, max_error_chars: int
+    *,
+    comm_id: str,
+    max_output_bytes: int,
+    max_value_bytes: int,
+    max_error_chars: int,
+    allow_pickle: bool,
 ) -> tuple[str, list[bytes]]:
     """Code and buffers of the request that prepares a kernel.
 
@@ -43,11 +48,13 @@ def install_request(
         max_output_bytes: what one call may print.
         max_value_bytes: largest encoded value, either way.
         max_error_chars: longest traceback.
+        allow_pickle: whether the kernel may pickle an answer the codec does not take.
     """
     settings = {
         "comm_id": comm_id,
         "max_output_bytes": max_output_bytes,
         "max_value_bytes": max_value_bytes,
         "max_error_chars": max_error_chars,
+        "allow_pickle": allow_pickle,
     }
     return _LOADER, [*_sources(), json.dumps(settings).encode()]

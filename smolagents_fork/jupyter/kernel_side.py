@@ -6,11 +6,13 @@ the kernel can undo all of it. It serves programs that do not attack.
 """
 
 import builtins
-import inspect
+import contextlib
 import io
 import json
 import sys
-import threading
+
+# How a pickled value is marked on its way to a host that allows it.
+PICKLE_KEY = "__smolagents_fork_pickle__"
 
 
 class Stop(BaseException):
@@ -29,10 +31,9 @@ class Sandbox:
         self.left = self.max_output_bytes
         self.cut = 0
         self.formatting = False
-        self.stopped = False
-        self.stdin_lock = threading.Lock()
-        self.calls = 0
-        self.codec_errors = (codec.EncodeError,)
+        self.sent = 0
+        self.allow_pickle = settings["allow_pickle"]
+        self.calls = codec.HostCalls(self.exchange, self.finish, self.max_value_bytes)
 
     # -- to the host --
 
@@ -46,57 +47,35 @@ class Sandbox:
             buffers=list(buffers),
         )
 
-    def ask(self, header, payload):
-        """Send a frame over the stdin channel and return the reply's header and payload."""
+    def exchange(self, request):
+        """Send a request of the bridge over the stdin channel; block, and return the reply."""
         import zmq
 
-        kernel = self.kernel
-        with self.stdin_lock:
-            if self.stopped:
-                raise Stop
-            self.calls += 1
-            header = dict(header, id=self.calls)
-            socket = kernel.stdin_socket
-            while socket.poll(0):  # replies nobody waited for any more
-                socket.recv_multipart(zmq.NOBLOCK)
-            sys.stdout.flush()
-            sys.stderr.flush()
-            kernel.session.send(
-                socket,
-                "input_request",
-                {"prompt": self.comm_id + json.dumps(header), "password": False},
-                kernel.get_parent("shell"),
-                ident=_parent_ident(kernel),
-                buffers=[payload],
-            )
-            while True:
-                if not socket.poll(1000):
-                    continue
-                _, reply = kernel.session.recv(socket)
-                if reply is None:
-                    continue
-                answer = json.loads(reply["content"]["value"] or "{}")
-                if answer.get("id") == self.calls:
-                    break
-            if answer.get("kind") == "stop":
-                self.stopped = True
-        buffers = reply.get("buffers") or [b""]
-        return answer, bytes(buffers[0])
-
-    def call(self, name, args, kwargs):
-        """Call a function of the host."""
-        __tracebackhide__ = True
-        path = name + "()"
-        payload = self.codec.encode(
-            {"args": list(args), "kwargs": kwargs}, path=path, max_bytes=self.max_value_bytes
+        kernel, socket = self.kernel, self.kernel.stdin_socket
+        self.sent += 1
+        number = str(self.sent)
+        while socket.poll(0):  # replies nobody waited for any more
+            socket.recv_multipart(zmq.NOBLOCK)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        kernel.session.send(
+            socket,
+            "input_request",
+            {"prompt": self.comm_id + " " + number, "password": False},
+            kernel.get_parent("shell"),
+            ident=_parent_ident(kernel),
+            buffers=[request],
         )
-        answer, data = self.ask({"kind": "call", "name": name}, payload)
-        kind = answer.get("kind")
-        if kind == "value":
-            return self.codec.decode(data, max_bytes=self.max_value_bytes)
-        if kind == "stop":
-            raise Stop
-        raise _exception(answer.get("type"), answer.get("message", "the host gave no answer"))
+        while True:
+            # In slices, so that an interrupt is seen on every platform.
+            if not socket.poll(1000):
+                continue
+            _, reply = kernel.session.recv(socket)
+            if reply is not None and reply["content"].get("value") == number:
+                return bytes(reply["buffers"][0])
+
+    def finish(self):
+        raise Stop
 
     # -- what the program prints --
 
@@ -120,9 +99,12 @@ class Sandbox:
         stream.write = bounded_write
 
     def before(self, *_):
+        for stream in (sys.stdout, sys.stderr):
+            # Here and not when this is installed: the shell restores write() after that cell.
+            if getattr(stream.write, "__name__", "") != "bounded_write":
+                self.limit(stream)
         self.left = self.max_output_bytes
         self.cut = 0
-        self.stopped = False
 
     def after(self, *_):
         if self.cut:
@@ -141,7 +123,7 @@ class Sandbox:
             return
         try:
             data = self.codec.encode(value, path="result", max_bytes=self.max_value_bytes)
-        except self.codec_errors:
+        except self.codec.EncodeError:
             pass
         except Exception:  # a hostile __class__, a property that raises
             pass
@@ -155,8 +137,8 @@ class Sandbox:
         self.formatting = True
         forms = {}
         try:
-            from IPython.core.displayhook import DisplayHook  # noqa: F401 - is this IPython at all
             from ipykernel.jsonutil import encode_images, json_clean
+            from IPython.core.displayhook import DisplayHook  # noqa: F401 - is this IPython at all
 
             data, _ = self.shell.display_formatter.format(value)
             forms = json_clean(encode_images(data))
@@ -214,63 +196,36 @@ class Sandbox:
     def define(self):
         """Make stubs for the host's functions that came as a buffer of the request."""
         for data in self.kernel.get_parent("shell")["buffers"]:
-            for function in json.loads(bytes(data)):
-                self.shell.user_ns[function["name"]] = self.stub(function)
+            for function in self.codec.decode(bytes(data)):
+                stub = self.calls.stub(**function)
+                if self.allow_pickle and function["name"] == "final_answer":
+                    stub = self.pickling(stub)
+                self.shell.user_ns[function["name"]] = stub
 
-    def stub(self, function):
-        name = function["name"]
-        signature = None
-        if function.get("parameters") is not None:
-            signature = inspect.Signature(
-                [
-                    inspect.Parameter(
-                        p["name"],
-                        getattr(inspect.Parameter, p["kind"]),
-                        default=_Default(p["default"]) if "default" in p else inspect._empty,
-                        annotation=_Annotation(p["type"]) if p.get("type") else inspect._empty,
-                    )
-                    for p in function["parameters"]
-                ]
-            )
+    def receive_pickle(self):
+        """Set variables that the host could only pickle; the host trusts this kernel."""
+        import pickle
 
-        def stub(*args, **kwargs):
-            if signature is not None:
-                try:
-                    signature.bind(*args, **kwargs)
-                except TypeError as error:
-                    raise TypeError("%s() %s" % (name, error)) from None
-            return self.call(name, args, kwargs)
+        for data in self.kernel.get_parent("shell")["buffers"]:
+            self.shell.user_ns.update(pickle.loads(bytes(data)))
 
-        stub.__name__ = stub.__qualname__ = name
-        stub.__module__ = "tools"
-        stub.__doc__ = function.get("doc") or None
-        if signature is not None:
-            stub.__signature__ = signature
-        return stub
+    def pickling(self, stub):
+        """``final_answer`` that pickles what the codec does not take (allow_pickle=True)."""
+        import functools
+        import pickle
 
+        def sent(value):
+            try:
+                self.codec.encode(value, max_bytes=self.max_value_bytes)
+            except self.codec.EncodeError:
+                return {PICKLE_KEY: pickle.dumps(value)}
+            return value
 
-class _Default:
-    """A default that lives on the host, shown in ``help()``."""
+        @functools.wraps(stub)
+        def final_answer(*args, **kwargs):
+            return stub(*map(sent, args), **{key: sent(value) for key, value in kwargs.items()})
 
-    def __init__(self, text):
-        self.text = text
-
-    def __repr__(self):
-        return self.text
-
-
-_Annotation = _Default
-
-
-def _exception(kind, message):
-    found = getattr(builtins, kind, None) if isinstance(kind, str) else None
-    if isinstance(found, type) and issubclass(found, Exception):
-        try:
-            return found(message)
-        except Exception:
-            pass
-    error = type(str(kind), (RuntimeError,), {}) if str(kind).isidentifier() else RuntimeError
-    return error(message)
+        return final_answer
 
 
 def _parent_ident(kernel):
@@ -325,8 +280,8 @@ def _leave(code=None):
 def install(shell, codec, settings):
     """Called once by the loader."""
     sandbox = Sandbox(shell, codec, json.loads(settings))
-    for stream in (sys.stdout, sys.stderr):
-        sandbox.limit(stream)
+    # The shell would keep all output of all calls in its history.
+    shell._tee = lambda channel: contextlib.nullcontext()
     shell.events.register("pre_run_cell", sandbox.before)
     shell.events.register("post_run_cell", sandbox.after)
     shell.display_trap.hook = sandbox.show
@@ -341,8 +296,6 @@ def install(shell, codec, settings):
         shell.InteractiveTB.set_mode(mode="Plain")
         shell.colors = "nocolor"
     except Exception:
-        try:
+        with contextlib.suppress(Exception):
             shell.colors = "NoColor"
-        except Exception:
-            pass
     builtins.__dict__["__smolagents_fork__"] = sandbox

@@ -1,8 +1,8 @@
 """Requests, and the state of one of them while its messages come in. Pure: no socket, no clock.
 
 Source: "Messaging in Jupyter", protocol 5.3 and 5.4. A request is done when the kernel has both
-answered it (``execute_reply`` on the shell channel) and said on iopub that it is idle again; the two
-travel separately and may come in either order.
+answered it (``execute_reply`` on the shell channel) and said on iopub that it is idle again; the
+two travel separately and may come in either order.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class InputRequest:
     buffers: Sequence[bytes]
 
 
-class KernelGone(Exception):  # noqa: N818 - a signal between layers, never shown to a user
+class KernelGone(Exception):
     """The gateway says that the kernel's process has ended."""
 
 
@@ -184,6 +184,16 @@ class Request:
         elif kind == "input_request":
             return InputRequest(message, _text(content.get("prompt")), message.buffers)
         return None
+
+    def give_up_on_reply(self) -> None:
+        """The kernel is idle and has not answered: it failed at telling how the code ended."""
+        self.status = "error"
+        self.error = self.error or KernelError(
+            "KernelError",
+            "the kernel could not say how the code ended; an exception that cannot be shown as "
+            "text does that",
+            "",
+        )
 
     def _feed_oversize(self, kind: str, skipped: int) -> None:
         self.lost_messages += 1

@@ -1,8 +1,8 @@
 """A WebSocket on a socket that is already there, with a bound on what one message may occupy.
 
-``websocket-client`` does the protocol. Added here: a payload over the limit is read past and never
-held, its first bytes kept so that the message can still be told; every call takes the seconds it may
-wait; what goes wrong below is mapped to two of our own errors.
+``websocket-client`` does the protocol. Added here: a payload over its limit is read past and never
+held, its first bytes kept so that the message can still be told; every call takes the seconds it
+may wait; what goes wrong below is mapped to two of our own errors.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import select
 import socket
 import ssl
 import threading
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import websocket
@@ -31,7 +32,7 @@ class ConnectionLost(SandboxDiedError):
     """The other end of the stream is gone; the executor finds out why."""
 
 
-class WaitTimeout(Exception):  # noqa: N818 - not an error: the caller polls
+class WaitTimeout(Exception):
     """Nothing came in the seconds given."""
 
 
@@ -128,31 +129,40 @@ else:  # pragma: no cover - Windows
         return bool(ready[0] or ready[1])
 
 
-class _BoundedFrameBuffer(frame_buffer):
-    """Reads frames, and reads past the part of a payload that is over the limit."""
+class _BoundedFrameBuffer(frame_buffer):  # type: ignore[misc]  # the package has no types
+    """Reads frames; of a payload that is over its limit, only the beginning is kept.
 
-    max_bytes: int = 1 << 62
+    What a message may occupy depends on what it is, and its headers say so at its beginning.
+    """
+
+    limit_for: Callable[[bytes], int] = staticmethod(lambda _start: 1 << 62)
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self._kept: bytes | None = None
+        self._start: bytes | None = None
         self._left_to_skip = 0
         self.skipped_bytes = 0
 
     def recv_strict(self, bufsize: int) -> bytes:
-        # The payload is the only read that can be long; the limit is checked here because the
-        # state of a half-read frame, which a timeout leaves behind, lives in this class too.
-        if bufsize <= self.max_bytes or self.length is None:
-            return super().recv_strict(bufsize)
-        if self._kept is None:
-            self._kept = super().recv_strict(_KEPT)
-            self._left_to_skip = bufsize - _KEPT
+        # The payload is the only read that can be long. A timeout may come at any point of it;
+        # what has been read stays in this object for the next call.
+        if bufsize <= _KEPT or self.length is None:
+            return bytes(super().recv_strict(bufsize))
+        if self._start is None:
+            self._start = bytes(super().recv_strict(_KEPT))
+            if bufsize <= self.limit_for(self._start):
+                self.recv_buffer = [self._start]
+            else:
+                self._left_to_skip = bufsize - _KEPT
+                self.skipped_bytes = bufsize - _KEPT
+        if not self.skipped_bytes:
+            whole = bytes(super().recv_strict(bufsize))
+            self._start = None
+            return whole
         while self._left_to_skip > 0:
-            chunk = self.recv(min(65_536, self._left_to_skip))
-            self._left_to_skip -= len(chunk)
-        kept, self._kept = self._kept, None
-        self.skipped_bytes = bufsize - _KEPT
-        return kept
+            self._left_to_skip -= len(self.recv(min(65_536, self._left_to_skip)))
+        start, self._start = self._start, None
+        return start
 
 
 class Connection:
@@ -163,7 +173,8 @@ class Connection:
         path: of the WebSocket, beginning with ``/``.
         token: the gateway's, ``None`` when it asks for none.
         timeout: seconds the opening may take.
-        max_message_bytes: payloads above this are skipped but for their beginning.
+        limit_for: given the beginning of a payload, how many bytes it may have; of one that has
+            more, only the beginning is kept.
 
     Raises:
         ConnectionLost: the stream ended.
@@ -177,7 +188,7 @@ class Connection:
         *,
         token: str | None,
         timeout: float,
-        max_message_bytes: int,
+        limit_for: Callable[[bytes], int],
     ) -> None:
         self._sock = sock
         self._send_lock = threading.Lock()
@@ -185,7 +196,7 @@ class Connection:
         # Messages come from a sandbox: what is no UTF-8 is replaced when it is decoded.
         self._ws = WebSocket(enable_multithread=False, skip_utf8_validation=True)
         self._frames = _BoundedFrameBuffer(self._ws._recv, True)
-        self._frames.max_bytes = max_message_bytes
+        self._frames.limit_for = limit_for
         self._ws.frame_buffer = self._frames
         sock.settimeout(timeout)
         try:

@@ -1,0 +1,87 @@
+"""Executors on a real engine, shared where isolation allows."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from smolagents_fork.containers.images import BASE_IMAGE_VARIABLE
+from smolagents_fork.containers.owner import LABEL
+from smolagents_fork.executors.docker import DockerExecutor
+
+LOCAL_BASE = "smolagents-fork-base:bookworm"
+SCIENCE = ["numpy", "pandas", "matplotlib", "PIL"]
+
+Make = Callable[..., DockerExecutor]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "integration/docker" in item.path.as_posix():
+            item.add_marker(pytest.mark.docker)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def base_image(engine: Any) -> str:
+    """The base image: what the environment names, else the one a machine without a registry has."""
+    from smolagents_fork.containers.images import exists
+
+    if BASE_IMAGE_VARIABLE not in os.environ and exists(engine, LOCAL_BASE):
+        os.environ[BASE_IMAGE_VARIABLE] = LOCAL_BASE
+    return os.environ.get(BASE_IMAGE_VARIABLE, "")
+
+
+@pytest.fixture(scope="session")
+def image(base_image: str) -> str:
+    """The default image, built once for the whole run."""
+    return DockerExecutor.setup(progress=lambda _line: None)
+
+
+@pytest.fixture
+def make(image: str) -> Iterator[Make]:
+    """Makes executors that are closed after the test, whatever happens in it."""
+    with contextlib.ExitStack() as stack:
+
+        def build(*args: Any, **keywords: Any) -> DockerExecutor:
+            return stack.enter_context(DockerExecutor(*args, **keywords))
+
+        yield build
+
+
+@pytest.fixture(scope="session")
+def shared(image: str) -> Iterator[DockerExecutor]:
+    """One executor for tests that leave it as they found it."""
+    with DockerExecutor(timeout_seconds=30) as executor:
+        yield executor
+
+
+@pytest.fixture(scope="session")
+def science(base_image: str) -> Iterator[DockerExecutor]:
+    """One executor with numpy, pandas, matplotlib and Pillow."""
+    with DockerExecutor(SCIENCE, timeout_seconds=60) as executor:
+        yield executor
+
+
+def own_containers(engine: Any, executor: DockerExecutor | None = None) -> list[str]:
+    """Names of this process' containers."""
+    found = engine.api.containers(all=True, filters={"label": LABEL})
+    return [
+        summary["Names"][0].lstrip("/")
+        for summary in found
+        if f":{os.getpid()}:" in summary["Labels"][LABEL]
+    ]
+
+
+def eventually(condition: Callable[[], bool], seconds: float) -> bool:
+    """Whether ``condition`` becomes true within ``seconds``."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.05)
+    return condition()

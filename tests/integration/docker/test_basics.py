@@ -1,0 +1,244 @@
+"""Code goes in, output comes out, state stays."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+from smolagents.local_python_executor import CodeOutput, PythonExecutor
+from smolagents.utils import AgentError
+
+from smolagents_fork.errors import ConfigurationError, ExecutorClosedError
+from smolagents_fork.executors.docker import DockerExecutor
+
+
+def test_value_of_the_last_expression(shared):
+    assert shared("1+1") == CodeOutput(output=2, logs="", is_final_answer=False)
+
+
+def test_prints_are_logs(shared):
+    assert shared("print('hello')").logs == "hello\n"
+
+
+def test_standard_error_is_in_the_logs_in_order(shared):
+    code = (
+        "import sys\nfor n in range(3):\n    print('out', n)\n    print('err', n, file=sys.stderr)"
+    )
+    logs = shared(code).logs
+    assert sorted(logs.splitlines()) == sorted(f"{s} {n}" for s in ("out", "err") for n in range(3))
+    outs = [line for line in logs.splitlines() if line.startswith("out")]
+    assert outs == ["out 0", "out 1", "out 2"]
+
+
+def test_state_lives_between_calls(shared):
+    shared("import math\nradius = 2")
+    assert shared("round(math.pi * radius ** 2, 2)").output == 12.57
+
+
+def test_statement_has_no_value(shared):
+    assert shared("x = 5").output is None
+
+
+def test_error_carries_the_traceback_and_what_was_printed_before(shared):
+    with pytest.raises(AgentError) as caught:
+        shared("print('before')\n1/0")
+    message = str(caught.value)
+    assert "ZeroDivisionError: division by zero" in message
+    assert "line 2" in message
+    assert "Output printed before the error:\nbefore\n" in message
+    assert shared.state["_print_outputs"] == "before\n"
+    assert "\x1b[" not in message
+
+
+def test_syntax_error(shared):
+    with pytest.raises(AgentError, match="SyntaxError"):
+        shared('print("Missing Parenthesis"')
+
+
+def test_next_call_works_after_an_error(shared):
+    with pytest.raises(AgentError):
+        shared("undefined_name")
+    assert shared("'still here'").output == "still here"
+
+
+def test_exception_called_final_answer_is_an_ordinary_error(shared):
+    code = "class FinalAnswerException(Exception): pass\nraise FinalAnswerException('safe:1')"
+    with pytest.raises(AgentError, match="FinalAnswerException"):
+        shared(code)
+
+
+def test_input_says_at_once_that_nobody_is_there(shared):
+    with pytest.raises(AgentError, match=r"input\(\) has nobody to ask"):
+        shared("input('name? ')")
+
+
+@pytest.mark.parametrize("code", ["exit()", "quit(1)", "import sys; sys.exit(3)"])
+def test_leaving_is_an_error_and_the_kernel_stays(shared, code):
+    shared("kept = 'yes'")
+    with pytest.raises(AgentError, match="SystemExit"):
+        shared(code)
+    assert shared("kept").output == "yes"
+
+
+def test_top_level_await_and_magics(shared):
+    assert shared("import asyncio\nawait asyncio.sleep(0, 'slept')").output == "slept"
+    assert "workspace" in shared("!pwd").logs
+
+
+def test_output_is_streamed_while_the_code_runs(make):
+    arrived = threading.Event()
+    pieces = []
+
+    def listen(text):
+        pieces.append(text)
+        arrived.set()
+
+    executor = make(on_output=listen)
+    worker = threading.Thread(
+        target=executor,
+        args=("import time\nprint('early', flush=True)\ntime.sleep(2)\nprint('late')",),
+    )
+    worker.start()
+    assert arrived.wait(10)
+    assert worker.is_alive()
+    assert pieces == ["early\n"]
+    worker.join(20)
+    assert "".join(pieces) == "early\nlate\n"
+
+
+def test_broken_listener_does_not_break_the_program(make):
+    def listen(_text):
+        raise ValueError("no more")
+
+    result = make(on_output=listen)("print('a', flush=True); print('b'); 7")
+    assert result.output == 7
+    assert result.logs.startswith("a\nb\n")
+    assert "on_output raised ValueError: no more" in result.logs
+
+
+def test_calls_from_threads_take_turns(shared):
+    shared("order = []")
+    threads = [threading.Thread(target=shared, args=(f"order.append({n})",)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert sorted(shared("order").output) == list(range(8))
+
+
+def test_asyncio_call_does_not_block_the_loop(shared):
+    async def main():
+        ticks = 0
+
+        async def tick():
+            nonlocal ticks
+            while True:
+                await asyncio.sleep(0.02)
+                ticks += 1
+
+        ticking = asyncio.ensure_future(tick())
+        result = await shared.acall("import time; time.sleep(0.6); 'done'")
+        ticking.cancel()
+        return result.output, ticks
+
+    output, ticks = asyncio.run(main())
+    assert output == "done"
+    assert ticks >= 5
+
+
+def test_closed_executor_says_so(make):
+    executor = make()
+    executor.cleanup()
+    executor.cleanup()
+    for action in (
+        lambda: executor("1"),
+        lambda: executor.send_variables({"a": 1}),
+        lambda: executor.send_tools({}),
+        lambda: executor.stats(),
+    ):
+        with pytest.raises(ExecutorClosedError, match=r"after cleanup\(\)"):
+            action()
+    assert not executor.is_alive()
+
+
+def test_upstreams_contract_and_keywords(make):
+    assert issubclass(DockerExecutor, PythonExecutor)
+    assert DockerExecutor.supports_managed_agents
+    executor = make(
+        additional_imports=[],
+        logger=None,
+        allow_pickle=False,
+        host="127.0.0.1",
+        port=None,
+        image_name="smolagents-fork-test-name",
+        build_new_image=True,
+        container_run_kwargs={"environment": ["SEEN=yes"], "labels": {"mine": "1"}},
+        dockerfile_content=None,
+    )
+    assert executor("import os; os.environ['SEEN']").output == "yes"
+    executor.container.reload()
+    assert executor.container.labels["mine"] == "1"
+    assert executor.is_alive()
+
+
+def test_several_side_by_side(make):
+    executors = [make() for _ in range(3)]
+    for number, executor in enumerate(executors):
+        executor(f"mine = {number}")
+    assert [executor("mine").output for executor in executors] == [0, 1, 2]
+
+
+def test_stats(shared):
+    before = shared.stats()
+    shared("sum(i * i for i in range(2_000_000))")
+    after = shared.stats()
+    assert 10_000_000 < after.memory_bytes < 2 << 30
+    assert after.memory_limit_bytes == 2 << 30
+    assert after.cpu_seconds > before.cpu_seconds
+    assert after.pids >= 3
+
+
+def test_files_in_and_out(shared, tmp_path):
+    local = tmp_path / "data.bin"
+    local.write_bytes(bytes(range(256)) * 4000)
+    shared.put_file(local, "folder/with space/data.bin")
+    assert shared("len(open('folder/with space/data.bin','rb').read())").output == 1_024_000
+    shared("open('made.txt','w').write('from inside')")
+    assert shared.get_file("made.txt") == b"from inside"
+    assert shared.get_file("/workspace/folder/with space/data.bin") == local.read_bytes()
+
+
+def test_file_errors_name_the_file(shared):
+    from smolagents_fork.errors import ExecutorError
+
+    with pytest.raises(ExecutorError, match=r"get_file: /workspace/absent.txt .*No such file"):
+        shared.get_file("absent.txt")
+    with pytest.raises(ExecutorError, match=r"/etc/mine .*Read-only file system"):
+        shared.put_file(b"x", "/etc/mine")
+    with pytest.raises(ExecutorError, match=r"wrote more than 10 bytes"):
+        shared.put_file(b"x" * 100, "big")
+        shared.get_file("big", max_bytes=10)
+
+
+@pytest.mark.parametrize(
+    ("keywords", "words"),
+    [
+        ({"timeout_seconds": 0}, "timeout_seconds=0: give a finite number of seconds above 0"),
+        ({"timeout_seconds": "5"}, "timeout_seconds='5'"),
+        ({"memory": "lots"}, "memory='lots': give bytes as a number, or text such as"),
+        ({"cpus": -1}, "cpus=-1"),
+        ({"pids_limit": 0}, "pids_limit=0"),
+        ({"port": 99999}, "port=99999"),
+        ({"on_death": "panic"}, "on_death='panic': give one of 'restart', 'fail'"),
+        ({"memory": "256m", "workdir_size": "300m"}, "leave nothing of memory='256m'"),
+        ({"transport": "port"}, "transport='port' needs a network"),
+        ({"timeout": 5}, "no parameter 'timeout'; did you mean 'timeout_seconds'?"),
+        ({"tool_placement": {"a": "moon"}}, "tool_placement['a']='moon'"),
+        ({"workdir": "relative"}, "workdir='relative': give an absolute path"),
+    ],
+)
+def test_arguments_that_cannot_work(keywords, words):
+    with pytest.raises(ConfigurationError) as caught:
+        DockerExecutor(**keywords)
+    assert words in str(caught.value)

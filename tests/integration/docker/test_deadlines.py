@@ -1,0 +1,167 @@
+"""Code that does not end, or does not want to."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+
+import pytest
+from smolagents.utils import AgentError
+
+from smolagents_fork.errors import ExecutorClosedError, SandboxDiedError, SandboxTimeoutError
+
+IGNORES_INTERRUPTS = """
+import time
+print("stubborn", flush=True)
+while True:
+    try:
+        while True:
+            time.sleep(0.05)
+    except KeyboardInterrupt:
+        pass
+"""
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "while True: pass",
+        "import time\nwhile True: time.sleep(1)",
+        "import threading\nthreading.Event().wait()",
+        "import subprocess\nsubprocess.run(['sleep', '600'])",
+        "def f():\n    while True:\n        yield 1\nsum(f())",
+    ],
+)
+def test_endless_code_is_interrupted_and_state_kept(make, code):
+    executor = make(timeout_seconds=1)
+    executor("kept = 'yes'")
+    started = time.monotonic()
+    with pytest.raises(SandboxTimeoutError) as caught:
+        executor("print('started', flush=True)\n" + code)
+    assert time.monotonic() - started < 10
+    assert "code ran past timeout_seconds=1; the kernel was interrupted and its state kept" in str(
+        caught.value
+    )
+    assert "Output printed before the error:\nstarted" in str(caught.value)
+    assert executor("kept").output == "yes"
+
+
+def test_code_that_ignores_the_interrupt_is_killed_and_the_next_call_works(make):
+    executor = make(timeout_seconds=1, interrupt_grace_seconds=0.5)
+    executor.send_variables({"given": [1, 2]})
+    executor("made = 1")
+    first = executor.container.id
+    with pytest.raises(SandboxTimeoutError) as caught:
+        executor(IGNORES_INTERRUPTS)
+    message = str(caught.value)
+    assert "did not stop within interrupt_grace_seconds=0.5" in message
+    assert "its state is lost, the next call works on a new kernel" in message
+    assert "stubborn" in message
+    assert executor("given").output == [1, 2]
+    with pytest.raises(AgentError, match="NameError"):
+        executor("made")
+    assert executor.container.id != first
+
+
+def test_one_operation_that_cannot_be_interrupted_is_killed(make):
+    # Holds the interpreter lock in one C call: neither signals nor the control thread get through.
+    executor = make(timeout_seconds=1, interrupt_grace_seconds=0.5)
+    with pytest.raises(SandboxTimeoutError, match="its state is lost"):
+        executor("x = 3 ** 100_000_000; str(x)")
+    assert executor("1").output == 1
+
+
+def test_on_death_fail_says_why_the_next_call_does_not_work(make):
+    executor = make(on_death="fail")
+    with pytest.raises(SandboxDiedError):
+        executor("import os; os._exit(3)")
+    for _ in range(2):
+        with pytest.raises(
+            SandboxDiedError, match=r"exit code 3.*on_death='fail': call restart\(\)"
+        ):
+            executor("1")
+    executor.restart()
+    assert executor("1").output == 1
+
+
+def test_interrupt_from_another_thread(make):
+    executor = make(timeout_seconds=60)
+    executor("kept = 1")
+    timer = threading.Timer(0.7, executor.interrupt)
+    timer.start()
+    started = time.monotonic()
+    with pytest.raises(AgentError, match=r"interrupted by interrupt\(\)"):
+        executor("import time\nprint('in')\ntime.sleep(50)")
+    assert time.monotonic() - started < 20
+    assert executor("kept").output == 1
+
+
+def test_interrupt_with_nothing_running_does_nothing(shared):
+    shared.interrupt()
+    assert shared("2+2").output == 4
+
+
+def test_cancelled_task_interrupts_the_code(make):
+    executor = make(timeout_seconds=60)
+    executor("kept = 1")
+
+    async def main():
+        task = asyncio.ensure_future(executor.acall("import time; time.sleep(50)"))
+        await asyncio.sleep(0.7)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    started = time.monotonic()
+    asyncio.run(main())
+    assert time.monotonic() - started < 20
+    assert executor("kept").output == 1
+
+
+def test_cleanup_ends_a_running_call(make):
+    executor = make(timeout_seconds=60)
+    threading.Timer(0.7, executor.cleanup).start()
+    started = time.monotonic()
+    with pytest.raises(ExecutorClosedError, match="while its code ran"):
+        executor("import time; time.sleep(50)")
+    assert time.monotonic() - started < 20
+
+
+def test_ctrl_c_on_the_host_stops_the_code(make):
+    def listen(_text):
+        raise KeyboardInterrupt
+
+    executor = make(timeout_seconds=60, on_output=listen)
+    executor("kept = 1")
+    with pytest.raises(KeyboardInterrupt):
+        executor("import time\nprint('x', flush=True)\ntime.sleep(50)")
+    assert executor("kept").output == 1
+
+
+def test_no_limit_is_possible(make):
+    assert make(timeout_seconds=None)("5").output == 5
+
+
+def test_restart_gives_a_new_container(make):
+    executor = make()
+    executor("made = 1")
+    first = executor.container.id
+    executor.restart()
+    with pytest.raises(AgentError, match="NameError"):
+        executor("made")
+    assert executor.container.id != first
+
+
+def test_background_thread_does_not_hold_up_or_mix_into_later_calls(make):
+    executor = make(timeout_seconds=20)
+    executor(
+        "import threading, time\n"
+        "def noise():\n"
+        "    while True:\n"
+        "        print('noise')\n"
+        "        time.sleep(0.01)\n"
+        "threading.Thread(target=noise, daemon=True).start()"
+    )
+    time.sleep(0.5)
+    assert executor("6 * 7").output == 42
