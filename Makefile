@@ -30,7 +30,8 @@ demo: $(VENV)/.made ## a CodeAgent answers a question about a file (EXAMPLE=name
 
 .PHONY: test
 test: $(VENV)/.made lint ## all tests, and upstream's own (REQUIRE_DOCKER=1: no engine is a failure)
-	$(RUN) tools.testing
+	$(RUN) pytest -n auto --dist loadfile
+	$(RUN) tools.regression
 
 .PHONY: test-fast
 test-fast: $(VENV)/.made ## tests that need neither network nor Docker
