@@ -41,6 +41,7 @@ RULES: tuple[Cause, ...] = (
     # Before packages: a wheel without its library often tries another module first.
     Cause("absent system library", r"OSError: cannot load library|cannot open shared object file"),
     Cause("absent package", r"No module named '(?!smolagents)|absent package: "),
+    Cause("absent package", r"requires the PyTorch library but it was not found"),
     Cause("needs an API key", r"AuthenticationError|[Ii]nvalid API [Kk]ey|Missing credentials"),
     Cause("needs an API key", r"API key is required|must provide an api_key|Token missing"),
     Cause("needs a container engine", r"Could not connect to Docker|DockerException"),

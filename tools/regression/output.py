@@ -112,8 +112,8 @@ def _skips(report: Report) -> Table:
 
 
 def _line(found: Comparison) -> str:
-    words = found.fork.message.strip().splitlines()
-    said = f": {words[0][:200]}" if words and found.fork.status != "passed" else ""
+    words = " ".join(found.fork.message.split())
+    said = f": {words[:200]}" if words and found.fork.status != "passed" else ""
     again = "".join(f", again {one.status}/{two.status}" for one, two in found.again)
     return f"{found.test}\n    {found.pristine.status}/{found.fork.status}{again}{said}"
 
