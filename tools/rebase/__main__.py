@@ -11,6 +11,7 @@ from tools.git import GitError
 from tools.paths import ROOT, Project
 from tools.rebase.command import abort, check, resume, start
 from tools.rebase.commands import CommandError
+from tools.rebase.rehearsal import rehearse
 from tools.rebase.state import Folder, RebaseError
 from tools.series.repository import SeriesError
 from tools.upstream.fetch import FetchError
@@ -24,12 +25,17 @@ def _parser() -> argparse.ArgumentParser:
     for name, text in (
         ("start", "Put the series on a newer release: replay, build, test, and only then write."),
         ("check", "The same in a scratch copy; exit 0 if the release takes the series, 1 if not."),
+        ("rehearse", "Put the series on an older release in a scratch copy and bring it back."),
     ):
         one = commands.add_parser(name, help=text, description=text)
-        one.add_argument("--to", metavar="VERSION", help="upstream's version (default: the newest)")
-        one.add_argument(
-            "--upstream-git", default="", metavar="REPOSITORY", help="bases from its tags v1.2.3"
-        )
+        if name == "rehearse":
+            one.add_argument("--since", required=True, metavar="VERSION", help="the older release")
+            one.add_argument("--record", type=Path, help="also write the report to this file")
+        else:
+            one.add_argument("--to", metavar="VERSION", help="upstream's version (default: newest)")
+            one.add_argument(
+                "--upstream-git", default="", metavar="REPOSITORY", help="bases from its tags"
+            )
         one.add_argument(
             "--skip-regression", action="store_true", help="leave upstream's own tests out"
         )
@@ -56,6 +62,10 @@ def _run(project: Project, options: argparse.Namespace) -> int:
         return resume(project)
     if options.command == "abort":
         return abort(project)
+    if options.command == "rehearse":
+        status, text = rehearse(project, options.since, _trial_options(options), options.record)
+        print(text)
+        return status
     upstream_git = options.upstream_git
     if upstream_git and Path(upstream_git).exists():
         upstream_git = str(Path(upstream_git).resolve())
@@ -68,10 +78,15 @@ def _run(project: Project, options: argparse.Namespace) -> int:
         return start(project, options.to, upstream_git, chosen)
     arguments = ["--to", options.to] if options.to else []
     arguments += ["--upstream-git", upstream_git] if upstream_git else []
-    arguments += ["--skip-regression"] if options.skip_regression else []
-    arguments += ["--borrow-packages"] if options.borrow_packages else []
-    arguments += [word for test in options.regression_test for word in ("--regression-test", test)]
-    return check(project, arguments, options.report)
+    return check(project, [*arguments, *_trial_options(options)], options.report)
+
+
+def _trial_options(options: argparse.Namespace) -> list[str]:
+    """The options that say how a result is tried out, as they were given."""
+    given = ["--skip-regression"] if options.skip_regression else []
+    given += ["--borrow-packages"] if options.borrow_packages else []
+    given += [word for test in options.regression_test for word in ("--regression-test", test)]
+    return given
 
 
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
