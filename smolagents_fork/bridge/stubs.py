@@ -57,6 +57,9 @@ def describe(name: str, target: Callable[..., Any]) -> StubSpec:
     inputs = getattr(target, "inputs", None)
     has_forward = callable(getattr(target, "forward", None)) and isinstance(inputs, dict)
     parameters = _parameters(target.forward if has_forward else target)  # type: ignore[attr-defined]
+    if has_forward and parameters and parameters[0][0] == "self":
+        # What @tool makes says "self" in its signature and takes none.
+        parameters = parameters[1:]
     if has_forward and inputs and _is_catch_all(parameters):
         # Tools from MCP servers take (*args, **kwargs); their inputs say what they mean.
         parameters = tuple(_from_inputs(inputs))
