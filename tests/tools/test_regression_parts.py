@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
 import time
 import xml.etree.ElementTree as ElementTree
 import zipfile
@@ -16,6 +17,7 @@ from rich.console import Console
 from tools.regression import SuiteError, run
 from tools.regression.__main__ import main
 from tools.regression.causes import Cause
+from tools.regression.command import end_started
 from tools.regression.command import run as run_command
 from tools.regression.comparison import Comparison, Kind, Report
 from tools.regression.environments import installer_settings, wheel_metadata
@@ -90,6 +92,25 @@ def test_a_command_past_its_deadline_is_killed_with_what_it_started() -> None:
     while _runs(child) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not _runs(child)
+
+
+def test_an_interrupted_suite_ends_what_it_started() -> None:
+    errors: list[SuiteError] = []
+
+    def work() -> None:
+        try:
+            run_command([sys.executable, "-c", "import time; time.sleep(600)"], timeout_seconds=500)
+        except SuiteError as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    deadline = time.monotonic() + 60
+    while thread.is_alive() and time.monotonic() < deadline:
+        end_started()
+        thread.join(0.1)
+    assert not thread.is_alive()
+    assert "ended with status -9" in str(errors[0])
 
 
 def _runs(pid: int) -> bool:

@@ -11,7 +11,18 @@ from pathlib import Path
 
 from tools.regression.errors import SuiteError
 
-__all__ = ["last_words", "run"]
+__all__ = ["end_started", "last_words", "run"]
+
+# Commands that are running, in any thread: each has a session of its own, so an interrupt at the
+# terminal does not reach them by itself.
+_running: set[subprocess.Popen[str]] = set()
+
+
+def end_started() -> None:
+    """Kill every command that is running, with what it started; their callers get an error."""
+    for process in tuple(_running):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def last_words(output: str, *, lines: int = 12) -> str:
@@ -57,6 +68,7 @@ def run(
         )
     except OSError as error:
         raise SuiteError(f"{words[0]} cannot be started: {error}") from error
+    _running.add(process)
     try:
         output, _ = process.communicate(timeout=timeout_seconds)
         problem = f"ended with status {process.returncode}"
@@ -66,6 +78,8 @@ def run(
     except BaseException:
         _end_session(process)
         raise
+    finally:
+        _running.discard(process)
     if log is not None:
         log.write_text(output, encoding="utf-8")
     if "killed" not in problem and process.returncode in accept:

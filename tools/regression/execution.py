@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.regression.command import run
+from tools.regression.command import end_started, run
 from tools.regression.environments import Side, Twins
 from tools.regression.errors import SuiteError
 from tools.regression.junit import Outcome, read_junit
@@ -136,6 +136,10 @@ class Runner:
                 # Pristine ran, so the machine is well: a fork on which nothing runs is the worst
                 # difference there is, and no reason to say nothing about it.
                 return pristine.result(), {THE_RUN: Outcome("error", str(error))}
+            except BaseException:
+                # Interrupted: without this, leaving the pool waits until both sides have ended.
+                end_started()
+                raise
 
     def _side(
         self,
