@@ -80,16 +80,19 @@ class HostCalls:
             + encode(value, path=f"argument {key!r} of {name}()", max_bytes=self._max_bytes)
             for key, value in kwargs.items()
         ]
+        rest = b'"name":%s,"args":[%s],"kwargs":{%s}}' % (
+            json.dumps(name).encode(), b",".join(parts), b",".join(named)
+        )  # fmt: skip
         with self._lock:
             # Numbers are given in the order of sending, so the host sees none twice or missing.
             self._last += 1
             number = self._last
-            request = b'{"call":%d,"name":%s,"args":[%s],"kwargs":{%s}}' % (
-                number, json.dumps(name).encode(), b",".join(parts), b",".join(named)
-            )  # fmt: skip
-            reply = decode(self._send(request), path=f"result of {name}()")
-            if type(reply) is dict and type(reply.get("expected")) is int:
-                self._last = reply["expected"] - 1
+            reply = self._exchanged(number, name, rest)
+            expected = reply.get("expected") if type(reply) is dict else None
+            if type(expected) is int and expected != number:
+                # An earlier call was given up on half way. This one was not carried out.
+                self._last = number = expected
+                reply = self._exchanged(number, name, rest)
         if type(reply) is not dict or reply.get("call") not in (number, None):
             raise DecodeError(f"result of {name}(): not a reply to this call")
         if "error" in reply:
@@ -97,6 +100,9 @@ class HostCalls:
         if "final" in reply:
             self._finish()
         return reply.get("value")
+
+    def _exchanged(self, number: int, name: str, rest: bytes) -> Any:
+        return decode(self._send(b'{"call":%d,%s' % (number, rest)), path=f"result of {name}()")
 
     def stub(self, name: str, doc: str, parameters: list[ParameterSpec], unpack: bool) -> Any:
         """A function that stands for the tool ``name``.

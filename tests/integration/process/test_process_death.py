@@ -16,7 +16,6 @@ from process_harness import SHARP, descriptors, eventually, executor, gone
 from smolagents_fork.errors import (
     DecodeError,
     ExecutorStartError,
-    ProgramFailedError,
     ProtocolError,
     SandboxDiedError,
     SandboxTimeoutError,
@@ -184,10 +183,8 @@ def test_a_forged_call_reaches_registered_names_only():
         ex(f"import os, socket\nos.write(3, {frame!r})\nimport time\ntime.sleep(0.3)")
         assert called == []
         # The forged call had a number, which the stub does not know; it learns where the host is.
-        with pytest.raises(ProgramFailedError, match="call 1 out of order; the host expects 2"):
-            ex("allowed(1)")
-        assert ex("allowed(2)").output is None
-        assert called == [2]
+        assert ex("allowed(1)").output is None
+        assert called == [1]
 
 
 def test_a_flood_of_forged_calls_is_cut_off():

@@ -462,3 +462,30 @@ def test_arguments_become_registered_classes_only():
 
 def test_the_description_of_an_exception_is_plain_data():
     assert described_exception(KeyError("a")) == ["KeyError", ["a"], "'a'"]
+
+
+def test_a_call_given_up_half_way_does_not_disturb_the_next():
+    class Interrupted(BaseException):
+        pass
+
+    dispatcher = Dispatcher()
+    done: list[int] = []
+    dispatcher.register({"tool": done.append})
+    break_before = break_after = False
+
+    def send(data: bytes) -> bytes:
+        if break_before:
+            raise Interrupted
+        reply = dispatcher.handle(data)
+        if break_after:
+            raise Interrupted
+        return reply
+
+    stub = HostCalls(send, finish).stub(**dispatcher.specs[0].as_data())
+    stub(1)
+    for break_before, break_after in ((True, False), (False, True)):
+        with pytest.raises(Interrupted):
+            stub(2)
+        break_before = break_after = False
+        stub(3)
+    assert done == [1, 3, 2, 3]
