@@ -11,70 +11,77 @@ RUN := $(BIN)/python -m
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 24
 
-# The environment: rebuilt when what it is made from changes.
-$(VENV)/.made: pyproject.toml upstream.lock smolagents_fork/_version.py requirements-dev.txt \
+# The fork, installed into an environment of its own; made again when what it is made from changes.
+$(VENV)/.fork: pyproject.toml upstream.lock smolagents_fork/_version.py \
 		$(wildcard buildsys/*.py patches/*)
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or later is needed, this is " + sys.version)'
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . -r requirements-dev.txt
-	touch $@
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or later is needed, this is " + sys.version)'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "building and installing the fork into $(VENV) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+# The same with what the maintainers' commands and the tests need.
+$(VENV)/.dev: $(VENV)/.fork requirements-dev.txt
+	@echo "installing requirements-dev.txt into $(VENV) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@touch $@
 
 .PHONY: dev
 dev: ## (re)build the fork and install it, editable, into .venv
-	rm -f $(VENV)/.made
-	$(MAKE) $(VENV)/.made
+	@rm -f $(VENV)/.fork
+	@$(MAKE) --no-print-directory $(VENV)/.dev
 
 .PHONY: demo
-demo: $(VENV)/.made ## a CodeAgent answers a question about a file (EXAMPLE=name for another)
-	$(RUN) examples.$(or $(EXAMPLE),demo)
+demo: $(VENV)/.fork ## a CodeAgent answers a question about a file (EXAMPLE=name for another)
+	@$(RUN) examples.$(or $(EXAMPLE),demo)
 
 .PHONY: test
-test: $(VENV)/.made lint ## all tests, and upstream's own (REQUIRE_DOCKER=1: no engine is a failure)
-	$(RUN) pytest -n auto --dist loadfile
-	$(RUN) tools.regression
+test: $(VENV)/.dev lint ## all tests, and upstream's own (REQUIRE_DOCKER=1: no engine is a failure)
+	@$(RUN) pytest -n auto --dist loadfile
+	@$(RUN) tools.regression
 
 .PHONY: test-fast
-test-fast: $(VENV)/.made ## tests that need neither network nor Docker
-	$(RUN) pytest -n auto -m "not docker and not network and not slow"
+test-fast: $(VENV)/.dev ## tests that need neither network nor Docker
+	@$(RUN) pytest -n auto -m "not docker and not network and not slow"
 
 .PHONY: test-upstream
-test-upstream: $(VENV)/.made ## upstream's own tests against the release and the fork, compared
-	$(RUN) tools.regression
+test-upstream: $(VENV)/.dev ## upstream's own tests against the release and the fork, compared
+	@$(RUN) tools.regression
 
 .PHONY: lint
-lint: $(VENV)/.made ## ruff, mypy, the series, the layers
-	$(RUN) tools.lint
+lint: $(VENV)/.dev ## ruff, mypy, the series, the layers
+	@$(RUN) tools.lint
 
 .PHONY: dist
-dist: $(VENV)/.made ## the source distribution and the wheel, into dist/
-	$(RUN) build --outdir dist .
+dist: $(VENV)/.dev ## the source distribution and the wheel, into dist/
+	@$(RUN) build --outdir dist .
 
 .PHONY: clean
 clean: ## remove what was built, but no started rebase
 	rm -rf $(VENV) build dist reports .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .PHONY: patches-edit patches-export patches-check patches-status
-patches-edit: $(VENV)/.made ## a scratch git repository with the series as commits, in build/series
-	$(RUN) tools.series edit
-patches-export: $(VENV)/.made ## write patches/ from build/series
-	$(RUN) tools.series export
-patches-check: $(VENV)/.made ## re-export the series and compare bytes
-	$(RUN) tools.series check
-patches-status: $(VENV)/.made ## size, files, Forwarded, Retire-When and Test of every patch
-	$(RUN) tools.series status
+patches-edit: $(VENV)/.dev ## a scratch git repository with the series as commits, in build/series
+	@$(RUN) tools.series edit
+patches-export: $(VENV)/.dev ## write patches/ from build/series
+	@$(RUN) tools.series export
+patches-check: $(VENV)/.dev ## re-export the series and compare bytes
+	@$(RUN) tools.series check
+patches-status: $(VENV)/.dev ## size, files, Forwarded, Retire-When and Test of every patch
+	@$(RUN) tools.series status
 
 .PHONY: rebase-upstream rebase-continue rebase-abort rebase-check
-rebase-upstream: $(VENV)/.made ## put the series on a newer release (TO=1.27.0, UPSTREAM_GIT=path)
-	$(RUN) tools.rebase start $(if $(TO),--to $(TO)) $(if $(UPSTREAM_GIT),--upstream-git $(UPSTREAM_GIT))
-rebase-continue: $(VENV)/.made ## go on after a conflict or an interruption
-	$(RUN) tools.rebase continue
-rebase-abort: $(VENV)/.made ## give a started rebase up
-	$(RUN) tools.rebase abort
-rebase-check: $(VENV)/.made ## does the newest release take the series? changes nothing
-	$(RUN) tools.rebase check $(if $(TO),--to $(TO)) $(if $(UPSTREAM_GIT),--upstream-git $(UPSTREAM_GIT))
+rebase-upstream: $(VENV)/.dev ## put the series on a newer release (TO=1.27.0, UPSTREAM_GIT=path)
+	@$(RUN) tools.rebase start $(if $(TO),--to $(TO)) $(if $(UPSTREAM_GIT),--upstream-git $(UPSTREAM_GIT))
+rebase-continue: $(VENV)/.dev ## go on after a conflict or an interruption
+	@$(RUN) tools.rebase continue
+rebase-abort: $(VENV)/.dev ## give a started rebase up
+	@$(RUN) tools.rebase abort
+rebase-check: $(VENV)/.dev ## does the newest release take the series? changes nothing
+	@$(RUN) tools.rebase check $(if $(TO),--to $(TO)) $(if $(UPSTREAM_GIT),--upstream-git $(UPSTREAM_GIT))
 
 .PHONY: bench-interpreter bench-docker
-bench-interpreter: $(VENV)/.made ## the local interpreter beside CPython, upstream's and others
-	$(RUN) tools.bench.interpreter
-bench-docker: $(VENV)/.made ## the Docker executor beside upstream's and a bare container
-	$(RUN) tools.bench.docker
+bench-interpreter: $(VENV)/.dev ## the local interpreter beside CPython, upstream's and others
+	@$(RUN) tools.bench.interpreter
+bench-docker: $(VENV)/.dev ## the Docker executor beside upstream's and a bare container
+	@$(RUN) tools.bench.docker
