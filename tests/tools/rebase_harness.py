@@ -32,16 +32,20 @@ from tools.upstream.relock import lock_of_release
 # Seconds; a hang is a failure, a slow machine is not.
 COMMAND_TIMEOUT_SECONDS = 400.0
 
+TINY_SCRIPTS = {"smolagent": "smolagents.cli:main"}
 LICENCE = "# Copyright nobody.\n#\n# See the licence for the\n# limitations under the License.\n"
 
 
-def publish(folder: Path, version: str, tree: Mapping[str, bytes]) -> tuple[Path, Path]:
+def publish(
+    folder: Path, version: str, tree: Mapping[str, bytes], scripts: Mapping[str, str] = TINY_SCRIPTS
+) -> tuple[Path, Path]:
     """Make a wheel and a source distribution of a release that nobody has made.
 
     Args:
         folder: where pip will look for them.
         version: of the release.
         tree: the package's files by path, each below ``smolagents/``.
+        scripts: console scripts, name to ``module:function``.
     """
     folder.mkdir(parents=True, exist_ok=True)
     info = f"smolagents-{version}.dist-info"
@@ -52,7 +56,7 @@ def publish(folder: Path, version: str, tree: Mapping[str, bytes]) -> tuple[Path
         f"{info}/METADATA": metadata.encode(),
         f"{info}/WHEEL": b"Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\n"
         b"Tag: py3-none-any\n",
-        f"{info}/entry_points.txt": b"[console_scripts]\nsmolagent = smolagents.cli:main\n",
+        f"{info}/entry_points.txt": _entry_points(scripts).encode(),
     }
     record = "".join(f"{name},sha256={_b64(data)},{len(data)}\n" for name, data in files.items())
     files[f"{info}/RECORD"] = f"{record}{info}/RECORD,,\n".encode()
@@ -89,6 +93,10 @@ def _publish_sdist(folder: Path, version: str, metadata: str) -> Path:
             member.size = len(text.encode())
             archive.addfile(member, io.BytesIO(text.encode()))
     return sdist
+
+
+def _entry_points(scripts: Mapping[str, str]) -> str:
+    return "[console_scripts]\n" + "".join(f"{name} = {scripts[name]}\n" for name in scripts)
 
 
 def _b64(data: bytes) -> str:
