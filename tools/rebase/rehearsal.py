@@ -150,10 +150,14 @@ def rehearse(
     lines = [
         f"Rehearsal: the series, put on {version}'s tree, was brought to {locked} by",
         f"`python -m {' '.join(command)}` alone; exit status {done.returncode}.",
-        "",
-        f"Byte for byte the patches of the repository afterwards: {len(same)} of {len(before)}."
-        + (f" Others: {', '.join(other)}." if other else ""),
     ]
+    if done.returncode == 0:
+        others = f" Others: {', '.join(other)}." if other else ""
+        lines += [
+            "",
+            f"Byte for byte the patches of the repository afterwards: {len(same)} of {len(before)}."
+            f"{others}",
+        ]
     if placed:
         lines.append(
             f"Placed a line higher on the old tree (see docs/rebase.md): {', '.join(placed)}."
