@@ -11,9 +11,9 @@ __all__ = ["HARMLESS_BUILTINS", "SafeFormatter", "harmless", "normal"]
 
 #: Builtins that neither reach attributes by name nor can use much more than they are given.
 HARMLESS_BUILTINS = (
-    "abs aiter all anext any ascii bin bool callable chr classmethod complex dict divmod "
+    "abs aiter all anext any ascii bin bool bytearray bytes callable chr classmethod complex dict divmod "
     "enumerate filter float frozenset hash hex id int isinstance issubclass iter len list "
-    "map max min next object oct ord property range repr reversed round set slice sorted "
+    "map max memoryview min next object oct ord property range repr reversed round set slice sorted "
     "staticmethod str sum super tuple type zip None True False Ellipsis NotImplemented"
 ).split()
 

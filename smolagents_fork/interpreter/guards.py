@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import builtins
 import functools
-import string
 import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..errors import AttributeRefusedError, ProgramRefusedError
-from . import formats, policy, replacements, sizes
+from . import formats, policy, replaced_data, replaced_reflection, sizes
 from .meter import Meter
 
 __all__ = ["Guards", "ToolHandle"]
@@ -46,9 +45,13 @@ class ToolHandle:
     """
 
     def __init__(
-        self, name: str, tool: Callable[..., Any], vet: Callable[[Any], Any]
+        self, name: str, tool: Callable[..., Any], guards: Guards
     ) -> None:
-        self._call = lambda *arguments, **keywords: vet(tool(*arguments, **keywords))
+        def call(*arguments: Any, **keywords: Any) -> Any:
+            guards.meter.stopped()
+            return guards._vet(tool(*arguments, **keywords))
+
+        self._call = call
         self.__name__ = self.name = name
         self.__doc__ = self.description = str(getattr(tool, "description", "") or "")
         self.inputs = getattr(tool, "inputs", None)
@@ -88,6 +91,7 @@ class Guards:
         self.building = 0
         self.globals: dict[str, Any] = {}
         self.sizes = sizes.Sizes(meter)
+        self.roots: Callable[[], Any] = frozenset
         self.shared: tuple[type, ...] = (ToolHandle,)
 
     # -- classes --
@@ -233,8 +237,8 @@ class Guards:
             return self._vet(found)
         if name == "__annotations__":
             found = getattr(value, name)
-            return found if self._is_own(value) else dict(found)
-        if name in ("__wrapped__", "__defaults__", "__kwdefaults__") and self._is_own(value):
+            return found if self.is_own(value) else dict(found)
+        if name in ("__wrapped__", "__defaults__", "__kwdefaults__") and self.is_own(value):
             return getattr(value, name)
         if name in ("__getattribute__", "__getattr__"):
             found = getattr(value, name)
@@ -250,7 +254,8 @@ class Guards:
             "Forbidden function evaluation: 'getattr' may not reach it either"
         )
 
-    def _is_own(self, value: Any) -> bool:
+    def is_own(self, value: Any) -> bool:
+        """Whether a class, a function or an instance is the program's."""
         if isinstance(value, type):
             return self.is_own_class(value)
         if isinstance(value, _FUNCTIONS):
@@ -265,7 +270,7 @@ class Guards:
             name = arguments[-1]
             target = arguments[0] if static and len(arguments) > 1 else owner
             name = formats.normal(str.__str__(name)) if isinstance(name, str) else name
-            if isinstance(name, str) and name.startswith("_") and not self._is_own(target):
+            if isinstance(name, str) and name.startswith("_") and not self.is_own(target):
                 self.read(target, name)
             if isinstance(name, str) and (
                 (_is_dunder(name) and name not in policy.ALLOWED_DUNDERS)
@@ -283,16 +288,17 @@ class Guards:
             )
             target = getattr(found, "__self__", owner) if bound else arguments[0]
             name = arguments[0 if bound else 1]
-            self._check_written_name(name)
+            self.check_written_name(name)
             self.writable(target, name)
             return found(*arguments)
 
         return setattribute
 
-    def _check_written_name(self, name: Any) -> None:
+    def check_written_name(self, name: Any) -> None:
+        """Refuse to write an attribute of this name, whatever it is of."""
         if isinstance(name, str):
             name = formats.normal(str.__str__(name))
-            if _is_dunder(name) and name not in ("__doc__", "__name__", "__qualname__"):
+            if _is_dunder(name) and name not in policy.WRITABLE_DUNDERS:
                 raise AttributeRefusedError(f"Cannot assign to dunder attribute: {name}")
 
     def _read_guarded(self, value: Any, name: str, default: Any) -> Any:
@@ -303,16 +309,16 @@ class Guards:
             if not self.is_view(value):
                 raise AttributeRefusedError(f"Forbidden access to module: {value.__name__}")
             return getattr(value, name) if default is _MISSING else getattr(value, name, default)
-        if self._is_own(value):
+        if self.is_own(value):
             found = getattr(value, name) if default is _MISSING else getattr(value, name, default)
             return self._vet(found)
         if isinstance(value, (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)):
             if name.endswith(("_running", "_suspended")):
                 return getattr(value, name)
-        elif isinstance(value, replacements.FrameStandIn):
+        elif isinstance(value, replaced_reflection.FrameStandIn):
             return value.f_builtins if name == "f_builtins" else getattr(value, name)
-        elif isinstance(value, string.Formatter):
-            return self._formatter(value, name)
+        elif (method := replaced_data.guarded_method(value, name)) is not None:
+            return method
         elif name in formats.harmless(value):
             found = getattr(value, name) if default is _MISSING else getattr(value, name, default)
             return self._vet(found)
@@ -337,26 +343,22 @@ class Guards:
 
         return format_
 
-    def _formatter(self, value: Any, name: str) -> Any:
-        if name in ("get_field", "vformat", "get_value", "format"):
-            raise AttributeRefusedError(
-                f"Forbidden access to attribute: {name} of string.Formatter; use str.format"
-            )
-        return getattr(value, name)
-
     def handle(self, name: str, tool: Any) -> Any:
         """``tool`` as it may be handed to a program."""
         if isinstance(tool, (types.BuiltinFunctionType, type, ToolHandle)) or not callable(tool):
             return tool
         if not isinstance(tool, types.FunctionType):
-            return ToolHandle(name, tool, self._vet)
+            return ToolHandle(name, tool, self)
         if tool.__globals__ is self.globals:
             return tool
 
         @functools.wraps(tool)
         def call(*arguments: Any, **keywords: Any) -> Any:
+            # A program that outlived its limit for a moment must not act on the world.
+            self.meter.stopped()
             return self._vet(tool(*arguments, **keywords))
 
+        del call.__wrapped__  # type: ignore[attr-defined]  # would hand out the tool itself
         return call
 
     # -- builtins that reach attributes by name --
@@ -374,11 +376,11 @@ class Guards:
         return True
 
     def setattr_(self, value: Any, name: str, new: Any) -> None:
-        self._check_written_name(name)
+        self.check_written_name(name)
         setattr(self.writable(value, name), name, new)
 
     def delattr_(self, value: Any, name: str) -> None:
-        self._check_written_name(name)
+        self.check_written_name(name)
         delattr(self.writable(value, name), name)
 
     def vars_(self, *arguments: Any) -> Any:
@@ -423,6 +425,16 @@ class Guards:
         refuse.__name__ = refuse.__qualname__ = name
         return refuse
 
+    def imported_by_c(self, name: str, *arguments: Any, **keywords: Any) -> Any:
+        """``__import__`` as C code finds it: ``strftime`` imports ``time`` through here.
+
+        A program's own name ``__import__`` is another function; see transform.
+        """
+        root = name.split(".")[0]
+        if root in policy.IMPORTED_BY_C or root in self.roots():
+            return builtins.__import__(name, *arguments, **keywords)
+        raise ProgramRefusedError(f"Forbidden access to module: {name}")
+
     def source(self, text: str) -> Callable[[Any], Any]:
         """Keep a function's source where upstream keeps it."""
 
@@ -464,6 +476,7 @@ class Guards:
             "@each_lazy": meter.each_lazy,
             "@each_heavy": meter.each_heavy,
             "@ticks": meter.metered(_endless()),
+            "@__import__": self.refused("__import__"),
             "@next": next,
             "@own": self.own,
             "@getattr": self.read,
@@ -475,6 +488,7 @@ class Guards:
             **self.sizes.hidden(),
         }
         refused = {name: self.refused(name) for name in policy.REFUSED_BUILTINS}
+        refused["__import__"] = self.imported_by_c
         return {**harmless, **errors, **refused, **guarded, **tools, **hidden}
 
 

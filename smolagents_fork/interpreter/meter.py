@@ -227,6 +227,11 @@ class Meter:
             return items
         return compress(items, chain.from_iterable(self._chunks(weight, 32)))
 
+    def stopped(self) -> None:
+        """Raise again if a limit is spent."""
+        if self.stop is not None:
+            raise self.stop
+
     def metered(self, items: Iterable[Any], weight: int = 4) -> Iterator[Any]:
         """``items`` at nearly C speed, charged and clocked every 256 of them.
 

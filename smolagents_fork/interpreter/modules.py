@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..errors import AttributeRefusedError, ImportRefusedError, ProgramRefusedError
-from . import replacements
+from . import replaced
 from .meter import Meter
 
 __all__ = ["Modules", "is_authorized"]
@@ -70,10 +70,11 @@ class Modules:
         self.meter = meter
         self.tools: frozenset[str] = frozenset()
         self.namespace: Callable[[], Mapping[str, Any]] = dict
-        self.adopt: Callable[[Any], Any] = lambda made: made
+        self.guards: Any = None
+        self.sizes: Any = None
         self._views: dict[str, types.ModuleType] = {}
         self._known: set[int] = set()
-        self._replaced: dict[str, Mapping[str, Any]] = {}
+        self.replaced: dict[str, Mapping[str, Any]] = {}
 
     def allows(self, name: str) -> bool:
         if is_authorized(name, self.authorized):
@@ -166,15 +167,15 @@ class Modules:
                 members[dunder] = vars(module)[dunder]
         members.pop("__loader__", None)
         members.pop("__spec__", None)
-        replaced = replacements.members(name, self)
+        instead = replaced.members(name, self)
         for member, value in list(vars(module).items()):
             if member.startswith("_") or isinstance(value, types.ModuleType):
                 continue
-            if member in replaced:
+            if member in instead:
                 continue
             if self._refusal(name, member, value) is None:
                 members[member] = value
-        members.update({k: v for k, v in replaced.items() if v is not replacements.REFUSED})
+        members.update({k: v for k, v in instead.items() if v is not replaced.REFUSED})
 
         def missing(member: str) -> Any:
             return self._member(module, member)
@@ -208,7 +209,7 @@ class Modules:
             raise AttributeRefusedError(f"Forbidden access to function: {member}")
         if member.startswith("__"):
             raise AttributeError(f"module {name!r} has no attribute {member!r}")
-        if replacements.members(name, self).get(member) is replacements.REFUSED:
+        if replaced.members(name, self).get(member) is replaced.REFUSED:
             raise AttributeRefusedError(
                 f"Forbidden access to function: {name}.{member}: it reads or runs what the "
                 "interpreter cannot check"

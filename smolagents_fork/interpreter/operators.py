@@ -89,23 +89,25 @@ def _guarded(node: ast.BinOp, scope: Scope) -> ast.expr:
     return _product(node, scope)
 
 
+#: Largest integer that CPython compares without looking at more than one digit.
+_DIGIT = (1 << 30) - 1
+_WORD = 1 << 64
+
+
+def _between(value: ast.expr, least: ast.expr, most: int) -> ast.expr:
+    return ast.Compare(left=least, ops=[ast.Lt(), ast.Lt()], comparators=[value, const(most)])
+
+
 def _small_or_large(operation: ast.expr, scope: Scope) -> ast.expr:
     """A number, compared with 2**30 first, which costs CPython least, then with 2**64."""
     name = _temporary(scope)
-
-    def between(value: ast.expr, least: str, most: str) -> ast.expr:
-        return ast.Compare(
-            left=load(least), ops=[ast.Lt(), ast.Lt()], comparators=[value, load(most)]
-        )
-
     larger = ast.IfExp(
-        test=between(load(name), "@least", "@most"),
+        test=_between(load(name), const(-_WORD), _WORD),
         body=load(name),
         orelse=call("@large", load(name)),
     )
-    return ast.IfExp(
-        test=between(walrus(name, operation), "@minus", "@plus"), body=load(name), orelse=larger
-    )
+    test = _between(walrus(name, operation), const(-_DIGIT), _DIGIT)
+    return ast.IfExp(test=test, body=load(name), orelse=larger)
 
 
 def _temporary(scope: Scope) -> str:
@@ -260,19 +262,42 @@ def augmented(node: ast.AugAssign, scope: Scope) -> list[ast.stmt]:
         return [node]
     if not isinstance(target, ast.Name):
         return _augmented_part(node, scope)
-    value = node.value
-    if scope.walrus and isinstance(operator, (ast.Mod, ast.Mult)):
-        whole = place(ast.BinOp(left=load(target.id), op=operator, right=value), node)
-        if kind_of(target):
-            whole.left.kind_found = kind_of(target)  # type: ignore[attr-defined]
-        guarded = _guarded(whole, scope)
-        for inner in ast.walk(guarded):
-            # The general road must use the in-place method where a class has one.
-            if isinstance(inner, ast.Name) and inner.id in ("@mul", "@modulo"):
-                inner.id = "@i" + inner.id[1:]
-    else:
-        guarded = call(_IN_PLACE[type(operator)], load(target.id), value)
-    return [place(assign(target.id, guarded), node)]
+    value, own = node.value, target.id
+    decide: list[ast.stmt] = [assign(own, call(_IN_PLACE[type(operator)], load(own), value))]
+    if _is_number(target) and (isinstance(operator, ast.Mod) or _is_float(target)):
+        return [node]
+    if not scope.walrus or _may_rebind(value):
+        return [place(s, node) for s in decide]
+    if isinstance(operator, ast.Mod):
+        # In place, as written: its error names the operator that the program uses.
+        branch = ast.If(test=is_type(load(own), "@int"), body=[node], orelse=decide)
+        return [place(branch, node)]
+    if not isinstance(operator, ast.Mult):
+        return [place(s, node) for s in decide]
+    held, kind = _temporary(scope), _temporary(scope)
+    node.value = load(held)
+    decide = [assign(own, call("@imul", load(own), load(held)))]
+    large = ast.If(
+        test=ast.BoolOp(
+            op=ast.And(),
+            values=[
+                _is(kind, "@int"),
+                ast.UnaryOp(op=ast.Not(), operand=_between(load(own), const(-_DIGIT), _DIGIT)),
+            ],
+        ),
+        body=[ast.Expr(value=call("@large", load(own)))],
+        orelse=[],
+    )
+    same = ast.Compare(
+        left=walrus(kind, call("@type", load(own))),
+        ops=[ast.Is()],
+        comparators=[call("@type", load(held))],
+    )
+    plain = ast.BoolOp(op=ast.Or(), values=[_is(kind, "@int"), _is(kind, "@float")])
+    branch = ast.If(
+        test=ast.BoolOp(op=ast.And(), values=[same, plain]), body=[node, large], orelse=decide
+    )
+    return [place(assign(held, value), node), place(branch, node)]
 
 
 def _augmented_part(node: ast.AugAssign, scope: Scope) -> list[ast.stmt]:

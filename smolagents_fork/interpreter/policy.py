@@ -13,10 +13,13 @@ __all__ = [
     "ALLOWED_NODES",
     "ALLOWED_UNDERSCORE",
     "DEFAULT_IMPORTS",
+    "IMPORTED_BY_C",
     "GUARDED_ATTRIBUTES",
     "GUARDED_DUNDERS",
     "REFUSED_BUILTINS",
     "SIZED_METHODS",
+    "SIZED_TYPES",
+    "WRITABLE_DUNDERS",
 ]
 
 #: Upstream's BASE_BUILTIN_MODULES.
@@ -80,6 +83,10 @@ GUARDED_DUNDERS = frozenset(
 ) - {"__traceback__", "__class__"}
 ALLOWED_DUNDERS = ALLOWED_DUNDERS - GUARDED_DUNDERS
 
+#: Dunder attributes a program may set on classes, functions and objects of its own. Not
+#: __match_args__, which names attributes: a class body may say it, where it is looked at.
+WRITABLE_DUNDERS = (ALLOWED_DUNDERS | GUARDED_DUNDERS) - {"__match_args__"}
+
 #: Dunder names a program may load or bind as variables.
 ALLOWED_DUNDER_NAMES = frozenset(
     "__name__ __doc__ __debug__ __class__ __all__ __version__ __author__ __module__ __qualname__ "
@@ -114,18 +121,41 @@ GUARDED_ATTRIBUTES = frozenset(
         *("DataSource open_memmap set_string_function lib core testing").split(),
         # queue.Queue: waits without end
         *("mutex not_empty not_full all_tasks_done").split(),
+        # asyncio: frames of tasks; threads, processes, connections and signals of loops
+        *("get_stack print_stack get_coro run_in_executor subprocess_exec subprocess_shell").split(),
+        *("create_connection create_server create_unix_connection create_unix_server").split(),
+        *("create_datagram_endpoint connect_read_pipe connect_write_pipe connect_accepted_socket").split(),
+        *("add_signal_handler remove_signal_handler add_reader add_writer sock_connect").split(),
+        *("sock_recv sock_sendall sock_accept getaddrinfo getnameinfo start_tls sendfile").split(),
+        *("set_default_executor set_task_factory set_exception_handler call_exception_handler").split(),
+        *("run_forever run_until_complete shutdown_default_executor").split(),
+        # pandas: files
+        *("to_csv to_json to_excel to_parquet to_html to_latex to_markdown to_feather").split(),
+        *("to_hdf to_stata to_xml to_orc to_string to_clipboard to_gbq").split(),
     }
 )
 
 #: Methods of strings, bytes and integers whose result can be far larger than what they are given.
 SIZED_METHODS = frozenset(
-    "ljust rjust center zfill expandtabs replace join translate to_bytes from_bytes".split()
+    "ljust rjust center zfill expandtabs replace join translate to_bytes from_bytes extend "
+    "extendleft update sub subn expand elements".split()
 )
+
+#: Built-in types that make much out of a small argument.
+SIZED_TYPES = frozenset({"range", "bytes", "bytearray"})
 
 #: Single-underscore names that are public interface of the standard library's classes.
 ALLOWED_UNDERSCORE = frozenset(
     "_fields _asdict _replace _make _field_defaults _value_ _name_ _missing_ _ignore_ _order_ "
     "_generate_next_value_ _sunder_ _member_map_ _member_names_ _value2member_map_".split()
+)
+
+#: Modules that C code of the standard library imports by itself, through the program's builtins.
+IMPORTED_BY_C = frozenset(
+    "_strptime time datetime _datetime _pydatetime zoneinfo decimal _decimal _pydecimal numbers "
+    "copyreg warnings re math operator random functools collections unicodedata locale calendar "
+    "stringprep encodings traceback linecache tokenize contextvars asyncio _asyncio types typing "
+    "enum _collections_abc string".split()
 )
 
 #: Builtins that are refused, with what to do instead.
@@ -140,7 +170,6 @@ REFUSED_BUILTINS = {
     "input": "nobody can answer; take the value as a variable or through a tool",
     "breakpoint": "use print() to look at values",
     "help": "use print() on what you want to know",
-    "memoryview": "use bytes or bytearray",
     "exit": "let the program end, or call final_answer()",
     "quit": "let the program end, or call final_answer()",
 }

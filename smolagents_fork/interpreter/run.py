@@ -56,7 +56,9 @@ class Interpreter:
         self.guards = Guards(
             self.meter, self.modules.view, self.modules.is_view, self.modules.called_member
         )
-        self.modules.adopt = self.guards.adopt
+        self.modules.guards = self.guards
+        self.guards.roots = lambda: {one.split(".")[0] for one in self.modules.authorized}
+        self.modules.sizes = self.guards.sizes
         self.modules.namespace = self._namespace
         self.guards.extra_dunders = frozenset(extra_dunders)
         self.state: dict[str, Any] = {"__name__": "__main__"} if state is None else state
@@ -122,18 +124,23 @@ class Interpreter:
 
         return final_answer
 
-    def _print(
-        self, *values: Any, sep: str | None = " ", end: str | None = "\n", file: Any = None,
-        flush: bool = False,
-    ) -> None:
-        for name, given in (("sep", sep), ("end", end)):
+    def _print(self, *values: Any, **keywords: Any) -> None:
+        separator, end = keywords.pop("sep", " "), keywords.pop("end", "\n")
+        file, _flush = keywords.pop("file", None), keywords.pop("flush", False)
+        for name in keywords:
+            raise TypeError(f"{name!r} is an invalid keyword argument for print()")
+        for name, given in (("sep", separator), ("end", end)):
             if given is not None and not isinstance(given, str):
                 raise TypeError(f"{name} must be None or a string, not {type(given).__name__}")
-        text = (" " if sep is None else sep).join([str(value) for value in values])
-        text += "\n" if end is None else end
-        if file is not None:
-            file.write(text)
-            return
+        write = self._write if file is None else file.write
+        separator = " " if separator is None else separator
+        for position, value in enumerate(values):
+            if position:
+                write(separator)
+            write(str(value))
+        write("\n" if end is None else end)
+
+    def _write(self, text: str) -> None:
         if len(text) > 1000:
             self.meter.charge(len(text) >> 8)
         self.output.append(text)
@@ -175,6 +182,7 @@ class Interpreter:
             finally:
                 stop, final = meter.stop, meter.final
                 meter.end()
+                self.state.pop("__builtins__", None)
                 self.output.value = truncated(
                     self.output.value, limits.max_print_outputs_length
                 )
@@ -206,15 +214,10 @@ class Interpreter:
         return program
 
     def _function(self, program: Program) -> types.FunctionType:
-        # A function takes its builtins from its globals when it is made, and functions it makes
-        # take them from it, so the key need not stay where programs and hosts would see it.
+        # A function takes its builtins from its globals when it is made. The key stays while the
+        # program runs: should anything evaluate a string in its globals, it finds the same guards.
         self.state["__builtins__"] = self._namespace()
-        try:
-            return types.FunctionType(
-                program.code, self.state, "<module>", None, (self.meter.cell,)
-            )
-        finally:
-            del self.state["__builtins__"]
+        return types.FunctionType(program.code, self.state, "<module>", None, (self.meter.cell,))
 
     def _call(self, program: Program, function: types.FunctionType) -> Any:
         if not program.is_async:
@@ -229,9 +232,9 @@ class Interpreter:
             raise InterpreterError(
                 "The program waits for an event loop; authorise 'asyncio' to give it one"
             )
-        import asyncio
+        from .replaced_waiting import run_coroutine
 
-        return asyncio.run(coroutine)
+        return run_coroutine(self.modules, coroutine)
 
 
 _recursion_lock = threading.Lock()

@@ -6,7 +6,8 @@ Part of the boundary in guards.py, which binds these functions; nothing here loo
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from .meter import Meter
@@ -14,7 +15,15 @@ from .meter import Meter
 __all__ = ["Sizes"]
 
 _DIGITS = re.compile(r"\d{5,}")
-_SEQUENCES = (str, bytes, bytearray, list, tuple)
+_SEQUENCES = (str, bytes, bytearray, list, tuple, deque)
+_MEASURED = (
+    str, bytes, bytearray, int, list, dict, set, deque, re.Pattern, re.Match,
+)
+_PLAIN_SIZED = frozenset({list, tuple, set, dict, range, str, frozenset})
+#: Ranges of more items than this are metered wherever they are consumed.
+LONG_RANGE = 1_000_000
+#: Characters below which a result needs no second look.
+_MUCH = 1 << 16
 #: Sizes below this are not worth a look: a few kilobytes.
 SHORT = 4096
 
@@ -32,6 +41,7 @@ class Sizes:
 
     def __init__(self, meter: Meter) -> None:
         self.meter = meter
+        self._types = {cls: SizedType(self, cls) for cls in (range, bytes, bytearray)}
 
     # -- what all of them come down to --
 
@@ -159,7 +169,8 @@ class Sizes:
     def modulo(self, left: Any, right: Any) -> Any:
         """``left % right``"""
         self._check_modulo(left, right)
-        return left % right
+        result = left % right
+        return self.grown(result) if isinstance(result, _SEQUENCES) else result
 
     def imodulo(self, left: Any, right: Any) -> Any:
         """``left %= right``"""
@@ -173,18 +184,68 @@ class Sizes:
             self.check_items(int(number), "A format", text=True)
         return text
 
+    def make(self, cls: Any, *arguments: Any, **keywords: Any) -> Any:
+        """A call of ``range``, ``bytes`` or ``bytearray``, if the name still means that."""
+        if cls is range:
+            made = range(*arguments, **keywords)
+            try:
+                few = len(made) <= LONG_RANGE
+            except OverflowError:
+                few = False
+            return made if few else LongRange(made, self.meter)
+        if (cls is bytes or cls is bytearray) and arguments and isinstance(arguments[0], int):
+            self.check_items(int(arguments[0]), f"{cls.__name__}()", text=True)
+        return cls(*arguments, **keywords)
+
+    def sized_type(self, cls: Any) -> Any:
+        """``range``, ``bytes`` or ``bytearray`` as a value, if the name still means that."""
+        return self._types.get(cls, cls) if isinstance(cls, type) else cls
+
+    def check_substitution(self, pattern: Any, replacement: Any, text: Any) -> None:
+        """Let ``re.sub`` make a result of reasonable size."""
+        self.meter.look()
+        if isinstance(replacement, (str, bytes)) and isinstance(text, (str, bytes)):
+            most = (len(text) + 1) * len(replacement) + len(text)
+            if most > self.meter.limits.max_text_length:
+                found = sum(1 for _ in pattern.finditer(text))
+                self.check_items(
+                    found * len(replacement) + len(text), "A substitution", text=True
+                )
+
     # -- methods --
 
     def sized_call(self, receiver: Any, name: str, *arguments: Any, **keywords: Any) -> Any:
         """A call of one of policy.SIZED_METHODS."""
-        if isinstance(receiver, (str, bytes, bytearray, int, type)):
+        kind = type(receiver)
+        if kind is str and not keywords:
+            if name == "replace" and len(arguments) == 2:
+                old, new = arguments
+                if type(new) is str and len(receiver) * (len(new) + 1) < _MUCH:
+                    return receiver.replace(old, new)
+            elif name == "join" and len(arguments) == 1:
+                items = arguments[0]
+                if type(items) is list or type(items) is tuple:
+                    if len(items) < 32 or not self._long(receiver, items):
+                        return receiver.join(items)
+        elif kind is list and name == "extend" and len(arguments) == 1 and not keywords:
+            items = arguments[0]
+            if type(items) in _PLAIN_SIZED and len(items) < SHORT:
+                return receiver.extend(items)
+        if isinstance(receiver, _MEASURED):
             return self.method(receiver, name)(*arguments, **keywords)
         return getattr(receiver, name)(*arguments, **keywords)
+
+    def _long(self, separator: str, items: Any) -> bool:
+        """Whether a join gives much; items that are no strings are the join's own business."""
+        try:
+            return sum(map(len, items)) + len(separator) * len(items) >= _MUCH
+        except TypeError:
+            return True
 
     def method(self, receiver: Any, name: str) -> Callable[..., Any]:
         """One of policy.SIZED_METHODS of a string, bytes or integer, or of their classes."""
         found = getattr(receiver, name)
-        if isinstance(receiver, type) and not issubclass(receiver, (str, bytes, bytearray, int)):
+        if isinstance(receiver, type) and not issubclass(receiver, _MEASURED):
             return found  # type: ignore[no-any-return]
         unbound = isinstance(receiver, type) and name != "from_bytes"
 
@@ -199,6 +260,15 @@ class Sizes:
 
     def _measure(self, value: Any, name: str, rest: Any, keywords: Any) -> Any:
         size = len(value) if isinstance(value, (str, bytes, bytearray)) else 0
+        if name in ("extend", "extendleft", "update"):
+            return self._measure_extension(value, rest)
+        if name in ("sub", "subn") and isinstance(value, re.Pattern) and len(rest) > 1:
+            self.check_substitution(value, rest[0], rest[1])
+            return rest
+        if name == "elements" and isinstance(value, Counter):
+            total = sum(count for count in value.values() if isinstance(count, int) and count > 0)
+            self.check_items(total, "elements()")
+            return rest
         if name == "join" and rest:
             items = rest[0] if isinstance(rest[0], (list, tuple)) else list(rest[0])
             total = sum(len(item) for item in items if isinstance(item, _SEQUENCES))
@@ -225,6 +295,17 @@ class Sizes:
             if isinstance(width, int) and width > SHORT:
                 self.check_items(int(width), f"{name}()", text=True)
         return rest
+
+    def _measure_extension(self, value: Any, rest: Any) -> Any:
+        checked = []
+        for items in rest:
+            if hasattr(type(items), "__len__"):
+                count = len(items)
+                if count > SHORT:
+                    self.check_items(count + len(value), "An extension", isinstance(value, bytearray))
+                    self.meter.charge(count >> 3)
+            checked.append(items)
+        return tuple(checked)
 
     def operator(self, value: Any, name: str) -> Callable[..., Any]:
         """``x.__mul__`` and its like of built-in types, under the same guard as the operator."""
@@ -260,6 +341,24 @@ class Sizes:
     def builtins(self) -> dict[str, Any]:
         """Builtins that make large values from small arguments."""
 
+        def iter_(*arguments: Any) -> Any:
+            made = iter(*arguments)
+            return self.meter.metered(made) if len(arguments) == 2 else made
+
+        def repr_(obj: Any, /) -> str:
+            text = repr(obj)
+            return text if len(text) < SHORT else self.grown(text)  # type: ignore[no-any-return]
+
+        def ascii_(obj: Any, /) -> str:
+            return self.grown(ascii(obj))  # type: ignore[no-any-return]
+
+        def sorted_(iterable: Any, /, *, key: Any = None, reverse: bool = False) -> list[Any]:
+            made = sorted(iterable, key=key, reverse=reverse)
+            if len(made) > SHORT:
+                self.meter.charge(len(made) >> 1)
+                self.meter.look()
+            return made
+
         def pow_(base: Any, exp: Any, mod: Any = None) -> Any:
             if mod is None:
                 return self.power(base, exp)
@@ -268,11 +367,20 @@ class Sizes:
         def format_(value: Any, format_spec: str = "") -> str:
             return format(value, self.specification(format_spec))
 
-        return {"pow": pow_, "format": format_, "bytes": bytes, "bytearray": bytearray}
+        made = {
+            "pow": pow_,
+            "format": format_,
+            "iter": iter_,
+            "repr": repr_,
+            "ascii": ascii_,
+            "sorted": sorted_,
+        }
+        for name, function in made.items():
+            function.__name__ = function.__qualname__ = name
+        return made
 
     def hidden(self) -> dict[str, Any]:
         """The names ``transform`` and ``operators`` use."""
-        bound = 1 << 64
         limits = self.meter.limits
         return {
             "@type": type,
@@ -281,10 +389,6 @@ class Sizes:
             "@float": float,
             "@str": str,
             "@list": list,
-            "@minus": -(1 << 30) + 1,
-            "@plus": (1 << 30) - 1,
-            "@least": -bound,
-            "@most": bound,
             "@short": SHORT,
             "@most_items": min(limits.max_items, limits.max_text_length),
             "@mul": self.multiply,
@@ -301,5 +405,89 @@ class Sizes:
             "@addend": self.addend,
             "@specification": self.specification,
             "@sized_call": self.sized_call,
+            "@make": self.make,
+            "@sized_type": self.sized_type,
         }
 
+
+class SizedType:
+    """``range``, ``bytes`` or ``bytearray`` as a value: the type, but for calls of it."""
+
+    def __init__(self, sizes: Sizes, cls: type) -> None:
+        self._sizes = sizes
+        self._cls = cls
+        self.__name__ = self.__qualname__ = cls.__name__
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        return self._sizes.make(self._cls, *arguments, **keywords)
+
+    def __instancecheck__(self, instance: Any) -> bool:
+        return isinstance(instance, self._cls)
+
+    def __subclasscheck__(self, subclass: Any) -> bool:
+        return issubclass(subclass, self._cls)
+
+    def __mro_entries__(self, bases: Any) -> tuple[type, ...]:
+        return (self._cls,)
+
+    def __or__(self, other: Any) -> Any:
+        return self._cls | other
+
+    def __ror__(self, other: Any) -> Any:
+        return other | self._cls
+
+    def __eq__(self, other: object) -> bool:
+        return other is self._cls or other is self
+
+    def __hash__(self) -> int:
+        return hash(self._cls)
+
+    def __repr__(self) -> str:
+        return repr(self._cls)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._cls, name)
+
+
+class LongRange(Sequence[int]):
+    """A range so long that whatever consumes it must be metered; else a range like any other."""
+
+    def __init__(self, items: range, meter: Meter) -> None:
+        self._items = items
+        self._meter = meter
+        self.start, self.stop, self.step = items.start, items.stop, items.step
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __getitem__(self, index: Any) -> Any:
+        found = self._items[index]
+        if isinstance(found, range) and len(found) > LONG_RANGE:
+            return LongRange(found, self._meter)
+        return found
+
+    def __iter__(self) -> Iterator[int]:
+        return self._meter.metered(self._items)
+
+    def __reversed__(self) -> Iterator[int]:
+        return self._meter.metered(reversed(self._items))
+
+    def __contains__(self, value: object) -> bool:
+        if isinstance(value, int):
+            return value in self._items
+        return any(value == item for item in self)
+
+    def __eq__(self, other: object) -> bool:
+        return self._items == (other._items if isinstance(other, LongRange) else other)
+
+    def __hash__(self) -> int:
+        return hash(self._items)
+
+    def __repr__(self) -> str:
+        return repr(self._items)
+
+    def index(self, value: Any, *_bounds: Any) -> int:
+        return self._items.index(value)
+
+    def count(self, value: Any) -> int:
+        return self._items.count(value) if isinstance(value, int) else super().count(value)

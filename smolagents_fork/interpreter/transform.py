@@ -139,8 +139,12 @@ class Transformer(ast.NodeTransformer):
     def visit_Name(self, node: ast.Name) -> ast.expr:
         if not isinstance(node.ctx, ast.Load):
             self.bindable(node.id, node)
+        elif node.id == "__import__" and node.id not in self.protected:
+            return place(load("@__import__"), node)
+        elif node.id in policy.SIZED_TYPES and not getattr(node, "described", False):
+            return place(call("@sized_type", node), node)
         elif node.id.startswith("__") and node.id.endswith("__"):
-            known = policy.ALLOWED_DUNDER_NAMES | self.protected
+            known = policy.ALLOWED_DUNDER_NAMES | policy.WRITABLE_DUNDERS | self.protected
             if node.id not in known and node.id not in policy.REFUSED_BUILTINS:
                 self.refuse(f"Forbidden access to name: {node.id}", node)
         return node
@@ -155,6 +159,8 @@ class Transformer(ast.NodeTransformer):
         name = unicodedata.normalize("NFKC", node.attr)
         dunder = name.startswith("__") and name.endswith("__")
         described = getattr(node, "described", False)
+        if isinstance(node.value, ast.Name):
+            node.value.described = True  # type: ignore[attr-defined]  # bytes.fromhex
         node.value = self.visit(node.value)
         if not isinstance(node.ctx, ast.Load):
             return self._written_attribute(node, name, dunder)
@@ -191,7 +197,7 @@ class Transformer(ast.NodeTransformer):
 
     def _written_attribute(self, node: ast.Attribute, name: str, dunder: bool) -> ast.expr:
         verb = "assign to" if isinstance(node.ctx, ast.Store) else "delete"
-        if dunder and name not in ("__doc__", "__name__", "__qualname__", "__cause__"):
+        if dunder and name not in policy.WRITABLE_DUNDERS:
             self.refuse(f"Cannot {verb} dunder attribute: {name}", node)
         node.value = self._vetted(node.value, mangled(name, self.scope.class_name), "@writable")
         return node
@@ -203,9 +209,18 @@ class Transformer(ast.NodeTransformer):
             node.value.described = True  # type: ignore[attr-defined]
         return self.attribute(node)
 
+    def _source(self, node: ast.expr) -> ast.expr:
+        """What a counted loop goes over: a call of ``range`` needs no guard there."""
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            if node.func.id == "range":
+                self.generic_arguments(node)
+                return node
+        result: ast.expr = self.visit(node)
+        return result
+
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         for side in (node.left, *node.comparators):
-            if isinstance(side, ast.Attribute):
+            if isinstance(side, (ast.Attribute, ast.Name)):
                 side.described = True  # type: ignore[attr-defined]  # a.__class__ is b.__class__
         self.generic_visit(node)
         return node
@@ -229,12 +244,21 @@ class Transformer(ast.NodeTransformer):
                 node.func = place(load("@make_class"), function)
             self.generic_arguments(node)
             return node
+        elif isinstance(function, ast.Name) and function.id in policy.SIZED_TYPES:
+            node.func = place(load("@make"), function)
+            self.generic_arguments(node)
+            node.args.insert(0, function)
+            return node
         else:
             node.func = self.visit(function)
         self.generic_arguments(node)
         return node
 
     def generic_arguments(self, node: ast.Call) -> None:
+        if isinstance(node.func, ast.Name) and node.func.id in ("isinstance", "issubclass"):
+            for argument in node.args:
+                for inner in ast.walk(argument):
+                    inner.described = True  # type: ignore[attr-defined]
         node.args = [self.visit(argument) for argument in node.args]
         node.keywords = [self.visit(keyword) for keyword in node.keywords]
 
@@ -264,12 +288,49 @@ class Transformer(ast.NodeTransformer):
         node.target = self.visit(node.target)
         return operators.augmented(node, self.scope)
 
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
+        if getattr(node, "is_specification", False):
+            self.generic_visit(node)
+            return node
+        values = sum(isinstance(part, ast.FormattedValue) for part in node.values)
+        self.generic_visit(node)
+        if values < 2:
+            return node  # one value, and a constant beside it: nothing doubles
+        if not self.scope.walrus:
+            return place(call("@grown", node), node)
+        name = self.hidden()
+        length = call("@len", walrus(name, node))
+        short = ast.Compare(left=length, ops=[ast.Lt()], comparators=[const(4096)])
+        return place(
+            ast.IfExp(test=short, body=load(name), orelse=call("@grown", load(name))), node
+        )
+
+    def _display(self, node: Any) -> ast.expr:
+        self.generic_visit(node)
+        assert isinstance(node, ast.expr)
+        if isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del)):
+            return node
+        stars = sum(isinstance(element, ast.Starred) for element in node.elts)  # type: ignore[attr-defined]
+        return place(call("@grown", node), node) if stars else node
+
+    visit_List = visit_Tuple = _display
+
+    def visit_Assign(self, node: ast.Assign) -> ast.stmt:
+        node.value = self.visit(node.value)
+        for target in node.targets:
+            if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Slice):
+                node.value = place(call("@addend", node.value), node)
+                break
+        node.targets = [self.visit(target) for target in node.targets]
+        return node
+
     def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.expr:
         node.value = self.visit(node.value)
         specification = node.format_spec
         if specification is None:
             return node
         assert isinstance(specification, ast.JoinedStr)
+        specification.is_specification = True  # type: ignore[attr-defined]
         parts = specification.values
         if len(parts) == 1 and isinstance(parts[0], ast.Constant):
             digits = "".join(c if c.isdigit() else " " for c in str(parts[0].value)).split()
@@ -317,7 +378,7 @@ class Transformer(ast.NodeTransformer):
             # Only the first source is evaluated in the scope around.
             if position == 0:
                 with self.inside("comprehension source", **rules):
-                    generator.iter = self.visit(generator.iter)
+                    generator.iter = self._source(generator.iter)
         in_class = self.scope.kind == "class"
         with self.inside("comprehension", walrus=self.scope.walrus and not in_class):
             for position, generator in enumerate(generators):
@@ -328,7 +389,7 @@ class Transformer(ast.NodeTransformer):
                     own += iteration_weight(node)
                 if position:
                     with self.inside("comprehension source", **rules):
-                        generator.iter = self.visit(generator.iter)
+                        generator.iter = self._source(generator.iter)
                 generator.target = self.visit(generator.target)
                 generator.ifs = [self.visit(test) for test in generator.ifs]
                 if generator.is_async:
@@ -366,6 +427,8 @@ class Transformer(ast.NodeTransformer):
         if annotation is None:
             return None
         with self.inside("annotation", walrus=False, banned=True):
+            for inner in ast.walk(annotation):
+                inner.described = True  # type: ignore[attr-defined]  # types named, not used
             result: ast.expr = self.visit(annotation)
         return result
 
@@ -400,6 +463,9 @@ class Transformer(ast.NodeTransformer):
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.stmt:
         self.bindable(node.name, node)
         node.decorator_list = [self.visit(decorator) for decorator in node.decorator_list]
+        for base in node.bases:
+            for inner in ast.walk(base):
+                inner.described = True  # type: ignore[attr-defined]
         node.bases = [self.visit(base) for base in node.bases]
         node.keywords = [self.visit(keyword) for keyword in node.keywords]
         for parameter in getattr(node, "type_params", []):
@@ -452,7 +518,7 @@ class Transformer(ast.NodeTransformer):
 
     def visit_For(self, node: ast.For | ast.AsyncFor) -> ast.stmt | list[ast.stmt]:
         weight = max(1, block_weight(node.body))
-        node.iter = self.visit(node.iter)
+        node.iter = self._source(node.iter)
         node.target = self.visit(node.target)
         first = node.body[0]
         if self.scope.kind == "class":
@@ -570,6 +636,7 @@ class Transformer(ast.NodeTransformer):
         return node
 
     def visit_MatchClass(self, node: ast.MatchClass) -> ast.pattern:
+        node.cls.described = True  # type: ignore[attr-defined]
         for name in node.kwd_attrs:
             normal = unicodedata.normalize("NFKC", name)
             if normal.startswith("_") or normal in policy.GUARDED_ATTRIBUTES:

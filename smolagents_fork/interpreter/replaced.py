@@ -1,0 +1,28 @@
+"""Members of modules that programs get in another form, or not at all: the table of them.
+
+Part of the boundary that guards.py decides by. Each family is a module of its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["REFUSED", "members"]
+
+#: Stands for a member that is not handed out.
+REFUSED = object()
+
+
+def members(module: str, modules: Any) -> dict[str, Any]:
+    """Replaced members of ``module`` for one interpreter's ``modules``."""
+    made = modules.replaced.get(module)
+    if made is None:
+        from . import replaced_data, replaced_numbers, replaced_reflection, replaced_waiting
+
+        made = {}
+        for family in (replaced_numbers, replaced_waiting, replaced_reflection, replaced_data):
+            maker = family.MAKERS.get(module)
+            if maker is not None:
+                made = maker(modules)
+        modules.replaced[module] = made
+    return made  # type: ignore[no-any-return]

@@ -1,0 +1,257 @@
+"""Members of math, random, itertools, operator and re whose one call can exhaust time or memory.
+
+Part of the boundary that guards.py decides by: each is the original behind a size guard.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+import operator
+import random
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+__all__ = ["MAKERS", "guarded_random"]
+
+#: Combinatoric iterators of up to this many results run unmetered.
+_FEW = 20_000
+
+
+def _named(function: Any, like: Any) -> Any:
+    function.__name__ = function.__qualname__ = like.__name__
+    function.__doc__ = like.__doc__
+    return function
+
+
+def _itertools(modules: Any) -> dict[str, Any]:
+    meter = modules.meter
+
+    def endless(maker: Callable[..., Any]) -> Callable[..., Any]:
+        def make(*arguments: Any, **keywords: Any) -> Any:
+            return meter.metered(maker(*arguments, **keywords))
+
+        return _named(make, maker)  # type: ignore[no-any-return]
+
+    def repeat(object: Any, *times: int, **keywords: Any) -> Any:
+        made = itertools.repeat(object, *times, **keywords)
+        count = times[0] if times else keywords.get("times")
+        return made if count is not None and count <= _FEW else meter.metered(made)
+
+    def product(*iterables: Any, repeat: int = 1) -> Any:
+        pools = [tuple(pool) for pool in iterables]
+        if repeat * len(pools) > _FEW:
+            meter.too_large(f"product() of {repeat * len(pools)} pools is too large")
+        size = math.prod(len(pool) for pool in pools) ** max(repeat, 0)
+        made = itertools.product(*pools, repeat=repeat)
+        return made if size <= _FEW else meter.metered(made)
+
+    def arrangement(maker: Callable[..., Any]) -> Any:
+        def make(iterable: Any, r: int | None = None) -> Any:
+            pool = tuple(iterable)
+            length = len(pool) if r is None else r
+            if length > _FEW:
+                meter.too_large(f"{maker.__name__}() of length {length} is too large")
+            made = maker(pool, length)
+            # len ** length bounds all three.
+            return made if len(pool) < 6 and 0 <= length < 6 else meter.metered(made)
+
+        return _named(make, maker)
+
+    def tee(iterable: Any, n: int = 2) -> Any:
+        if n > 1000:
+            meter.too_large(f"tee() into {n} iterators is too large")
+        return itertools.tee(iterable, n)
+
+    return {
+        "count": endless(itertools.count),
+        "cycle": endless(itertools.cycle),
+        "repeat": repeat,
+        "product": product,
+        "tee": tee,
+        "permutations": arrangement(itertools.permutations),
+        "combinations": arrangement(itertools.combinations),
+        "combinations_with_replacement": arrangement(itertools.combinations_with_replacement),
+    }
+
+
+def _math(modules: Any) -> dict[str, Any]:
+    sizes = modules.sizes
+
+    def factorial(n: Any, /) -> int:
+        if isinstance(n, int) and n > 100:
+            sizes.check_bits(int(n * math.log2(n / math.e)), "factorial()")
+        return math.factorial(n)
+
+    def perm(n: int, k: int | None = None, /) -> int:
+        length = n if k is None else k
+        if isinstance(n, int) and isinstance(length, int) and 0 < length <= n:
+            sizes.check_bits(length * n.bit_length(), "perm()")
+        return math.perm(n, k)
+
+    def comb(n: int, k: int, /) -> int:
+        if isinstance(n, int) and isinstance(k, int) and 0 < k <= n:
+            sizes.check_bits(min(n, min(k, n - k) * n.bit_length()), "comb()")
+        return math.comb(n, k)
+
+    def total_bits(items: Iterable[Any], what: str) -> list[Any]:
+        values = list(items)
+        bits = sum(value.bit_length() for value in values if isinstance(value, int))
+        sizes.check_bits(bits, what)
+        return values
+
+    def prod(iterable: Any, /, *, start: Any = 1) -> Any:
+        values = total_bits(iterable, "prod()")
+        for value in (start, *values):
+            if not isinstance(value, (int, float)):
+                # Sequences repeat and classes have methods of their own: step by step.
+                return functools.reduce(sizes.multiply, values, start)
+        return math.prod(values, start=start)
+
+    def lcm(*integers: int) -> int:
+        return math.lcm(*total_bits(integers, "lcm()"))
+
+    made = {"factorial": factorial, "perm": perm, "comb": comb, "prod": prod, "lcm": lcm}
+    return {name: _named(function, getattr(math, name)) for name, function in made.items()}
+
+
+def guarded_random(modules: Any) -> tuple[type, type]:
+    """``random.Random`` and ``random.SystemRandom`` with sizes held."""
+    sizes, meter = modules.sizes, modules.meter
+
+    class Guarded:
+        def getrandbits(self, k: int) -> int:
+            if isinstance(k, int):
+                sizes.check_bits(int(k), "getrandbits()")
+            return super().getrandbits(k)  # type: ignore[misc,no-any-return]
+
+        def randbytes(self, n: int) -> bytes:
+            if isinstance(n, int):
+                sizes.check_items(int(n), "randbytes()", text=True)
+                meter.charge(max(0, int(n)) >> 6)
+            return random.Random.getrandbits(self, n * 8).to_bytes(n, "little")  # type: ignore[arg-type]
+
+        def sample(self, population: Any, k: int, *, counts: Any = None) -> list[Any]:
+            self._many(k, "sample()")
+            return super().sample(population, k, counts=counts)  # type: ignore[misc,no-any-return]
+
+        def choices(
+            self, population: Any, weights: Any = None, *, cum_weights: Any = None, k: int = 1
+        ) -> list[Any]:
+            self._many(k, "choices()")
+            return super().choices(  # type: ignore[misc,no-any-return]
+                population, weights, cum_weights=cum_weights, k=k
+            )
+
+        def shuffle(self, x: Any) -> None:
+            self._many(len(x), "shuffle()")
+            super().shuffle(x)  # type: ignore[misc]
+
+        def _many(self, count: Any, what: str) -> None:
+            if isinstance(count, int) and count > 1000:
+                sizes.check_items(int(count), what)
+                meter.charge(int(count))
+
+    def made(name: str, base: type) -> type:
+        return type(name, (Guarded, base), {"__module__": "random", "__qualname__": name})
+
+    return made("Random", random.Random), made("SystemRandom", random.SystemRandom)
+
+
+def _random(modules: Any) -> dict[str, Any]:
+    generator, system = guarded_random(modules)
+    # Its own generator: seeding it must not seed the host's.
+    own = generator()
+    result: dict[str, Any] = {
+        name: getattr(own, name)
+        for name in random.__all__
+        if hasattr(random.Random, name) and not isinstance(getattr(random, name), type)
+    }
+    return {**result, "Random": generator, "SystemRandom": system}
+
+
+def _operator(modules: Any) -> dict[str, Any]:
+    sizes, guards = modules.sizes, modules.guards
+
+    class attrgetter:  # noqa: N801  # the standard library's name
+        """``operator.attrgetter``, every name through the attribute guard."""
+
+        def __init__(self, attr: str, *attrs: str) -> None:
+            self._names = [str.__str__(name) for name in (attr, *attrs)]
+
+        def __call__(self, obj: Any) -> Any:
+            found = []
+            for names in self._names:
+                value = obj
+                for name in names.split("."):
+                    value = guards.read(value, name)
+                found.append(value)
+            return found[0] if len(found) == 1 else tuple(found)
+
+    def methodcaller(name: str, /, *arguments: Any, **keywords: Any) -> Any:
+        plain = str.__str__(name)
+
+        def call(obj: Any) -> Any:
+            return guards.read(obj, plain)(*arguments, **keywords)
+
+        return call
+
+    def concat(a: Any, b: Any) -> Any:
+        return sizes.grown(operator.concat(a, b))
+
+    def iconcat(a: Any, b: Any) -> Any:
+        return sizes.grown(operator.iconcat(a, b))
+
+    def add(a: Any, b: Any) -> Any:
+        return sizes.grown(a + b)
+
+    def iadd(a: Any, b: Any) -> Any:
+        a += b
+        return sizes.grown(a)
+
+    made = {
+        "attrgetter": attrgetter,
+        "methodcaller": methodcaller,
+        "concat": concat,
+        "iconcat": iconcat,
+        "add": add,
+        "iadd": iadd,
+        "mul": sizes.multiply,
+        "imul": sizes.imultiply,
+        "pow": sizes.power,
+        "ipow": sizes.ipower,
+        "lshift": sizes.shift,
+        "ilshift": sizes.ishift,
+        "mod": sizes.modulo,
+        "imod": sizes.imodulo,
+    }
+    return made
+
+
+def _re(modules: Any) -> dict[str, Any]:
+    sizes = modules.sizes
+
+    def sub(
+        pattern: Any, repl: Any, string: Any, count: int = 0, flags: int = 0
+    ) -> Any:
+        sizes.check_substitution(re.compile(pattern, flags), repl, string)
+        return re.sub(pattern, repl, string, count=count, flags=flags)
+
+    def subn(
+        pattern: Any, repl: Any, string: Any, count: int = 0, flags: int = 0
+    ) -> Any:
+        sizes.check_substitution(re.compile(pattern, flags), repl, string)
+        return re.subn(pattern, repl, string, count=count, flags=flags)
+
+    return {"sub": _named(sub, re.sub), "subn": _named(subn, re.subn)}
+
+
+MAKERS: dict[str, Callable[[Any], dict[str, Any]]] = {
+    "itertools": _itertools,
+    "math": _math,
+    "random": _random,
+    "operator": _operator,
+    "re": _re,
+}

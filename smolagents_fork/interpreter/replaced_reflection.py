@@ -1,0 +1,293 @@
+"""Members of modules about code and objects: sys, importlib, builtins, typing, copy, functools ...
+
+Part of the boundary that guards.py decides by.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import functools
+import json
+import string
+import sys
+import types
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from ..errors import AttributeRefusedError, ProgramRefusedError
+from .replaced import REFUSED
+
+__all__ = ["MAKERS", "FrameStandIn"]
+
+
+class _LoadedModules(Mapping[str, Any]):
+    """``sys.modules``, every module in it as a view or refused."""
+
+    def __init__(self, modules: Any) -> None:
+        self._modules = modules
+
+    def __getitem__(self, name: str) -> Any:
+        return self._modules.view(sys.modules[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([name for name in sys.modules if self._modules.allows(name)])
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+
+class _Members(Mapping[str, Any]):
+    """A module's namespace, read through its view."""
+
+    def __init__(self, view: Any) -> None:
+        self._view = view
+
+    def __getitem__(self, name: str) -> Any:
+        return getattr(self._view, name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([name for name in dir(self._view) if not name.startswith("_")])
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+
+class FrameStandIn:
+    """What ``sys._getframe()`` gives where ``sys`` is authorised: no frame at all."""
+
+    def __init__(self, modules: Any) -> None:
+        self._modules = modules
+
+    @property
+    def f_builtins(self) -> Any:
+        return _Members(self._modules.view(sys.modules["builtins"]))
+
+
+def _sys(modules: Any) -> dict[str, Any]:
+    refused = (
+        "settrace setprofile gettrace getprofile setrecursionlimit setswitchinterval exc_info "
+        "_current_frames _current_exceptions last_traceback last_value exception meta_path "
+        "path_hooks path_importer_cache displayhook excepthook unraisablehook breakpointhook "
+        "addaudithook audit call_tracing monitoring activate_stack_trampoline stdin stdout stderr "
+        "set_asyncgen_hooks set_int_max_str_digits set_coroutine_origin_tracking_depth exit path "
+        "setdlopenflags"
+    ).split()
+    result: dict[str, Any] = dict.fromkeys(refused, REFUSED)
+    del result["exit"]
+    result["modules"] = _LoadedModules(modules)
+    result["path"] = tuple(sys.path)
+    result["_getframe"] = lambda depth=0: FrameStandIn(modules)
+    return result
+
+
+def _importlib(modules: Any) -> dict[str, Any]:
+    return {"import_module": modules.import_by_name, "reload": REFUSED}
+
+
+def _builtins(modules: Any) -> dict[str, Any]:
+    given = modules.namespace()
+    result = {n: v for n, v in given.items() if not n.startswith(("@", "_"))}
+    for name in ("exec", "eval", "compile", "globals", "locals", "open", "input", "breakpoint"):
+        if name not in modules.tools:
+            result.pop(name, None)
+    if "__import__" in modules.tools:
+        result["__import__"] = modules.import_by_name
+    return result
+
+
+def _no_strings(annotated: Any) -> None:
+    """Refuse annotations that are strings: reading them runs them."""
+    for one in getattr(annotated, "__mro__", (annotated,)):
+        for annotation in dict(getattr(one, "__annotations__", None) or {}).values():
+            if isinstance(annotation, (str, typing.ForwardRef)):
+                raise ProgramRefusedError(
+                    f"Forbidden: annotation {str(annotation)!r} is a string, which would be run "
+                    "as code. Write the annotation as an expression"
+                )
+
+
+def _typing(modules: Any) -> dict[str, Any]:
+    def get_type_hints(obj: Any, *arguments: Any, **keywords: Any) -> Any:
+        _no_strings(obj)
+        return typing.get_type_hints(obj)
+
+    return {
+        "get_type_hints": get_type_hints,
+        "evaluate_forward_ref": REFUSED,
+        "ForwardRef": REFUSED,
+        "io": REFUSED,
+        "re": REFUSED,
+    }
+
+
+def _copy(modules: Any) -> dict[str, Any]:
+    meter = modules.meter
+
+    def deepcopy(x: Any, memo: Any = None, _nil: Any = ()) -> Any:
+        meter.look()
+        if isinstance(x, (list, tuple, dict, set)):
+            meter.charge(4 * len(x))
+        return copy.deepcopy(x, memo)
+
+    return {"deepcopy": deepcopy, "dispatch_table": REFUSED, "copyreg": REFUSED, "weakref": REFUSED}
+
+
+def _functools(modules: Any) -> dict[str, Any]:
+    guards = modules.guards
+
+    def update_wrapper(
+        wrapper: Any,
+        wrapped: Any,
+        assigned: Any = functools.WRAPPER_ASSIGNMENTS,
+        updated: Any = functools.WRAPPER_UPDATES,
+    ) -> Any:
+        # Names the standard library copies by default are harmless; others are written by name.
+        if tuple(assigned) != functools.WRAPPER_ASSIGNMENTS:
+            for name in assigned:
+                guards.check_written_name(name)
+        if tuple(updated) not in ((), functools.WRAPPER_UPDATES):
+            raise ProgramRefusedError("Forbidden argument of functools.update_wrapper(): updated")
+        guards.writable(wrapper, "__wrapped__")
+        if not guards.is_own(wrapped):
+            # The wrapper of a host's function must not lead to its attributes.
+            for name in assigned:
+                if hasattr(wrapped, name):
+                    setattr(wrapper, name, getattr(wrapped, name))
+            return wrapper
+        return functools.update_wrapper(wrapper, wrapped, assigned, updated)
+
+    def wraps(
+        wrapped: Any,
+        assigned: Any = functools.WRAPPER_ASSIGNMENTS,
+        updated: Any = functools.WRAPPER_UPDATES,
+    ) -> Any:
+        return lambda wrapper: update_wrapper(wrapper, wrapped, assigned, updated)
+
+    def total_ordering(cls: Any) -> Any:
+        guards.writable(cls, "__lt__")
+        return functools.total_ordering(cls)
+
+    def singledispatch(func: Any) -> Any:
+        made = functools.singledispatch(func)
+        register = made.register
+
+        def registering(cls: Any, func: Any = None) -> Any:
+            _no_strings(cls)
+            return register(cls, func)
+
+        made.register = registering  # type: ignore[method-assign,assignment]
+        return made
+
+    return {
+        "update_wrapper": update_wrapper,
+        "wraps": wraps,
+        "total_ordering": total_ordering,
+        "singledispatch": singledispatch,
+        "singledispatchmethod": _method_dispatch(singledispatch),
+    }
+
+
+def _method_dispatch(singledispatch: Any) -> Any:
+    class singledispatchmethod(functools.singledispatchmethod):  # type: ignore[type-arg]  # noqa: N801
+        def register(self, cls: Any, method: Any = None) -> Any:
+            _no_strings(cls)
+            return super().register(cls, method)
+
+    assert singledispatch
+    return singledispatchmethod
+
+
+def _dataclasses(modules: Any) -> dict[str, Any]:
+    guards = modules.guards
+
+    def dataclass(cls: Any = None, /, **keywords: Any) -> Any:
+        def decorate(one: Any) -> Any:
+            if not guards.is_own_class(one):
+                guards.writable(one, "__init__")
+            made = dataclasses.dataclass(one, **keywords)
+            guards.adopt(made)
+            return made
+
+        return decorate if cls is None else decorate(cls)
+
+    def make_dataclass(cls_name: str, fields: Any, **keywords: Any) -> Any:
+        made = dataclasses.make_dataclass(cls_name, fields, **keywords)
+        guards.adopt(made)
+        return made
+
+    return {"dataclass": dataclass, "make_dataclass": make_dataclass}
+
+
+def _collections(modules: Any) -> dict[str, Any]:
+    import collections
+
+    guards = modules.guards
+
+    def namedtuple(typename: str, field_names: Any, **keywords: Any) -> Any:
+        made = collections.namedtuple(typename, field_names, **keywords)  # type: ignore[misc]
+        made.__module__ = guards.globals.get("__name__", "__main__")
+        guards.adopt(made)
+        return made
+
+    return {"namedtuple": namedtuple}
+
+
+def _string(modules: Any) -> dict[str, Any]:
+    return {"Formatter": REFUSED} if string else {}
+
+
+def _contextlib(modules: Any) -> dict[str, Any]:
+    # They replace the host's own streams and working directory.
+    return dict.fromkeys(("redirect_stdout", "redirect_stderr", "redirect_stdin", "chdir"), REFUSED)
+
+
+def _csv(modules: Any) -> dict[str, Any]:
+    return dict.fromkeys(("register_dialect", "unregister_dialect", "field_size_limit"), REFUSED)
+
+
+def _json(modules: Any) -> dict[str, Any]:
+    meter = modules.meter
+
+    def dumps(obj: Any, **keywords: Any) -> str:
+        meter.look()
+        return modules.sizes.grown(json.dumps(obj, **keywords))  # type: ignore[no-any-return]
+
+    return {"dumps": dumps, "detect_encoding": REFUSED}
+
+
+def _decimal(modules: Any) -> dict[str, Any]:
+    return {}
+
+
+def _types(modules: Any) -> dict[str, Any]:
+    allowed = "SimpleNamespace MappingProxyType GenericAlias UnionType NoneType EllipsisType".split()
+    return {name: REFUSED for name in vars(types) if not name.startswith("_") and name not in allowed}
+
+
+def _refuse_all(*names: str) -> Callable[[Any], dict[str, Any]]:
+    return lambda _modules: dict.fromkeys(names, REFUSED)
+
+
+assert AttributeRefusedError
+
+MAKERS: dict[str, Callable[[Any], dict[str, Any]]] = {
+    "sys": _sys,
+    "importlib": _importlib,
+    "builtins": _builtins,
+    "typing": _typing,
+    "copy": _copy,
+    "functools": _functools,
+    "dataclasses": _dataclasses,
+    "collections": _collections,
+    "string": _string,
+    "contextlib": _contextlib,
+    "csv": _csv,
+    "json": _json,
+    "types": _types,
+    "abc": _refuse_all("update_abstractmethods"),
+    "locale": _refuse_all("setlocale"),
+    "calendar": _refuse_all("setfirstweekday"),
+    "decimal": _refuse_all("setcontext"),
+}

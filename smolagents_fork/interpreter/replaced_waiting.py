@@ -1,0 +1,193 @@
+"""Members of time, queue and asyncio that wait: never past the deadline, never in another thread.
+
+Part of the boundary that guards.py decides by.
+"""
+
+from __future__ import annotations
+
+import queue
+import time
+from collections.abc import Callable
+from typing import Any
+
+from .replaced import REFUSED
+
+__all__ = ["MAKERS", "run_coroutine"]
+
+#: Seconds of one slice of a wait.
+_SLICE = 0.05
+
+
+def _time(modules: Any) -> dict[str, Any]:
+    meter = modules.meter
+
+    def sleep(seconds: float) -> None:
+        # In slices, so that the deadline is kept; the meter is asked even for sleep(0).
+        meter.charge(1)
+        if seconds < 0:
+            raise ValueError("sleep length must be non-negative")
+        end = time.monotonic() + seconds
+        while True:
+            rest = end - time.monotonic()
+            left = meter.seconds_left()
+            if left is not None and left <= 0:
+                meter.out_of_time()
+            if rest <= 0:
+                return
+            time.sleep(min(rest, _SLICE) if left is None else min(rest, left, _SLICE))
+
+    # The host's clock and time zone are not the program's to set.
+    refused = dict.fromkeys(("clock_settime", "clock_settime_ns", "tzset"), REFUSED)
+    return {"sleep": sleep, **refused}
+
+
+def _queue(modules: Any) -> dict[str, Any]:
+    meter = modules.meter
+
+    def patiently(attempt: Callable[[float], Any], timeout: float | None, failure: type) -> Any:
+        """Repeat a short wait until it succeeds, its own timeout or the deadline is over."""
+        end = None if timeout is None else time.monotonic() + timeout
+        while True:
+            meter.charge(1)
+            left = meter.seconds_left()
+            if left is not None and left <= 0:
+                meter.out_of_time()
+            rest = None if end is None else end - time.monotonic()
+            try:
+                return attempt(max(0.0, _SLICE if rest is None else min(rest, _SLICE)))
+            except failure:
+                if rest is not None and rest <= 0:
+                    raise
+
+    class Patient:
+        def get(self, block: bool = True, timeout: float | None = None) -> Any:
+            inner = super().get  # type: ignore[misc]
+            if not block or (timeout is not None and timeout < 0):
+                return inner(block, timeout)
+            return patiently(lambda slice_: inner(True, slice_), timeout, queue.Empty)
+
+        def put(self, item: Any, block: bool = True, timeout: float | None = None) -> None:
+            inner = super().put  # type: ignore[misc]
+            if not block or (timeout is not None and timeout < 0):
+                inner(item, block, timeout)
+                return
+            patiently(lambda slice_: inner(item, True, slice_), timeout, queue.Full)
+
+    class Joining(Patient):
+        def join(self) -> None:
+            def attempt(slice_: float) -> None:
+                with self.all_tasks_done:  # type: ignore[attr-defined]
+                    if self.unfinished_tasks:  # type: ignore[attr-defined]
+                        self.all_tasks_done.wait(slice_)  # type: ignore[attr-defined]
+                    if self.unfinished_tasks:  # type: ignore[attr-defined]
+                        raise queue.Full
+
+            patiently(attempt, None, queue.Full)
+
+    def made(name: str, patient: type) -> type:
+        base = getattr(queue, name)
+        return type(name, (patient, base), {"__module__": "queue", "__qualname__": name})
+
+    result = {name: made(name, Joining) for name in ("Queue", "LifoQueue", "PriorityQueue")}
+    result["SimpleQueue"] = made("SimpleQueue", Patient)
+    return result
+
+
+def run_coroutine(modules: Any, coroutine: Any, debug: bool | None = None) -> Any:
+    """``asyncio.run`` that keeps the deadline and leaves no loop, task or thread behind."""
+    import asyncio
+    from asyncio import events
+
+    meter = modules.meter
+    if not asyncio.iscoroutine(coroutine):
+        raise ValueError(f"a coroutine was expected, got {coroutine!r}")
+    outer = events._get_running_loop()
+    inside = getattr(modules, "_loop", None)
+    if inside is not None and inside.is_running():
+        coroutine.close()
+        raise RuntimeError("asyncio.run() cannot be called from a running event loop")
+    # The host may be asynchronous itself; the program's loop runs inside its callback.
+    events._set_running_loop(None)
+    loop = modules._loop = asyncio.new_event_loop()
+    loop.set_exception_handler(lambda _loop, _context: None)
+
+    def watch() -> None:
+        left = meter.seconds_left()
+        if meter.stop is not None or (left is not None and left <= 0):
+            loop.stop()
+        else:
+            loop.call_later(_SLICE, watch)
+
+    def finish() -> None:
+        meter.caught()
+        left = meter.seconds_left()
+        if left is not None and left <= 0:
+            meter.out_of_time()
+
+    task = None
+    try:
+        loop.call_soon(watch)
+        task = loop.create_task(coroutine)
+        try:
+            return loop.run_until_complete(task)
+        except RuntimeError:
+            finish()
+            raise
+        finally:
+            finish()
+            _cancel(loop, asyncio.all_tasks(loop))
+            finish()
+    finally:
+        for left_over in asyncio.all_tasks(loop):
+            left_over._log_destroy_pending = False  # type: ignore[attr-defined]
+        modules._loop = None
+        loop.close()
+        events._set_running_loop(outer)
+
+
+def _cancel(loop: Any, tasks: Any) -> None:
+    """What ``asyncio.run`` does with tasks left over, for as long as the deadline lasts."""
+    import asyncio
+
+    if not tasks:
+        return
+    for one in tasks:
+        one.cancel()
+    try:
+        loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+    except RuntimeError:
+        return  # stopped at the deadline, which the caller reports
+
+
+#: What a program may use of asyncio: nothing that starts threads or processes, opens connections,
+#: takes signals or replaces the loop.
+_ASYNCIO = frozenset(
+    "run sleep gather create_task ensure_future wait wait_for as_completed shield timeout "
+    "timeout_at TaskGroup Task Future Event Lock Condition Semaphore BoundedSemaphore Barrier "
+    "BrokenBarrierError Queue LifoQueue PriorityQueue QueueEmpty QueueFull CancelledError "
+    "TimeoutError InvalidStateError iscoroutine iscoroutinefunction isfuture current_task "
+    "all_tasks Runner get_running_loop get_event_loop ALL_COMPLETED FIRST_COMPLETED "
+    "FIRST_EXCEPTION QueueShutDown Timeout".split()
+)
+
+
+def _asyncio(modules: Any) -> dict[str, Any]:
+    import asyncio
+
+    refused = {
+        name: REFUSED
+        for name in dir(asyncio)
+        if not name.startswith("_") and name not in _ASYNCIO
+    }
+
+    def run(main: Any, *, debug: bool | None = None, loop_factory: Any = None) -> Any:
+        return run_coroutine(modules, main, debug)
+
+    return {**refused, "run": run, "Runner": REFUSED}
+
+
+MAKERS: dict[str, Callable[[Any], dict[str, Any]]] = {
+    "time": _time,
+    "queue": _queue,
+    "asyncio": _asyncio,
+}
