@@ -62,7 +62,7 @@ def test_demo_without_an_engine_says_why_and_answers_locally():
 
 
 @pytest.mark.docker
-def test_demo_with_an_engine_answers_in_a_container():
+def test_demo_with_an_engine_answers_in_a_container(engine):
     assert_answers(demo(), "DockerExecutor: Docker, since an engine answers")
 
 
@@ -80,5 +80,5 @@ def test_managed_agents_example_runs_locally():
 
 
 @pytest.mark.docker
-def test_managed_agents_example_runs_in_containers():
+def test_managed_agents_example_runs_in_containers(engine):
     assert "Executor: DockerExecutor" in managed_agents()
