@@ -48,7 +48,9 @@ def _parser() -> argparse.ArgumentParser:
             help="test with this environment's packages instead of freshly installed ones",
         )
         if name == "check":
-            one.add_argument("--report", type=Path, help="also write the report to this file")
+            one.add_argument(
+                "--report", type=Path, help="file for the report (default: reports/rebase-check.md)"
+            )
     for name, text in (
         ("continue", "Go on after a conflict, a refused result or an interruption."),
         ("abort", "Give a started rebase up; the checkout is as it was."),
@@ -78,7 +80,8 @@ def _run(project: Project, options: argparse.Namespace) -> int:
         return start(project, options.to, upstream_git, chosen)
     arguments = ["--to", options.to] if options.to else []
     arguments += ["--upstream-git", upstream_git] if upstream_git else []
-    return check(project, [*arguments, *_trial_options(options)], options.report)
+    report = options.report or project.reports / "rebase-check.md"
+    return check(project, [*arguments, *_trial_options(options)], report)
 
 
 def _trial_options(options: argparse.Namespace) -> list[str]:

@@ -31,8 +31,9 @@ from tools.upstream.fetch import released_versions
 
 __all__ = ["abort", "check", "resume", "start"]
 
-# For a whole dry run: the regression suite is the most of it.
-CHECK_TIMEOUT_SECONDS = 5400.0
+# For a whole dry run: the regression suite is the most of it. Below the hour that a scheduled job
+# commonly gets, so that the report is still written.
+CHECK_TIMEOUT_SECONDS = 3000.0
 
 
 def start(project: Project, new: str | None, upstream_git: str, options: dict[str, Any]) -> int:
@@ -220,17 +221,19 @@ def abort(project: Project) -> int:
         return 0
 
 
-def check(project: Project, arguments: Sequence[str], report: Path | None) -> int:
+def check(project: Project, arguments: Sequence[str], report: Path) -> int:
     """Try a rebase in a copy of the checkout; nothing in the checkout is touched.
 
     Args:
         project: the checkout.
         arguments: of ``start``, such as ``["--to", "1.27.0"]``.
-        report: file that the report is also written to.
+        report: file for the report; written whatever happens.
 
     Returns:
         0 when the release takes the series, 1 when it does not, 2 when that could not be found out.
     """
+    report.parent.mkdir(parents=True, exist_ok=True)
+    report.write_text(_failed_check("the check did not end", 2), "utf-8")
     with tempfile.TemporaryDirectory(prefix="rebase-check-") as scratch:
         copy = Project(Path(scratch) / "project")
         copy_checkout(project, copy.root, {})
@@ -255,9 +258,7 @@ def check(project: Project, arguments: Sequence[str], report: Path | None) -> in
             status, output = 2, f"took longer than {CHECK_TIMEOUT_SECONDS:.0f} seconds"
         text = _check_report(copy, status, output)
     print(text)
-    if report is not None:
-        report.parent.mkdir(parents=True, exist_ok=True)
-        report.write_text(text, "utf-8")
+    report.write_text(text, "utf-8")
     return status if status in {0, 1} else 2
 
 
@@ -267,5 +268,13 @@ def _check_report(copy: Project, status: int, output: str) -> str:
     for path in places:
         if path.is_file():
             return path.read_text("utf-8")
-    head = "No report" if status == 0 else "**The check itself failed**, so nothing is known"
-    return f"# Rebase check\n\n{head} (exit status {status}).\n\n```\n{output.strip()}\n```\n"
+    if status == 0:
+        return f"# Rebase check\n\n{output.strip()}\n"
+    return _failed_check(output, status)
+
+
+def _failed_check(words: str, status: int) -> str:
+    return (
+        f"# Rebase check\n\n**The check itself failed**, so nothing is known (exit status "
+        f"{status}).\n\n```\n{words.strip()}\n```\n"
+    )
