@@ -301,6 +301,17 @@ def test_agent_of_the_installed_wheel_runs(installed):
     assert printed.split()[-1] == "42"
 
 
+def test_image_definitions_are_in_the_wheel(installed):
+    printed = installed(
+        "-c",
+        "from smolagents_fork.containers.folder import image_folder\n"
+        "folder = image_folder('jupyter')\n"
+        "print(folder); print((folder / 'Dockerfile').is_file())",
+    )
+    assert "_images" in printed.splitlines()[0]
+    assert printed.splitlines()[1] == "True"
+
+
 def test_editable_install_is_live(checkout, tmp_path):
     project = tmp_path / "project"
     shutil.copytree(checkout, project)
