@@ -39,6 +39,10 @@ _OPTIONS = (
 )
 
 
+# How another machine is reached: the caller's affair, and no byte of ours depends on it.
+_TRANSPORT = frozenset({"GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "GIT_SSH", "GIT_SSH_COMMAND"})
+
+
 class GitError(Exception):
     """git failed; the message carries the command, the status and git's own last words."""
 
@@ -50,12 +54,16 @@ class GitError(Exception):
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The environment git is run in: every ``GIT_*`` variable of the caller is dropped.
+    """The environment git is run in: the caller's ``GIT_*`` variables but for transport's go.
 
     Args:
         extra: variables to add, such as ``GIT_AUTHOR_DATE``.
     """
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("GIT_") or name in _TRANSPORT
+    }
     return {
         **kept,
         "GIT_CONFIG_GLOBAL": os.devnull,

@@ -146,6 +146,42 @@ def test_check_that_fails_itself_says_so(rebase, links, tmp_path):
     assert "No matching distribution found for smolagents" in report.read_text()
 
 
+def test_version_that_is_not_there_is_refused_and_nothing_started(rebase, links):
+    publish(links, "9.1.0", tiny_tree("9.1.0"))
+    refused = {
+        "9.5.0": "there is no version 9.5.0 of smolagents; the newest are 9.1.0",
+        "nine": "expected a version such as 1.27.0",
+    }
+    for version, words in refused.items():
+        status, said = rebase("start", "--to", version)
+        assert (status, words in said) == (2, True), said
+    status, said = rebase("start", "--upstream-git", str(links))
+    assert (status, f"UPSTREAM_GIT={links}" in said) == (2, True), said
+    assert not rebase.folder.state_file.exists()
+
+
+def test_interrupted_download_is_tried_again_by_continue(rebase, links):
+    _, sdist = publish(links, "9.1.0", tiny_tree("9.1.0", MOVED))
+    sdist.rename(links / "away")
+    status, said = rebase("start")
+    assert (status, "make rebase-continue tries again" in said) == (2, True), said
+    (links / "away").rename(sdist)
+    assert rebase("continue", kill_at="replayed")[0] == -9
+    assert rebase.state.phase == "verify"
+
+
+def test_damaged_state_can_still_be_aborted(rebase, links):
+    publish(links, "9.1.0", tiny_tree("9.1.0"))
+    before = snapshot(rebase.project)
+    assert rebase("start", kill_at="picked")[0] == -9
+    rebase.folder.state_file.write_text("{")
+    status, said = rebase("continue")
+    assert (status, "make rebase-abort" in said) == (2, True), said
+    status, said = rebase("abort")
+    assert (status, "the series is on 9.0.0 as before" in said) == (0, True), said
+    assert snapshot(rebase.project) == before
+
+
 def _publish_old_again(rebase, extra):
     cache = rebase.project.cache
     wheel, sdist = publish(cache, "9.0.0", {**tiny_tree("9.0.0"), **extra})

@@ -104,7 +104,7 @@ def tagged_versions(upstream: str, git: Git) -> list[Version]:
         RebaseError: git cannot read it, or it has no such tag.
     """
     try:
-        lines = git.lines("ls-remote", "--tags", "--refs", upstream)
+        lines = git.lines("ls-remote", "--tags", "--refs", "--", upstream)
     except GitError as error:
         raise RebaseError(f"UPSTREAM_GIT={upstream}: {error}") from None
     matches = [_TAG.match(line.partition("\t")[2]) for line in lines]
@@ -128,9 +128,8 @@ def tag_step(version: str, prune: Sequence[str], upstream: str, git: Git) -> Bas
     """
     ref = f"refs/upstream-tags/v{version}"
     try:
-        git.run(
-            "fetch", "--quiet", "--depth=1", "--no-tags", upstream, f"+refs/tags/v{version}:{ref}"
-        )
+        options = ("--quiet", "--depth=1", "--no-tags")
+        git.run("fetch", *options, "--", upstream, f"+refs/tags/v{version}:{ref}")
     except GitError as error:
         raise RebaseError(f"UPSTREAM_GIT={upstream}: tag v{version}: {error}") from None
     tree = {

@@ -64,7 +64,7 @@ def start(project: Project, new: str | None, upstream_git: str, options: dict[st
         load_prune_list(project.patches)
         old = lockfile.load(project.lock).version
         steps = _steps(old, new, upstream_git, project)
-        if steps[-1].version == old and not upstream_git:
+        if steps[-1].version == old:
             print(f"the series is on smolagents {old} already; nothing to do")
             return 0
         state = State(
@@ -211,13 +211,13 @@ def abort(project: Project) -> int:
     """
     folder = Folder(project)
     with folder.locked():
-        state = folder.load()
-        if state is None:
+        if not folder.state_file.exists():
             folder.remove()
             raise RebaseError("no rebase is under way; nothing to abort")
-        roll_back(project, folder)
+        roll_back(project, folder)  # knows by itself what was written, if the state is damaged
         folder.remove()
-        print(f"the rebase to {state.new} is given up; the series is on {state.old} as before")
+        old = lockfile.load(project.lock).version
+        print(f"the rebase is given up; the series is on {old} as before")
         return 0
 
 
