@@ -7,7 +7,7 @@ import re
 import sys
 from typing import Any
 
-from smolagents_fork.codec.limits import MAX_EMPTY_ELEMENTS, Fault, from_base64, to_base64
+from smolagents_fork.codec.limits import Fault, from_base64, to_base64
 
 # Kinds whose every bit pattern is a value (but U and b, checked apart), so bytes can be taken as
 # they are. No dtype string from the data reaches numpy that does not match.
@@ -53,6 +53,9 @@ def _array(encoder: Any, numpy: Any, value: Any) -> dict[str, Any]:
             "s": shape,
             "v": [encoder.items(t, len(t)) for t in text],
         }
+    if dtype.kind in "SU" and not dtype.itemsize:
+        value = value.astype(f"{dtype.kind}1")
+        dtype = value.dtype
     if dtype.kind in "biufcSUMm":
         encoder.charge(value.nbytes * 4 // 3)
         data = to_base64(value.tobytes())
@@ -143,10 +146,11 @@ def _raw(numpy: Any, name: Any, shape: tuple[int, ...], count: int, data: bytes)
     dtype = numpy.dtype(name)
     if count * dtype.itemsize != len(data):
         raise Fault(f"shape and dtype need {count * dtype.itemsize} bytes, there are {len(data)}")
-    if not dtype.itemsize or not count:
-        if count > MAX_EMPTY_ELEMENTS:
-            raise Fault(f"more than {MAX_EMPTY_ELEMENTS} empty elements")
-        return numpy.zeros(shape, dtype)
+    if not dtype.itemsize:
+        # numpy would give each of these elements room for one character: memory from nothing.
+        raise Fault("a dtype whose elements have no size")
+    if not count:
+        return numpy.empty(shape, dtype)
     if dtype.kind == "b" and max(data) > 1:
         raise Fault("a bool is 0 or 1")
     array = numpy.frombuffer(data, dtype).reshape(shape).copy()
@@ -198,7 +202,7 @@ def _as_lists(name: Any, shape: tuple[int, ...], count: int, data: Any) -> Any:
     if form is None or name[0] == (">" if sys.byteorder == "little" else "<"):
         raise Fault(f"numpy is needed to decode an array of dtype {str(name)[:20]}")
     raw = from_base64(data)
-    if count * int(name[2:]) != len(raw) or count > MAX_EMPTY_ELEMENTS * 10:
+    if count * int(name[2:]) != len(raw):
         raise Fault("shape and dtype do not fit the bytes")
     items: Any = memoryview(raw).cast(form).tolist()  # type: ignore[call-overload]
     for size in reversed(shape[1:]):

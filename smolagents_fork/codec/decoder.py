@@ -71,7 +71,7 @@ class Decoder:
     """One decoding: the depth it has reached, what is left, and the classes it may make."""
 
     def __init__(self, max_depth: int, max_items: int, classes: Iterable[type]) -> None:
-        self._items_left = max_items
+        self._max_items = self._items_left = max_items
         self._max_depth = max_depth
         self._depth = 0
         self._pixels_left = MAX_PIXELS
@@ -141,13 +141,16 @@ class Decoder:
     def numbers(self, text: Any, code: str) -> list[Any]:
         """The floats (``d``) or ints (``q``) of a packed list."""
         packed = array.array(code, from_base64(text))
-        # Packed items have no commas to be counted by.
-        self._items_left -= len(packed)
-        if self._items_left < 0:
-            raise Fault("more than max_items items")
+        self.charge_items(len(packed))  # they have no commas to be counted by
         if sys.byteorder == "big":
             packed.byteswap()
         return packed.tolist()
+
+    def charge_items(self, count: int) -> None:
+        """Count items that the text has no commas for."""
+        self._items_left -= count
+        if self._items_left < 0:
+            raise Fault(f"more than max_items={self._max_items} items")
 
     def charge_pixels(self, count: int) -> None:
         """Count an image's pixels before they are made."""

@@ -34,10 +34,8 @@ MAX_SAME_HASH = 64
 SMALL_INT = 1 << 63
 # Lists of one number type from this length on are packed.
 PACKED_FROM = 32
-# What one element may ask for that has no bytes of its own (an array of empty strings).
-MAX_EMPTY_ELEMENTS = 1_000_000
 
-_STRINGS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
+_STRINGS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 
 
 class Fault(Exception):

@@ -10,7 +10,8 @@ from typing import Any
 from smolagents_fork.codec.limits import Fault
 from smolagents_fork.codec.moments import decode_zone, encode_zone
 
-_FREQUENCY = re.compile(r"-?\d{0,6}[A-Za-z]{1,8}(-[A-Za-z]{1,4})?")
+# pandas keeps what it makes of a frequency for good, so there must not be many that are taken.
+_FREQUENCY = re.compile(r"-?\d{0,3}[A-Za-z]{1,8}(-[A-Za-z]{1,4})?")
 _NULLABLE = re.compile(r"(U?Int(8|16|32|64)|Float(32|64)|boolean)")
 _CLOSED = ("left", "right", "both", "neither")
 
@@ -171,8 +172,14 @@ def decode_interval(decoder: Any, tree: dict[str, Any]) -> Any:
 def decode_frame(decoder: Any, tree: dict[str, Any]) -> Any:
     """A DataFrame; its columns are joined by position, so names may repeat."""
     pandas = need_pandas()
-    index, names = decode_index(decoder, tree["i"]), decode_index(decoder, tree["c"])
-    arrays = [decode_column(decoder, column) for column in _list_of(tree["v"], len(names))]
+    trees = tree["v"]
+    if type(trees) is not list:
+        raise Fault("the columns of a DataFrame are a list")
+    names = decode_index(decoder, tree["c"], len(trees))
+    if len(names) != len(trees):
+        raise Fault("a DataFrame has a name for each column")
+    arrays = [decode_column(decoder, column) for column in trees]
+    index = decode_index(decoder, tree["i"], len(arrays[0]) if arrays else 0)
     if any(len(array) != len(index) for array in arrays):
         raise Fault("the columns of a DataFrame are as long as its index")
     columns = {i: pandas.Series(a, index=index, dtype=a.dtype) for i, a in enumerate(arrays)}
@@ -184,13 +191,14 @@ def decode_frame(decoder: Any, tree: dict[str, Any]) -> Any:
 def decode_series(decoder: Any, tree: dict[str, Any]) -> Any:
     """A Series."""
     pandas = need_pandas()
-    index, array = decode_index(decoder, tree["i"]), decode_column(decoder, tree["v"])
+    array = decode_column(decoder, tree["v"])
+    index = decode_index(decoder, tree["i"], len(array))
     name = decoder.value(tree["n"])
     return pandas.Series(array, index=index, dtype=array.dtype, name=name)
 
 
-def decode_index(decoder: Any, tree: Any) -> Any:
-    """An Index of any kind."""
+def decode_index(decoder: Any, tree: Any, covered: int = 0) -> Any:
+    """An Index of any kind; ``covered`` items of it have data of their own beside it."""
     pandas = need_pandas()
     kind = tree.get("k") if type(tree) is dict else None
     if kind == "multi" and set(tree) == {"k", "l", "c", "n"}:
@@ -204,6 +212,8 @@ def decode_index(decoder: Any, tree: Any) -> Any:
         start, stop, step = _list_of(tree["v"], 3)
         if not all(type(part) is int for part in (start, stop, step)):
             raise Fault("a RangeIndex is made from ints")
+        # A few digits stand for any number of rows, which many uses write out in full.
+        decoder.charge_items(max(0, len(range(start, stop, step)) - covered))
         return pandas.RangeIndex(start, stop, step, name=decoder.value(tree["n"]))
     if kind == "index" and set(tree) == {"k", "v", "n", "f"}:
         array = decode_column(decoder, tree["v"])

@@ -130,9 +130,10 @@ class ProcessSession:
                 raise ExecutorStartError(f"require={missing}, and this is not in force: {reasons}")
             self._dispatcher.connected()
             if self._tools:
-                self._put(Kind.TOOLS, encode(self._tools), "send_tools")
+                self._exchange(child, Kind.TOOLS, encode(self._tools), "send_tools")
             if self._variables:
-                self._put(Kind.VARIABLES, joined(self._variables), "send_variables")
+                variables = joined(self._variables)
+                self._exchange(child, Kind.VARIABLES, variables, "send_variables")
         except BaseException as error:
             self._drop()
             if isinstance(error, (SandboxDiedError, ProtocolError, DecodeError)):
@@ -208,14 +209,17 @@ class ProcessSession:
 
     def _put(self, kind: Kind, body: bytes, what: str) -> None:
         child = self._ready_child()
-        # A second a megabyte is slow even for a busy machine.
-        deadline = Deadline(30.0 + len(body) / 1e6)
         try:
-            child.send(kind, self._run, body, deadline)
-            self._answer(Kind.ACCEPTED, self._run, deadline, what)
+            self._exchange(child, kind, body, what)
         except (SandboxDiedError, ProtocolError) as error:
             self._drop()
             raise type(error)(f"{what}: {error}{_LOST}") from error
+
+    def _exchange(self, child: Child, kind: Kind, body: bytes, what: str) -> None:
+        # A second a megabyte is slow even for a busy machine.
+        deadline = Deadline(30.0 + len(body) / 1e6)
+        child.send(kind, self._run, body, deadline)
+        self._answer(Kind.ACCEPTED, self._run, deadline, what)
 
     def _ready_child(self) -> Child:
         if self._child is None or self._child.ended:

@@ -22,7 +22,7 @@ from ..errors import EncodeError, InterpreterError, ProtocolError
 from ..interpreter import Interpreter, Limits, PrintContainer
 from ..interpreter.meter import FinalAnswer, ProgramStop, TimeStop
 from .confinement import Bounds, confine, cpu_limit
-from .frames import LOG_HEADER, LOG_SIZE, Frame, FrameReader, Kind, from_host, packed
+from .frames import HEADER, LOG_HEADER, LOG_SIZE, Frame, FrameReader, Kind, from_host, packed
 
 __all__ = ["main", "warm_up"]
 
@@ -85,7 +85,9 @@ class Link:
         """Send a frame, after whatever was printed before it."""
         with self._lock:
             self.flush()
-            self._socket.sendall(packed(kind, run, body))
+            # Apart, so that a large value is not copied once more under a memory limit.
+            self._socket.sendall(HEADER.pack(kind, run, len(body)))
+            self._socket.sendall(body)
 
     def write(self, text: str) -> None:
         """Take printed text. It is in shared memory when this returns, so it outlives the child."""

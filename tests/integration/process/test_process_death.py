@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 
 import pytest
 from process_harness import SHARP, descriptors, eventually, executor, gone
@@ -269,7 +270,10 @@ def test_nothing_is_left_when_the_host_ends(way: str):
 def test_a_fork_of_the_host_does_not_end_its_child():
     with executor() as ex:
         ex("kept = 1")
-        pid = os.fork()
+        with warnings.catch_warnings():
+            # Python 3.12 and later warn of threads, which the test runner has.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            pid = os.fork()
         if pid == 0:
             ex.cleanup()
             spawn.stop_templates()

@@ -126,6 +126,8 @@ WORDS = (
     "not an encoding|expected|not |more than|need|duplicate|unknown tag|has the keys|over|differ"
 )
 
+NO_NAMES = {"k": "range", "v": [0, 0, 1], "n": None}
+NO_CODES = {"$": "ndarray", "d": "<i8", "s": [0], "v": ""}
 EMPTY_FRAME = codec.encode(SAMPLES["frame without rows"])
 HOSTILE: dict[str, tuple[bytes, str]] = {
     "empty": (b"", "not an encoding"),
@@ -155,7 +157,8 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
     "dtype by expression": (tagged("ndarray", d="i4,O", s=[1], v=b64(b"x" * 12)), "not a dtype"),
     "short array": (tagged("ndarray", d="<f8", s=[2], v="AAAA"), "need 16 bytes, there are 3"),
     "huge array": (tagged("ndarray", d="<f8", s=[1 << 39], v=""), "need 4398046511104 bytes"),
-    "huge empty array": (tagged("ndarray", d="<U0", s=[1 << 39], v=""), "more than 1000000 empty"),
+    "huge empty array": (tagged("ndarray", d="<U0", s=[1 << 39], v=""), "elements have no size"),
+    "strings from nothing": (tagged("ndarray", d="|S0", s=[9], v=""), "elements have no size"),
     "negative shape": (tagged("ndarray", d="<f8", s=[-1, -1], v=b64(b"x" * 8)), "a shape holds"),
     "many dimensions": (tagged("ndarray", d="|u1", s=[1] * 33, v="AA=="), "at most 32 sizes"),
     "bool that is 2": (tagged("ndarray", d="|b1", s=[1], v=b64(b"\2")), "a bool is 0 or 1"),
@@ -202,6 +205,19 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
         "not a frequency that may travel",
     ),
     "column kind": (tagged("column", v={"k": "object", "v": []}), "not a column"),
+    "rows from nothing": (
+        tagged("DataFrame", v=[], i={"k": "range", "v": [0, 10**9, 1], "n": None}, c=NO_NAMES),
+        "more than max_items=5000000 items",
+    ),
+    "column names from nothing": (
+        tagged("DataFrame", v=[], i=NO_NAMES, c={"k": "range", "v": [0, 9, 1], "n": None}),
+        "a DataFrame has a name for each column",
+    ),
+    "categories from nothing": (
+        tagged("column", v={"k": "category", "v": NO_CODES, "o": False,
+                            "c": {"k": "range", "v": [0, 10**9, 1], "n": None}}),
+        "more than max_items=5000000 items",
+    ),
     "frame with a long column": (
         EMPTY_FRAME.replace(b'"s":[0],"v":""', b'"s":[1],"v":"AAAAAA=="'),
         "as long as its index",

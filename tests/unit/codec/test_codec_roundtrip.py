@@ -131,6 +131,12 @@ def test_the_sandbox_has_the_same_codec() -> None:
         assert same(codec.decode(text, classes=CLASSES), SAMPLES[name]), name
 
 
+def test_strings_without_room_get_room_for_one_character() -> None:
+    empty = np.ndarray((2,), "U0", buffer=b"")
+    assert empty.dtype.itemsize == 0
+    assert codec.decode(codec.encode(empty)).tolist() == ["", ""]
+
+
 def test_a_name_has_one_meaning_in_the_sandbox_source() -> None:
     # The modules become one: a later function of the same name would replace an earlier one.
     tree = ast.parse(codec.sandbox_source())
