@@ -91,7 +91,7 @@ def _try_out(
     # Twenty minutes of upstream's tests say nothing about a result that is refused already.
     if verdict.is_good and not state.options.get("skip_regression"):
         selection = list(state.options.get("regression_tests", []))
-        verdict.regression = regression_verdict(project, folder, wheel, selection)
+        verdict.regression = regression_verdict(project, folder, wheel, selection, git.keep_open)
 
 
 def _tests_of_dropped(state: State, git: Git, dropped: list[str]) -> dict[str, tuple[str, ...]]:
