@@ -98,6 +98,9 @@ def judge(value: Any) -> str:
     if kind in (list, tuple) and any(type(v) is types.CellType for v in value):
         return "closure cells"
     owner = getattr(value, "__module__", None)
+    if kind is types.FunctionType:
+        # What it says may be borrowed, as a stand-in for a tool borrows it; where its code reads globals is not.
+        owner = value.__globals__.get("__name__")
     if kind in (type, types.FunctionType, types.BuiltinFunctionType) and owner in _FORBIDDEN_OWNERS:
         if kind is types.FunctionType and value in TOOL_FUNCTIONS:
             return ""
@@ -199,7 +202,7 @@ def fingerprint() -> dict[str, Any]:
             marks[f"{name}.{key}"] = id(value)
             if isinstance(value, type) and value.__module__.split(".")[0] == name:
                 for attribute, member in list(vars(value).items()):
-                    if not attribute.startswith("_abc_"):
+                    if not attribute.startswith("_abc_") and attribute != "__slotnames__":
                         marks[f"{name}.{key}.{attribute}"] = id(member)
             elif type(value) is dict and name in ("copy", "string", "random", "json"):
                 marks[f"{name}.{key}.len"] = len(value)
@@ -219,7 +222,9 @@ def fingerprint() -> dict[str, Any]:
             function.__name__,
         )
     for cls in (Tool, Thing):
-        marks[cls.__name__] = {key: id(value) for key, value in vars(cls).items()}
+        members = vars(cls).items()
+        # copy keeps what it found out about a class in the class; that is the library's own doing.
+        marks[cls.__name__] = {k: id(value) for k, value in members if k != "__slotnames__"}
     marks["lookup"] = sorted(vars(lookup)), lookup._key
     marks["environment"] = sorted(os.environ.items())
     marks["argv"] = list(sys.argv)

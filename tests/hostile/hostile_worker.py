@@ -78,12 +78,16 @@ def run_weak(code: str, limited: bool) -> tuple[str, BaseException | None]:
     return shown, error
 
 
-def run_ours(code: str, imports: list[str], limits: dict[str, Any]) -> tuple[str, BaseException | None]:
+def run_ours(
+    code: str, imports: list[str], limits: dict[str, Any], extra_dunders: list[str]
+) -> tuple[str, BaseException | None]:
     """The program in the fork's interpreter; anything but an ``InterpreterError`` is a fault of its own."""
     from smolagents_fork.interpreter import Interpreter, Limits
 
     interpreter = Interpreter(
-        additional_authorized_imports=tuple(imports), limits=Limits(**limits)
+        additional_authorized_imports=tuple(imports),
+        limits=Limits(**limits),
+        extra_dunders=extra_dunders,
     )
     interpreter.send_tools(hostile_canary.tools())
     interpreter.send_variables(hostile_canary.variables())
@@ -94,8 +98,69 @@ def run_ours(code: str, imports: list[str], limits: dict[str, Any]) -> tuple[str
     return f"{result.logs}{result.output!r}", None
 
 
+def run_probes(request: dict[str, Any]) -> dict[str, Any]:
+    """Many short programs one after another in one interpreter; stops at the first that is at fault.
+
+    A program that policy refuses before it runs would hide the probes beside it, hence one program a probe.
+    """
+    from smolagents_fork.errors import InterpreterError
+    from smolagents_fork.interpreter import Interpreter, Limits
+
+    weak = request["mode"] == "weak"
+    space: dict[str, Any] = {**hostile_canary.tools(), **hostile_canary.variables()}
+    space["__name__"] = "__main__"
+    interpreter = Interpreter(
+        additional_authorized_imports=tuple(request["imports"]),
+        limits=Limits(**request["limits"]),
+        extra_dunders=request.get("extra_dunders", []),
+    )
+    interpreter.send_tools(hostile_canary.tools())
+    interpreter.send_variables(hostile_canary.variables())
+    before = hostile_canary.fingerprint()
+    ran = 0
+    stop_at = time.monotonic() + request["deadline"] - 2.5
+    for probe in [request["prelude"], *request["probes"]]:
+        if time.monotonic() > stop_at:
+            break
+        shown, why = "", ""
+        printed = io.StringIO()
+        try:
+            if weak:
+                with contextlib.redirect_stdout(printed):
+                    exec(compile(probe, "<weak>", "exec", dont_inherit=True), space)
+                shown = printed.getvalue()
+            else:
+                result = interpreter.run(probe)
+                shown = f"{result.logs}{result.output!r}"
+        except InterpreterError as error:
+            shown = f"{error}"
+            if isinstance(error.__cause__, MemoryError):
+                why = "memory exhausted"
+        except BaseException as error:
+            why = "" if weak else f"no InterpreterError: {type(error).__name__}: {error}"
+        if hostile_canary.SECRET in shown:
+            hostile_canary.TRIPPED.append("secret shown")
+        if os.environ.get("HOSTILE_CANARY"):
+            hostile_canary.TRIPPED.append("environment")
+        if hostile_canary.TRIPPED or why:
+            reached = [*hostile_canary.TRIPPED, *([why] if why else [])]
+            return {"reached": reached, "probe": probe, "ran": ran}
+        ran += 1
+    changes = hostile_canary.changed(before, hostile_canary.fingerprint())
+    return {"reached": [f"changed {name}" for name in changes], "probe": "", "ran": ran}
+
+
 def child(request: dict[str, Any], out: int) -> None:
     """Run one program and write the verdict to ``out``."""
+    if "probes" in request:
+        sys.stdout = sys.stderr = io.StringIO()
+        warnings.simplefilter("ignore")
+        hostile_canary.TRIPPED.clear()
+        lift = limit_memory()
+        answer = run_probes(request)
+        lift()
+        os.write(out, json.dumps(answer).encode())
+        return
     sys.stdout = sys.stderr = io.StringIO()
     warnings.simplefilter("ignore")
     hostile_canary.TRIPPED.clear()
@@ -105,7 +170,9 @@ def child(request: dict[str, Any], out: int) -> None:
     if request["mode"] == "weak":
         shown, error = run_weak(request["code"], request.get("limited", False))
     else:
-        shown, error = run_ours(request["code"], request["imports"], request["limits"])
+        shown, error = run_ours(
+            request["code"], request["imports"], request["limits"], request.get("extra_dunders", [])
+        )
     seconds = time.monotonic() - started
     lift()
     reached = list(hostile_canary.TRIPPED)

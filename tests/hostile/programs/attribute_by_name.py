@@ -227,3 +227,51 @@ lookup._key = "hijacked"
 for n in dir(search):
     if "globals" in n:
         leak(getattr(search, n))
+# hostile: match-args-through-metaclass-call
+class M(type):
+    def __instancecheck__(cls, o): return True
+P = M("P", (), {"__match_args__": ("__code__",)})
+match search:
+    case P(x):
+        leak(x)
+# hostile: match-args-through-metaclass-call-with-computed-name
+class M(type):
+    def __instancecheck__(cls, o): return True
+def matched(e, n):
+    P = M("P", (), {"__match_args__": (n,)})
+    match e:
+        case P(x): return x
+leak([c for c in matched(object, "__sub" + "classes__")() if c.__name__ == "Popen"][0])
+# hostile: match-args-through-metaclass-new
+class M(type):
+    def __instancecheck__(cls, o): return True
+    def __new__(m, n, b, ns): return super().__new__(m, n, b, {**ns, "__match_args__": ("__globals__",)})
+class P(metaclass=M): pass
+match search:
+    case P(x):
+        leak(x)
+# hostile: match-args-through-property-of-metaclass
+class M(type):
+    def __instancecheck__(cls, o): return True
+    __match_args__ = property(lambda c: ("__globals__",))
+class P(metaclass=M): pass
+match search:
+    case P(x):
+        leak(x)
+# hostile: match-args-through-metaclass-getattr
+class M(type):
+    def __instancecheck__(cls, o): return True
+    def __getattr__(cls, n): return ("__globals__",)
+class P(metaclass=M): pass
+match search:
+    case P(x):
+        leak(x)
+# hostile: match-args-changed-between-look-and-use
+class M(type):
+    def __instancecheck__(cls, o): return True
+class P(metaclass=M):
+    __match_args__ = ("size",)
+type.__setattr__(P, "__match_args__", ("__globals__",))
+match search:
+    case P(x):
+        leak(x)

@@ -190,6 +190,7 @@ leak(calendar.sys)
 import calendar
 leak(calendar._locale)
 # hostile: csv-io
+# ends: quietly: what it gets is a view of an authorised module
 import csv
 leak(csv.io if hasattr(csv, "io") else csv.re)
 # hostile: uuid-os

@@ -1,0 +1,371 @@
+"""Programs that look for a way out: chains of attributes, calls and indirections over what a program is given.
+
+Each probe is a program of one line, run after the same prelude, and hands what it found to ``leak``. Limit programs put an endless construct into wrappers that swallow, and then call ``trip``.
+"""
+
+from __future__ import annotations
+
+import ast
+import random
+from collections.abc import Sequence
+
+ROOTS = (
+    "search lookup thing leak print len getattr type object str int list dict set isinstance super property staticmethod "
+    "classmethod Exception ValueError map filter zip sorted max range slice iter next vars dir hasattr setattr format "
+    "math json re random collections datetime statistics itertools queue string operator functools copy enum "
+    "dataclasses typing contextlib decimal time textwrap heapq abc asyncio"
+).split()
+MADE = (
+    "(lambda: 0)",
+    "(lambda x, y=1: x)",
+    "(i for i in (1, 2))",
+    "thing.grow",
+    "thing.fail",
+    "lookup.__call__",
+    "own",
+    "own()",
+    "own().m",
+    "gen()",
+    "coro",
+    "caught()",
+    "''",
+    "'{0.__globals__}'",
+    "()",
+    "[].append",
+    "{}",
+    "type(search)",
+    "type(own)",
+    "type(gen())",
+    "type(thing)",
+    "type(math)",
+    "math.sqrt",
+    "json.dumps",
+    "json.JSONEncoder",
+    "random.Random()",
+    "random.random",
+    "collections.namedtuple('N', 'a')",
+    "collections.OrderedDict()",
+    "re.compile('a')",
+    "re.match('a', 'a')",
+    "functools.partial(search)",
+    "functools.wraps(search)(own)",
+    "functools.lru_cache(search)",
+    "operator.attrgetter('size')",
+    "string.Formatter()",
+    "string.Template('$a')",
+    "enum.Enum",
+    "dataclasses.make_dataclass('D', ['x'])",
+    "dataclasses.field()",
+    "contextlib.suppress(KeyError)",
+    "contextlib.ExitStack()",
+    "copy.copy(thing)",
+    "copy.deepcopy(own())",
+    "itertools.count()",
+    "queue.Queue()",
+    "datetime.datetime.now()",
+    "decimal.getcontext()",
+    "typing.List[int]",
+    "property(search)",
+    "classmethod(search)",
+    "staticmethod(search)",
+)
+NAMES = (
+    "__class__ __base__ __bases__ __mro__ __subclasses__ __dict__ __globals__ __builtins__ __code__ __closure__ __func__ "
+    "__self__ __wrapped__ __init__ __new__ __call__ __get__ __getattribute__ __getattr__ __setattr__ __reduce__ "
+    "__reduce_ex__ __module__ __loader__ __spec__ __import__ __defaults__ __kwdefaults__ __annotations__ __qualname__ "
+    "__objclass__ __traceback__ __context__ __cause__ __doc__ __name__ __slots__ __weakref__ __init_subclass__ "
+    "__class_getitem__ __origin__ __args__ __text_signature__ __type_params__ __dataclass_fields__ __match_args__ mro "
+    "gi_frame gi_code gi_yieldfrom cr_frame cr_code cr_await ag_frame tb_frame tb_next f_globals f_locals f_back f_code "
+    "f_builtins co_consts co_code cell_contents func args keywords fget fset cache_info cache_clear obj name path "
+    "_os _sys os sys modules environ system open exec eval compile io builtins codecs inspect threading types warnings "
+    "subprocess posix importlib ctypes pickle _key size grow kind calls format format_map vformat get_field get_value "
+    "random loader load_module exec_module find_spec get_type_hints ForwardRef _evaluate register dispatch registry "
+    "run_in_executor get_event_loop create_subprocess_exec get_running_loop update_wrapper _inst _collections_abc "
+    "append pop keys values items copy join with_traceback add_note default_factory field_name conversion"
+).split()
+WRAPPERS = (
+    "{e}",
+    "[{e}][0]",
+    "(lambda v: v)({e})",
+    "next(iter([{e}]))",
+    "max([{e}], key=lambda v: 0)",
+    "functools.partial(lambda v: v, {e})()",
+    "list(map(lambda v: v, [{e}]))[0]",
+    "copy.copy({e})",
+    "(v := {e})",
+    "{{'k': {e}}}['k']",
+    "sorted([{e}], key=id)[0]",
+    "functools.reduce(lambda a, b: b, [0, {e}])",
+    "[v for v in [{e}]][0]",
+    "Holder({e}).value",
+    "through({e})",
+)
+ACCESS = (
+    "{e}.{n}",
+    "{e}.{n}",
+    "{e}.{n}",
+    "getattr({e}, '{n}')",
+    "getattr({e}, '{a}' + '{b}')",
+    "getattr({e}, Lie('{n}'))",
+    "operator.attrgetter('{n}')({e})",
+    "operator.attrgetter(Lie('{n}'))({e})",
+    "operator.methodcaller('{n}')({e})",
+    "operator.methodcaller('__getattribute__', '{n}')({e})",
+    "object.__getattribute__({e}, '{n}')",
+    "type({e}).__getattribute__({e}, '{n}')",
+    "super(type({e}), {e}).{n}",
+    "vars({e})['{n}']",
+    "vars(type({e}))['{n}'].__get__({e})",
+    "{e}.__dict__['{n}']",
+    "list(map(getattr, [{e}], ['{n}']))[0]",
+    "functools.partial(getattr, {e})('{n}')",
+    "functools.reduce(getattr, ['{n}'], {e})",
+    "matched({e}, '{n}')",
+    "string.Formatter().get_field('0.{n}', [{e}], {{}})[0]",
+    "dict([(k, getattr({e}, k, None)) for k in dir({e})])['{n}']",
+    "copy.copy(Reduces({e}, '{n}'))",
+    "Forward({e}).{n}",
+)
+CALLS = (
+    "{e}()",
+    "{e}({o})",
+    "{e}(object)",
+    "{e}(2)",
+    "{e}('hostile_canary')",
+    "{e}[0]",
+    "{e}['__builtins__']",
+    "{e}['__import__']",
+    "{e}['hostile_canary']",
+    "{e}['sys']",
+    "{e}[-1]",
+    "{e}.get('__import__')",
+)
+TEXTS = (
+    "print('{{0.{n}}}'.format({e}))",
+    "print('{{x.{n}}}'.format_map({{'x': {e}}}))",
+    "print(str.format('{{0.{n}.{n2}}}', {e}))",
+    "print(f'{{{e}.{n}}}')",
+    "print('{{0:{{1.{n}}}}}'.format(Spec(), {e}))",
+    "print(Lie('{{0.{n}}}').format({e}))",
+    "print(string.Formatter().format('{{0.{n}}}', {e}))",
+)
+WRITES = (
+    "setattr({e}, '{n}', {o})",
+    "setattr({e}, Lie('{n}'), {o})",
+    "object.__setattr__({e}, '{n}', {o})",
+    "type.__setattr__({e}, '{n}', {o})",
+    "list(map(setattr, [{e}], ['{n}'], [{o}]))",
+    "delattr({e}, '{n}')",
+    "functools.update_wrapper({e}, own)",
+    "vars({e}).update({{'{n}': {o}}})",
+    "dataclasses.dataclass({e})",
+    "functools.total_ordering({e})",
+    "operator.setitem(vars({e}), '{n}', {o})",
+    "enum.unique({e})",
+    "typing.get_type_hints(type('T', (), {{'__annotations__': {{'x': \"__import__('hostile_canary').trip()\"}}}}))",
+)
+PRELUDE = '''\
+import math, json, re, random, collections, datetime, statistics, itertools, queue, string, operator, functools, copy
+import enum, dataclasses, typing, contextlib, decimal, time, textwrap, heapq, abc, asyncio
+class Lie(str):
+    def startswith(self, *a): return False
+    def endswith(self, *a): return False
+    def __contains__(self, x): return False
+    def __getitem__(self, i): return "a"
+    def __str__(self): return "size"
+    def isidentifier(self): return True
+    def split(self, *a): return ["size"]
+class Spec:
+    def __format__(self, spec): return spec
+class Holder:
+    def __init__(self, value): self.value = value
+class Reduces:
+    def __init__(self, e, n): self.e, self.n = e, n
+    def __reduce_ex__(self, p): return (getattr, (self.e, self.n))
+class Forward:
+    def __init__(self, e): self.e = e
+    def __getattr__(self, n): return getattr(self.e, n)
+class Any(type):
+    def __instancecheck__(cls, o): return True
+def matched(e, n):
+    P = Any("P", (), {"__match_args__": (n,)})
+    match e:
+        case P(x): return x
+class own:
+    "doc"
+    tag = 1
+    def __init__(self, *a): self.x = 1
+    def m(self): return self
+Own = own
+def gen(): yield 1
+async def coroutine(): pass
+coro = coroutine()
+def caught():
+    try:
+        thing.fail()
+    except Exception as e:
+        return e
+def through(v):
+    def g():
+        yield v
+    return next(g())
+'''
+ENDLESS = (
+    "while True: pass",
+    "for _ in iter(int, 1): pass",
+    "sum(iter(int, 1))",
+    "list(itertools.count())",
+    "[0] * 10 ** 12",
+    "9 ** 9 ** 9",
+    "1 << 10 ** 13",
+    "'x' * 10 ** 13",
+    "'{:>99999999999}'.format(1)",
+    "max(itertools.repeat(1))",
+    "time.sleep(999)",
+    "spin()",
+    "queue.Queue().get()",
+    "any(map(lambda x: False, itertools.count()))",
+    "math.factorial(10 ** 8)",
+    "''.join(itertools.repeat('x'))",
+    "sorted(itertools.count(), key=lambda x: -x)",
+    "asyncio.run(asyncio.sleep(999))",
+    "Bad() == Bad()",
+    "{Bad(): 1}",
+    "str(Bad())",
+    "collections.Counter(itertools.cycle('ab'))",
+    "a = [1]\nwhile True: a += a",
+    "s = 'x'\nwhile True: s = s + s",
+    "n = 9\nwhile True: n = n * n",
+    "re.sub('a', lambda m: spin(), 'aaa')",
+    "functools.reduce(lambda a, b: a, itertools.count())",
+    "random.sample(range(10 ** 12), 10 ** 9)",
+    "bytes(10 ** 12)",
+    "list(itertools.product(range(99), repeat=9))",
+)
+SWALLOW = (
+    "try:\n{b}\nexcept BaseException:\n    pass",
+    "try:\n{b}\nexcept:\n    trip('handler')",
+    "try:\n{b}\nexcept Exception as e:\n    pass",
+    "for _ in range(10):\n    try:\n{b2}\n    finally:\n        continue",
+    "while True:\n    try:\n{b2}\n    finally:\n        break",
+    "with contextlib.suppress(BaseException):\n{b}",
+    "class C:\n    def __enter__(self): return self\n    def __exit__(self, *a): return True\nwith C():\n{b}",
+    "with contextlib.ExitStack() as st:\n    st.push(lambda *a: True)\n    st.callback(trip, 'callback')\n{b}",
+    "def fn():\n    try:\n{b2}\n    finally:\n        return 1\nfn()",
+    "@contextlib.contextmanager\ndef cm():\n    try:\n        yield\n    except BaseException:\n        pass\nwith cm():\n{b}",
+    "def gg():\n    try:\n{b2}\n        yield\n    except BaseException:\n        yield\nlist(gg())",
+    "class D:\n    def __del__(self):\n{b2}\nD()",
+    "class P:\n    @property\n    def x(self):\n{b2}\nhasattr(P(), 'x')",
+    "class I:\n    def __iter__(self): return self\n    def __next__(self):\n        try:\n{b3}\n        except BaseException:\n            return 1\nnext(I())",
+    "async def am():\n    try:\n{b2}\n    except BaseException:\n        pass\nasyncio.run(am())",
+    "class K:\n    def __lt__(self, o):\n{b2}\ntry:\n    sorted([K(), K()])\nexcept BaseException:\n    pass",
+    "try:\n{b}\nexcept* BaseException:\n    pass",
+    "def deco(f):\n    def w(*a):\n        try:\n            return f(*a)\n        except BaseException:\n            return 0\n    return w\n@deco\ndef inner():\n{b}\ninner()",
+)
+LIMIT_PRELUDE = """\
+import math, re, random, collections, itertools, queue, functools, contextlib, time, asyncio
+def spin():
+    while True: pass
+class Bad:
+    def __eq__(self, o): return spin()
+    def __hash__(self): return spin()
+    def __str__(self): return spin()
+"""
+
+
+class Fuzzer:
+    """Programs of one seed."""
+
+    def __init__(self, seed: int, corpus: Sequence[str] = ()) -> None:
+        self.random = random.Random(seed)
+        self.corpus = list(corpus)
+
+    def _name(self) -> str:
+        return self.random.choice(NAMES)
+
+    def chain(self) -> str:
+        """An expression of one root and up to five steps."""
+        expression = self.random.choice([self.random.choice(ROOTS), self.random.choice(MADE)])
+        for _ in range(self.random.randint(1, 5)):
+            name = self._name()
+            cut = self.random.randrange(1, len(name)) if len(name) > 1 else 1
+            step = self.random.choice([self.random.choice(ACCESS)] * 4 + [self.random.choice(CALLS)] * 2 + [self.random.choice(WRAPPERS)])
+            expression = step.format(
+                e=expression, n=name, a=name[:cut], b=name[cut:], o=self.random.choice(ROOTS)
+            )
+        return expression
+
+    def probe(self) -> str:
+        """One line that tries something and hands over what it got."""
+        kind = self.random.random()
+        if kind < 0.75:
+            return f"leak({self.chain()})"
+        shape = self.random.choice(TEXTS if kind < 0.87 else WRITES)
+        target = self.random.choice([*ROOTS, *MADE]) if self.random.random() < 0.6 else self.chain()
+        return shape.format(e=target, n=self._name(), n2=self._name(), o=self.random.choice(ROOTS))
+
+    def probes(self, count: int) -> list[str]:
+        found: list[str] = []
+        while len(found) < count:
+            line = self.mutant() if self.corpus and self.random.random() < 0.3 else self.probe()
+            if line and _parses(line):
+                found.append(line)
+        return found
+
+    def mutant(self) -> str:
+        """A statement of a known hostile program with names exchanged and roads changed."""
+        tree = ast.parse(self.random.choice(self.corpus))
+        lines = [s for s in tree.body if isinstance(s, (ast.Expr, ast.Assign))]
+        if not lines:
+            return ""
+        statement = self.random.choice(lines)
+        changed = _Mutation(self.random).visit(statement)
+        return ast.unparse(ast.fix_missing_locations(changed)).replace("\n", "; ")
+
+    def limit_program(self) -> str:
+        """An endless construct inside one to three wrappers that swallow, and then the canary."""
+        body = self.random.choice(ENDLESS)
+        for _ in range(self.random.randint(1, 3)):
+            wrapper = self.random.choice(SWALLOW)
+            if "async def" in wrapper and "asyncio.run" in body:
+                continue  # a loop inside a loop is an error of its own, and no limit
+            body = wrapper.format(
+                b=_indent(body, 1), b2=_indent(body, 2), b3=_indent(body, 3)
+            )
+        return f"{LIMIT_PRELUDE}{body}\ntrip('after')\n"
+
+
+class _Mutation(ast.NodeTransformer):
+    def __init__(self, source: random.Random) -> None:
+        self.random = source
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        self.generic_visit(node)
+        if self.random.random() < 0.25:
+            node.attr = self.random.choice(NAMES)
+        if self.random.random() < 0.25 and isinstance(node.ctx, ast.Load):
+            road = self.random.choice(["getattr({e}, {n!r})", "operator.attrgetter({n!r})({e})", "getattr({e}, Lie({n!r}))", "matched({e}, {n!r})"])
+            return ast.parse(road.format(e=ast.unparse(node.value), n=node.attr), mode="eval").body
+        return node
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        if isinstance(node.ctx, ast.Load) and self.random.random() < 0.12:
+            node.id = self.random.choice(ROOTS)
+        return node
+
+    def visit_Constant(self, node: ast.Constant) -> ast.AST:
+        if isinstance(node.value, str) and node.value.isidentifier() and self.random.random() < 0.3:
+            return ast.Constant(self.random.choice(NAMES))
+        return node
+
+
+def _indent(text: str, levels: int) -> str:
+    return "\n".join("    " * levels + line for line in text.splitlines())
+
+
+def _parses(line: str) -> bool:
+    try:
+        compile(line, "<probe>", "exec")
+    except (SyntaxError, ValueError, RecursionError):
+        return False
+    return True

@@ -1,0 +1,154 @@
+"""A bounded search for a program that reaches a canary, outlives a limit or crashes the interpreter.
+
+``FUZZ_SECONDS`` and ``FUZZ_SEED`` set how long and from where; every program of ``corpus/`` is tried first. The last tests
+show that the search finds what there is to find: the canary in plain CPython, and a guard with a hole in it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1] / "hostile"))
+
+import fuzz_grammar
+import hostile_harness
+from hostile_harness import HARMLESS_MODULES, LIMITS, TIMEOUT_SECONDS, Worker
+
+SECONDS = float(os.environ.get("FUZZ_SECONDS", "12"))
+SEED = int(os.environ.get("FUZZ_SEED", "1"))
+CORPUS = sorted((Path(__file__).parent / "corpus").glob("*.py"))
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the worker forks a child a program")
+
+
+@pytest.fixture(scope="module")
+def worker() -> Iterator[Worker]:
+    worker = Worker()
+    yield worker
+    worker.close()
+
+
+def run(worker: Worker, code: str, **options: Any) -> dict[str, Any]:
+    return worker.run(
+        {
+            "mode": "ours",
+            "code": code,
+            "imports": HARMLESS_MODULES,
+            "limits": {**LIMITS, "max_operations": 10_000_000, "timeout_seconds": TIMEOUT_SECONDS},
+            "deadline": TIMEOUT_SECONDS + 1.5,
+            **options,
+        }
+    )
+
+
+def fault(answer: dict[str, Any]) -> str:
+    """What is wrong with an answer, or the empty string."""
+    if answer["reached"]:
+        return f"reached {answer['reached']}"
+    if answer["ended"] == "error" and not answer["interpreter_error"]:
+        return f"no InterpreterError: {answer['error']}"
+    if answer["seconds"] > TIMEOUT_SECONDS + 1:
+        return f"took {answer['seconds']:.1f} s"
+    return ""
+
+
+def hostile_lines() -> list[str]:
+    programs = [p for p in hostile_harness.all_programs() if not (p.limit or p.executor or p.imports)]
+    return [p.code for p in programs]
+
+
+def make(seed: int) -> fuzz_grammar.Fuzzer:
+    return fuzz_grammar.Fuzzer(seed, hostile_lines())
+
+
+def batch(worker: Worker, probes: list[str], **options: Any) -> dict[str, Any]:
+    return worker.run(
+        {
+            "mode": "ours",
+            "probes": probes,
+            "prelude": fuzz_grammar.PRELUDE,
+            "code": "\n".join(probes),
+            "imports": HARMLESS_MODULES,
+            "limits": {**LIMITS, "max_operations": 300_000, "timeout_seconds": 0.5},
+            "deadline": 20,
+            **options,
+        }
+    )
+
+
+def search(worker: Worker, seed: int, seconds: float, **options: Any) -> tuple[int, str]:
+    """Probes tried until the time is up or one is at fault; and that one."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fuzzer = make(seed)
+        deadline = time.monotonic() + seconds
+        tried = 0
+        while time.monotonic() < deadline:
+            probes = fuzzer.probes(400)
+            answer = batch(worker, probes, **options)
+            tried += answer.get("ran", 0)
+            if answer["reached"]:
+                probe = answer.get("probe") or _alone(worker, probes, options)
+                return tried, f"reached {answer['reached']}\n{probe}"
+        return tried, ""
+
+
+def _alone(worker: Worker, probes: list[str], options: dict[str, Any]) -> str:
+    """The half, and half of that, that still does what the whole did: for what shows only at the end."""
+    while len(probes) > 1:
+        half = len(probes) // 2
+        for part in (probes[:half], probes[half:]):
+            if batch(worker, part, **options)["reached"]:
+                probes = part
+                break
+        else:
+            break
+    return "\n".join(probes[:40])
+
+
+@pytest.mark.parametrize("path", CORPUS, ids=[path.stem for path in CORPUS])
+def test_corpus_program_is_contained(path: Path, worker: Worker) -> None:
+    code = path.read_text(encoding="utf-8")
+    assert fault(run(worker, code)) == "", code
+
+
+def test_no_probe_reaches_a_canary(worker: Worker) -> None:
+    tried, found = search(worker, SEED, SECONDS)
+    assert not found, f"FUZZ_SEED={SEED}: {found}"
+    assert tried >= 200
+
+
+def test_no_program_swallows_or_outlives_a_limit(worker: Worker) -> None:
+    fuzzer = make(SEED)
+    deadline = time.monotonic() + SECONDS
+    while time.monotonic() < deadline:
+        code = fuzzer.limit_program()
+        answer = run(worker, code)
+        assert not fault(answer), f"FUZZ_SEED={SEED}\n{code}\n{answer}"
+        assert answer["ended"] == "error", f"ended quietly\n{code}\n{answer}"
+
+
+def test_search_finds_the_canary_in_plain_cpython(worker: Worker) -> None:
+    _, found = search(worker, SEED, 20, mode="weak")
+    assert "reached" in found
+
+
+def test_search_finds_a_hole_in_a_guard(worker: Worker) -> None:
+    """With one dunder let through, the search says which probe used it."""
+    _, found = search(worker, SEED, 60, extra_dunders=["__globals__", "__func__"])
+    assert "reached" in found
+    assert "__globals__" in found or "__glob" in found or "__func__" in found
+
+
+def test_seed_decides_the_programs() -> None:
+    assert make(3).probes(5) == make(3).probes(5)
+    assert make(3).probes(5) != make(4).probes(5)
