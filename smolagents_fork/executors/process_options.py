@@ -9,7 +9,7 @@ from typing import Any
 
 from ..errors import ConfigurationError
 from ..limits import check_seconds
-from ..process.confinement import MEASURES
+from ..process.measures import MEASURES
 
 __all__ = ["Options", "byte_count", "required_measures"]
 

@@ -12,70 +12,16 @@ import resource
 import signal
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 from . import landlock, seccomp
+from .measures import Bounds, Report
 
-__all__ = ["MEASURES", "Report", "confine"]
-
-#: Every measure, in the order in which it is taken.
-MEASURES = (
-    "session",
-    "memory",
-    "cpu",
-    "files",
-    "no_new_privileges",
-    "network",
-    "capabilities",
-    "filesystem",
-    "syscalls",
-    "signals",
-)
+__all__ = ["confine", "cpu_limit", "die_with_parent"]
 
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 1, 4, 24, 38
 _CLONE_NEWNET, _CLONE_NEWUSER = 0x40000000, 0x10000000
 _CAPABILITY_VERSION_3 = 0x20080522
-
-
-@dataclass
-class Report:
-    """What is in force in a child.
-
-    Attributes:
-        in_force: measure -> how it is held.
-        missing: measure -> why it is not.
-    """
-
-    in_force: dict[str, str] = field(default_factory=dict)
-    missing: dict[str, str] = field(default_factory=dict)
-
-    def as_data(self) -> dict[str, dict[str, str]]:
-        """Plain data for the codec."""
-        return {"in_force": self.in_force, "missing": self.missing}
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """What a child may use and touch.
-
-    Attributes:
-        folder: its own; the only one it may write to.
-        readable: files and folders it may read.
-        listable: folders whose names it may list.
-        memory_bytes: address space beyond what the warm template has; ``None`` for no limit.
-        file_bytes: size of one file it writes; ``None`` for no limit.
-        open_files: descriptors at once.
-        network: whether it keeps the host's network.
-    """
-
-    folder: str
-    readable: tuple[str, ...] = ()
-    listable: tuple[str, ...] = ()
-    memory_bytes: int | None = None
-    file_bytes: int | None = None
-    open_files: int = 256
-    network: bool = False
 
 
 def confine(bounds: Bounds) -> Report:

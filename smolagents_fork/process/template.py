@@ -26,6 +26,7 @@ import threading
 from typing import Any
 
 from . import confinement, worker
+from .measures import Bounds
 
 __all__ = ["main"]
 
@@ -104,7 +105,7 @@ class Template:
             return False
         if not data:
             return False
-        bounds = confinement.Bounds(**json.loads(data))
+        bounds = Bounds(**json.loads(data))
         pid = os.fork()
         if pid == 0:
             self._become_child(descriptors, bounds)
@@ -119,7 +120,7 @@ class Template:
         self._control.sendall(struct.pack("!I", pid))
         return True
 
-    def _become_child(self, descriptors: list[int], bounds: confinement.Bounds) -> None:
+    def _become_child(self, descriptors: list[int], bounds: Bounds) -> None:
         code = 70
         try:
             confinement.die_with_parent()

@@ -21,8 +21,9 @@ from ..codec.calls import HostCalls
 from ..errors import EncodeError, InterpreterError, ProtocolError
 from ..interpreter import Interpreter, Limits, PrintContainer
 from ..interpreter.meter import FinalAnswer, ProgramStop, TimeStop
-from .confinement import Bounds, confine, cpu_limit
+from .confinement import confine, cpu_limit
 from .frames import HEADER, LOG_HEADER, LOG_SIZE, Frame, FrameReader, Kind, from_host, packed
+from .measures import Bounds
 
 __all__ = ["main", "warm_up"]
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 
 import pytest
 from process_harness import SHARP, executor
 
 from smolagents_fork.errors import ExecutorStartError, ProgramFailedError
-from smolagents_fork.process import confinement
+from smolagents_fork.process.measures import MEASURES
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="the kernel's measures are Linux's")
 
@@ -28,7 +29,7 @@ def in_force(ex, measure: str) -> None:
 
 def test_it_says_what_is_in_force(sharp):
     report = sharp.confinement
-    assert report["in_force"].keys() | report["missing"].keys() == set(confinement.MEASURES)
+    assert report["in_force"].keys() | report["missing"].keys() == set(MEASURES)
     assert not report["in_force"].keys() & report["missing"].keys()
     assert {"session", "files", "cpu", "memory", "no_new_privileges"} <= report["in_force"].keys()
 
@@ -165,3 +166,34 @@ def test_readable_paths_open_a_folder_for_reading(tmp_path):
         in_force(ex, "filesystem")
         with pytest.raises(ProgramFailedError, match="PermissionError"):
             ex(write)
+
+
+UNPRIVILEGED = """
+from smolagents_fork import ProcessExecutor
+with ProcessExecutor(["os"], None) as ex:
+    print(sorted(ex.confinement["in_force"]))
+    print(ex("import os\\nos.getuid(), os.listdir('.')").output)
+    try:
+        ex("os.open('/etc/passwd', os.O_RDONLY)")
+    except Exception as error:
+        print(str(error)[-60:])
+"""
+
+
+@LINUX
+def test_none_of_it_needs_root(sharp):
+    if os.getuid() != 0:
+        pytest.skip("the other tests show it: they do not run as root")
+    try:
+        run = subprocess.run(
+            [sys.executable, "-c", UNPRIVILEGED],
+            user=65534, group=65534, extra_groups=[], env={"PYTHONPATH": os.pathsep.join(sys.path)},
+            cwd="/", capture_output=True, text=True, timeout=120, check=False,
+        )  # fmt: skip
+    except PermissionError as error:
+        pytest.skip(f"another user cannot run this Python: {error}")
+    assert run.returncode == 0, run.stderr
+    measures, identity, refusal = run.stdout.splitlines()
+    assert measures == str(sorted(sharp.confinement["in_force"]))
+    assert identity == "(65534, [])"
+    assert "Permission denied: '/etc/passwd'" in refusal

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 
 import pytest
 
 from smolagents_fork.errors import ConfigurationError
 from smolagents_fork.executors.process_options import byte_count, required_measures
-from smolagents_fork.process.confinement import MEASURES
 from smolagents_fork.process.layout import layout_for
+from smolagents_fork.process.measures import MEASURES
 
 
 @pytest.mark.parametrize(
@@ -60,3 +61,20 @@ def test_heavy_libraries_are_preloaded_when_they_are_authorised():
     assert layout_for(["numpy", "json"]).preload == ("numpy",)
     assert layout_for(["json"]).preload == ()
     assert layout_for(["*"]).preload == ()
+
+
+def test_the_executor_can_be_imported_where_the_kernel_has_none_of_it():
+    # On Windows there is no resource module; the error there is to be one in words, at the start.
+    program = (
+        "import sys\nsys.modules['resource'] = sys.modules['fcntl'] = None\n"
+        "import os\nfrom smolagents_fork import ProcessExecutor\nos.name = 'nt'\n"
+        "try: ProcessExecutor([], None)\nexcept Exception as e: print(type(e).__name__, e)"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False
+    )
+    words = (
+        "ExecutorStartError ProcessExecutor needs fork(); on this system use "
+        "executor_type='docker' or 'local'"
+    )
+    assert run.stdout.strip() == words, run.stderr
