@@ -7,7 +7,7 @@ It is the packaged gateway with its own classes configured; what differs, and wh
   otherwise add 40 ms to every call;
 * no limit on the rate of output: the executor has its own, with a marker where output was cut;
 * a dead kernel is noticed in a fraction of a second, its exit status is logged, and it is replaced;
-* opening a connection asks the kernel every 20 ms instead of every 500 ms whether it is there;
+* opening a connection asks the kernel every 50 ms instead of every 500 ms whether it is there;
 * when nobody has been connected for the lease, the process ends, and the container with it: the
   host process may have been killed.
 
@@ -120,7 +120,7 @@ class Channels(ZMQChannelsWebsocketConnection):
             while not heard.is_set() and not iopub.closed():
                 self.session.send(asking, "kernel_info_request")
                 try:
-                    await asyncio.wait_for(heard.wait(), 0.02)
+                    await asyncio.wait_for(heard.wait(), 0.05)
                 except (asyncio.TimeoutError, TimeoutError):
                     continue
         finally:

@@ -19,7 +19,7 @@ __all__ = ["connect", "mapped_errors"]
 API_TIMEOUT_SECONDS = 60
 
 
-def connect(timeout: float = API_TIMEOUT_SECONDS) -> docker.DockerClient:
+def connect(timeout: int = API_TIMEOUT_SECONDS) -> docker.DockerClient:
     """A client for the engine that ``DOCKER_HOST`` names, or the local one.
 
     Args:

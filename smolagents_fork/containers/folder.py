@@ -24,7 +24,7 @@ def image_folder(name: str) -> Traversable:
     Raises:
         ImageBuildError: the installation is incomplete.
     """
-    packaged = resources.files("smolagents_fork").joinpath("_images", name)
+    packaged = resources.files("smolagents_fork").joinpath("_images").joinpath(name)
     if packaged.joinpath("Dockerfile").is_file():
         return packaged
     repository = Path(__file__).resolve().parents[2] / "docker" / name

@@ -299,7 +299,7 @@ class DockerSandbox:
         return ()
 
     def _told_by_events(self) -> tuple[int | None, bool]:
-        """Exit code and out-of-memory from the engine's own record, which outlives the container."""
+        """Exit code and out-of-memory from the engine's record, which outlives the container."""
         code, oom = None, False
         with contextlib.suppress(Exception):
             events = self.client.api.events(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from .. import codec
 from ..bridge.dispatcher import CallRecord, Dispatcher
+from ..containers.provisioner import Sandbox
 from ..containers.runtime import DockerProvisioner
 from ..errors import ConfigurationError, EncodeError, ExecutorError
 from ..jupyter.collector import Collector, without_colours
@@ -50,8 +51,8 @@ class _NoLogger:
 class DockerExecutor(Executor):
     """Runs an agent's code in a container of its own.
 
-    Upstream's parameters keep their meaning; the rest are keyword-only. ``docs/executors/docker.md``
-    says what each protects.
+    Upstream's parameters keep their meaning; the rest are keyword-only.
+    ``docs/executors/docker.md`` says what each protects.
 
     Args:
         additional_imports: import names the code may use; what provides them is installed when the
@@ -427,7 +428,7 @@ class DockerExecutor(Executor):
         """Read a file of the sandbox; see :func:`.docker_files.get_file`."""
         return get_file(self._running_sandbox("get_file"), source, self.options.workdir, max_bytes)
 
-    def _running_sandbox(self, action: str) -> Any:
+    def _running_sandbox(self, action: str) -> Sandbox:
         self._check_open(action)
         sandbox = self._open_session().sandbox
         if sandbox is None:

@@ -102,6 +102,10 @@ class Options:
                 "transport='port' needs a network: network='none' has no port to publish; "
                 "pass network='bridge', or leave transport alone"
             )
+        if self.image is not None and self.dockerfile_content is not None:
+            raise ConfigurationError(
+                "image= and dockerfile_content= exclude one another: give one of them"
+            )
         check_limits(self.limits)
         memory = parse_size(self.memory) if self.memory is not None else None
         held = (parse_size(self.workdir_size) or 0) + (parse_size(self.tmp_size) or 0)

@@ -118,7 +118,13 @@ class KernelSession:
         try:
             self._connect(deadline)
             self._install(deadline)
-        except (ConnectionLost, ProtocolError, KernelGone, DeadlinePassed) as error:
+        except (
+            ConnectionLost,
+            ProtocolError,
+            KernelGone,
+            DeadlinePassed,
+            ExecutorStartError,
+        ) as error:
             raise ExecutorStartError(
                 f"the kernel in container {self.sandbox.id} (image {self.image}) did not come up "
                 f"in startup_timeout_seconds={self.options.startup_timeout_seconds}: {error}; "

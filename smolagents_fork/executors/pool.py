@@ -1,9 +1,9 @@
 """Containers started ahead, so that an executor has one at once.
 
 Who calls what: the application makes one pool and passes it to its executors
-(``executor_kwargs={"pool": pool}``). An executor's constructor calls :meth:`DockerPool.acquire`, its
-cleanup :meth:`DockerPool.release`. One thread of the pool keeps it filled; starts run in a bounded
-number of threads beside it. A container is handed out once and then thrown away.
+(``executor_kwargs={"pool": pool}``). An executor's constructor calls :meth:`DockerPool.acquire`,
+its cleanup :meth:`DockerPool.release`. One thread of the pool keeps it filled; starts run in a
+bounded number of threads beside it. A container is handed out once and then thrown away.
 """
 
 from __future__ import annotations
@@ -184,8 +184,8 @@ class DockerPool:
             if not waiter.given.is_set():
                 self._waiters.remove(waiter)
                 raise ExecutorStartError(
-                    f"no container became free in acquire_timeout_seconds={patience}: {self.stats()}; "
-                    "raise max_size, or close executors that are done"
+                    f"no container became free in acquire_timeout_seconds={patience}: "
+                    f"{self._stats()}; raise max_size, or close executors that are done"
                 )
         if waiter.error is not None:
             raise waiter.error
@@ -206,16 +206,19 @@ class DockerPool:
     def stats(self) -> PoolStats:
         """The pool at this moment."""
         with self._changed:
-            return PoolStats(
-                len(self._ready),
-                self._starting,
-                self._in_use,
-                len(self._waiters),
-                self._started,
-                self._failed,
-                self._handed_out,
-                self._discarded,
-            )
+            return self._stats()
+
+    def _stats(self) -> PoolStats:
+        return PoolStats(
+            ready=len(self._ready),
+            starting=self._starting,
+            in_use=self._in_use,
+            waiting=len(self._waiters),
+            started=self._started,
+            failed=self._failed,
+            handed_out=self._handed_out,
+            discarded=self._discarded,
+        )
 
     def wait_until_ready(self, count: int | None = None, timeout: float = 60.0) -> bool:
         """Wait until ``count`` (default: ``min_size``) containers are ready; whether they are.
@@ -345,7 +348,7 @@ class DockerPool:
         session.close()
 
     def _start_failed(self, error: BaseException) -> None:
-        """Tell who has waited longest, and pause longer each time: a broken engine is not hammered."""
+        """Tell who has waited longest; pause longer each time, so that nothing is hammered."""
         with self._changed:
             self._starting -= 1
             self._failed += 1

@@ -10,6 +10,7 @@ specification 5.4. Everything here came from a sandbox: offsets are checked befo
 
 from __future__ import annotations
 
+import itertools
 import json
 import struct
 from collections.abc import Sequence
@@ -168,9 +169,9 @@ def _split_v1(payload: bytes) -> tuple[str, list[bytes]]:
             f"a message of {len(payload)} bytes is shorter than its table"
         ) from None
     edges = [8 * (count + 1), *offsets, len(payload)]
-    if any(a > b for a, b in zip(edges, edges[1:])):  # noqa: B905 - strict= has no meaning here
+    if any(a > b for a, b in itertools.pairwise(edges)):
         raise ProtocolError("the offsets of a message do not rise, or point outside of it")
-    pieces = [payload[a:b] for a, b in zip(offsets, offsets[1:])]  # noqa: B905
+    pieces = [payload[a:b] for a, b in itertools.pairwise(offsets)]
     try:
         channel = pieces[0].decode()
     except UnicodeDecodeError:
@@ -189,7 +190,7 @@ def _split_default(payload: bytes) -> list[bytes]:
             f"a message of {len(payload)} bytes is shorter than its table"
         ) from None
     edges = [4 * (count + 1), *offsets, len(payload)]
-    if any(a > b for a, b in zip(edges, edges[1:])):  # noqa: B905
+    if any(a > b for a, b in itertools.pairwise(edges)):
         raise ProtocolError("the offsets of a message do not rise, or point outside of it")
     ends = [*offsets[1:], len(payload)]
     return [payload[a:b] for a, b in zip(offsets, ends, strict=True)]

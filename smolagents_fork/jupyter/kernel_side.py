@@ -5,6 +5,9 @@ library and IPython only, no import of this package. Nothing here protects the h
 the kernel can undo all of it. It serves programs that do not attack.
 """
 
+# mypy: ignore-errors
+# (It is checked by what it does: it runs in a kernel whose packages are not here.)
+
 import builtins
 import contextlib
 import io
@@ -153,7 +156,7 @@ class Sandbox:
             if isinstance(text, str) and len(text) > limit:
                 if kind.startswith("text/"):
                     cut = len(text) - limit
-                    forms[kind] = text[:limit] + "... [%d characters cut]" % cut
+                    forms[kind] = f"{text[:limit]}... [{cut} characters cut]"
                 elif len(text) > self.max_value_bytes:
                     del forms[kind]
         return forms
@@ -172,7 +175,7 @@ class Sandbox:
         try:
             text = str(evalue)
         except BaseException as error:
-            text = "<its str() raised %s>" % type(error).__name__
+            text = f"<its str() raised {type(error).__name__}>"
         limit = self.max_error_chars
         text = _middle_cut(text, limit // 4)
         trace = _middle_cut("\n".join(str(line) for line in lines), limit)
@@ -255,7 +258,7 @@ def _safe_repr(value):
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
             raise
-        return "<%s object; its repr raised %s>" % (type(value).__name__, type(error).__name__)
+        return f"<{type(value).__name__} object; its repr raised {type(error).__name__}>"
 
 
 def _middle_cut(text, limit):
@@ -263,10 +266,10 @@ def _middle_cut(text, limit):
         return text
     head = limit * 2 // 3
     tail = limit - head
-    return "%s\n... [%d characters cut] ...\n%s" % (text[:head], len(text) - limit, text[-tail:])
+    return f"{text[:head]}\n... [{len(text) - limit} characters cut] ...\n{text[-tail:]}"
 
 
-def _no_input(prompt=""):
+def _no_input(*_args, **_kwargs):
     raise EOFError(
         "input() has nobody to ask: the code runs in a sandbox without a terminal. "
         "Use a tool of the agent instead."
@@ -281,7 +284,7 @@ def install(shell, codec, settings):
     """Called once by the loader."""
     sandbox = Sandbox(shell, codec, json.loads(settings))
     # The shell would keep all output of all calls in its history.
-    shell._tee = lambda channel: contextlib.nullcontext()
+    shell._tee = lambda *_args, **_kwargs: contextlib.nullcontext()
     shell.events.register("pre_run_cell", sandbox.before)
     shell.events.register("post_run_cell", sandbox.after)
     shell.display_trap.hook = sandbox.show

@@ -129,7 +129,7 @@ else:  # pragma: no cover - Windows
         return bool(ready[0] or ready[1])
 
 
-class _BoundedFrameBuffer(frame_buffer):  # type: ignore[misc]  # the package has no types
+class _BoundedFrameBuffer(frame_buffer):
     """Reads frames; of a payload that is over its limit, only the beginning is kept.
 
     What a message may occupy depends on what it is, and its headers say so at its beginning.
@@ -200,7 +200,7 @@ class Connection:
         self._ws.frame_buffer = self._frames
         sock.settimeout(timeout)
         try:
-            self._ws.connect(
+            self._ws.connect(  # type: ignore[no-untyped-call]  # the package is half typed
                 f"ws://kernel{path}",
                 header=header,
                 subprotocols=[SUBPROTOCOL_V1],

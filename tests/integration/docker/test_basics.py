@@ -216,8 +216,8 @@ def test_file_errors_name_the_file(shared):
         shared.get_file("absent.txt")
     with pytest.raises(ExecutorError, match=r"/etc/mine .*Read-only file system"):
         shared.put_file(b"x", "/etc/mine")
+    shared.put_file(b"x" * 100, "big")
     with pytest.raises(ExecutorError, match=r"wrote more than 10 bytes"):
-        shared.put_file(b"x" * 100, "big")
         shared.get_file("big", max_bytes=10)
 
 

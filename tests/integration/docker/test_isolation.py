@@ -23,13 +23,13 @@ def test_only_loopback_and_no_published_port(shared):
     shared.container.reload()
     assert shared.container.attrs["NetworkSettings"]["Ports"] in ({}, None)
     assert shared.container.attrs["HostConfig"]["NetworkMode"] == "none"
-    with pytest.raises(AgentError, match="Network is unreachable"):
+    with pytest.raises(AgentError, match=r"Network is unreachable"):
         shared("import socket; socket.create_connection(('192.0.2.1', 80), 2)")
 
 
 def test_root_is_read_only_and_the_work_folder_is_not(shared):
     for path in ("/etc/x", "/opt/kernel/x", "/usr/x", "/x"):
-        with pytest.raises(AgentError, match="Read-only file system|Permission denied"):
+        with pytest.raises(AgentError, match=r"Read-only file system|Permission denied"):
             shared(f"open({path!r}, 'w')")
     for path in ("/workspace/x", "/tmp/x"):
         assert shared(f"open({path!r}, 'w').write('abc')").output == 3

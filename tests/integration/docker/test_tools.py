@@ -18,7 +18,7 @@ from smolagents_fork.executors.docker import DockerExecutor
 class Counter(Tool):
     name = "counter"
     description = "Counts its calls."
-    inputs = {"step": {"type": "integer", "description": "How far to count."}}
+    inputs = {"step": {"type": "integer", "description": "How far to count."}}  # noqa: RUF012
     output_type = "integer"
 
     def __init__(self, start: int):
@@ -131,7 +131,7 @@ def test_final_answer(tooled):
         "try:\n    final_answer(1)\nexcept BaseException:\n    pass\nprint('on')",
         "try:\n    final_answer(1)\nfinally:\n    print('finally')",
         "def f():\n    for n in range(10):\n        final_answer(1)\nf()",
-        "import threading\nt = threading.Thread(target=final_answer, args=(1,))\nt.start()\nt.join()",
+        "import threading as t\nx = t.Thread(target=final_answer, args=(1,))\nx.start()\nx.join()",
         "while True:\n    try:\n        final_answer(1)\n    except BaseException:\n        pass",
     ],
 )
@@ -157,7 +157,7 @@ def test_final_answer_patterns_of_upstream(tooled, code, answer):
 
 def test_custom_final_answer(make):
     class Custom(FinalAnswerTool):
-        inputs = {
+        inputs = {  # noqa: RUF012 - upstream's way
             "answer1": {"type": "string", "description": "First part."},
             "answer2": {"type": "string", "description": "Second part."},
         }

@@ -118,8 +118,8 @@ def test_no_pickle_unless_asked_for(shared, make):
 
     with pytest.raises(EncodeError):
         shared.send_variables({"thing": Local()})
-    with pytest.raises(AgentError, match=r"argument 1 of final_answer\(\)"):
-        shared.send_tools({"final_answer": lambda answer: answer})
+    shared.send_tools({"final_answer": lambda answer: answer})
+    with pytest.raises(AgentError, match=r"argument .* of final_answer\(\)"):
         shared("final_answer(lambda: 1)")
     trusting = make(allow_pickle=True)
     trusting.send_tools({"final_answer": lambda answer: answer})
@@ -133,7 +133,8 @@ def test_no_pickle_unless_asked_for(shared, make):
 
 def test_unpickling_never_happens_on_the_host_by_itself(shared):
     shared.send_tools({"final_answer": lambda answer: answer})
-    code = "final_answer({'__smolagents_fork_pickle__': b'cos\\nsystem\\n(S\"touch /tmp/owned\"\\ntR.'})"
+    pickled = "b'cos\\nsystem\\n(S\"touch /tmp/owned\"\\ntR.'"
+    code = f"final_answer({{'__smolagents_fork_pickle__': {pickled}}})"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         result = shared(code)
@@ -202,7 +203,8 @@ def test_picture_bomb_is_not_unpacked(shared):
         "def chunk(kind, data):\n"
         "    return (struct.pack('>I', len(data)) + kind + data\n"
         "            + struct.pack('>I', zlib.crc32(kind + data)))\n"
-        "png = (b'\\x89PNG\\r\\n\\x1a\\n' + chunk(b'IHDR', struct.pack('>IIBBBBB', 60000, 60000, 8, 2, 0, 0, 0))\n"
+        "size = struct.pack('>IIBBBBB', 60000, 60000, 8, 2, 0, 0, 0)\n"
+        "png = (b'\\x89PNG\\r\\n\\x1a\\n' + chunk(b'IHDR', size)\n"
         "       + chunk(b'IDAT', zlib.compress(b'')) + chunk(b'IEND', b''))\n"
         "from IPython.display import display\n"
         "display({'image/png': base64.b64encode(png).decode(), 'text/plain': 'bomb'}, raw=True)"

@@ -1,0 +1,151 @@
+"""What the engine cannot do is an error that says what to do, in a second or two."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+
+from smolagents_fork.containers import runtime
+from smolagents_fork.containers.tunnel import StreamUnsupported
+from smolagents_fork.errors import ConfigurationError, EngineUnavailableError, ExecutorStartError
+from smolagents_fork.executors.docker import DockerExecutor
+
+
+@pytest.fixture
+def quick():
+    started = time.monotonic()
+    yield
+    assert time.monotonic() - started < 10
+
+
+@pytest.mark.parametrize(
+    "where", ["unix:///no/such/docker.sock", "tcp://127.0.0.1:9"], ids=["socket", "tcp"]
+)
+def test_engine_absent(monkeypatch, quick, where):
+    monkeypatch.setenv("DOCKER_HOST", where)
+    with pytest.raises(EngineUnavailableError) as caught:
+        DockerExecutor()
+    assert f"no container engine answers at {where}: start Docker" in str(caught.value)
+
+
+def test_permission_denied(tmp_path, engine):
+    if os.getuid() != 0:
+        pytest.skip("only root can become somebody who may not")
+    path = tmp_path / "docker.sock"
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(path))
+    path.chmod(0o600)
+    for folder in (tmp_path, *tmp_path.parents):
+        if os.stat(folder).st_mode & 0o001 == 0:
+            os.chmod(folder, os.stat(folder).st_mode | 0o005)
+    code = (
+        "import os\n"
+        "from smolagents_fork.containers.engine import connect\n"
+        "import docker, requests\n"
+        "os.setuid(65534)\n"
+        "try:\n    connect()\nexcept Exception as error:\n    print(type(error).__name__, error)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=True,
+        env={**os.environ, "DOCKER_HOST": f"unix://{path}"},
+    )
+    listener.close()
+    assert "EngineUnavailableError" in done.stdout
+    assert "this user may not use the engine" in done.stdout
+
+
+def test_wrong_runtime(image, quick):
+    with pytest.raises(ConfigurationError) as caught:
+        DockerExecutor(runtime="no-such-runtime")
+    assert "runtime='no-such-runtime'" in str(caught.value)
+    assert "docker info" in str(caught.value)
+
+
+def test_port_taken(image, quick):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(ExecutorStartError) as caught:
+            DockerExecutor(network="bridge", port=port)
+    assert f"port={port}" in str(caught.value)
+    assert "pass port=None" in str(caught.value)
+
+
+def test_network_that_does_not_exist(image, quick):
+    with pytest.raises(ConfigurationError, match="docker network create"):
+        DockerExecutor(network="no-such-network")
+
+
+def test_published_port_on_a_network(make):
+    executors = [make(network="bridge") for _ in range(2)]
+    ports = set()
+    for executor in executors:
+        assert executor("1+1").output == 2
+        executor.container.reload()
+        binding = executor.container.ports["8888/tcp"][0]
+        assert binding["HostIp"] == "127.0.0.1"
+        ports.add(binding["HostPort"])
+        assert sorted(executor("import os; os.listdir('/sys/class/net')").output)[:1] == ["eth0"]
+    assert len(ports) == 2
+
+
+def test_chosen_port(make):
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    executor = make(network="bridge", port=port)
+    assert executor("1+1").output == 2
+    executor.container.reload()
+    assert executor.container.ports["8888/tcp"][0]["HostPort"] == str(port)
+
+
+def test_published_gateway_refuses_whoever_has_no_token(make):
+    import urllib.error
+    import urllib.request
+
+    executor = make(network="bridge")
+    executor.container.reload()
+    port = executor.container.ports["8888/tcp"][0]["HostPort"]
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        urllib.request.urlopen(f"http://127.0.0.1:{port}/api/kernelspecs", timeout=10)
+    assert caught.value.code in (401, 403)
+    caught.value.close()
+
+
+def test_network_with_exec_stream_publishes_nothing(make):
+    executor = make(network="bridge", transport="exec")
+    assert executor("1+1").output == 2
+    executor.container.reload()
+    assert not any(executor.container.ports.values())
+
+
+def test_engine_without_streams_falls_back_to_a_port_and_says_so(make, monkeypatch):
+    def no_stream(_handed_over):
+        raise StreamUnsupported("this connection to the engine is no plain socket")
+
+    class Log:
+        def __init__(self):
+            self.lines: list[str] = []
+
+        def log(self, message, level=None):
+            self.lines.append(str(message))
+
+        def log_error(self, message):
+            self.lines.append(str(message))
+
+    monkeypatch.setattr(runtime, "exec_stream", no_stream)
+    log = Log()
+    executor = make([], log)
+    assert executor("1+1").output == 2
+    assert any("WARNING: this connection to the engine is no plain socket" in x for x in log.lines)
+    executor.container.reload()
+    assert executor.container.ports["8888/tcp"][0]["HostIp"] == "127.0.0.1"
+    with pytest.raises(ExecutorStartError, match="transport='exec'"):
+        make(transport="exec")

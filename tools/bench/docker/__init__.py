@@ -1,0 +1,1 @@
+"""DockerExecutor against upstream's own and a bare container: ``python -m tools.bench.docker``."""

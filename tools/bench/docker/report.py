@@ -1,0 +1,81 @@
+"""The benchmark's figures as a table, and whether they reach the goals."""
+
+from __future__ import annotations
+
+import statistics
+from typing import Any
+
+__all__ = ["table"]
+
+# What, and the largest share of upstream's figure in the same run that is good enough.
+GOALS = {
+    "later call, p50": 1 / 8,
+    "start to first result, cold": 0.7,
+    "pool to first result": 1 / 40,
+    "cleanup, blocking": 1 / 10,
+}
+
+
+def table(results: dict[str, Any]) -> tuple[str, bool]:
+    """Markdown, and whether every goal was reached.
+
+    Args:
+        results: of one run, as ``bench-docker.json`` holds them.
+    """
+    up, own, bare = results["upstream"], results["fork"], results["bare"]
+    rows = [
+        _row("start to first result, cold", up["cold"], own["cold"]),
+        _row("pool to first result", up["cold"], own["pool"], shown_upstream="-"),
+        _row("later call, p50", up["calls"], own["calls"]),
+        _row("later call, p95", [_p95(up["calls"])], [_p95(own["calls"])]),
+        _row("call that returns a 1 MB string", up["megabyte"], own["megabyte"]),
+        _row("1,000,000 floats in and out", up["array"], own["array"]),
+        _row("cleanup, blocking", up["cleanup"], own["cleanup"]),
+    ]
+    machine = results["machine"]
+    lines = [
+        f"Measured on {machine['cores']} cores ({machine['processor']}), {machine['system']}, "
+        f"Python {machine['python']}, load {machine['load_before']:.1f} before the run; base image "
+        f"`{results['base_image']}`. Medians of one run.",
+        "",
+        "| what | upstream | fork | share of upstream's | goal |",
+        "|---|---|---|---|---|",
+    ]
+    reached = True
+    for what, shown, ours, share in rows:
+        goal = GOALS.get(what)
+        good = goal is None or share <= goal
+        reached = reached and good
+        mark = "" if goal is None else f"<= {goal:.3f} {'reached' if good else 'MISSED'}"
+        lines.append(f"| {what} | {shown} | {ours} | {share:.3f} | {mark} |")
+    lines += [
+        f"| memory a container | {_mib(up['memory_bytes'])} | {_mib(own['memory_bytes'])} "
+        f"| {own['memory_bytes'] / up['memory_bytes']:.3f} | |",
+        f"| calls a second, 8 executors at once | - | {own['throughput']:.0f} | | |",
+        "",
+        f"Floor: a bare `docker run` of `python3 -c 1+1` takes {_time(_median(bare['cold']))}.",
+    ]
+    return "\n".join(lines) + "\n", reached
+
+
+def _row(
+    what: str, upstream: list[float], fork: list[float], shown_upstream: str | None = None
+) -> tuple[str, str, str, float]:
+    theirs, ours = _median(upstream), _median(fork)
+    return what, shown_upstream or _time(theirs), _time(ours), ours / theirs
+
+
+def _median(values: list[float]) -> float:
+    return statistics.median(values)
+
+
+def _p95(values: list[float]) -> float:
+    return sorted(values)[min(len(values) - 1, int(len(values) * 0.95))]
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.2f} s" if seconds >= 0.5 else f"{seconds * 1000:.1f} ms"
+
+
+def _mib(size: int) -> str:
+    return f"{size / (1 << 20):.0f} MiB"

@@ -1,0 +1,101 @@
+"""Upstream's half of the benchmark; runs in the environment that has the pristine release.
+
+    python upstream_side.py CALLS STARTS
+
+Prints one JSON object. Stands alone: nothing of the fork is importable there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import subprocess
+import sys
+import time
+from typing import Any
+
+NEEDED = "jupyter_kernel_gateway jupyter_client ipykernel numpy"
+
+
+def dockerfile(base: str) -> str:
+    """Upstream's own recipe on the benchmark's base image, with numpy for the array."""
+    return f"""\
+FROM {base}
+COPY ca.pem /ca.pem
+RUN if [ -s /ca.pem ]; then export PIP_CERT=/ca.pem; fi \\
+    && python3 -m venv /opt/venv && /opt/venv/bin/pip install --no-cache-dir {NEEDED}
+ENV PATH=/opt/venv/bin:/usr/local/bin:/usr/bin:/bin
+EXPOSE 8888
+CMD ["jupyter", "kernelgateway", "--KernelGatewayApp.ip=0.0.0.0", "--KernelGatewayApp.port=8888"]
+"""
+
+
+def main() -> None:
+    calls, starts = int(sys.argv[1]), int(sys.argv[2])
+    from smolagents import FinalAnswerTool
+    from smolagents.monitoring import AgentLogger, LogLevel
+    from smolagents.remote_executors import DockerExecutor
+
+    image = "smolagents-fork-bench-upstream"
+    logger = AgentLogger(LogLevel.OFF)
+
+    def executor() -> Any:
+        return DockerExecutor([], logger, image_name=image, build_new_image=False, port=18888)
+
+    found: dict[str, Any] = {"cold": [], "cleanup": []}
+    with contextlib.redirect_stdout(io.StringIO()):
+        for _ in range(starts):
+            started = time.perf_counter()
+            made = executor()
+            made("1+1")
+            found["cold"].append(time.perf_counter() - started)
+            started = time.perf_counter()
+            made.cleanup()
+            found["cleanup"].append(time.perf_counter() - started)
+        made = executor()
+        try:
+            made("1+1")
+            found["calls"] = timed(lambda: made("1+1"), calls)
+            found["megabyte"] = timed(lambda: made("'x' * 1_000_000"), max(5, calls // 10))
+            found["array"] = array_times(made, FinalAnswerTool)
+            found["memory_bytes"] = memory(made.container.id)
+        finally:
+            made.cleanup()
+    print(json.dumps(found))
+
+
+def timed(action: Any, count: int) -> list[float]:
+    times = []
+    for _ in range(count):
+        started = time.perf_counter()
+        action()
+        times.append(time.perf_counter() - started)
+    return times
+
+
+def array_times(executor: Any, final_answer: Any) -> list[float]:
+    """Seconds for a million floats in and out again."""
+    import numpy as np
+
+    array = np.random.default_rng(1).random(1_000_000)
+    executor.send_tools({"final_answer": final_answer()})
+
+    def both_ways() -> None:
+        executor.send_variables({"array": array})
+        back = executor("final_answer(array)").output
+        assert len(back) == 1_000_000
+
+    return timed(both_ways, 3)
+
+
+def memory(container: str) -> int:
+    """Bytes the container uses, page cache left out, as the engine reports them."""
+    command = ["docker", "stats", "--no-stream", "--format", "{{.MemUsage}}", container]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()[0]
+    number = float(text.rstrip("BKMGi"))
+    return int(number * {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}.get(text[-3:-2], 1))
+
+
+if __name__ == "__main__":
+    main()
