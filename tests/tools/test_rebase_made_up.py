@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+
 import pytest
 from rebase_harness import all_files, publish, snapshot, tiny_tree
 
@@ -168,6 +170,31 @@ def test_interrupted_download_is_tried_again_by_continue(rebase, links):
     (links / "away").rename(sdist)
     assert rebase("continue", kill_at="replayed")[0] == -9
     assert rebase.state.phase == "verify"
+
+
+def test_result_that_cannot_be_built_says_why(rebase, links):
+    tree = tiny_tree("9.1.0")
+    tree["smolagents/__init__.py"] = tree["smolagents/__init__.py"].replace(b"= ", b"= str()+")
+    publish(links, "9.1.0", tree)
+    before = snapshot(rebase.project)
+    status, said = rebase("start")
+    assert status == 1, said
+    assert "The series fits, but the result does not hold" in said
+    assert "smolagents/__init__.py: the text to stamp" in said
+    assert "occurs 0 times" in said
+    assert snapshot(rebase.project) == before
+
+
+def test_second_command_waits_for_the_first_and_for_its_children(rebase, links, tmp_path):
+    publish(links, "9.1.0", tiny_tree("9.1.0"))
+    assert rebase("start", kill_at="picked")[0] == -9
+    with rebase.folder.locked() as descriptor:
+        # The child of a run that was killed: it has inherited the lock, and still works.
+        child = subprocess.Popen(["sleep", "3"], pass_fds=(descriptor,))
+    status, said = rebase("continue", kill_at="replayed")
+    assert (status, child.poll()) == (-9, 0), said
+    assert "another rebase command is at work; waiting for it" in said
+    child.wait()
 
 
 def test_damaged_state_can_still_be_aborted(rebase, links):

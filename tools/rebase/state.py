@@ -185,6 +185,7 @@ class Folder:
         descriptor = os.open(self.lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             deadline = time.monotonic() + LOCK_TIMEOUT_SECONDS
+            told = False
             while True:
                 try:
                     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -196,6 +197,9 @@ class Folder:
                             f"was killed, has been at work for {LOCK_TIMEOUT_SECONDS:.0f} seconds; "
                             f"wait for it or end it (fuser {self.lock_file}), then try again"
                         ) from None
+                    if not told:
+                        print("another rebase command is at work; waiting for it", flush=True)
+                        told = True
                     time.sleep(0.1)
             yield descriptor
         finally:
