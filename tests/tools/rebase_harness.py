@@ -252,6 +252,7 @@ class Rebase:
     links: Path
     extra: dict[str, str] = field(default_factory=dict)
     index: bool = False
+    borrow: bool = True
 
     @property
     def folder(self) -> Folder:
@@ -271,7 +272,7 @@ class Rebase:
         return found
 
     def command(self, *arguments: str) -> list[str]:
-        options = ["--skip-regression", "--borrow-packages"]
+        options = ["--skip-regression", *(["--borrow-packages"] if self.borrow else [])]
         which = options if arguments[0] in {"start", "check"} else []
         return [sys.executable, "-m", "tools.rebase", *arguments, *which]
 

@@ -185,6 +185,27 @@ def test_result_that_cannot_be_built_says_why(rebase, links):
     assert snapshot(rebase.project) == before
 
 
+@pytest.mark.slow
+def test_environment_of_the_tests_is_fresh(rebase, links):
+    """As a maintainer runs it: everything installed anew, nothing of this environment seen."""
+    rebase.index, rebase.borrow = True, False
+    (rebase.project.root / "requirements-dev.txt").write_text("pytest\n")
+    tests = rebase.project.root / "tests" / "contract" / "test_tiny.py"
+    alone = "\n\ndef test_close_twice_alone():\n    import importlib.util\n"
+    alone += "    assert importlib.util.find_spec('hypothesis') is None\n"
+    alone += "    assert importlib.util.find_spec('docker')\n"
+    alone += "    assert '.rebase' in __import__('smolagents_fork').__file__\n"
+    tests.write_text(tests.read_text() + alone)
+    patch = rebase.project.patches / "close-twice.patch"
+    one = "Test: tests/contract/test_tiny.py::test_close_twice\n"
+    assert patch.read_text().count(one) == 1
+    patch.write_text(patch.read_text().replace(one, one + one.replace("twice", "twice_alone")))
+    publish(links, "9.1.0", tiny_tree("9.1.0", MOVED))
+    status, said = rebase("start", "--to", "9.1.0")
+    assert status == 0, said
+    assert "| `close-twice.patch` | 2 | good |" in said
+
+
 def test_second_command_waits_for_the_first_and_for_its_children(rebase, links, tmp_path):
     publish(links, "9.1.0", tiny_tree("9.1.0"))
     assert rebase("start", kill_at="picked")[0] == -9

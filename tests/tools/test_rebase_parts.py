@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from packaging.version import Version
 
 from tools.git import environment
+from tools.paths import ROOT
+from tools.rebase.__main__ import main as rebase_command
 from tools.rebase.bases import path_of_versions
 from tools.rebase.changelog import with_release
 from tools.rebase.points import reached
@@ -15,6 +18,7 @@ from tools.rebase.regression import verdict_of
 from tools.rebase.state import RebaseError
 from tools.regression import Kind, Report
 from tools.regression.comparison import Comparison, Outcome
+from tools.series.__main__ import main as series_command
 from tools.series.replace import recover, replace_files
 
 KNOWN = [Version(text) for text in ("1.23.0", "1.24.0", "1.25.0", "1.25.1", "1.26.0", "1.27.0")]
@@ -66,6 +70,31 @@ def test_changelog_gets_the_release_where_it_belongs(text, order):
     assert "\n\n\n" not in new
     for line in (text or "").splitlines():
         assert line in new
+
+
+@pytest.mark.parametrize("page", ["docs/patches.md", "docs/rebase.md"])
+def test_pages_name_targets_options_and_files_that_exist(page, capsys):
+    text = (ROOT / page).read_text("utf-8")
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    targets = set(re.findall(r"(?:^|`)make ([a-z]+(?:-[a-z]+)*)", text, re.MULTILINE))
+    assert targets
+    for target in targets:
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+    for path in re.findall(r"`((?:tools|tests|buildsys|patches|docs|\.github)/[\w./-]+\w)`", text):
+        assert (ROOT / path).exists(), path
+    with pytest.raises(SystemExit):
+        rebase_command(["start", "--help"])
+    with pytest.raises(SystemExit):
+        series_command(["check", "--help"])
+    known = capsys.readouterr().out
+    for option in {
+        "--skip-regression",
+        "--regression-test",
+        "--borrow-packages",
+        "--to",
+        "--output",
+    }:
+        assert option in known
 
 
 class Stop(Exception):
