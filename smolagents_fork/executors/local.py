@@ -30,7 +30,9 @@ def _joined(kind: type[InterpreterError]) -> type[InterpreterError]:
     """``kind`` as a class that is upstream's error, too: both sides' handlers catch it."""
     timeout = issubclass(kind, TimeLimitExceededError)
     theirs = upstream_api.ExecutionTimeoutError if timeout else upstream_api.InterpreterError
-    return type(kind.__name__, (kind, theirs), {"__module__": kind.__module__, "__doc__": kind.__doc__})
+    return type(
+        kind.__name__, (kind, theirs), {"__module__": kind.__module__, "__doc__": kind.__doc__}
+    )
 
 
 def _as_upstreams(error: InterpreterError) -> InterpreterError:

@@ -10,12 +10,65 @@ from typing import Any
 __all__ = ["HARMLESS_BUILTINS", "SafeFormatter", "harmless", "normal"]
 
 #: Builtins that neither reach attributes by name nor can use much more than they are given.
-HARMLESS_BUILTINS = (
-    "abs aiter all anext any ascii bin bool bytearray bytes callable chr classmethod complex dict divmod "
-    "enumerate filter float frozenset hash hex id int isinstance issubclass iter len list "
-    "map max memoryview min next object oct ord property range repr reversed round set slice sorted "
-    "staticmethod str sum super tuple type zip None True False Ellipsis NotImplemented"
-).split()
+HARMLESS_BUILTINS = [
+    "abs",
+    "aiter",
+    "all",
+    "anext",
+    "any",
+    "ascii",
+    "bin",
+    "bool",
+    "bytearray",
+    "bytes",
+    "callable",
+    "chr",
+    "classmethod",
+    "complex",
+    "dict",
+    "divmod",
+    "enumerate",
+    "filter",
+    "float",
+    "frozenset",
+    "hash",
+    "hex",
+    "id",
+    "int",
+    "isinstance",
+    "issubclass",
+    "iter",
+    "len",
+    "list",
+    "map",
+    "max",
+    "memoryview",
+    "min",
+    "next",
+    "object",
+    "oct",
+    "ord",
+    "property",
+    "range",
+    "repr",
+    "reversed",
+    "round",
+    "set",
+    "slice",
+    "sorted",
+    "staticmethod",
+    "str",
+    "sum",
+    "super",
+    "tuple",
+    "type",
+    "zip",
+    "None",
+    "True",
+    "False",
+    "Ellipsis",
+    "NotImplemented",
+]
 
 
 def normal(name: str) -> str:
@@ -57,9 +110,7 @@ class SafeFormatter(string.Formatter):
     def get_value(self, key: Any, args: Any, kwargs: Any) -> Any:
         if isinstance(key, int):
             if key >= len(args):
-                raise IndexError(
-                    f"Replacement index {key} out of range for positional args tuple"
-                )
+                raise IndexError(f"Replacement index {key} out of range for positional args tuple")
             return args[key]
         return kwargs[key]
 

@@ -23,14 +23,30 @@ from .meter import Meter
 __all__ = ["Guards", "ToolHandle"]
 
 _MISSING = object()
+_BUILTIN_METHOD = type("".format)
 _FUNCTIONS = (types.FunctionType, types.LambdaType)
 #: Types that are never handed out, whatever attribute they were found under.
 _NEVER = (types.FrameType, types.CodeType, types.TracebackType)
 #: Classes whose own single-underscore attributes hold nothing dangerous, so that the program's
 #: subclasses of them count as entirely its own.
 _PLAIN_MODULES = frozenset(
-    "builtins collections abc enum typing dataclasses numbers fractions decimal datetime "
-    "collections.abc _collections_abc json.encoder json.decoder random".split()
+    [
+        "builtins",
+        "collections",
+        "abc",
+        "enum",
+        "typing",
+        "dataclasses",
+        "numbers",
+        "fractions",
+        "decimal",
+        "datetime",
+        "collections.abc",
+        "_collections_abc",
+        "json.encoder",
+        "json.decoder",
+        "random",
+    ]
 )
 
 
@@ -44,9 +60,7 @@ class ToolHandle:
     The tool itself stays out of reach: its attributes may hold clients, keys or modules.
     """
 
-    def __init__(
-        self, name: str, tool: Callable[..., Any], guards: Guards
-    ) -> None:
+    def __init__(self, name: str, tool: Callable[..., Any], guards: Guards) -> None:
         def call(*arguments: Any, **keywords: Any) -> Any:
             guards.meter.stopped()
             return guards._vet(tool(*arguments, **keywords))
@@ -120,10 +134,6 @@ class Guards:
         """Count a class the program made as its own."""
         if not isinstance(made, type):
             return
-        match_args = made.__dict__.get("__match_args__", ())
-        for name in match_args if isinstance(match_args, (tuple, list)) else ():
-            if isinstance(name, str) and (_is_dunder(name) or name in policy.GUARDED_ATTRIBUTES):
-                raise AttributeRefusedError(f"Forbidden name in __match_args__: {name}")
         for base in made.__mro__[1:]:
             if base not in self.own and base.__module__ not in _PLAIN_MODULES:
                 self.derived.add(made)
@@ -138,6 +148,33 @@ class Guards:
         if self.building and cls.__module__ == self.globals.get("__name__"):
             return cls.__flags__ & (1 << 9) != 0  # Py_TPFLAGS_HEAPTYPE
         return False
+
+    def match_class(self, cls: Any) -> Any:
+        """A class with positional patterns: the attributes these read must be harmless.
+
+        ``__match_args__`` names them, and the interpreter of Python reads them itself.
+        """
+        if not isinstance(cls, type):
+            return cls
+        for kind in type(cls).__mro__:
+            if kind in self.own or kind in self.derived:
+                for name in ("__match_args__", "__getattr__", "__getattribute__"):
+                    if name in kind.__dict__:
+                        raise AttributeRefusedError(
+                            f"Forbidden positional class pattern: the metaclass of "
+                            f"{cls.__name__!r} defines {name}. Use keyword patterns"
+                        )
+        for base in cls.__mro__:
+            names = base.__dict__.get("__match_args__", ())
+            for name in names if type(names) is tuple else ():
+                if (
+                    type(name) is not str
+                    or formats.normal(name) in policy.GUARDED_ATTRIBUTES
+                    or (name.startswith("_") and not self.is_own_class(cls))
+                    or _is_dunder(formats.normal(name))
+                ):
+                    raise AttributeRefusedError(f"Forbidden name in __match_args__: {name!r}")
+        return cls
 
     # -- attributes --
 
@@ -302,9 +339,12 @@ class Guards:
                 raise AttributeRefusedError(f"Cannot assign to dunder attribute: {name}")
 
     def _read_guarded(self, value: Any, name: str, default: Any) -> Any:
-        if isinstance(value, (str, bytes)) or value is str:
-            if name in ("format", "format_map"):
+        text = isinstance(value, str) or (isinstance(value, type) and issubclass(value, str))
+        if text and name in ("format", "format_map"):
+            found = getattr(value, name)
+            if getattr(found, "__objclass__", None) is str or type(found) is _BUILTIN_METHOD:
                 return self._string_format(value, name)
+            return found  # a method of the program's own subclass
         if isinstance(value, types.ModuleType):
             if not self.is_view(value):
                 raise AttributeRefusedError(f"Forbidden access to module: {value.__name__}")
@@ -332,7 +372,8 @@ class Guards:
 
     def _string_format(self, value: Any, name: str) -> Any:
         def format_(*arguments: Any, **keywords: Any) -> str:
-            template, rest = (value, arguments) if value is not str else (arguments[0], arguments[1:])
+            bound = not isinstance(value, type)
+            template, rest = (value, arguments) if bound else (arguments[0], arguments[1:])
             if name == "format_map":
                 return formats.SafeFormatter(self.read, self.sizes).vformat(
                     str.__str__(template), (), rest[0]
@@ -397,9 +438,7 @@ class Guards:
             if not self.is_own_class(value):
                 raise ProgramRefusedError(f"Forbidden call to vars() of class {value.__name__!r}")
             hidden = ("__dict__", "__weakref__")
-            return types.MappingProxyType(
-                {k: v for k, v in vars(value).items() if k not in hidden}
-            )
+            return types.MappingProxyType({k: v for k, v in vars(value).items() if k not in hidden})
         if self.is_own_class(type(value)):
             return vars(value)
         found = vars(value)
@@ -472,12 +511,14 @@ class Guards:
             "@while": meter.while_round,
             "@few": 32,
             "@many": 200,
+            "@counted": meter.counted,
             "@each": meter.each,
             "@each_lazy": meter.each_lazy,
             "@each_heavy": meter.each_heavy,
             "@ticks": meter.metered(_endless()),
             "@__import__": self.refused("__import__"),
             "@next": next,
+            "@match_class": self.match_class,
             "@own": self.own,
             "@getattr": self.read,
             "@called": self.called,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-__all__ = ["SUPPOSED_BUILTINS", "FLOAT", "INTEGER", "NUMBER", "annotate", "kind_of"]
+__all__ = ["FLOAT", "INTEGER", "NUMBER", "SUPPOSED_BUILTINS", "annotate", "kind_of"]
 
 FLOAT, INTEGER, NUMBER = "float", "integer", "number"
 
@@ -131,9 +131,9 @@ class _Collector:
         elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             if not getattr(node, "target_known", False):
                 scope.bind(node.id, None)
-        elif isinstance(node, ast.ExceptHandler) and node.name:
-            scope.bind(node.name, None)
-        elif isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name:
+        elif (isinstance(node, ast.ExceptHandler) and node.name) or (
+            isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name
+        ):
             scope.bind(node.name, None)
         elif isinstance(node, ast.MatchMapping) and node.rest:
             scope.bind(node.rest, None)
@@ -219,7 +219,11 @@ class _Collector:
             if isinstance(node.op, ast.Not):
                 return INTEGER
             kind = self.kind(node.operand, scope)
-            return (kind if kind in ("", INTEGER) else None) if isinstance(node.op, ast.Invert) else kind
+            return (
+                (kind if kind in ("", INTEGER) else None)
+                if isinstance(node.op, ast.Invert)
+                else kind
+            )
         if isinstance(node, ast.IfExp):
             return _join(self.kind(node.body, scope), self.kind(node.orelse, scope))
         if isinstance(node, ast.BoolOp):
@@ -287,8 +291,11 @@ def _own_nodes(scope_node: ast.AST) -> Iterator[ast.AST]:
     """Nodes evaluated in a scope itself."""
     if isinstance(scope_node, _COMPREHENSIONS):
         parts: list[ast.AST] = [
-            *([scope_node.key, scope_node.value] if isinstance(scope_node, ast.DictComp)
-              else [scope_node.elt]),
+            *(
+                [scope_node.key, scope_node.value]
+                if isinstance(scope_node, ast.DictComp)
+                else [scope_node.elt]
+            ),
             *(test for g in scope_node.generators for test in g.ifs),
             *(g.iter for g in scope_node.generators[1:]),
         ]
@@ -331,13 +338,19 @@ def annotate(tree: ast.Module, taken: frozenset[str]) -> frozenset[str]:
         Globals that were supposed to be numbers: it holds only if the state holds nothing but
         integers and floats under these names when the program starts.
     """
-    bound = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+    bound = {
+        n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)
+    }
     bound |= {n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)}
     bound |= {
-        n.name for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef))
+        n.name
+        for n in ast.walk(tree)
+        if isinstance(n, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef))
     }
     bound |= {
-        (a.asname or a.name) for n in ast.walk(tree) if isinstance(n, (ast.Import, ast.ImportFrom))
+        (a.asname or a.name)
+        for n in ast.walk(tree)
+        if isinstance(n, (ast.Import, ast.ImportFrom))
         for a in n.names
     }
     collector = _Collector(taken | bound)

@@ -262,4 +262,3 @@ def failed(error: BaseException, program: Program) -> InterpreterError:
     )
     made.__cause__ = error
     return made
-

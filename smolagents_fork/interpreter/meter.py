@@ -14,7 +14,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, compress, repeat
-from types import CellType
+from types import CellType, GeneratorType
 from typing import Any, NoReturn
 
 from ..errors import LimitExceededError, TimeLimitExceededError
@@ -30,9 +30,23 @@ SMALLEST_PORTION = 20
 SLOW_PORTION = 0.02
 
 
+#: How the file names of programs begin.
+PROGRAM_FILE = "<program "
 #: Exact types with a size; those of them that cannot grow while they are iterated over.
-_FIXED = frozenset({tuple, range, str, bytes, dict, set, frozenset, type({}.keys()),
-                    type({}.values()), type({}.items())})
+_FIXED = frozenset(
+    {
+        tuple,
+        range,
+        str,
+        bytes,
+        dict,
+        set,
+        frozenset,
+        type({}.keys()),
+        type({}.values()),
+        type({}.items()),
+    }
+)
 _SIZED = _FIXED | {list}
 _FEW_ITEMS = 64
 
@@ -206,6 +220,15 @@ class Meter:
             self._size = SMALLEST_PORTION
         self._last_look = now
 
+    def counted(self, items: Any, weight: int) -> Any:
+        """The source of a loop that calls nothing and always runs to its end."""
+        if type(items) is GeneratorType and items.gi_code.co_filename.startswith(PROGRAM_FILE):
+            return items  # counts itself
+        if type(items) in _SIZED and len(items) <= 1000:
+            self.charge(len(items) * weight)
+            return items
+        return self.metered(items, weight)
+
     def each(self, items: Any, weight: int) -> Any:
         """The source of a comprehension that calls nothing: counted ahead where it has a size."""
         if type(items) in _SIZED:
@@ -218,6 +241,8 @@ class Meter:
         if type(items) in _SIZED and len(items) <= _FEW_ITEMS:
             self.charge(len(items) * weight)
             return items
+        if type(items) is GeneratorType and items.gi_code.co_filename.startswith(PROGRAM_FILE):
+            return items  # counts itself
         return self.metered(items, weight)
 
     def each_heavy(self, items: Any, weight: int) -> Any:

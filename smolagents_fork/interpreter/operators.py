@@ -92,6 +92,8 @@ def _guarded(node: ast.BinOp, scope: Scope) -> ast.expr:
 #: Largest integer that CPython compares without looking at more than one digit.
 _DIGIT = (1 << 30) - 1
 _WORD = 1 << 64
+#: Nodes of an expression that may be written three times.
+_SHORT_CODE = 12
 
 
 def _between(value: ast.expr, least: ast.expr, most: int) -> ast.expr:
@@ -163,17 +165,32 @@ def _product(node: ast.BinOp, scope: Scope) -> ast.expr:
             test=_is(kind, "@int"), body=_small_or_large(multiply(), scope), orelse=decide()
         )
         return place(ast.IfExp(test=test, body=multiply(), orelse=whole), node)
-    # Evaluates the left side, then the right, each once, before anything is decided.
-    same = ast.Compare(
-        left=walrus(kind, call("@type", first)),
-        ops=[ast.Is()],
-        comparators=[call("@type", second)],
+    if right_name is not None and sum(1 for _ in ast.walk(right)) > _SHORT_CODE:
+        # Evaluates the left side, then the right, each once, before anything is decided.
+        same = ast.Compare(
+            left=walrus(kind, call("@type", first)),
+            ops=[ast.Is()],
+            comparators=[call("@type", second)],
+        )
+        other = ast.IfExp(test=_is(kind, "@float"), body=multiply(), orelse=decide())
+        by_kind = ast.IfExp(
+            test=_is(kind, "@int"), body=_small_or_large(multiply(), scope), orelse=other
+        )
+        return place(ast.IfExp(test=same, body=by_kind, orelse=decide()), node)
+
+    # The right side is written once a branch, so that each evaluates it once.
+    def first_again() -> ast.expr:
+        return _again(left, left_name)
+
+    two_integers = ast.IfExp(
+        test=is_type(second, "@int"), body=_small_or_large(multiply(), scope), orelse=decide()
     )
-    other = ast.IfExp(test=_is(kind, "@float"), body=multiply(), orelse=decide())
-    by_kind = ast.IfExp(
-        test=_is(kind, "@int"), body=_small_or_large(multiply(), scope), orelse=other
+    fraction = ast.IfExp(
+        test=is_type(first_again(), "@float"),
+        body=ast.BinOp(first_again(), ast.Mult(), right),
+        orelse=call("@mul", first_again(), right),
     )
-    return place(ast.IfExp(test=same, body=by_kind, orelse=decide()), node)
+    return place(ast.IfExp(is_type(first, "@int"), two_integers, fraction), node)
 
 
 def _power(node: ast.BinOp, scope: Scope) -> ast.expr:
@@ -229,8 +246,15 @@ def _addition(node: ast.BinOp, scope: Scope) -> ast.expr:
     result, name = _temporary(scope), _temporary(scope)
     kind = call("@type", walrus(result, node))
     test = _ungrown(kind, name, lambda: load(result), "@short")
-    return place(
-        ast.IfExp(test=test, body=load(result), orelse=call("@grown", load(result))), node
+    return place(ast.IfExp(test=test, body=load(result), orelse=call("@grown", load(result))), node)
+
+
+def _is_text(node: ast.expr) -> bool:
+    """Whether a value is a string in all likelihood: decides the order of tests only."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return node.func.id == "str"
+    return isinstance(node, ast.JoinedStr) or (
+        isinstance(node, ast.Constant) and isinstance(node.value, str)
     )
 
 
@@ -242,14 +266,37 @@ def augmented(node: ast.AugAssign, scope: Scope) -> list[ast.stmt]:
             return [node]
         if not isinstance(target, ast.Name):
             # What is added bounds what is gained; the target must not be read twice.
-            node.value = place(call("@addend", node.value), node)
-            return [node]
+            if isinstance(node.value, ast.Constant):
+                return [node]
+            if isinstance(node.value, ast.Name) and scope.walrus:
+                kind = _temporary(scope)
+                integer = ast.Compare(
+                    left=walrus(kind, call("@type", load(node.value.id))),
+                    ops=[ast.Is()],
+                    comparators=[load("@int")],
+                )
+                node.value = ast.IfExp(
+                    test=ast.BoolOp(op=ast.Or(), values=[integer, _is(kind, "@float")]),
+                    body=node.value,
+                    orelse=call("@addend", load(node.value.id)),
+                )
+            else:
+                node.value = call("@addend", node.value)
+            return [place(node, node)]
         # In place first: CPython appends to a local string without copying it.
         own = target.id
+        if isinstance(node.value, ast.Constant) and len(str(node.value.value)) <= 16:
+            return [node]  # linear, and little at a time: the count of operations bounds it
         if not scope.walrus:
             return [node, place(ast.Expr(value=call("@appended", load(own))), node)]
         kind = call("@type", load(own))
-        test = _ungrown(kind, _temporary(scope), lambda: load(own), "@most_items")
+        if _is_text(node.value):
+            short = ast.Compare(
+                left=call("@len", load(own)), ops=[ast.Lt()], comparators=[load("@most_items")]
+            )
+            test: ast.expr = ast.BoolOp(op=ast.And(), values=[is_type(load(own), "@str"), short])
+        else:
+            test = _ungrown(kind, _temporary(scope), lambda: load(own), "@most_items")
         check = ast.If(
             test=ast.UnaryOp(op=ast.Not(), operand=test),
             body=[ast.Expr(value=call("@appended", load(own)))],

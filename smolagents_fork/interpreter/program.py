@@ -1,7 +1,6 @@
 """From source to a code object: parse, refuse, rewrite, compile; and the cache of that."""
 
 from __future__ import annotations
-
 import __future__
 
 import ast
@@ -18,7 +17,7 @@ from .build import COUNTER, assign, const, load, place, store
 from .kinds import annotate
 from .scopes import module_names
 from .transform import Refusal, Transformer
-from .weights import block_weight
+from .weights import block_weight, mark_leaves
 
 __all__ = ["Program", "compiled", "known"]
 
@@ -129,14 +128,19 @@ def _compile(
         future = plain.co_flags & __future__.annotations.compiler_flag
         try:
             supposed = annotate(tree, taken)
+            mark_leaves(tree)
             globals_ = [n for g in ast.walk(tree) if isinstance(g, ast.Global) for n in g.names]
             module = _rewritten(source, tree, protected, extra_dunders, max_while, is_async, future)
             code = compile(module, filename, "exec", future, dont_inherit=True)
         except SyntaxError as error:
             raise _syntax_error(source, error) from None
         except RecursionError as error:
-            raise InterpreterError(f"Code parsing failed: it is nested too deeply ({error})") from None
-    return Program(source, _unwrapped(code), filename, is_async, written, supposed, frozenset(globals_))
+            raise InterpreterError(
+                f"Code parsing failed: it is nested too deeply ({error})"
+            ) from None
+    return Program(
+        source, _unwrapped(code), filename, is_async, written, supposed, frozenset(globals_)
+    )
 
 
 def _rewritten(
@@ -174,9 +178,7 @@ def _rewritten(
     start.append(transformer.counted(weight, like))
     start.append(assign(RESULT, const(None)))
     kind = ast.AsyncFunctionDef if is_async else ast.FunctionDef
-    arguments = ast.arguments(
-        posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[]
-    )
+    arguments = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
     rest: dict[str, Any] = {"decorator_list": [], "returns": None, "type_comment": None}
     if "type_params" in ast.FunctionDef._fields:
         rest["type_params"] = []
@@ -271,8 +273,15 @@ class _Annotations(ast.NodeTransformer):
 def _without_annotation(statement: ast.stmt, future: int) -> Any:
     result = _Annotations(future).visit(statement)
     if isinstance(result, list):
-        return ast.If(test=const(True), body=result, orelse=[], lineno=statement.lineno,
-                      col_offset=0, end_lineno=statement.end_lineno, end_col_offset=0)
+        return ast.If(
+            test=const(True),
+            body=result,
+            orelse=[],
+            lineno=statement.lineno,
+            col_offset=0,
+            end_lineno=statement.end_lineno,
+            end_col_offset=0,
+        )
     return result
 
 

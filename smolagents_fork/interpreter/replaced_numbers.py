@@ -175,7 +175,7 @@ def _random(modules: Any) -> dict[str, Any]:
 def _operator(modules: Any) -> dict[str, Any]:
     sizes, guards = modules.sizes, modules.guards
 
-    class attrgetter:  # noqa: N801  # the standard library's name
+    class attrgetter:  # the standard library's name
         """``operator.attrgetter``, every name through the attribute guard."""
 
         def __init__(self, attr: str, *attrs: str) -> None:
@@ -233,15 +233,11 @@ def _operator(modules: Any) -> dict[str, Any]:
 def _re(modules: Any) -> dict[str, Any]:
     sizes = modules.sizes
 
-    def sub(
-        pattern: Any, repl: Any, string: Any, count: int = 0, flags: int = 0
-    ) -> Any:
+    def sub(pattern: Any, repl: Any, string: Any, count: int = 0, flags: int = 0) -> Any:
         sizes.check_substitution(re.compile(pattern, flags), repl, string)
         return re.sub(pattern, repl, string, count=count, flags=flags)
 
-    def subn(
-        pattern: Any, repl: Any, string: Any, count: int = 0, flags: int = 0
-    ) -> Any:
+    def subn(pattern: Any, repl: Any, string: Any, count: int = 0, flags: int = 0) -> Any:
         sizes.check_substitution(re.compile(pattern, flags), repl, string)
         return re.subn(pattern, repl, string, count=count, flags=flags)
 

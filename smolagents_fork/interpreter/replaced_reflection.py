@@ -66,14 +66,41 @@ class FrameStandIn:
 
 
 def _sys(modules: Any) -> dict[str, Any]:
-    refused = (
-        "settrace setprofile gettrace getprofile setrecursionlimit setswitchinterval exc_info "
-        "_current_frames _current_exceptions last_traceback last_value exception meta_path "
-        "path_hooks path_importer_cache displayhook excepthook unraisablehook breakpointhook "
-        "addaudithook audit call_tracing monitoring activate_stack_trampoline stdin stdout stderr "
-        "set_asyncgen_hooks set_int_max_str_digits set_coroutine_origin_tracking_depth exit path "
-        "setdlopenflags"
-    ).split()
+    refused = [
+        "settrace",
+        "setprofile",
+        "gettrace",
+        "getprofile",
+        "setrecursionlimit",
+        "setswitchinterval",
+        "exc_info",
+        "_current_frames",
+        "_current_exceptions",
+        "last_traceback",
+        "last_value",
+        "exception",
+        "meta_path",
+        "path_hooks",
+        "path_importer_cache",
+        "displayhook",
+        "excepthook",
+        "unraisablehook",
+        "breakpointhook",
+        "addaudithook",
+        "audit",
+        "call_tracing",
+        "monitoring",
+        "activate_stack_trampoline",
+        "stdin",
+        "stdout",
+        "stderr",
+        "set_asyncgen_hooks",
+        "set_int_max_str_digits",
+        "set_coroutine_origin_tracking_depth",
+        "exit",
+        "path",
+        "setdlopenflags",
+    ]
     result: dict[str, Any] = dict.fromkeys(refused, REFUSED)
     del result["exit"]
     result["modules"] = _LoadedModules(modules)
@@ -190,7 +217,7 @@ def _functools(modules: Any) -> dict[str, Any]:
 
 
 def _method_dispatch(singledispatch: Any) -> Any:
-    class singledispatchmethod(functools.singledispatchmethod):  # type: ignore[type-arg]  # noqa: N801
+    class singledispatchmethod(functools.singledispatchmethod):  # type: ignore[type-arg]
         def register(self, cls: Any, method: Any = None) -> Any:
             _no_strings(cls)
             return super().register(cls, method)
@@ -262,8 +289,17 @@ def _decimal(modules: Any) -> dict[str, Any]:
 
 
 def _types(modules: Any) -> dict[str, Any]:
-    allowed = "SimpleNamespace MappingProxyType GenericAlias UnionType NoneType EllipsisType".split()
-    return {name: REFUSED for name in vars(types) if not name.startswith("_") and name not in allowed}
+    allowed = [
+        "SimpleNamespace",
+        "MappingProxyType",
+        "GenericAlias",
+        "UnionType",
+        "NoneType",
+        "EllipsisType",
+    ]
+    return {
+        name: REFUSED for name in vars(types) if not name.startswith("_") and name not in allowed
+    }
 
 
 def _refuse_all(*names: str) -> Callable[[Any], dict[str, Any]]:

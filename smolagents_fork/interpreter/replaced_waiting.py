@@ -8,6 +8,7 @@ from __future__ import annotations
 import queue
 import time
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 from .replaced import REFUSED
@@ -162,12 +163,50 @@ def _cancel(loop: Any, tasks: Any) -> None:
 #: What a program may use of asyncio: nothing that starts threads or processes, opens connections,
 #: takes signals or replaces the loop.
 _ASYNCIO = frozenset(
-    "run sleep gather create_task ensure_future wait wait_for as_completed shield timeout "
-    "timeout_at TaskGroup Task Future Event Lock Condition Semaphore BoundedSemaphore Barrier "
-    "BrokenBarrierError Queue LifoQueue PriorityQueue QueueEmpty QueueFull CancelledError "
-    "TimeoutError InvalidStateError iscoroutine iscoroutinefunction isfuture current_task "
-    "all_tasks Runner get_running_loop get_event_loop ALL_COMPLETED FIRST_COMPLETED "
-    "FIRST_EXCEPTION QueueShutDown Timeout".split()
+    [
+        "run",
+        "sleep",
+        "gather",
+        "create_task",
+        "ensure_future",
+        "wait",
+        "wait_for",
+        "as_completed",
+        "shield",
+        "timeout",
+        "timeout_at",
+        "TaskGroup",
+        "Task",
+        "Future",
+        "Event",
+        "Lock",
+        "Condition",
+        "Semaphore",
+        "BoundedSemaphore",
+        "Barrier",
+        "BrokenBarrierError",
+        "Queue",
+        "LifoQueue",
+        "PriorityQueue",
+        "QueueEmpty",
+        "QueueFull",
+        "CancelledError",
+        "TimeoutError",
+        "InvalidStateError",
+        "iscoroutine",
+        "iscoroutinefunction",
+        "isfuture",
+        "current_task",
+        "all_tasks",
+        "Runner",
+        "get_running_loop",
+        "get_event_loop",
+        "ALL_COMPLETED",
+        "FIRST_COMPLETED",
+        "FIRST_EXCEPTION",
+        "QueueShutDown",
+        "Timeout",
+    ]
 )
 
 
@@ -176,8 +215,8 @@ def _asyncio(modules: Any) -> dict[str, Any]:
 
     refused = {
         name: REFUSED
-        for name in dir(asyncio)
-        if not name.startswith("_") and name not in _ASYNCIO
+        for name, value in vars(asyncio).items()
+        if not (name.startswith("_") or name in _ASYNCIO or isinstance(value, ModuleType))
     }
 
     def run(main: Any, *, debug: bool | None = None, loop_factory: Any = None) -> Any:

@@ -13,12 +13,12 @@ from typing import Any
 from ..errors import InterpreterError, ProgramRefusedError
 from . import messages
 from .guards import Guards
+from .kinds import SUPPOSED_BUILTINS
 from .limits import Limits, Result
 from .meter import FinalAnswer, Meter, ProgramStop
 from .modules import Modules
 from .output import PrintContainer, truncated
 from .policy import DEFAULT_IMPORTS
-from .kinds import SUPPOSED_BUILTINS
 from .program import Program, compiled
 
 __all__ = ["Interpreter"]
@@ -103,7 +103,9 @@ class Interpreter:
             self.modules.tools = frozenset(tools)
             given = {**self._replaceable, **tools}
             self._given = frozenset(name for name in SUPPOSED_BUILTINS if name in given)
-            handed = {n: self.guards.handle(n, tool) for n, tool in {**self._replaceable, **tools}.items()}
+            handed = {
+                n: self.guards.handle(n, tool) for n, tool in {**self._replaceable, **tools}.items()
+            }
             namespace = self.guards.namespace({"print": self._print, **handed})
             namespace["__name__"] = "__main__"  # for states that do not say
             rounds = self.limits.max_while_iterations
@@ -183,9 +185,7 @@ class Interpreter:
                 stop, final = meter.stop, meter.final
                 meter.end()
                 self.state.pop("__builtins__", None)
-                self.output.value = truncated(
-                    self.output.value, limits.max_print_outputs_length
-                )
+                self.output.value = truncated(self.output.value, limits.max_print_outputs_length)
         if stop is not None:
             raise messages.stopped(stop, program)
         if final is not None:
@@ -264,4 +264,3 @@ def _recursion(depth: int) -> Any:
             if _recursion_users == 0:
                 # Too low for where we are now would be an error; it cannot be, we were here before.
                 sys.setrecursionlimit(_recursion_before)
-

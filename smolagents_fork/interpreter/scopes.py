@@ -20,6 +20,9 @@ class Scope:
             namespace, nor where the grammar forbids it.
         banned: whether the grammar forbids ``:=`` however deep inside: comprehension sources and
             annotations.
+        match_classes: classes of the current match's positional patterns, and how they are vetted.
+        receiver: the name of a method's first argument, which it never binds anew.
+        receiver_used: whether the method asks for its class.
         loops: the loops around, in this function: hidden names of the rounds left, of the rounds
             handed out, and the weight of one.
     """
@@ -28,6 +31,9 @@ class Scope:
     class_name: str | None = None
     walrus: bool = True
     banned: bool = False
+    match_classes: list[tuple[str, ast.stmt]] = field(default_factory=list)
+    receiver: str | None = None
+    receiver_used: bool = False
     loops: list[tuple[str, str, int]] = field(default_factory=list)
     temporaries: Iterator[int] = field(default_factory=lambda: iter(range(1 << 30)))
 

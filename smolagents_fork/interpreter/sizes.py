@@ -17,7 +17,16 @@ __all__ = ["Sizes"]
 _DIGITS = re.compile(r"\d{5,}")
 _SEQUENCES = (str, bytes, bytearray, list, tuple, deque)
 _MEASURED = (
-    str, bytes, bytearray, int, list, dict, set, deque, re.Pattern, re.Match,
+    str,
+    bytes,
+    bytearray,
+    int,
+    list,
+    dict,
+    set,
+    deque,
+    re.Pattern,
+    re.Match,
 )
 _PLAIN_SIZED = frozenset({list, tuple, set, dict, range, str, frozenset})
 #: Ranges of more items than this are metered wherever they are consumed.
@@ -36,7 +45,17 @@ class Sizes:
     """
 
     OPERATORS = frozenset(
-        "__mul__ __rmul__ __imul__ __pow__ __rpow__ __lshift__ __rlshift__ __mod__ __rmod__".split()
+        [
+            "__mul__",
+            "__rmul__",
+            "__imul__",
+            "__pow__",
+            "__rpow__",
+            "__lshift__",
+            "__rlshift__",
+            "__mod__",
+            "__rmod__",
+        ]
     )
 
     def __init__(self, meter: Meter) -> None:
@@ -208,9 +227,7 @@ class Sizes:
             most = (len(text) + 1) * len(replacement) + len(text)
             if most > self.meter.limits.max_text_length:
                 found = sum(1 for _ in pattern.finditer(text))
-                self.check_items(
-                    found * len(replacement) + len(text), "A substitution", text=True
-                )
+                self.check_items(found * len(replacement) + len(text), "A substitution", text=True)
 
     # -- methods --
 
@@ -225,7 +242,7 @@ class Sizes:
             elif name == "join" and len(arguments) == 1:
                 items = arguments[0]
                 if type(items) is list or type(items) is tuple:
-                    if len(items) < 32 or not self._long(receiver, items):
+                    if not self._long(receiver, items):
                         return receiver.join(items)
         elif kind is list and name == "extend" and len(arguments) == 1 and not keywords:
             items = arguments[0]
@@ -286,8 +303,11 @@ class Sizes:
         elif name == "expandtabs":
             width = rest[0] if rest else keywords.get("tabsize", 8)
             if isinstance(width, int):
-                self.check_items(size + value.count("\t" if isinstance(value, str) else b"\t")
-                                 * int(width), "expandtabs()", text=True)
+                self.check_items(
+                    size + value.count("\t" if isinstance(value, str) else b"\t") * int(width),
+                    "expandtabs()",
+                    text=True,
+                )
         elif name == "from_bytes" and rest and isinstance(rest[0], (bytes, bytearray)):
             self.check_bits(len(rest[0]) * 8, "from_bytes()")
         elif name in ("ljust", "rjust", "center", "zfill", "to_bytes"):
@@ -302,7 +322,9 @@ class Sizes:
             if hasattr(type(items), "__len__"):
                 count = len(items)
                 if count > SHORT:
-                    self.check_items(count + len(value), "An extension", isinstance(value, bytearray))
+                    self.check_items(
+                        count + len(value), "An extension", isinstance(value, bytearray)
+                    )
                     self.meter.charge(count >> 3)
             checked.append(items)
         return tuple(checked)
@@ -455,9 +477,15 @@ class LongRange(Sequence[int]):
     def __init__(self, items: range, meter: Meter) -> None:
         self._items = items
         self._meter = meter
+        self._fresh = False
         self.start, self.stop, self.step = items.start, items.stop, items.step
 
     def __len__(self) -> int:
+        if self._fresh:
+            # list() asks for the size between taking an iterator and its first item, and would
+            # reserve that much; told that there is none, it grows as it goes.
+            self._fresh = False
+            raise TypeError("a range of this length is counted item by item")
         return len(self._items)
 
     def __getitem__(self, index: Any) -> Any:
@@ -467,7 +495,12 @@ class LongRange(Sequence[int]):
         return found
 
     def __iter__(self) -> Iterator[int]:
-        return self._meter.metered(self._items)
+        self._fresh = True
+        return self._meter.metered(self._started())
+
+    def _started(self) -> Iterator[int]:
+        self._fresh = False
+        yield from self._items
 
     def __reversed__(self) -> Iterator[int]:
         return self._meter.metered(reversed(self._items))

@@ -21,6 +21,9 @@ from .weights import block_weight, expression_weight, iteration_weight
 __all__ = ["Refusal", "Transformer"]
 
 _Function = TypeVar("_Function", ast.FunctionDef, ast.AsyncFunctionDef)
+#: What makes a round of a loop take long.
+_HEAVY = (ast.Call, ast.Await, ast.In, ast.NotIn, ast.Slice)
+_LIGHT_STATEMENTS = (ast.Assign, ast.AugAssign, ast.Expr, ast.If, ast.Pass, ast.Continue)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 #: Exception names whose handlers cannot catch what ends a run; anything else is checked.
 _ORDINARY_ERRORS = frozenset(
@@ -188,6 +191,13 @@ class Transformer(ast.NodeTransformer):
     def _vetted(self, value: ast.expr, name: str, guard: str) -> ast.expr:
         """``value`` if its class is the program's own, else what the guard makes of it."""
         if isinstance(value, ast.Name):
+            own: ast.expr
+            if value.id == self.scope.receiver:
+                # The class of a method's first argument is looked at once a call.
+                self.scope.receiver_used = True
+                own = load("@mine")
+                decide = call(guard, load(value.id), const(name))
+                return place(ast.IfExp(test=own, body=value, orelse=decide), value)
             own = ast.Compare(
                 left=call("@type", load(value.id)), ops=[ast.In()], comparators=[load("@own")]
             )
@@ -444,15 +454,43 @@ class Transformer(ast.NodeTransformer):
         documentation = ast.get_docstring(node, clean=False) is not None
         if documentation:
             weight = max(1, weight - 2)
-        with self.inside("function", walrus=True, temporaries=iter(range(1 << 30))):
+        receiver = self._receiver(node) if self.scope.kind == "class" else None
+        leaf = getattr(node, "leaf", False)
+        with self.inside(
+            "function", walrus=True, temporaries=iter(range(1 << 30)), receiver=receiver
+        ) as inner:
             body = self.statements(node.body)
-        start: list[ast.stmt] = [
-            place(ast.Nonlocal(names=[COUNTER]), node),
-            self.counted(weight, node.body[0]),
-        ]
+        start: list[ast.stmt] = []
+        if not leaf:
+            start.append(place(ast.Nonlocal(names=[COUNTER]), node))
+            start.append(self.counted(weight, node.body[0]))
+        if inner.receiver_used:
+            mine = ast.Compare(
+                left=call("@type", load(receiver or "")), ops=[ast.In()], comparators=[load("@own")]
+            )
+            start.append(place(assign("@mine", mine), node.body[0]))
         at = 1 if documentation else 0
         node.body = [*body[:at], *start, *body[at:]]
         return node
+
+    @staticmethod
+    def _receiver(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str | None:
+        """The name of a method's first argument, if nothing in the method binds it anew."""
+        first = [*node.args.posonlyargs, *node.args.args][:1]
+        if not first:
+            return None
+        name = first[0].arg
+        for inner in ast.walk(node):
+            rebound = isinstance(inner, ast.Name) and not isinstance(inner.ctx, ast.Load)
+            if rebound and inner.id == name:  # type: ignore[attr-defined]
+                return None
+            if isinstance(inner, (ast.Nonlocal, ast.Global, ast.ExceptHandler, ast.MatchAs)):
+                return None
+            if isinstance(inner, (ast.Import, ast.ImportFrom)):
+                return None
+            if isinstance(inner, (ast.FunctionDef, ast.ClassDef)) and inner.name == name:
+                return None
+        return name
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
         return self._function(node)
@@ -491,8 +529,18 @@ class Transformer(ast.NodeTransformer):
 
     def _portion(self, node: ast.AST) -> str:
         """Rounds between two looks at the clock: few where a round may take long."""
-        heavy = (ast.Call, ast.Await, ast.Yield, ast.YieldFrom, ast.In, ast.NotIn, ast.Slice)
-        return "@few" if any(isinstance(n, heavy) for n in ast.walk(node)) else "@many"
+        return "@few" if any(isinstance(n, _HEAVY) for n in ast.walk(node)) else "@many"
+
+    @staticmethod
+    def _is_light(body: list[ast.stmt]) -> bool:
+        """Whether a loop's body is short, always runs in full and calls nothing."""
+        for statement in body:
+            for node in ast.walk(statement):
+                if isinstance(node, ast.stmt) and not isinstance(node, _LIGHT_STATEMENTS):
+                    return False
+                if isinstance(node, (*_HEAVY, *_COMPREHENSIONS, ast.Lambda, ast.Starred)):
+                    return False
+        return True
 
     def _round(self, rounds: tuple[str, str, int], portion: str, again: ast.expr) -> ast.stmt:
         """``if (left := left - 1) < 1: left = given = <again>``"""
@@ -525,10 +573,17 @@ class Transformer(ast.NodeTransformer):
             node.body = [self.counted(weight, first), *self.statements(node.body)]
             node.orelse = self.statements(node.orelse)
             return node
+        light = isinstance(node, ast.For) and self._is_light(node.body)
+        if light and not any(isinstance(n, (ast.Yield, ast.YieldFrom)) for n in ast.walk(node)):
+            node.iter = place(call("@counted", node.iter, const(weight)), node.iter)
+            node.body = self.statements(node.body)
+            node.orelse = self.statements(node.orelse)
+            return node
         portion = self._portion(ast.Module(body=node.body, type_ignores=[]))
         with self.loop(node.body, weight) as rounds:
-            count = self._round(rounds, portion, call("@round", load(rounds[1]), const(weight),
-                                                      load(portion)))
+            count = self._round(
+                rounds, portion, call("@round", load(rounds[1]), const(weight), load(portion))
+            )
             node.body = [place(count, first), *self.statements(node.body)]
         node.orelse = self.statements(node.orelse)
         start = ast.Assign(targets=[store(rounds[0]), store(rounds[1])], value=load(portion))
@@ -642,9 +697,30 @@ class Transformer(ast.NodeTransformer):
             if normal.startswith("_") or normal in policy.GUARDED_ATTRIBUTES:
                 self.refuse(f"Forbidden access to attribute in a class pattern: {name}", node)
         self.generic_visit(node)
-        # Positional patterns read the names in __match_args__: those of host classes are harmless,
-        # those of the program's classes are vetted when the class is made.
+        if node.patterns:
+            # Positional patterns read what __match_args__ names. The class is looked at before the
+            # match, and the very class that was looked at is what the pattern uses.
+            held = self.hidden()
+            guard = place(assign(held, call("@match_class", node.cls)), node.cls)
+            self.scope.match_classes.append((held, guard))
+            node.cls = place(load(held), node)
         return node
+
+    def visit_Match(self, node: ast.Match) -> list[ast.stmt]:
+        outer, self.scope.match_classes = self.scope.match_classes, []
+        node.subject = self.visit(node.subject)
+        for case in node.cases:
+            case.pattern = self.visit(case.pattern)
+            if case.guard is not None:
+                case.guard = self.visit(case.guard)
+        held, self.scope.match_classes = self.scope.match_classes, outer
+        for case in node.cases:
+            case.body = self.statements(case.body)
+        result: list[ast.stmt] = [*(guard for _name, guard in held), node]
+        if held and self.scope.kind == "class":
+            names: list[ast.expr] = [ast.Name(id=name, ctx=ast.Del()) for name, _guard in held]
+            result.append(place(ast.Delete(targets=names), node))
+        return result
 
     def visit_MatchAs(self, node: ast.MatchAs) -> ast.pattern:
         self.bindable(node.name, node)

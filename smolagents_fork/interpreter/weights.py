@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-__all__ = ["block_weight", "expression_weight", "iteration_weight"]
+__all__ = ["block_weight", "expression_weight", "iteration_weight", "mark_leaves"]
 
 _UNCOUNTED = (
     ast.expr_context,
@@ -43,6 +43,7 @@ def expression_weight(node: ast.AST | None) -> int:
             own = 1 + expression_weight(node.func.value)
         else:
             own = 1 + expression_weight(node.func)
+        own += getattr(node, "leaf_weight", 0)
         return own + _total(node.args) + _total(k.value for k in node.keywords)
     own = 0 if isinstance(node, _UNCOUNTED) else 1
     return own + _total(ast.iter_child_nodes(node))
@@ -103,3 +104,62 @@ def _statement_weight(node: ast.stmt) -> int:
     if isinstance(node, ast.Delete):
         return 1 + _targets(node.targets)
     return 1 + _total(ast.iter_child_nodes(node))
+
+
+#: What can run other code of the program, or take its time.
+_DISPATCHING = (
+    ast.BinOp,
+    ast.Compare,
+    ast.Attribute,
+    ast.Subscript,
+    ast.UnaryOp,
+    ast.AugAssign,
+    ast.FormattedValue,
+    ast.BoolOp,
+    ast.IfExp,
+    ast.If,
+)
+_LEAF_STATEMENTS = (ast.Return, ast.Expr, ast.Assign, ast.AugAssign, ast.Pass, ast.Nonlocal)
+_LEAF_EXPRESSIONS = (
+    ast.BinOp,
+    ast.Compare,
+    ast.Attribute,
+    ast.Subscript,
+    ast.UnaryOp,
+    ast.Name,
+    ast.Constant,
+    ast.Tuple,
+    ast.List,
+    ast.Dict,
+)
+
+
+def mark_leaves(tree: ast.Module) -> None:
+    """Find functions so small that the blocks that call them can count them.
+
+    A leaf calls nothing, and does at most one thing that could run other code of the program, so
+    that a chain of leaves is no longer than the stack is deep. Its weight is added to calls of it
+    by name; a function that can do more counts itself.
+    """
+    weights: dict[str, int | None] = {}
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.FunctionDef):
+            continue
+        inner = [one for statement in node.body for one in ast.walk(statement)]
+        leaf = not node.decorator_list and all(
+            isinstance(one, _LEAF_STATEMENTS)
+            if isinstance(one, ast.stmt)
+            else not isinstance(one, ast.expr) or isinstance(one, _LEAF_EXPRESSIONS)
+            for one in inner
+        )
+        leaf = leaf and sum(isinstance(one, _DISPATCHING) for one in inner) <= 1
+        targets = [t for one in inner if isinstance(one, ast.Assign) for t in one.targets]
+        leaf = leaf and all(isinstance(target, ast.Name) for target in targets)
+        if leaf:
+            node.leaf = True  # type: ignore[attr-defined]
+            weights[node.name] = None if node.name in weights else block_weight(node.body)
+        else:
+            weights[node.name] = None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            node.leaf_weight = weights.get(node.func.id) or 0  # type: ignore[attr-defined]
