@@ -132,6 +132,8 @@ def unpack_sdist(sdist: Path, folder: Path) -> Path:
     """
     root = folder.resolve()
     with tarfile.open(sdist) as archive:
+        # The default of 3.14; 3.12 and 3.13 warn when none is named, and old 3.10s have none.
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)
         for member in archive.getmembers():
             if not (member.isfile() or member.isdir()):
                 raise FetchError(f"{sdist.name}: {member.name} is neither a file nor a folder")
