@@ -30,6 +30,7 @@ _queue: queue.Queue[str] = queue.Queue()
 _worker: threading.Thread | None = None
 _owner_pid = os.getpid()
 _reaped = False
+_exiting = False
 
 
 def remember(name: str) -> None:
@@ -71,7 +72,11 @@ def remove(client: Any, name: str, *, wait: bool) -> None:
         wait: do it now; otherwise in the background.
     """
     global _worker
-    if wait:
+    with _lock:
+        if name not in _known:
+            return
+    if wait or _exiting:
+        # A thread that is started while the interpreter ends never runs, and its start() waits.
         _remove_now(client, name)
         return
     _queue.put(name)
@@ -176,8 +181,10 @@ def reap(client: Any) -> list[str]:
 
 @atexit.register
 def _at_exit() -> None:
+    global _exiting
     if os.getpid() != _owner_pid:
         return
+    _exiting = True
     wait_until_removed(_EXIT_PATIENCE_SECONDS)
     with _lock:
         left = list(_known)

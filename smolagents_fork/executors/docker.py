@@ -211,8 +211,9 @@ class DockerExecutor(Executor):
     def delete(self) -> None:
         """Like ``cleanup()``, and return only when the engine has removed the container."""
         self.cleanup()
-        if self._session is not None:
-            self._session.wait_until_removed(15.0)
+        session = getattr(self, "_session", None)  # the constructor may have failed before it
+        if session is not None:
+            session.wait_until_removed(15.0)
 
     def is_alive(self) -> bool:
         """Whether the next call works without a new container being started."""
