@@ -1,0 +1,146 @@
+"""The executors of the suite, made alike."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from contract_declarations import difference
+from smolagents import LocalPythonExecutor
+
+from smolagents_fork import DockerExecutor, ProcessExecutor
+
+#: What programs of the suite import, in every executor.
+PLAIN = ("threading", "time")
+#: The same list as the container executor's own tests: one image serves both.
+SCIENCE = ("numpy", "pandas", "matplotlib", "PIL")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One executor: its class, and how the suite's words for options are said to it."""
+
+    name: str
+    cls: type[Any]
+    output_limit: str
+
+    def options(self, **options: Any) -> dict[str, Any]:
+        """``options`` as the class calls them; ``output_limit`` counts characters."""
+        if "output_limit" in options:
+            options[self.output_limit] = options.pop("output_limit")
+        return options
+
+
+KINDS = {
+    "local": Kind("local", LocalPythonExecutor, "max_print_outputs_length"),
+    "process": Kind("process", ProcessExecutor, "max_print_outputs_length"),
+    "docker": Kind("docker", DockerExecutor, "max_output_bytes"),
+}
+
+
+class Shared:
+    """Executors that live as long as the session, one for each kind and list of imports."""
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[str, tuple[str, ...]], Any] = {}
+        self._stack = contextlib.ExitStack()
+
+    def get(self, kind: Kind, imports: tuple[str, ...]) -> Any:
+        """The executor; a test that kills one gets its successor."""
+        key = (kind.name, imports)
+        if key not in self._made:
+            self._made[key] = made = kind.cls(list(imports), timeout_seconds=60)
+            self._stack.callback(made.cleanup)
+        return self._made[key]
+
+    def close(self) -> None:
+        """Clean all of them up."""
+        self._stack.close()
+
+
+class Contract:
+    """What a test of the suite works with: one kind of executor."""
+
+    def __init__(self, kind: Kind, test: str, shared: Shared) -> None:
+        self.kind = kind
+        self.asked = False
+        self.declared = difference(kind.name, test)
+        self._shared = shared
+        self._stack = contextlib.ExitStack()
+
+    @property
+    def differs(self) -> bool:
+        """Whether a difference is declared for this test and executor."""
+        self.asked = True
+        return self.declared is not None
+
+    @property
+    def shared(self) -> Any:
+        """An executor that other tests use, too."""
+        return self._shared.get(self.kind, PLAIN)
+
+    @property
+    def science(self) -> Any:
+        """The same, with numpy, pandas and Pillow."""
+        return self._shared.get(self.kind, SCIENCE)
+
+    def make(self, imports: Sequence[str] = PLAIN, **options: Any) -> Any:
+        """An executor for one test, cleaned up after it."""
+        made = self.kind.cls(list(imports), **self.kind.options(**options))
+        self._stack.callback(made.cleanup)
+        return made
+
+    def agent_options(self, **options: Any) -> dict[str, Any]:
+        """Arguments that give an agent an executor of this kind of its own."""
+        return {
+            "executor_class": self.kind.cls,
+            "executor_kwargs": self.kind.options(**options),
+            "additional_authorized_imports": list(PLAIN),
+        }
+
+    def keep(self, agent: Any) -> Any:
+        """``agent``, which is cleaned up after the test."""
+        self._stack.callback(agent.cleanup)
+        return agent
+
+    def later(self, seconds: float, function: Callable[[], Any]) -> threading.Timer:
+        """Call ``function`` from another thread in ``seconds``; waited for at the end."""
+        timer = threading.Timer(seconds, function)
+        timer.daemon = True
+        timer.start()
+        self._stack.callback(timer.join, 10)
+        self._stack.callback(timer.cancel)
+        return timer
+
+    def close(self) -> None:
+        """Clean up what the test made."""
+        self._stack.close()
+
+
+def printed(executor: Any) -> str:
+    """What the last call printed, as upstream's agent reads it after an error."""
+    return str(executor.state["_print_outputs"])
+
+
+def eventually(condition: Callable[[], bool], seconds: float = 20.0) -> bool:
+    """Whether ``condition`` becomes true within ``seconds``."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def process_gone(pid: int) -> bool:
+    """Whether a process has ended; a zombie that nobody has waited for has."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+            return file.read().rpartition(")")[2].split()[0] in "ZX"
+    except OSError:
+        return not os.path.exists(f"/proc/{pid}")

@@ -1,0 +1,70 @@
+"""Tools, models and agents of the suite."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from smolagents import ChatMessage, MessageRole, Model, Tool, tool
+from smolagents.models import ChatMessageToolCall, ChatMessageToolCallFunction
+
+PREFIX = "from the module: "
+
+
+class Counter(Tool):
+    """Has a required argument, and state that changes between calls."""
+
+    name = "counter"
+    description = "Counts on."
+    inputs: ClassVar[dict[str, Any]] = {
+        "step": {"type": "integer", "description": "How far to count."}
+    }
+    output_type = "integer"
+
+    def __init__(self, start: int) -> None:
+        super().__init__()
+        self.total = start
+
+    def forward(self, step: int) -> int:
+        self.total += step
+        return self.total
+
+
+@tool
+def prefixed(text: str, times: int = 1) -> str:
+    """Puts a prefix before a text.
+
+    Args:
+        text: what to put it before.
+        times: how often to say the text.
+    """
+    return PREFIX + text * times
+
+
+class StoreError(LookupError):
+    """An exception of the host's own."""
+
+
+class Script(Model):
+    """Says code, one step a call."""
+
+    def __init__(self, *steps: str) -> None:
+        super().__init__(model_id="script")
+        self.steps = list(steps)
+
+    def generate(self, messages: Any, **kwargs: Any) -> ChatMessage:
+        text = f"Thought: next.\n<code>\n{self.steps.pop(0)}\n</code>"
+        return ChatMessage(role=MessageRole.ASSISTANT, content=text)
+
+
+class Caller(Model):
+    """Says calls of tools, one step a call."""
+
+    def __init__(self, *calls: tuple[str, dict[str, Any]]) -> None:
+        super().__init__(model_id="caller")
+        self.calls = list(calls)
+
+    def generate(self, messages: Any, **kwargs: Any) -> ChatMessage:
+        name, arguments = self.calls.pop(0)
+        function = ChatMessageToolCallFunction(name=name, arguments=arguments)
+        call = ChatMessageToolCall(id=f"call-{len(self.calls)}", type="function", function=function)
+        return ChatMessage(role=MessageRole.ASSISTANT, content="", tool_calls=[call])
