@@ -1,0 +1,49 @@
+"""Deadlines on a clock that only goes forward."""
+
+from __future__ import annotations
+
+import pytest
+
+from smolagents_fork.errors import ConfigurationError
+from smolagents_fork.limits import Deadline, check_seconds
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_deadline_runs_down_and_stays_at_nothing():
+    clock = Clock()
+    deadline = Deadline(5, clock=clock)
+    clock.now += 3
+    assert (deadline.remaining(), deadline.elapsed(), deadline.expired()) == (2, 3, False)
+    assert deadline.at_most(1) == 1
+    clock.now += 30
+    assert (deadline.remaining(), deadline.expired()) == (0, True)
+
+
+def test_pause_stops_the_clock_and_nests():
+    clock = Clock()
+    deadline = Deadline(5, clock=clock)
+    with deadline.paused():
+        clock.now += 100
+        with deadline.paused():
+            clock.now += 100
+        assert deadline.remaining() == 5
+    assert (deadline.remaining(), deadline.elapsed()) == (5, 0)
+
+
+def test_no_limit():
+    deadline = Deadline(None)
+    assert deadline.remaining() is None
+    assert not deadline.expired()
+    assert deadline.at_most(7) == 7
+
+
+@pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf"), "5", True])
+def test_seconds_that_are_none(value):
+    with pytest.raises(ConfigurationError, match="x="):
+        check_seconds("x", value)
