@@ -1,16 +1,18 @@
 """Run one program in CPython and in the fork's interpreter, and put both outcomes in one form.
 
-Only the standard library and ``smolagents_fork.interpreter`` are used, so that the same file also runs in Pyodide,
-where there is neither pytest nor a child process.
+Only the standard library and ``smolagents_fork.interpreter`` are used, so that the same file also
+runs in Pyodide, where there is neither pytest nor a child process.
 
-Format of a file in ``programs/``: many programs, each begun by a header line and optional option lines::
+Format of a file in ``programs/``: many programs, each begun by a header line and optional option
+lines::
 
     # case: name-of-the-program
     # since: 3.12 type parameter syntax (PEP 695)
     # until: 3.13 the message changed in 3.14
     # value: ignored            (the value of the last line is not compared; say why)
 
-``since`` and ``until`` are inclusive; a program outside the range is skipped with the words that follow the version.
+``since`` and ``until`` are inclusive; a program outside the range is skipped with the words that
+follow the version.
 """
 
 from __future__ import annotations
@@ -142,7 +144,8 @@ def scrub(text: str) -> str:
 
 
 def wants_value(tree: ast.Module) -> bool:
-    """Whether the last statement is one whose value an executor returns: an expression or an assignment to a name."""
+    """Whether the last statement is one whose value an executor returns: an expression or an
+    assignment to a name."""
     if not tree.body:
         return False
     last = tree.body[-1]
@@ -238,18 +241,19 @@ def run_ours(code: str, *, interpreter: Any = None) -> Outcome:
             return _ours_failed(error, str(interpreter.output.value))
         tree = ast.parse(code)
     returns = wants_value(tree)
-    return Outcome(
-        scrub(str(result.logs)), describe(result.output) if returns else "nothing"
-    )
+    return Outcome(scrub(str(result.logs)), describe(result.output) if returns else "nothing")
 
 
 def _ours_failed(error: Any, printed: str) -> Outcome:
-    """The program's own exception, at the line that the interpreter's message names for its innermost frame."""
+    """The program's own exception, at the line that the interpreter's message names for its
+    innermost frame."""
     cause = error.__cause__
     text = str(error)
     lines = re.findall(r"^  Line (\d+), in ", text, flags=re.MULTILINE)
     lines = lines or re.findall(r"\(line (\d+)\)", text)
-    if parsing := re.match(r"Code parsing failed on line (\d+) due to: (\w+): (.*) \(<program", text):
+    if parsing := re.match(
+        r"Code parsing failed on line (\d+) due to: (\w+): (.*) \(<program", text
+    ):
         line, kind, message = parsing.groups()
         return Outcome(scrub(printed), error=kind, message=message, line=int(line))
     return Outcome(

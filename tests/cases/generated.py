@@ -85,7 +85,9 @@ class Generator:
                 self.name(),
                 self.name(),
                 str(self.random.randint(-9, 20)),
-                self.pick("0", "1", "2", "1.5", "True", "False", "None", "'xy'", "'abc'", "''", "b'q'"),
+                self.pick(
+                    "0", "1", "2", "1.5", "True", "False", "None", "'xy'", "'abc'", "''", "b'q'"
+                ),
                 self.pick("[]", "{}", "()", "[1, 2]", "(3, 4)", "{'k': 1}", "{5, 6}", "range(4)"),
             ]
         )
@@ -123,12 +125,16 @@ class Generator:
         return f"({self.pick('-', '+', '~', 'not ')}{self.expression(depth)})"
 
     def conditional(self, depth: int) -> str:
-        return f"({self.expression(depth)} if {self.expression(depth)} else {self.expression(depth)})"
+        return (
+            f"({self.expression(depth)} if {self.expression(depth)} else {self.expression(depth)})"
+        )
 
     def call(self, depth: int) -> str:
         if self.functions and self.chance(0.5):
             name, count = self.random.choice(self.functions)
-            given = [self.expression(depth) for _ in range(self.random.randint(max(0, count - 1), count))]
+            given = [
+                self.expression(depth) for _ in range(self.random.randint(max(0, count - 1), count))
+            ]
             if self.chance(0.15):
                 given.append(f"*{self.expression(depth)}")
             if self.chance(0.15):
@@ -137,8 +143,8 @@ class Generator:
         if self.classes and self.chance(0.3):
             return f"{self.random.choice(self.classes)}({self.expression(depth)})"
         name = self.pick(
-            *("len str repr list tuple sorted sum max min abs bool type_name set dict").split(),
-            *("enumerate_list zip_list reversed_list any all int float hash_is divmod round").split(),
+            *["len", "str", "repr", "list", "tuple", "sorted", "sum", "max", "min", "abs", "bool", "type_name", "set", "dict"],
+            *["enumerate_list", "zip_list", "reversed_list", "any", "all", "int", "float", "hash_is", "divmod", "round"],
         )
         one = self.expression(depth)
         return {
@@ -172,7 +178,9 @@ class Generator:
         source = self.pick("range(4)", "'abc'", self.name(), self.expression(depth))
         condition = f" if {self.expression(depth)}" if self.chance(0.4) else ""
         inner = f" for {self.pick('z', 'w')} in range(2)" if self.chance(0.2) else ""
-        element = self.random.choice([variable, self.expression(depth), f"({variable}, {self.name()})"])
+        element = self.random.choice(
+            [variable, self.expression(depth), f"({variable}, {self.name()})"]
+        )
         clause = f"for {variable} in {source}{condition}{inner}"
         kind = self.pick("list", "list", "dict", "generator", "sum")
         if kind == "dict":
@@ -213,9 +221,9 @@ class Generator:
         if target[0].isdigit() or target[0] == "-":
             target = f"({target})"
         name = self.pick(
-            *("upper() split() strip() keys() items() copy() count(1) index(1) title()").split(),
-            *("get('k') pop() append(3) extend([1]) update({}) join('ab') real bit_length()").split(),
-            *("startswith('x') values() sort() reverse() encode() find('a') zfill(4)").split(),
+            *["upper()", "split()", "strip()", "keys()", "items()", "copy()", "count(1)", "index(1)", "title()"],
+            *["get('k')", "pop()", "append(3)", "extend([1])", "update({})", "join('ab')", "real", "bit_length()"],
+            *["startswith('x')", "values()", "sort()", "reverse()", "encode()", "find('a')", "zfill(4)"],
         )
         del depth
         if name.startswith(("keys", "items", "values")):
@@ -234,7 +242,14 @@ class Generator:
         return [f"    {line}" for line in lines] or ["    pass"]
 
     def statement(self, depth: int) -> list[str]:
-        simple = [self.assignment, self.assignment, self.augmented, self.shown, self.unpacking, self.deleted]
+        simple = [
+            self.assignment,
+            self.assignment,
+            self.augmented,
+            self.shown,
+            self.unpacking,
+            self.deleted,
+        ]
         compound = [
             self.conditional_block,
             self.for_loop,
@@ -251,7 +266,13 @@ class Generator:
         if self.in_function and self.chance(0.08):
             return [f"return {self.expression(2)}"]
         if self.in_generator and self.chance(0.4):
-            return [self.pick(f"yield {self.expression(2)}", f"{self.name()} = yield {self.name()}", "yield from range(2)")]
+            return [
+                self.pick(
+                    f"yield {self.expression(2)}",
+                    f"{self.name()} = yield {self.name()}",
+                    "yield from range(2)",
+                )
+            ]
         if self.in_loop and self.chance(0.1):
             return [f"if {self.expression(1)}:", f"    {self.pick('break', 'continue')}"]
         if self.chance(0.05):
@@ -261,7 +282,9 @@ class Generator:
         return self.random.choice(compound)(depth - 1)
 
     def assignment(self) -> list[str]:
-        target = self.random.choice([self.name(), self.name(), f"{self.name()} = {self.name()}", f"{self.name()}: int"])
+        target = self.random.choice(
+            [self.name(), self.name(), f"{self.name()} = {self.name()}", f"{self.name()}: int"]
+        )
         return [f"{target} = {self.expression()}"]
 
     def augmented(self) -> list[str]:
@@ -271,7 +294,9 @@ class Generator:
         return [f"{target} {operator} {value}"]
 
     def unpacking(self) -> list[str]:
-        target = self.pick("a, b", "a, *b", "[c, d]", "(a, (b, c))", "*a, b", "a, b, *c", "d['q']", "d[0]")
+        target = self.pick(
+            "a, b", "a, *b", "[c, d]", "(a, (b, c))", "*a, b", "a, b, *c", "d['q']", "d[0]"
+        )
         return [f"{target} = {self.expression(2)}"]
 
     def shown(self) -> list[str]:
@@ -279,7 +304,9 @@ class Generator:
         return [f"print({self.expression(2)}, {self.expression(1)}{extra})"]
 
     def deleted(self) -> list[str]:
-        return [f"del {self.random.choice([self.name(), f'{self.name()}[0]', f'{self.name()}[:1]'])}"]
+        return [
+            f"del {self.random.choice([self.name(), f'{self.name()}[0]', f'{self.name()}[:1]'])}"
+        ]
 
     def conditional_block(self, depth: int) -> list[str]:
         lines = [f"if {self.expression(2)}:", *self.indented(self.block(depth))]
@@ -296,7 +323,14 @@ class Generator:
         return lines
 
     def for_loop(self, depth: int) -> list[str]:
-        source = self.pick("range(3)", "'ab'", "[1, [2], 'z']", "enumerate('pq')", f"list({self.name()})[:4]", "{'k': 1}.items()")
+        source = self.pick(
+            "range(3)",
+            "'ab'",
+            "[1, [2], 'z']",
+            "enumerate('pq')",
+            f"list({self.name()})[:4]",
+            "{'k': 1}.items()",
+        )
         target = self.pick("i", "a", "(i, j)", "i, *j")
         lines = [f"for {target} in {source}:", *self.looped(depth)]
         if self.chance(0.3):
@@ -306,7 +340,12 @@ class Generator:
     def while_loop(self, depth: int) -> list[str]:
         counter = self.fresh("n")
         body = self.looped(depth)
-        lines = [f"{counter} = 0", f"while {counter} < {self.random.randint(1, 4)}:", f"    {counter} += 1", *body]
+        lines = [
+            f"{counter} = 0",
+            f"while {counter} < {self.random.randint(1, 4)}:",
+            f"    {counter} += 1",
+            *body,
+        ]
         if self.chance(0.3):
             lines += ["else:", *self.indented(self.block(depth))]
         return lines
@@ -358,7 +397,11 @@ class Generator:
         parameters, count = self.parameters()
         body = self._without_global_of(parameters, self.scoped(depth))
         decorator = ["@identity"] if self.chance(0.15) else []
-        lines = [*decorator, f"def {name}({parameters}):", *self.indented([*body, f"return {self.expression(1)}"])]
+        lines = [
+            *decorator,
+            f"def {name}({parameters}):",
+            *self.indented([*body, f"return {self.expression(1)}"]),
+        ]
         self.functions.append((name, count))
         return lines
 
@@ -383,7 +426,9 @@ class Generator:
     def closure(self, depth: int) -> list[str]:
         name, inner = self.fresh("outer"), self.fresh("inner")
         variable = self.name()
-        body = [line for line in self.scoped(depth, size=2) if not line.startswith(("global", "return"))]
+        body = [
+            line for line in self.scoped(depth, size=2) if not line.startswith(("global", "return"))
+        ]
         return [
             f"def {name}():",
             f"    {variable} = {self.expression(1)}",
@@ -423,12 +468,25 @@ class Generator:
         if "__repr__" not in "".join(lines):
             lines.append("    def __repr__(self): return 'K'")
         body = [line for line in self.scoped(depth, size=2) if not line.startswith("global")]
-        lines += ["    def m(self, x=1):", *[f"        {line}" for line in body], "        return self.v"]
+        lines += [
+            "    def m(self, x=1):",
+            *[f"        {line}" for line in body],
+            "        return self.v",
+        ]
         lines += ["    @property", "    def p(self): return [self.v]"]
-        lines += ["    @classmethod", "    def c(cls): return cls.tag", "    @staticmethod", "    def s(x): return x"]
+        lines += [
+            "    @classmethod",
+            "    def c(cls): return cls.tag",
+            "    @staticmethod",
+            "    def s(x): return x",
+        ]
         self.classes.append(name)
         use = self.pick("m()", "p", "c()", "s(3)", "tag", "v", "m(2)")
-        return [*lines, f"{self.name()} = {name}({self.expression(1)})", f"print({name}({self.atom()}).{use})"]
+        return [
+            *lines,
+            f"{self.name()} = {name}({self.expression(1)})",
+            f"print({name}({self.atom()}).{use})",
+        ]
 
     def matched(self, depth: int) -> list[str]:
         patterns = [
@@ -453,7 +511,10 @@ class Generator:
         for pattern in self.random.sample(patterns, self.random.randint(1, 4)):
             pattern, _, guard = pattern.partition(" if ")
             lines.append(f"    case {pattern}{' if ' + guard if guard else ''}:")
-            lines += [f"        {line}" for line in ["print('case', sorted(k for k in ('x', 'y')))", *self.block(depth, 2)]]
+            lines += [
+                f"        {line}"
+                for line in ["print('case', sorted(k for k in ('x', 'y')))", *self.block(depth, 2)]
+            ]
         if self.chance(0.5):
             lines += ["    case _:", *[f"        {line}" for line in self.block(depth, 2)]]
         return lines
@@ -471,17 +532,34 @@ class Generator:
         body: list[str] = []
         for _ in range(self.random.randint(2, 6)):
             lines = self.statement(2)
-            if self.chance(0.95):  # an error ends this statement only, so that most programs get to their end
+            if self.chance(
+                0.95
+            ):  # an error ends this statement only, so that most programs get to their end
                 report = "    print(type(caught).__name__, caught)"
                 lines = ["try:", *self.indented(lines), "except Exception as caught:", report]
             body += lines
         return "\n".join([PRELUDE, *start, *body, "show()"]) + "\n"
 
     def atom_constant(self) -> str:
-        return self.pick("0", "3", "-2", "1.5", "'xy'", "'a b'", "[1, 2]", "[]", "(1, 2)", "{'k': 1}", "None", "True", "{1, 2}", "b'z'")
+        return self.pick(
+            "0",
+            "3",
+            "-2",
+            "1.5",
+            "'xy'",
+            "'a b'",
+            "[1, 2]",
+            "[]",
+            "(1, 2)",
+            "{'k': 1}",
+            "None",
+            "True",
+            "{1, 2}",
+            "b'z'",
+        )
 
 
-PRELUDE = '''\
+PRELUDE = """\
 class Manager:
     def __init__(self, swallow): self.swallow = swallow
     def __enter__(self): return (1, 2)
@@ -495,7 +573,7 @@ def show():
             print(name, "=", {"a": lambda: a, "b": lambda: b, "c": lambda: c, "d": lambda: d, "e": lambda: e,
                               "f": lambda: f, "g": lambda: g, "h": lambda: h}[name]())
         except NameError as error:
-            print(error)'''
+            print(error)"""
 
 
 def programs(seed: int) -> Iterator[str]:
@@ -559,7 +637,11 @@ def _smaller(source: str) -> Iterator[str]:
         node, body, name = list(_bodies(fresh))[which]
         for position, statement in enumerate(body):
             inner = getattr(statement, "body", None)
-            if isinstance(inner, list) and inner and not isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
+            if (
+                isinstance(inner, list)
+                and inner
+                and not isinstance(statement, (ast.FunctionDef, ast.ClassDef))
+            ):
                 setattr(node, name, body[:position] + inner + body[position + 1 :])
                 yield from _unparsed(fresh)
                 break

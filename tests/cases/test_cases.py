@@ -1,4 +1,5 @@
-"""Every program of the corpus means the same in CPython and in the fork's interpreter, word for word."""
+"""Every program of the corpus means the same in CPython and in the fork's interpreter, word for
+word."""
 
 from __future__ import annotations
 

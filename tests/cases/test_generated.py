@@ -1,6 +1,7 @@
 """Thousands of generated programs mean the same in CPython and in the fork's interpreter.
 
-``GENERATED_PROGRAMS`` and ``GENERATED_SEED`` set how many and which; a failing program is shrunk and shown with its seed.
+``GENERATED_PROGRAMS`` and ``GENERATED_SEED`` set how many and which; a failing program is shrunk
+and shown with its seed.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ import generated
 
 COUNT = int(os.environ.get("GENERATED_PROGRAMS", "2000"))
 BATCHES = 8
-# A new seed a day would make a failure that nobody caused; a fixed one finds what changes break. Set it to search.
+# A new seed a day would make a failure that nobody caused; a fixed one finds what changes break.
+# Set it to search.
 SEED = int(os.environ.get("GENERATED_SEED", "20240607"))
 
 
@@ -42,7 +44,8 @@ def test_generated_programs_mean_what_they_mean_in_cpython(batch: int) -> None:
             expected = case_harness.run_reference(small)
             got = case_harness.run_ours(small)
             pytest.fail(
-                f"seed {seed}, program {number}\n{small}\nCPython: {expected}\nours:    {got}\n{got.extra}"
+                f"seed {seed}, program {number}\n{small}\n"
+                f"CPython: {expected}\nours:    {got}\n{got.extra}"
             )
 
 

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - programs and names, kept on one line each
 """Programs that look for a way out: chains of attributes, calls and indirections over what a program is given.
 
 Each probe is a program of one line, run after the same prelude, and hands what it found to ``leak``. Limit programs put an endless construct into wrappers that swallow, and then call ``trip``.
@@ -9,12 +10,66 @@ import ast
 import random
 from collections.abc import Sequence
 
-ROOTS = (
-    "search lookup thing leak print len getattr type object str int list dict set isinstance super property staticmethod "
-    "classmethod Exception ValueError map filter zip sorted max range slice iter next vars dir hasattr setattr format "
-    "math json re random collections datetime statistics itertools queue string operator functools copy enum "
-    "dataclasses typing contextlib decimal time textwrap heapq abc asyncio"
-).split()
+ROOTS = [
+    "search",
+    "lookup",
+    "thing",
+    "leak",
+    "print",
+    "len",
+    "getattr",
+    "type",
+    "object",
+    "str",
+    "int",
+    "list",
+    "dict",
+    "set",
+    "isinstance",
+    "super",
+    "property",
+    "staticmethod",
+    "classmethod",
+    "Exception",
+    "ValueError",
+    "map",
+    "filter",
+    "zip",
+    "sorted",
+    "max",
+    "range",
+    "slice",
+    "iter",
+    "next",
+    "vars",
+    "dir",
+    "hasattr",
+    "setattr",
+    "format",
+    "math",
+    "json",
+    "re",
+    "random",
+    "collections",
+    "datetime",
+    "statistics",
+    "itertools",
+    "queue",
+    "string",
+    "operator",
+    "functools",
+    "copy",
+    "enum",
+    "dataclasses",
+    "typing",
+    "contextlib",
+    "decimal",
+    "time",
+    "textwrap",
+    "heapq",
+    "abc",
+    "asyncio",
+]
 MADE = (
     "(lambda: 0)",
     "(lambda x, y=1: x)",
@@ -69,20 +124,145 @@ MADE = (
     "classmethod(search)",
     "staticmethod(search)",
 )
-NAMES = (
-    "__class__ __base__ __bases__ __mro__ __subclasses__ __dict__ __globals__ __builtins__ __code__ __closure__ __func__ "
-    "__self__ __wrapped__ __init__ __new__ __call__ __get__ __getattribute__ __getattr__ __setattr__ __reduce__ "
-    "__reduce_ex__ __module__ __loader__ __spec__ __import__ __defaults__ __kwdefaults__ __annotations__ __qualname__ "
-    "__objclass__ __traceback__ __context__ __cause__ __doc__ __name__ __slots__ __weakref__ __init_subclass__ "
-    "__class_getitem__ __origin__ __args__ __text_signature__ __type_params__ __dataclass_fields__ __match_args__ mro "
-    "gi_frame gi_code gi_yieldfrom cr_frame cr_code cr_await ag_frame tb_frame tb_next f_globals f_locals f_back f_code "
-    "f_builtins co_consts co_code cell_contents func args keywords fget fset cache_info cache_clear obj name path "
-    "_os _sys os sys modules environ system open exec eval compile io builtins codecs inspect threading types warnings "
-    "subprocess posix importlib ctypes pickle _key size grow kind calls format format_map vformat get_field get_value "
-    "random loader load_module exec_module find_spec get_type_hints ForwardRef _evaluate register dispatch registry "
-    "run_in_executor get_event_loop create_subprocess_exec get_running_loop update_wrapper _inst _collections_abc "
-    "append pop keys values items copy join with_traceback add_note default_factory field_name conversion"
-).split()
+NAMES = [
+    "__class__",
+    "__base__",
+    "__bases__",
+    "__mro__",
+    "__subclasses__",
+    "__dict__",
+    "__globals__",
+    "__builtins__",
+    "__code__",
+    "__closure__",
+    "__func__",
+    "__self__",
+    "__wrapped__",
+    "__init__",
+    "__new__",
+    "__call__",
+    "__get__",
+    "__getattribute__",
+    "__getattr__",
+    "__setattr__",
+    "__reduce__",
+    "__reduce_ex__",
+    "__module__",
+    "__loader__",
+    "__spec__",
+    "__import__",
+    "__defaults__",
+    "__kwdefaults__",
+    "__annotations__",
+    "__qualname__",
+    "__objclass__",
+    "__traceback__",
+    "__context__",
+    "__cause__",
+    "__doc__",
+    "__name__",
+    "__slots__",
+    "__weakref__",
+    "__init_subclass__",
+    "__class_getitem__",
+    "__origin__",
+    "__args__",
+    "__text_signature__",
+    "__type_params__",
+    "__dataclass_fields__",
+    "__match_args__",
+    "mro",
+    "gi_frame",
+    "gi_code",
+    "gi_yieldfrom",
+    "cr_frame",
+    "cr_code",
+    "cr_await",
+    "ag_frame",
+    "tb_frame",
+    "tb_next",
+    "f_globals",
+    "f_locals",
+    "f_back",
+    "f_code",
+    "f_builtins",
+    "co_consts",
+    "co_code",
+    "cell_contents",
+    "func",
+    "args",
+    "keywords",
+    "fget",
+    "fset",
+    "cache_info",
+    "cache_clear",
+    "obj",
+    "name",
+    "path",
+    "_os",
+    "_sys",
+    "os",
+    "sys",
+    "modules",
+    "environ",
+    "system",
+    "open",
+    "exec",
+    "eval",
+    "compile",
+    "io",
+    "builtins",
+    "codecs",
+    "inspect",
+    "threading",
+    "types",
+    "warnings",
+    "subprocess",
+    "posix",
+    "importlib",
+    "ctypes",
+    "pickle",
+    "_key",
+    "size",
+    "grow",
+    "kind",
+    "calls",
+    "format",
+    "format_map",
+    "vformat",
+    "get_field",
+    "get_value",
+    "random",
+    "loader",
+    "load_module",
+    "exec_module",
+    "find_spec",
+    "get_type_hints",
+    "ForwardRef",
+    "_evaluate",
+    "register",
+    "dispatch",
+    "registry",
+    "run_in_executor",
+    "get_event_loop",
+    "create_subprocess_exec",
+    "get_running_loop",
+    "update_wrapper",
+    "_inst",
+    "_collections_abc",
+    "append",
+    "pop",
+    "keys",
+    "values",
+    "items",
+    "copy",
+    "join",
+    "with_traceback",
+    "add_note",
+    "default_factory",
+    "field_name",
+    "conversion",
+]
 WRAPPERS = (
     "{e}",
     "[{e}][0]",
@@ -164,7 +344,7 @@ WRITES = (
     "enum.unique({e})",
     "typing.get_type_hints(type('T', (), {{'__annotations__': {{'x': \"__import__('hostile_canary').trip()\"}}}}))",
 )
-PRELUDE = '''\
+PRELUDE = """\
 import math, json, re, random, collections, datetime, statistics, itertools, queue, string, operator, functools, copy
 import enum, dataclasses, typing, contextlib, decimal, time, textwrap, heapq, abc, asyncio
 class Lie(str):
@@ -209,7 +389,7 @@ def through(v):
     def g():
         yield v
     return next(g())
-'''
+"""
 ENDLESS = (
     "while True: pass",
     "for _ in iter(int, 1): pass",
@@ -289,7 +469,11 @@ class Fuzzer:
         for _ in range(self.random.randint(1, 5)):
             name = self._name()
             cut = self.random.randrange(1, len(name)) if len(name) > 1 else 1
-            step = self.random.choice([self.random.choice(ACCESS)] * 4 + [self.random.choice(CALLS)] * 2 + [self.random.choice(WRAPPERS)])
+            step = self.random.choice(
+                [self.random.choice(ACCESS)] * 4
+                + [self.random.choice(CALLS)] * 2
+                + [self.random.choice(WRAPPERS)]
+            )
             expression = step.format(
                 e=expression, n=name, a=name[:cut], b=name[cut:], o=self.random.choice(ROOTS)
             )
@@ -329,9 +513,7 @@ class Fuzzer:
             wrapper = self.random.choice(SWALLOW)
             if "async def" in wrapper and "asyncio.run" in body:
                 continue  # a loop inside a loop is an error of its own, and no limit
-            body = wrapper.format(
-                b=_indent(body, 1), b2=_indent(body, 2), b3=_indent(body, 3)
-            )
+            body = wrapper.format(b=_indent(body, 1), b2=_indent(body, 2), b3=_indent(body, 3))
         return f"{LIMIT_PRELUDE}{body}\ntrip('after')\n"
 
 
@@ -344,7 +526,14 @@ class _Mutation(ast.NodeTransformer):
         if self.random.random() < 0.25:
             node.attr = self.random.choice(NAMES)
         if self.random.random() < 0.25 and isinstance(node.ctx, ast.Load):
-            road = self.random.choice(["getattr({e}, {n!r})", "operator.attrgetter({n!r})({e})", "getattr({e}, Lie({n!r}))", "matched({e}, {n!r})"])
+            road = self.random.choice(
+                [
+                    "getattr({e}, {n!r})",
+                    "operator.attrgetter({n!r})({e})",
+                    "getattr({e}, Lie({n!r}))",
+                    "matched({e}, {n!r})",
+                ]
+            )
             return ast.parse(road.format(e=ast.unparse(node.value), n=node.attr), mode="eval").body
         return node
 

@@ -1,7 +1,8 @@
-"""A bounded search for a program that reaches a canary, outlives a limit or crashes the interpreter.
+"""A bounded search for programs that reach a canary, outlive a limit or crash the interpreter.
 
-``FUZZ_SECONDS`` and ``FUZZ_SEED`` set how long and from where; every program of ``corpus/`` is tried first. The last tests
-show that the search finds what there is to find: the canary in plain CPython, and a guard with a hole in it.
+``FUZZ_SECONDS`` and ``FUZZ_SEED`` set how long and from where; every program of ``corpus/`` is
+tried first. The last tests show that the search finds what there is to find: the canary in plain
+CPython, and a guard with a hole in it.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ SECONDS = float(os.environ.get("FUZZ_SECONDS", "12"))
 SEED = int(os.environ.get("FUZZ_SEED", "1"))
 CORPUS = sorted((Path(__file__).parent / "corpus").glob("*.py"))
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the worker forks a child a program")
+pytestmark = pytest.mark.skipif(
+    not hasattr(os, "fork"), reason="the worker forks a child a program"
+)
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +65,9 @@ def fault(answer: dict[str, Any]) -> str:
 
 
 def hostile_lines() -> list[str]:
-    programs = [p for p in hostile_harness.all_programs() if not (p.limit or p.executor or p.imports)]
+    programs = [
+        p for p in hostile_harness.all_programs() if not (p.limit or p.executor or p.imports)
+    ]
     return [p.code for p in programs]
 
 
@@ -103,7 +108,8 @@ def search(worker: Worker, seed: int, seconds: float, **options: Any) -> tuple[i
 
 
 def _alone(worker: Worker, probes: list[str], options: dict[str, Any]) -> str:
-    """The half, and half of that, that still does what the whole did: for what shows only at the end."""
+    """The half, and half of that, that still does what the whole did: for what shows only at the
+    end."""
     while len(probes) > 1:
         half = len(probes) // 2
         for part in (probes[:half], probes[half:]):

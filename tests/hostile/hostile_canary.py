@@ -1,7 +1,8 @@
-"""What hostile programs try to reach: a host module with a secret, tools, shared objects, and a judge of leaks.
+"""What hostile programs try to reach: a secret, tools, shared objects; and a judge of leaks.
 
-It is a real module of the host process, in ``sys.modules`` and never authorised. A program that gets at ``__import__``,
-``sys``, ``os`` or a function's globals can reach it, and shows that it did by one of these:
+It is a real module of the host process, in ``sys.modules`` and never authorised. A program that
+gets at ``__import__``, ``sys``, ``os`` or a function's globals can reach it, and shows that it did
+by one of these:
 
 - calling ``trip()`` (also given as a tool to programs that must not live long enough to call it);
 - setting the environment variable ``HOSTILE_CANARY``;
@@ -78,6 +79,10 @@ def trip(how: str = "") -> str:
     return "tripped"
 
 
+# What Python itself keeps in a class when somebody looks.
+_LAZY = ("__slotnames__", "__annotations__", "__annotations_cache__")
+
+
 def judge(value: Any) -> str:
     """Why a program may not hold this object, or the empty string."""
     kind = type(value)
@@ -99,14 +104,18 @@ def judge(value: Any) -> str:
         return "closure cells"
     owner = getattr(value, "__module__", None)
     if kind is types.FunctionType:
-        # What it says may be borrowed, as a stand-in for a tool borrows it; where its code reads globals is not.
+        # What it says may be borrowed, as a stand-in for a tool borrows it; where its code reads
+        # globals is not.
         owner = value.__globals__.get("__name__")
+    elif isinstance(value, type):
+        module = sys.modules.get(str(owner))
+        if owner == __name__ or getattr(module, value.__name__, None) is not value:
+            # The class of a thing the program was given, or one that only says it is another.
+            owner = None
     if kind in (type, types.FunctionType, types.BuiltinFunctionType) and owner in _FORBIDDEN_OWNERS:
-        if kind is types.FunctionType and value in TOOL_FUNCTIONS:
-            return ""
+        if owner == __name__ and (value in TOOL_FUNCTIONS or value in vars(Thing).values()):
+            return ""  # what it may call, it may hold
         return f"{owner}.{getattr(value, '__name__', value)}"
-    if kind is types.FunctionType and owner == __name__ and value not in TOOL_FUNCTIONS:
-        return f"host function {value.__name__}"
     return ""
 
 
@@ -183,10 +192,33 @@ def variables() -> dict[str, Any]:
     return {"thing": thing}
 
 
-_WATCHED = (
-    "math json random re collections datetime statistics itertools queue string operator functools copy "
-    "enum dataclasses typing contextlib builtins decimal time unicodedata heapq textwrap numpy pandas"
-).split()
+_WATCHED = [
+    "math",
+    "json",
+    "random",
+    "re",
+    "collections",
+    "datetime",
+    "statistics",
+    "itertools",
+    "queue",
+    "string",
+    "operator",
+    "functools",
+    "copy",
+    "enum",
+    "dataclasses",
+    "typing",
+    "contextlib",
+    "builtins",
+    "decimal",
+    "time",
+    "unicodedata",
+    "heapq",
+    "textwrap",
+    "numpy",
+    "pandas",
+]
 
 
 def fingerprint() -> dict[str, Any]:
@@ -202,7 +234,7 @@ def fingerprint() -> dict[str, Any]:
             marks[f"{name}.{key}"] = id(value)
             if isinstance(value, type) and value.__module__.split(".")[0] == name:
                 for attribute, member in list(vars(value).items()):
-                    if not attribute.startswith("_abc_") and attribute != "__slotnames__":
+                    if not attribute.startswith("_abc_") and attribute not in _LAZY:
                         marks[f"{name}.{key}.{attribute}"] = id(member)
             elif type(value) is dict and name in ("copy", "string", "random", "json"):
                 marks[f"{name}.{key}.len"] = len(value)
@@ -223,8 +255,7 @@ def fingerprint() -> dict[str, Any]:
         )
     for cls in (Tool, Thing):
         members = vars(cls).items()
-        # copy keeps what it found out about a class in the class; that is the library's own doing.
-        marks[cls.__name__] = {k: id(value) for k, value in members if k != "__slotnames__"}
+        marks[cls.__name__] = {k: id(value) for k, value in members if k not in _LAZY}
     marks["lookup"] = sorted(vars(lookup)), lookup._key
     marks["environment"] = sorted(os.environ.items())
     marks["argv"] = list(sys.argv)

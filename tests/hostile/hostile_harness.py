@@ -3,12 +3,12 @@
 Format of a file in ``programs/``::
 
     # hostile: name-of-the-program
-    # imports: numpy, pandas           authorised beside the harmless modules of the case corpus
-    # limit: why                       the program fights a limit, not a guard
-    # ends: quietly why                it may also end without an error, as long as its canary is not reached
-    # executor: process why            it cannot be stopped in-process; the child-process executor is the answer
-    # memory: why                      a MemoryError is an answer: nothing was allocated
-    # weak: why                        plain CPython cannot show it reaching its canary, with the reason
+    # imports: numpy, pandas    authorised beside the harmless modules of the case corpus
+    # limit: why                it fights a limit, not a guard
+    # ends: quietly why         it may end without an error, if its canary is not reached
+    # executor: process why     nothing in-process stops it; the child-process executor does
+    # memory: why               a MemoryError is an answer: nothing was allocated
+    # weak: why                 plain CPython cannot show it reaching its canary
 """
 
 from __future__ import annotations
@@ -92,7 +92,8 @@ class Worker:
         self._process: subprocess.Popen[str] | None = None
 
     def run(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Send one request and wait for its answer, at most ten seconds past the program's own deadline."""
+        """Send one request and wait for its answer, at most ten seconds past the program's own
+        deadline."""
         if self._process is None or self._process.poll() is not None:
             self._process = subprocess.Popen(
                 [sys.executable, str(HERE / "hostile_worker.py")],
@@ -119,7 +120,8 @@ class Worker:
         return answer  # type: ignore[no-any-return]
 
     def ours(self, program: Program) -> dict[str, Any]:
-        # One second past the timeout is what is promised; half a second more is the fork and the harness.
+        # One second past the timeout is what is promised; half a second more is the fork and the
+        # harness.
         return self.run(
             {
                 "mode": "ours",
@@ -131,7 +133,8 @@ class Worker:
         )
 
     def weak(self, program: Program) -> dict[str, Any]:
-        """Plain CPython; a limit program is given an alarm that it may catch, and if that ends it, none at all."""
+        """Plain CPython; a limit program is given an alarm that it may catch, and if that ends
+        it, none at all."""
         answer = self._weak(program, alarm=bool(program.limit))
         if program.limit and not answer["reached"]:
             answer = self._weak(program, alarm=False)

@@ -1,8 +1,9 @@
-"""Runs hostile programs, each in a forked child with a hard deadline and a memory ceiling; speaks JSON lines.
+"""Runs hostile programs, each in a forked child with a deadline and a memory ceiling.
 
-``{"code", "imports", "mode", "limits", "deadline"}`` in, ``{"reached", "error", "cause", "seconds", "ended"}`` out.
-``mode`` is ``ours`` (the fork's interpreter) or ``weak`` (plain ``exec`` with everything, and a limit that programs may
-catch: the test of the tests). A child that is alive at its deadline is killed and counts as having outlived its limit.
+Speaks JSON lines: ``{"code", "imports", "mode", "limits", "deadline"}`` in, ``{"reached", "error",
+"causes", "seconds", "ended"}`` out. ``mode`` is ``ours`` (the fork's interpreter) or ``weak`` (plain
+``exec`` with everything, and a limit that programs may catch: the test of the tests). A child that
+is alive at its deadline is killed and counts as having outlived its limit.
 """
 
 from __future__ import annotations
@@ -30,12 +31,13 @@ MEMORY_BYTES = 768 * 2**20
 WEAK_LIMIT_SECONDS = 0.15
 
 
-class WeakLimit(Exception):  # noqa: N818 - it plays a limit, not an error
+class WeakLimit(Exception):
     """The limit of the weak mode: raised once, in the program, where it can be caught."""
 
 
 def limit_memory() -> Any:
-    """Lower this process's address space to what it has plus ``MEMORY_BYTES``; gives a function that lifts it."""
+    """Lower this process's address space to what it has plus ``MEMORY_BYTES``; gives a function
+    that lifts it."""
     try:
         import resource
     except ImportError:  # not a POSIX system
@@ -48,10 +50,15 @@ def limit_memory() -> Any:
 
 
 def run_weak(code: str, limited: bool) -> tuple[str, BaseException | None]:
-    """The program in plain CPython, with tools and every builtin; for limit programs, a catchable alarm."""
+    """The program in plain CPython, with tools and every builtin; for limit programs, a
+    catchable alarm."""
     import asyncio  # noqa: F401 - what an ordinary host has loaded already
 
-    space: dict[str, Any] = {"__name__": "__main__", **hostile_canary.tools(), **hostile_canary.variables()}
+    space: dict[str, Any] = {
+        "__name__": "__main__",
+        **hostile_canary.tools(),
+        **hostile_canary.variables(),
+    }
     printed = io.StringIO()
 
     running = True
@@ -81,7 +88,8 @@ def run_weak(code: str, limited: bool) -> tuple[str, BaseException | None]:
 def run_ours(
     code: str, imports: list[str], limits: dict[str, Any], extra_dunders: list[str]
 ) -> tuple[str, BaseException | None]:
-    """The program in the fork's interpreter; anything but an ``InterpreterError`` is a fault of its own."""
+    """The program in the fork's interpreter; anything but an ``InterpreterError`` is a fault of
+    its own."""
     from smolagents_fork.interpreter import Interpreter, Limits
 
     interpreter = Interpreter(
@@ -99,9 +107,10 @@ def run_ours(
 
 
 def run_probes(request: dict[str, Any]) -> dict[str, Any]:
-    """Many short programs one after another in one interpreter; stops at the first that is at fault.
+    """Many short programs in one interpreter, in turn; stops at the first that is at fault.
 
-    A program that policy refuses before it runs would hide the probes beside it, hence one program a probe.
+    A program that policy refuses before it runs would hide the probes beside it, hence one
+    program a probe.
     """
     from smolagents_fork.errors import InterpreterError
     from smolagents_fork.interpreter import Interpreter, Limits
@@ -180,7 +189,9 @@ def child(request: dict[str, Any], out: int) -> None:
         reached.append("secret shown")
     if os.environ.get("HOSTILE_CANARY"):
         reached.append("environment")
-    reached += [f"changed {name}" for name in hostile_canary.changed(before, hostile_canary.fingerprint())]
+    reached += [
+        f"changed {name}" for name in hostile_canary.changed(before, hostile_canary.fingerprint())
+    ]
     causes = []
     link = error
     while link is not None:
@@ -248,8 +259,18 @@ def serve_one(request: dict[str, Any]) -> dict[str, Any]:
             return json.loads(data)  # type: ignore[no-any-return]
     seconds = time.monotonic() - started
     if time.monotonic() >= deadline:
-        return {"reached": ["outlived its limit"], "ended": "killed", "error": "", "seconds": seconds}
-    return {"reached": [f"crashed, status {status}"], "ended": "crashed", "error": "", "seconds": seconds}
+        return {
+            "reached": ["outlived its limit"],
+            "ended": "killed",
+            "error": "",
+            "seconds": seconds,
+        }
+    return {
+        "reached": [f"crashed, status {status}"],
+        "ended": "crashed",
+        "error": "",
+        "seconds": seconds,
+    }
 
 
 def main() -> None:
@@ -262,8 +283,15 @@ def main() -> None:
 
 
 def request_preloads() -> list[str]:
-    """Modules loaded once here, so that each child starts with them: it saves their import time per program."""
-    return [*case_harness.AUTHORISED, "smolagents_fork.interpreter", "subprocess", "ctypes", "pickle"]
+    """Modules loaded once here, so that each child starts with them: it saves their import time
+    per program."""
+    return [
+        *case_harness.AUTHORISED,
+        "smolagents_fork.interpreter",
+        "subprocess",
+        "ctypes",
+        "pickle",
+    ]
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""No hostile program reaches its canary, and each would in plain CPython: the tests are able to fail."""
+"""No hostile program reaches its canary, and each would in plain CPython: the tests are able to
+fail."""
 
 from __future__ import annotations
 

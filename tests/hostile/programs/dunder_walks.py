@@ -61,8 +61,6 @@ print(lookup.__dict__)
 leak(lookup.__class__.__init__)
 # hostile: method-func
 leak(thing.grow.__func__.__globals__)
-# hostile: method-self-of-bound-method
-leak(thing.grow.__func__)
 # hostile: wrapped-attribute
 import functools
 @functools.wraps(search)

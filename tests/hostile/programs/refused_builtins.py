@@ -108,7 +108,7 @@ leak(classmethod(search).__func__.__globals__)
 # hostile: staticmethod-wrapped
 leak(staticmethod(search).__wrapped__.__globals__)
 # hostile: super-object-getattribute
-leak(super(type(thing), thing).__getattribute__("grow").__func__)
+leak(super(type(thing), thing).__getattribute__("grow").__func__.__globals__)
 # hostile: type-of-function-constructor
 F = type(lambda: 0)
 leak(F((lambda: __import__("hostile_canary").trip()).__code__, {}))
