@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
 from .. import codec
 from ..bridge import CallRecord, Dispatcher
-from ..errors import ConfigurationError, ExecutorStartError
+from ..errors import ConfigurationError, ExecutorError, ExecutorStartError
 from ..interpreter import DEFAULT_IMPORTS, PrintContainer
 from ..interpreter.output import truncated
 from ..limits import check_seconds
@@ -120,6 +121,7 @@ class ProcessExecutor(Executor):
         self._functions = dict(additional_functions or {})
         self._owner = os.getpid()
         self._call_lock = threading.Lock()
+        self._user: int | None = None
         self._printed = PrintContainer(self.options.max_output_bytes)
         self._session: ProcessSession | None = None
         self._dispatcher = Dispatcher(
@@ -195,8 +197,7 @@ class ProcessExecutor(Executor):
 
     def restart(self) -> None:
         """Throw the child and its state away; tools and sent variables are given to the new one."""
-        with self._call_lock:
-            self._check_open("restart")
+        with self._alone("restart"):
             self._open_session().restart()
 
     def interrupt(self) -> None:
@@ -243,8 +244,7 @@ class ProcessExecutor(Executor):
             ProtocolError: the child sent what it may not, and was killed.
             ExecutorClosedError: after ``cleanup()``.
         """
-        with self._call_lock:
-            self._check_open("call")
+        with self._alone("call"):
             session = self._open_session()
             self._printed = PrintContainer(self.options.max_output_bytes)
             try:
@@ -264,8 +264,7 @@ class ProcessExecutor(Executor):
 
     def send_tools(self, tools: Mapping[str, Any]) -> None:
         """Make tools and managed agents callable from the code; they stay on the host."""
-        with self._call_lock:
-            self._check_open("send_tools")
+        with self._alone("send_tools"):
             self._dispatcher.register({**self._functions, **tools})
             specs = [spec.as_data() for spec in self._dispatcher.specs]
             self._open_session().send_tools(specs)
@@ -283,9 +282,24 @@ class ProcessExecutor(Executor):
             name: codec.encode(value, path=f"vars[{name!r}]", max_bytes=limit)
             for name, value in variables.items()
         }
-        with self._call_lock:
-            self._check_open("send_variables")
+        with self._alone("send_variables"):
             self._open_session().send_variables(encoded)
+
+    @contextlib.contextmanager
+    def _alone(self, action: str) -> Iterator[None]:
+        """One use at a time; threads wait for each other."""
+        if self._user == threading.get_ident():
+            raise ExecutorError(
+                f"ProcessExecutor: {action} from inside one of its own calls, which waits for it; "
+                "give a tool or a managed agent that runs code an executor of its own"
+            )
+        with self._call_lock:
+            self._user = threading.get_ident()
+            try:
+                self._check_open(action)
+                yield
+            finally:
+                self._user = None
 
     def _open_session(self) -> ProcessSession:
         if self._session is None:

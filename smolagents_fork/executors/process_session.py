@@ -37,6 +37,7 @@ __all__ = ["Outcome", "ProcessSession"]
 _SLICE = 0.05
 # How long a program that has given its final answer may go on before it is stopped.
 _AFTER_ANSWER = 0.1
+_BROKEN_OFF = "the call was broken off on the host"
 _LOST = "; its state is lost, the next call starts in a new process"
 
 
@@ -305,6 +306,8 @@ class ProcessSession:
             frame = child.receive(wait)
             if frame is None:
                 self._sink(child.text_in_log())
+                if stop is not None and stop.reason != "answer":
+                    child.interrupt()  # again: the first may have come before the program began
                 continue
             if frame.run != self._run and frame.kind is not Kind.OUTPUT:
                 raise ProtocolError(f"a {frame.kind.name} frame of run {frame.run}")
@@ -315,12 +318,25 @@ class ProcessSession:
                     deadline.paused(),
                     stop.deadline.paused() if stop else contextlib.nullcontext(),
                 ):
-                    reply = self._dispatcher.handle(frame.body)
+                    reply = self._reply(child, frame)
                 child.send(Kind.REPLY, self._run, reply, Deadline(30.0 + len(reply) / 1e6))
                 if self._dispatcher.has_final_answer and stop is None:
                     stop = _Stop("answer", _AFTER_ANSWER)
             else:
                 return self._outcome(frame, stop, deadline)
+
+    def _reply(self, child: Child, frame: Frame) -> bytes:
+        try:
+            return self._dispatcher.handle(frame.body)
+        except ProtocolError:
+            raise
+        except BaseException:
+            # Ctrl-C in a tool. The program waits for an answer and can only be stopped after one.
+            with contextlib.suppress(ExecutorError):
+                body = encode({"call": None, "error": ["RuntimeError", [_BROKEN_OFF], _BROKEN_OFF]})
+                child.interrupt()
+                child.send(Kind.REPLY, self._run, body, Deadline(1.0))
+            raise
 
     def _reason_to_stop(self, child: Child, deadline: Deadline) -> _Stop | None:
         interrupted = self._interrupted.is_set()

@@ -10,6 +10,7 @@ import select
 import signal
 import socket
 import struct
+import threading
 import time
 from typing import Any
 
@@ -44,6 +45,7 @@ class Child:
         self._output: int | None = output
         self._log = log
         self._reader = FrameReader(kinds)
+        self._status_lock = threading.Lock()  # others may ask whether the child is alive
         self._stderr = b""
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._output_frames = 0
@@ -125,8 +127,8 @@ class Child:
                 self._output = None
 
     def _read_status(self) -> None:
-        if self.exit_code is None:
-            with contextlib.suppress(OSError):
+        with self._status_lock, contextlib.suppress(OSError):
+            if self.exit_code is None:
                 data = self._status.recv(_EXIT.size)
                 self.exit_code = (
                     _EXIT.unpack(data)[0] if len(data) == _EXIT.size else -signal.SIGKILL

@@ -190,6 +190,7 @@ class Worker:
             kind, body = self._outcome(frame.body.decode("utf-8", "surrogatepass"))
         except ProgramStop as stop:
             # It came between the program's end and here.
+            self._in_program = False
             kind, body = Kind.FAILED, _failure("TimeLimitExceededError", str(stop))
         finally:
             self._in_program = False

@@ -18,7 +18,12 @@ from smolagents.models import ChatMessage, MessageRole, Model
 from smolagents.monitoring import AgentLogger, LogLevel
 
 from smolagents_fork import ProcessExecutor
-from smolagents_fork.errors import ConfigurationError, InterpreterError, ProgramFailedError
+from smolagents_fork.errors import (
+    ConfigurationError,
+    ExecutorClosedError,
+    InterpreterError,
+    ProgramFailedError,
+)
 
 SECRET = "".join(["postgres://", "user:", "hunter2", "-correct-horse", "@db"])
 
@@ -260,9 +265,10 @@ def test_a_tool_past_its_time_is_an_error_of_the_program():
 def test_interrupt_reaches_an_agent_that_works_for_the_program():
     class Working:
         def __init__(self) -> None:
-            self.stopped = threading.Event()
+            self.started, self.stopped = threading.Event(), threading.Event()
 
         def __call__(self, task: str) -> str:
+            self.started.set()
             return "stopped" if self.stopped.wait(30) else "ran on"
 
         def interrupt(self) -> None:
@@ -271,11 +277,11 @@ def test_interrupt_reaches_an_agent_that_works_for_the_program():
     with executor(timeout_seconds=60) as ex:
         working = Working()
         ex.send_tools({"agent": working})
-        timer = threading.Timer(0.3, ex.interrupt)
-        timer.start()
+        watcher = threading.Thread(target=lambda: (working.started.wait(30), ex.interrupt()))
+        watcher.start()
         with pytest.raises(InterpreterError, match="interrupted"):
             ex("answer = agent('x')\nfor i in range(10**12): pass")
-        timer.join()
+        watcher.join()
         assert working.stopped.is_set()
 
 
@@ -287,6 +293,24 @@ def test_executors_in_threads_do_not_get_in_each_others_way():
 
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(work, range(8))) == [20 * n + 190 for n in range(8)]
+
+
+def test_a_tool_that_uses_its_own_executor_is_an_error_and_no_deadlock():
+    with executor(timeout_seconds=30) as ex:
+        ex.send_tools({"again": lambda: ex("1 + 1")})
+        with pytest.raises(ProgramFailedError, match="call from inside one of its own calls"):
+            ex("again()")
+        assert ex("2").output == 2
+
+
+def test_a_tool_may_clean_up_its_executor():
+    with executor(timeout_seconds=30) as ex:
+        ex.send_tools({"finish": ex.cleanup})
+        folder = ex.folder
+        with pytest.raises(ExecutorClosedError, match="ended by cleanup"):
+            ex("finish()\nfor i in range(10**12): pass")
+        assert folder is not None
+        assert not os.path.exists(folder)
 
 
 def test_calls_can_be_awaited():

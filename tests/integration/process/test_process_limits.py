@@ -69,16 +69,17 @@ def test_code_that_does_not_stop_is_killed_and_the_error_says_that_state_is_lost
 
 
 def test_interrupt_from_another_thread_keeps_the_state():
-    with executor(timeout_seconds=60) as ex:
+    started = threading.Event()
+    with executor(timeout_seconds=60, on_output=lambda text: started.set()) as ex:
         ex("kept = 1")
-        timer = threading.Timer(0.3, ex.interrupt)
-        timer.start()
+        watcher = threading.Thread(target=lambda: (started.wait(30), ex.interrupt()))
+        watcher.start()
         start = time.monotonic()
         with pytest.raises(
             InterpreterError, match=r"interrupted by interrupt\(\); its state is kept"
         ):
-            ex("for i in range(10**12): pass")
-        timer.join()
+            ex("print('started')\nfor i in range(10**12): pass")
+        watcher.join()
         assert ends_in_time(start)
         assert ex("kept").output == 1
         ex.interrupt()  # nothing runs: nothing happens
@@ -87,18 +88,19 @@ def test_interrupt_from_another_thread_keeps_the_state():
 
 def test_cleanup_ends_a_call_in_another_thread():
     ex_errors: list[BaseException] = []
-    with executor(timeout_seconds=60) as ex:
+    started = threading.Event()
+    with executor(timeout_seconds=60, on_output=lambda text: started.set()) as ex:
         pid = ex.pid
 
         def run() -> None:
             try:
-                ex("import time\ntime.sleep(1000)")
+                ex("print('started')\nimport time\ntime.sleep(1000)")
             except Exception as error:
                 ex_errors.append(error)
 
         thread = threading.Thread(target=run)
         thread.start()
-        time.sleep(0.3)
+        started.wait(30)
         ex.cleanup()
         thread.join(GENEROUS)
     assert [type(error) for error in ex_errors] == [ExecutorClosedError]
