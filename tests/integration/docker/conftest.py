@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from smolagents_fork.containers.images import BASE_IMAGE_VARIABLE
-from smolagents_fork.containers.owner import LABEL
 from smolagents_fork.executors.docker import DockerExecutor
 
 LOCAL_BASE = "smolagents-fork-base:bookworm"
@@ -65,23 +63,3 @@ def science(base_image: str) -> Iterator[DockerExecutor]:
     """One executor with numpy, pandas, matplotlib and Pillow."""
     with DockerExecutor(SCIENCE, timeout_seconds=60) as executor:
         yield executor
-
-
-def own_containers(engine: Any, executor: DockerExecutor | None = None) -> list[str]:
-    """Names of this process' containers."""
-    found = engine.api.containers(all=True, filters={"label": LABEL})
-    return [
-        summary["Names"][0].lstrip("/")
-        for summary in found
-        if f":{os.getpid()}:" in summary["Labels"][LABEL]
-    ]
-
-
-def eventually(condition: Callable[[], bool], seconds: float) -> bool:
-    """Whether ``condition`` becomes true within ``seconds``."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if condition():
-            return True
-        time.sleep(0.05)
-    return condition()

@@ -11,7 +11,7 @@ import threading
 import time
 
 import pytest
-from conftest import eventually
+from docker_waiting import eventually
 
 import docker
 from smolagents_fork.containers import removal

@@ -8,7 +8,7 @@ import threading
 import time
 
 import pytest
-from conftest import eventually
+from docker_waiting import eventually
 from smolagents.utils import AgentError
 
 from smolagents_fork.errors import (
