@@ -109,6 +109,14 @@ def _placed_higher(conflict: PickConflict, path: str, data: bytes) -> bytes:
     return b"".join(result)
 
 
+def _commit_line(project: Project) -> list[str]:
+    if not (project.root / ".git").exists():
+        return []
+    git = Git(project.root)
+    changed = " and changes not committed" if git.lines("status", "--porcelain") else ""
+    return [f"The checkout: commit {git.text('rev-parse', '--short=12', 'HEAD')}{changed}."]
+
+
 def rehearse(
     project: Project, version: str, options: Sequence[str], record: Path | None
 ) -> tuple[int, str]:
@@ -150,6 +158,7 @@ def rehearse(
     lines = [
         f"Rehearsal: the series, put on {version}'s tree, was brought to {locked} by",
         f"`python -m {' '.join(command)}` alone; exit status {done.returncode}.",
+        *_commit_line(project),
     ]
     if done.returncode == 0:
         others = f" Others: {', '.join(other)}." if other else ""
