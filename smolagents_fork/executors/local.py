@@ -6,7 +6,6 @@ Not a sandbox: see SECURITY.md, and ProcessExecutor for a hard kill and memory l
 from __future__ import annotations
 
 import builtins
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any, ClassVar
@@ -25,14 +24,19 @@ _TIMEOUT: float = 30
 _REFUSED_UNLESS_GIVEN = frozenset({"exec", "eval", "compile", "__import__", "globals", "locals"})
 
 
-@functools.cache
+_classes: dict[str, type[InterpreterError]] = {}
+
+
 def _joined(kind: type[InterpreterError]) -> type[InterpreterError]:
     """``kind`` as a class that is upstream's error, too: both sides' handlers catch it."""
+    if kind.__name__ in _classes:
+        return _classes[kind.__name__]
     timeout = issubclass(kind, TimeLimitExceededError)
     theirs = upstream_api.ExecutionTimeoutError if timeout else upstream_api.InterpreterError
-    return type(
+    made = type(
         kind.__name__, (kind, theirs), {"__module__": kind.__module__, "__doc__": kind.__doc__}
     )
+    return _classes.setdefault(kind.__name__, made)
 
 
 def _as_upstreams(error: InterpreterError) -> InterpreterError:

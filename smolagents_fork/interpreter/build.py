@@ -20,12 +20,18 @@ __all__ = [
     "place",
     "store",
     "walrus",
+    "words",
 ]
 
 #: The closure variable every block counts down.
 COUNTER = "@n"
 
 NodeT = TypeVar("NodeT", bound=ast.AST)
+
+
+def words(text: str) -> list[str]:
+    """The words of ``text``: a long list, as one reads it."""
+    return text.split()
 
 
 def load(name: str) -> ast.Name:

@@ -7,68 +7,18 @@ import unicodedata
 from collections.abc import Callable
 from typing import Any
 
+from .build import words
+
 __all__ = ["HARMLESS_BUILTINS", "SafeFormatter", "harmless", "normal"]
 
 #: Builtins that neither reach attributes by name nor can use much more than they are given.
-HARMLESS_BUILTINS = [
-    "abs",
-    "aiter",
-    "all",
-    "anext",
-    "any",
-    "ascii",
-    "bin",
-    "bool",
-    "bytearray",
-    "bytes",
-    "callable",
-    "chr",
-    "classmethod",
-    "complex",
-    "dict",
-    "divmod",
-    "enumerate",
-    "filter",
-    "float",
-    "frozenset",
-    "hash",
-    "hex",
-    "id",
-    "int",
-    "isinstance",
-    "issubclass",
-    "iter",
-    "len",
-    "list",
-    "map",
-    "max",
-    "memoryview",
-    "min",
-    "next",
-    "object",
-    "oct",
-    "ord",
-    "property",
-    "range",
-    "repr",
-    "reversed",
-    "round",
-    "set",
-    "slice",
-    "sorted",
-    "staticmethod",
-    "str",
-    "sum",
-    "super",
-    "tuple",
-    "type",
-    "zip",
-    "None",
-    "True",
-    "False",
-    "Ellipsis",
-    "NotImplemented",
-]
+HARMLESS_BUILTINS = words(
+    "abs aiter all anext any ascii bin bool bytearray bytes callable chr classmethod complex "
+    "dict divmod enumerate filter float frozenset hash hex id int isinstance issubclass iter "
+    "len list map max memoryview min next object oct ord property range repr reversed round "
+    "set slice sorted staticmethod str sum super tuple type zip None True False Ellipsis "
+    "NotImplemented "
+)
 
 
 def normal(name: str) -> str:
@@ -99,7 +49,7 @@ class SafeFormatter(string.Formatter):
         self._sizes = sizes
 
     def get_field(self, field_name: str, args: Any, kwargs: Any) -> Any:
-        import _string
+        import _string  # type: ignore[import-not-found]  # string.Formatter's own helper
 
         first, rest = _string.formatter_field_name_split(field_name)
         found = self.get_value(first, args, kwargs)

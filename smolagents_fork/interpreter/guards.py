@@ -4,8 +4,8 @@
 send here is safe because of what is decided here: no module, frame, code object, loader or
 function's namespace is ever handed to a program, so the plain operations it runs find none.
 
-A guard raises :class:`AttributeRefusedError` and its like, which a program may catch as it may catch
-any error, or stops the run through the meter, which it may not.
+A guard raises :class:`AttributeRefusedError` and its like, which a program may catch as it may
+catch any error, or stops the run through the meter, which it may not.
 """
 
 from __future__ import annotations
@@ -19,39 +19,14 @@ from typing import Any
 from ..errors import AttributeRefusedError, ProgramRefusedError
 from . import formats, policy, replaced_data, replaced_reflection, sizes
 from .meter import Meter
+from .ownership import FUNCTIONS, Ownership, is_dunder
 
 __all__ = ["Guards", "ToolHandle"]
 
 _MISSING = object()
 _BUILTIN_METHOD = type("".format)
-_FUNCTIONS = (types.FunctionType, types.LambdaType)
 #: Types that are never handed out, whatever attribute they were found under.
 _NEVER = (types.FrameType, types.CodeType, types.TracebackType)
-#: Classes whose own single-underscore attributes hold nothing dangerous, so that the program's
-#: subclasses of them count as entirely its own.
-_PLAIN_MODULES = frozenset(
-    [
-        "builtins",
-        "collections",
-        "abc",
-        "enum",
-        "typing",
-        "dataclasses",
-        "numbers",
-        "fractions",
-        "decimal",
-        "datetime",
-        "collections.abc",
-        "_collections_abc",
-        "json.encoder",
-        "json.decoder",
-        "random",
-    ]
-)
-
-
-def _is_dunder(name: str) -> bool:
-    return name.startswith("__") and name.endswith("__")
 
 
 class ToolHandle:
@@ -78,7 +53,7 @@ class ToolHandle:
         return f"<tool {self.name}>"
 
 
-class Guards:
+class Guards(Ownership):
     """The guards of one interpreter.
 
     Args:
@@ -100,81 +75,10 @@ class Guards:
         self.is_view = is_view
         self.called_member = called_member
         self.extra_dunders: frozenset[str] = frozenset()
-        self.own: set[type] = set()
-        self.derived: set[type] = set()
-        self.building = 0
-        self.globals: dict[str, Any] = {}
+        super().__init__()
         self.sizes = sizes.Sizes(meter)
         self.roots: Callable[[], Any] = frozenset
         self.shared: tuple[type, ...] = (ToolHandle,)
-
-    # -- classes --
-
-    def build_class(self, function: Any, name: str, *bases: Any, **keywords: Any) -> Any:
-        """``class``: make it, and remember it as the program's own."""
-        self.building += 1
-        try:
-            made = builtins.__build_class__(function, name, *bases, **keywords)
-        finally:
-            self.building -= 1
-        self.adopt(made)
-        return made
-
-    def make_class(self, *arguments: Any, **keywords: Any) -> Any:
-        """``type(name, bases, namespace)``"""
-        if len(arguments) == 3:
-            namespace = dict(arguments[2])
-            namespace.setdefault("__module__", self.globals.get("__name__", "__main__"))
-            made = type(arguments[0], tuple(arguments[1]), namespace, **keywords)
-            self.adopt(made)
-            return made
-        return type(*arguments, **keywords)
-
-    def adopt(self, made: Any) -> None:
-        """Count a class the program made as its own."""
-        if not isinstance(made, type):
-            return
-        for base in made.__mro__[1:]:
-            if base not in self.own and base.__module__ not in _PLAIN_MODULES:
-                self.derived.add(made)
-                return
-        self.own.add(made)
-
-    def is_own_class(self, cls: type) -> bool:
-        if cls in self.own or cls in self.derived:
-            return True
-        if any(base in self.own or base in self.derived for base in cls.__mro__):
-            return True  # made by __init_subclass__, dataclass(slots=True) and the like
-        if self.building and cls.__module__ == self.globals.get("__name__"):
-            return cls.__flags__ & (1 << 9) != 0  # Py_TPFLAGS_HEAPTYPE
-        return False
-
-    def match_class(self, cls: Any) -> Any:
-        """A class with positional patterns: the attributes these read must be harmless.
-
-        ``__match_args__`` names them, and the interpreter of Python reads them itself.
-        """
-        if not isinstance(cls, type):
-            return cls
-        for kind in type(cls).__mro__:
-            if kind in self.own or kind in self.derived:
-                for name in ("__match_args__", "__getattr__", "__getattribute__"):
-                    if name in kind.__dict__:
-                        raise AttributeRefusedError(
-                            f"Forbidden positional class pattern: the metaclass of "
-                            f"{cls.__name__!r} defines {name}. Use keyword patterns"
-                        )
-        for base in cls.__mro__:
-            names = base.__dict__.get("__match_args__", ())
-            for name in names if type(names) is tuple else ():
-                if (
-                    type(name) is not str
-                    or formats.normal(name) in policy.GUARDED_ATTRIBUTES
-                    or (name.startswith("_") and not self.is_own_class(cls))
-                    or _is_dunder(formats.normal(name))
-                ):
-                    raise AttributeRefusedError(f"Forbidden name in __match_args__: {name!r}")
-        return cls
 
     # -- attributes --
 
@@ -195,7 +99,7 @@ class Guards:
         elif self.is_own_class(cls):
             self._vet(getattr(value, name, None))
             return value
-        elif isinstance(value, _FUNCTIONS) and value.__globals__ is self.globals:
+        elif isinstance(value, FUNCTIONS) and value.__globals__ is self.globals:
             return value
         elif not hasattr(value, name):
             return value  # the plain access says so, in CPython's words
@@ -220,7 +124,7 @@ class Guards:
                 f"Cannot assign to {name!r} of class {value.__name__!r}: only classes that the "
                 "program itself defines may be changed"
             )
-        if isinstance(value, _FUNCTIONS):
+        if isinstance(value, FUNCTIONS):
             if value.__globals__ is self.globals:
                 return value
             raise AttributeRefusedError(
@@ -249,7 +153,7 @@ class Guards:
                 raise TypeError("attribute name must be string, not " + repr(type(name).__name__))
             name = str.__str__(name)
         name = formats.normal(name)
-        if _is_dunder(name):
+        if is_dunder(name):
             return self._read_dunder(value, name, default)
         if name in policy.GUARDED_ATTRIBUTES:
             return self._read_guarded(value, name, default)
@@ -291,14 +195,6 @@ class Guards:
             "Forbidden function evaluation: 'getattr' may not reach it either"
         )
 
-    def is_own(self, value: Any) -> bool:
-        """Whether a class, a function or an instance is the program's."""
-        if isinstance(value, type):
-            return self.is_own_class(value)
-        if isinstance(value, _FUNCTIONS):
-            return value.__globals__ is self.globals
-        return self.is_own_class(type(value))
-
     def _by_name(self, found: Any, owner: Any) -> Any:
         """``object.__getattribute__``, ``super().__getattr__``: names checked as anywhere else."""
         static = isinstance(owner, type)
@@ -310,7 +206,7 @@ class Guards:
             if isinstance(name, str) and name.startswith("_") and not self.is_own(target):
                 self.read(target, name)
             if isinstance(name, str) and (
-                (_is_dunder(name) and name not in policy.ALLOWED_DUNDERS)
+                (is_dunder(name) and name not in policy.ALLOWED_DUNDERS)
                 or name in policy.GUARDED_ATTRIBUTES
             ):
                 return self.read(target, name)
@@ -335,7 +231,7 @@ class Guards:
         """Refuse to write an attribute of this name, whatever it is of."""
         if isinstance(name, str):
             name = formats.normal(str.__str__(name))
-            if _is_dunder(name) and name not in policy.WRITABLE_DUNDERS:
+            if is_dunder(name) and name not in policy.WRITABLE_DUNDERS:
                 raise AttributeRefusedError(f"Cannot assign to dunder attribute: {name}")
 
     def _read_guarded(self, value: Any, name: str, default: Any) -> Any:
@@ -399,7 +295,7 @@ class Guards:
             self.meter.stopped()
             return self._vet(tool(*arguments, **keywords))
 
-        del call.__wrapped__  # type: ignore[attr-defined]  # would hand out the tool itself
+        del call.__wrapped__  # would hand out the tool itself
         return call
 
     # -- builtins that reach attributes by name --
@@ -455,7 +351,7 @@ class Guards:
         """What stands in for a builtin that is refused."""
         advice = policy.REFUSED_BUILTINS[name]
 
-        def refuse(*arguments: Any, **keywords: Any) -> Any:
+        def refuse(*_arguments: Any, **_keywords: Any) -> Any:
             raise ProgramRefusedError(
                 f"Forbidden function evaluation: {name!r} is not among the explicitly allowed "
                 f"tools or defined/imported in the preceding code: {advice}"

@@ -1,9 +1,9 @@
 """Which expressions can only be numbers, so that their arithmetic needs no guard.
 
-A fixpoint over the assignments of each scope: a variable is numeric when everything ever bound to it
-is, supposing the others are. Wrong guesses would be holes, so only what is certain counts: locals
-that no other scope binds, and globals of which :func:`annotate` reports that the run must check
-that the state holds no other value when it starts.
+A fixpoint over the assignments of each scope: a variable is numeric when everything ever bound to
+it is, supposing the others are. Wrong guesses would be holes, so only what is certain counts:
+locals that no other scope binds, and globals of which :func:`annotate` reports that the run must
+check that the state holds no other value when it starts.
 """
 
 from __future__ import annotations
@@ -23,6 +23,10 @@ _ALIKE = frozenset({"abs", "min", "max"})
 SUPPOSED_BUILTINS = frozenset({*_RESULTS, *_ALIKE, "range", "enumerate"})
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def _note(node: ast.AST, kind: str | None) -> None:
+    node.kind_found = kind  # type: ignore[attr-defined]
 
 
 def kind_of(node: ast.AST) -> str | None:
@@ -162,9 +166,9 @@ class _Collector:
         if isinstance(source, ast.Call) and isinstance(source.func, ast.Name):
             if source.func.id == "range" and "range" not in self.taken:
                 return INTEGER
-            if source.func.id == "enumerate" and "enumerate" not in self.taken:
-                if len(source.args) == 1 and not source.keywords:
-                    return "enumerated"
+            counted = source.func.id == "enumerate" and "enumerate" not in self.taken
+            if counted and len(source.args) == 1 and not source.keywords:
+                return "enumerated"
         return None
 
     # -- the fixpoint --
@@ -283,8 +287,8 @@ class _Collector:
                         node.kind_found = found  # type: ignore[attr-defined]
                 whole = getattr(node, "whole", None)
                 if whole is not None and isinstance(node, ast.AugAssign):
-                    node.target.kind_found = self.kind(node.target, scope)  # type: ignore[attr-defined]
-                    node.value.kind_found = self.kind(node.value, scope)  # type: ignore[attr-defined]
+                    _note(node.target, self.kind(node.target, scope))
+                    _note(node.value, self.kind(node.value, scope))
 
 
 def _own_nodes(scope_node: ast.AST) -> Iterator[ast.AST]:

@@ -89,7 +89,9 @@ def safe_repr(value: Any, depth: int = 2) -> str:
             parts = [safe_repr(one, depth - 1) for one in itertools.islice(value, 11)]
         if len(parts) > 10:
             parts[10] = "..."
-        opening, closing = {list: "[]", tuple: "()", dict: "{}"}[kind]
+        opening, closing = (
+            ("{", "}") if kind is dict else ("[", "]") if kind is list else ("(", ")")
+        )
         return f"{opening}{', '.join(parts)}{closing}"
     return f"<{kind.__name__} object>"
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from ..errors import AttributeRefusedError, ImportRefusedError, ProgramRefusedError
 from . import replaced
+from .build import words
 from .meter import Meter
 
 __all__ = ["Modules", "is_authorized"]
@@ -30,18 +31,10 @@ _WITH_PACKAGE = {
 #: Functions refused even where their module is authorised, unless given as tools of that name.
 #: Upstream's DANGEROUS_FUNCTIONS.
 _DANGEROUS = frozenset(
-    [
-        "builtins.compile",
-        "builtins.eval",
-        "builtins.exec",
-        "builtins.globals",
-        "builtins.locals",
-        "builtins.__import__",
-        "os.popen",
-        "os.system",
-        "posix.system",
-        "posix.popen",
-    ]
+    words(
+        "builtins.compile builtins.eval builtins.exec builtins.globals builtins.locals "
+        "builtins.__import__ os.popen os.system posix.system posix.popen "
+    )
 )
 _DUNDERS = ("__name__", "__doc__", "__version__", "__all__", "__author__")
 

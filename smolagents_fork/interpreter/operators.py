@@ -27,7 +27,7 @@ def _is_number(node: ast.expr) -> bool:
 
 
 def _is_float(node: ast.expr) -> bool:
-    """Whether arithmetic with this operand can only give a float or an error, whatever the other."""
+    """Whether arithmetic with this operand can only give a float or an error."""
     return kind_of(node) == FLOAT
 
 
@@ -269,14 +269,14 @@ def augmented(node: ast.AugAssign, scope: Scope) -> list[ast.stmt]:
             if isinstance(node.value, ast.Constant):
                 return [node]
             if isinstance(node.value, ast.Name) and scope.walrus:
-                kind = _temporary(scope)
+                held = _temporary(scope)
                 integer = ast.Compare(
-                    left=walrus(kind, call("@type", load(node.value.id))),
+                    left=walrus(held, call("@type", load(node.value.id))),
                     ops=[ast.Is()],
                     comparators=[load("@int")],
                 )
                 node.value = ast.IfExp(
-                    test=ast.BoolOp(op=ast.Or(), values=[integer, _is(kind, "@float")]),
+                    test=ast.BoolOp(op=ast.Or(), values=[integer, _is(held, "@float")]),
                     body=node.value,
                     orelse=call("@addend", load(node.value.id)),
                 )
@@ -289,14 +289,14 @@ def augmented(node: ast.AugAssign, scope: Scope) -> list[ast.stmt]:
             return [node]  # linear, and little at a time: the count of operations bounds it
         if not scope.walrus:
             return [node, place(ast.Expr(value=call("@appended", load(own))), node)]
-        kind = call("@type", load(own))
+        asked = call("@type", load(own))
         if _is_text(node.value):
             short = ast.Compare(
                 left=call("@len", load(own)), ops=[ast.Lt()], comparators=[load("@most_items")]
             )
             test: ast.expr = ast.BoolOp(op=ast.And(), values=[is_type(load(own), "@str"), short])
         else:
-            test = _ungrown(kind, _temporary(scope), lambda: load(own), "@most_items")
+            test = _ungrown(asked, _temporary(scope), lambda: load(own), "@most_items")
         check = ast.If(
             test=ast.UnaryOp(op=ast.Not(), operand=test),
             body=[ast.Expr(value=call("@appended", load(own)))],
@@ -348,7 +348,7 @@ def augmented(node: ast.AugAssign, scope: Scope) -> list[ast.stmt]:
 
 
 def _augmented_part(node: ast.AugAssign, scope: Scope) -> list[ast.stmt]:
-    """``x.y *= z`` and ``x[y] *= z``: what the target hangs on is evaluated once, as Python does."""
+    """``x.y *= z`` and ``x[y] *= z``: the target is evaluated once, as Python does."""
     target = node.target
     holder, key = _temporary(scope), _temporary(scope)
     assert isinstance(target, (ast.Attribute, ast.Subscript))

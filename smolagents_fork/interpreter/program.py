@@ -248,7 +248,7 @@ def _keep_last_value(body: list[ast.stmt]) -> None:
 
 
 class _Annotations(ast.NodeTransformer):
-    """Annotated names of the top level are global, which the grammar does not let a function say."""
+    """Annotated names of the top level are global, which no function may say of its own."""
 
     def __init__(self, future: int) -> None:
         self.future = future

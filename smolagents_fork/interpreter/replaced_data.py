@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import ProgramRefusedError
+from .build import words
 from .replaced import REFUSED
 
 __all__ = ["MAKERS", "guarded_method"]
@@ -21,42 +22,11 @@ __all__ = ["MAKERS", "guarded_method"]
 _URL = re.compile(r"^https?://", re.IGNORECASE)
 #: Attributes a query string may use; everything else in it that looks like one is refused.
 _QUERY_ATTRIBUTES = frozenset(
-    [
-        "str",
-        "dt",
-        "isin",
-        "isna",
-        "notna",
-        "isnull",
-        "notnull",
-        "contains",
-        "startswith",
-        "endswith",
-        "lower",
-        "upper",
-        "strip",
-        "len",
-        "abs",
-        "between",
-        "year",
-        "month",
-        "day",
-        "hour",
-        "minute",
-        "second",
-        "weekday",
-        "dayofweek",
-        "date",
-        "mean",
-        "sum",
-        "min",
-        "max",
-        "median",
-        "std",
-        "round",
-        "values",
-        "index",
-    ]
+    words(
+        "str dt isin isna notna isnull notnull contains startswith endswith lower upper strip len "
+        "abs between year month day hour minute second weekday dayofweek date mean sum min max "
+        "median std round values index "
+    )
 )
 
 
@@ -66,7 +36,7 @@ def check_path(path: Any) -> None:
         path = os.fsdecode(path)
     if not isinstance(path, (str, os.PathLike)):
         return
-    text = str.__str__(os.fspath(path))  # type: ignore[arg-type]
+    text = str.__str__(os.fspath(path))
     if _URL.match(text) or text.lstrip().startswith(("{", "[", "<")) or "\n" in text:
         return  # fetched by HTTP, or the data itself
     home = os.path.realpath(os.getcwd())
@@ -89,23 +59,12 @@ def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
             check_path(keywords[name])
         return function(*arguments, **keywords)
 
-    del checked.__wrapped__  # type: ignore[attr-defined]  # would hand out the unchecked one
+    del checked.__wrapped__  # would hand out the unchecked one
     return checked
 
 
 _PATH_KEYWORDS = frozenset(
-    [
-        "filepath_or_buffer",
-        "path_or_buf",
-        "path_or_buffer",
-        "path",
-        "io",
-        "buf",
-        "file",
-        "fname",
-        "excel_writer",
-        "fp",
-    ]
+    words("filepath_or_buffer path_or_buf path_or_buffer path io buf file fname excel_writer fp ")
 )
 
 
@@ -152,31 +111,11 @@ def _numpy(modules: Any) -> dict[str, Any]:
     import numpy as np
 
     sizes = modules.sizes
-    refused = [
-        "ctypeslib",
-        "f2py",
-        "fromfile",
-        "memmap",
-        "DataSource",
-        "lib",
-        "core",
-        "testing",
-        "distutils",
-        "set_numeric_ops",
-        "seterrcall",
-        "setbufsize",
-        "set_string_function",
-        "frompyfunc",
-        "test",
-        "show_config",
-        "get_include",
-        "add_newdoc",
-        "add_docstring",
-        "nested_iters",
-        "rec",
-        "char",
-        "emath",
-    ]
+    refused = words(
+        "ctypeslib f2py fromfile memmap DataSource lib core testing distutils set_numeric_ops "
+        "seterrcall setbufsize set_string_function frompyfunc test show_config get_include "
+        "add_newdoc add_docstring nested_iters rec char emath "
+    )
     result: dict[str, Any] = {n: REFUSED for n in refused if n not in ("frompyfunc", "rec", "char")}
 
     def load(file: Any, mmap_mode: Any = None, allow_pickle: bool = False, **keywords: Any) -> Any:
@@ -204,7 +143,7 @@ def _numpy(modules: Any) -> dict[str, Any]:
             sizes.check_items(count, f"np.{name}()")
             return real(*arguments, **keywords)
 
-        del make.__wrapped__  # type: ignore[attr-defined]
+        del make.__wrapped__
         return make
 
     for name in ("ones", "zeros", "empty", "full", "eye", "identity"):
@@ -225,23 +164,13 @@ def _numpy(modules: Any) -> dict[str, Any]:
     return result
 
 
-def _pandas(modules: Any) -> dict[str, Any]:
-    import pandas as pd
+def _pandas(_modules: Any) -> dict[str, Any]:
+    import pandas as pd  # type: ignore[import-untyped,unused-ignore]  # stubs are optional
 
-    refused = [
-        "read_pickle",
-        "to_pickle",
-        "read_sql",
-        "read_sql_query",
-        "read_sql_table",
-        "read_hdf",
-        "HDFStore",
-        "read_clipboard",
-        "eval",
-        "test",
-        "show_versions",
-        "read_gbq",
-    ]
+    refused = words(
+        "read_pickle to_pickle read_sql read_sql_query read_sql_table read_hdf HDFStore "
+        "read_clipboard eval test show_versions read_gbq "
+    )
     result: dict[str, Any] = dict.fromkeys(refused, REFUSED)
     for name in dir(pd):
         if name.startswith("read_") and name not in result:

@@ -202,7 +202,8 @@ def _operator(modules: Any) -> dict[str, Any]:
         return sizes.grown(operator.concat(a, b))
 
     def iconcat(a: Any, b: Any) -> Any:
-        return sizes.grown(operator.iconcat(a, b))
+        a += b  # both sequences, or Python refuses
+        return sizes.grown(a)
 
     def add(a: Any, b: Any) -> Any:
         return sizes.grown(a + b)
@@ -211,7 +212,7 @@ def _operator(modules: Any) -> dict[str, Any]:
         a += b
         return sizes.grown(a)
 
-    made = {
+    return {
         "attrgetter": attrgetter,
         "methodcaller": methodcaller,
         "concat": concat,
@@ -227,7 +228,6 @@ def _operator(modules: Any) -> dict[str, Any]:
         "mod": sizes.modulo,
         "imod": sizes.imodulo,
     }
-    return made
 
 
 def _re(modules: Any) -> dict[str, Any]:

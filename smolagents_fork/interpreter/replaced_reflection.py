@@ -9,14 +9,14 @@ import copy
 import dataclasses
 import functools
 import json
-import string
 import sys
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from ..errors import AttributeRefusedError, ProgramRefusedError
+from ..errors import ProgramRefusedError
+from .build import words
 from .replaced import REFUSED
 
 __all__ = ["MAKERS", "FrameStandIn"]
@@ -66,46 +66,19 @@ class FrameStandIn:
 
 
 def _sys(modules: Any) -> dict[str, Any]:
-    refused = [
-        "settrace",
-        "setprofile",
-        "gettrace",
-        "getprofile",
-        "setrecursionlimit",
-        "setswitchinterval",
-        "exc_info",
-        "_current_frames",
-        "_current_exceptions",
-        "last_traceback",
-        "last_value",
-        "exception",
-        "meta_path",
-        "path_hooks",
-        "path_importer_cache",
-        "displayhook",
-        "excepthook",
-        "unraisablehook",
-        "breakpointhook",
-        "addaudithook",
-        "audit",
-        "call_tracing",
-        "monitoring",
-        "activate_stack_trampoline",
-        "stdin",
-        "stdout",
-        "stderr",
-        "set_asyncgen_hooks",
-        "set_int_max_str_digits",
-        "set_coroutine_origin_tracking_depth",
-        "exit",
-        "path",
-        "setdlopenflags",
-    ]
+    refused = words(
+        "settrace setprofile gettrace getprofile setrecursionlimit setswitchinterval exc_info "
+        "_current_frames _current_exceptions last_traceback last_value exception meta_path "
+        "path_hooks path_importer_cache displayhook excepthook unraisablehook breakpointhook "
+        "addaudithook audit call_tracing monitoring activate_stack_trampoline stdin stdout stderr "
+        "set_asyncgen_hooks set_int_max_str_digits set_coroutine_origin_tracking_depth exit path "
+        "setdlopenflags "
+    )
     result: dict[str, Any] = dict.fromkeys(refused, REFUSED)
     del result["exit"]
     result["modules"] = _LoadedModules(modules)
     result["path"] = tuple(sys.path)
-    result["_getframe"] = lambda depth=0: FrameStandIn(modules)
+    result["_getframe"] = lambda _depth=0: FrameStandIn(modules)
     return result
 
 
@@ -135,8 +108,8 @@ def _no_strings(annotated: Any) -> None:
                 )
 
 
-def _typing(modules: Any) -> dict[str, Any]:
-    def get_type_hints(obj: Any, *arguments: Any, **keywords: Any) -> Any:
+def _typing(_modules: Any) -> dict[str, Any]:
+    def get_type_hints(obj: Any, **_namespaces: Any) -> Any:
         _no_strings(obj)
         return typing.get_type_hints(obj)
 
@@ -204,7 +177,7 @@ def _functools(modules: Any) -> dict[str, Any]:
             _no_strings(cls)
             return register(cls, func)
 
-        made.register = registering  # type: ignore[method-assign,assignment]
+        made.register = registering  # type: ignore[method-assign]
         return made
 
     return {
@@ -261,16 +234,12 @@ def _collections(modules: Any) -> dict[str, Any]:
     return {"namedtuple": namedtuple}
 
 
-def _string(modules: Any) -> dict[str, Any]:
-    return {"Formatter": REFUSED} if string else {}
-
-
-def _contextlib(modules: Any) -> dict[str, Any]:
+def _contextlib(_modules: Any) -> dict[str, Any]:
     # They replace the host's own streams and working directory.
     return dict.fromkeys(("redirect_stdout", "redirect_stderr", "redirect_stdin", "chdir"), REFUSED)
 
 
-def _csv(modules: Any) -> dict[str, Any]:
+def _csv(_modules: Any) -> dict[str, Any]:
     return dict.fromkeys(("register_dialect", "unregister_dialect", "field_size_limit"), REFUSED)
 
 
@@ -284,11 +253,7 @@ def _json(modules: Any) -> dict[str, Any]:
     return {"dumps": dumps, "detect_encoding": REFUSED}
 
 
-def _decimal(modules: Any) -> dict[str, Any]:
-    return {}
-
-
-def _types(modules: Any) -> dict[str, Any]:
+def _types(_modules: Any) -> dict[str, Any]:
     allowed = [
         "SimpleNamespace",
         "MappingProxyType",
@@ -306,8 +271,6 @@ def _refuse_all(*names: str) -> Callable[[Any], dict[str, Any]]:
     return lambda _modules: dict.fromkeys(names, REFUSED)
 
 
-assert AttributeRefusedError
-
 MAKERS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "sys": _sys,
     "importlib": _importlib,
@@ -317,7 +280,8 @@ MAKERS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "functools": _functools,
     "dataclasses": _dataclasses,
     "collections": _collections,
-    "string": _string,
+    # Its methods read attributes by name; str.format does the same behind the guard.
+    "string": _refuse_all("Formatter"),
     "contextlib": _contextlib,
     "csv": _csv,
     "json": _json,

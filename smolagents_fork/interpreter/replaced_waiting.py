@@ -11,6 +11,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from .build import words
 from .replaced import REFUSED
 
 __all__ = ["MAKERS", "run_coroutine"]
@@ -45,7 +46,9 @@ def _time(modules: Any) -> dict[str, Any]:
 def _queue(modules: Any) -> dict[str, Any]:
     meter = modules.meter
 
-    def patiently(attempt: Callable[[float], Any], timeout: float | None, failure: type) -> Any:
+    def patiently(
+        attempt: Callable[[float], Any], timeout: float | None, failure: type[Exception]
+    ) -> Any:
         """Repeat a short wait until it succeeds, its own timeout or the deadline is over."""
         end = None if timeout is None else time.monotonic() + timeout
         while True:
@@ -94,7 +97,7 @@ def _queue(modules: Any) -> dict[str, Any]:
     return result
 
 
-def run_coroutine(modules: Any, coroutine: Any, debug: bool | None = None) -> Any:
+def run_coroutine(modules: Any, coroutine: Any) -> Any:
     """``asyncio.run`` that keeps the deadline and leaves no loop, task or thread behind."""
     import asyncio
     from asyncio import events
@@ -163,50 +166,14 @@ def _cancel(loop: Any, tasks: Any) -> None:
 #: What a program may use of asyncio: nothing that starts threads or processes, opens connections,
 #: takes signals or replaces the loop.
 _ASYNCIO = frozenset(
-    [
-        "run",
-        "sleep",
-        "gather",
-        "create_task",
-        "ensure_future",
-        "wait",
-        "wait_for",
-        "as_completed",
-        "shield",
-        "timeout",
-        "timeout_at",
-        "TaskGroup",
-        "Task",
-        "Future",
-        "Event",
-        "Lock",
-        "Condition",
-        "Semaphore",
-        "BoundedSemaphore",
-        "Barrier",
-        "BrokenBarrierError",
-        "Queue",
-        "LifoQueue",
-        "PriorityQueue",
-        "QueueEmpty",
-        "QueueFull",
-        "CancelledError",
-        "TimeoutError",
-        "InvalidStateError",
-        "iscoroutine",
-        "iscoroutinefunction",
-        "isfuture",
-        "current_task",
-        "all_tasks",
-        "Runner",
-        "get_running_loop",
-        "get_event_loop",
-        "ALL_COMPLETED",
-        "FIRST_COMPLETED",
-        "FIRST_EXCEPTION",
-        "QueueShutDown",
-        "Timeout",
-    ]
+    words(
+        "run sleep gather create_task ensure_future wait wait_for as_completed shield timeout "
+        "timeout_at TaskGroup Task Future Event Lock Condition Semaphore BoundedSemaphore Barrier "
+        "BrokenBarrierError Queue LifoQueue PriorityQueue QueueEmpty QueueFull CancelledError "
+        "TimeoutError InvalidStateError iscoroutine iscoroutinefunction isfuture current_task "
+        "all_tasks Runner get_running_loop get_event_loop ALL_COMPLETED FIRST_COMPLETED "
+        "FIRST_EXCEPTION QueueShutDown Timeout "
+    )
 )
 
 
@@ -219,8 +186,8 @@ def _asyncio(modules: Any) -> dict[str, Any]:
         if not (name.startswith("_") or name in _ASYNCIO or isinstance(value, ModuleType))
     }
 
-    def run(main: Any, *, debug: bool | None = None, loop_factory: Any = None) -> Any:
-        return run_coroutine(modules, main, debug)
+    def run(main: Any, **_options: Any) -> Any:
+        return run_coroutine(modules, main)
 
     return {**refused, "run": run, "Runner": REFUSED}
 

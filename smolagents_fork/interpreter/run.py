@@ -30,7 +30,7 @@ class Interpreter:
     """Runs programs in Python's own semantics, under policy and limits; keeps state between runs.
 
     Args:
-        additional_authorized_imports: modules programs may import besides ``policy.DEFAULT_IMPORTS``.
+        additional_authorized_imports: modules programs may import besides the default ones.
         limits: what one run may use.
         additional_functions: functions programs may call and may not overwrite.
         default_imports: modules programs may always import.
@@ -177,9 +177,11 @@ class Interpreter:
                     failure = messages.failed(error, program)
             except FinalAnswer as answer:
                 meter.final = meter.final or answer
-            except ProgramStop as stop:
-                meter.stop = meter.stop or stop
-            except (SystemExit, BaseExceptionGroup) as error:
+            except ProgramStop as limit:
+                meter.stop = meter.stop or limit
+            except (KeyboardInterrupt, GeneratorExit):
+                raise  # the host's
+            except BaseException as error:
                 failure = messages.failed(error, program)
             finally:
                 stop, final = meter.stop, meter.final
@@ -244,7 +246,7 @@ _recursion_before = 0
 
 @contextlib.contextmanager
 def _recursion(depth: int) -> Any:
-    """Room for ``depth`` frames on top of the caller's; the process's own limit comes back after."""
+    """Room for ``depth`` frames on top of the caller's; the process's own limit comes back."""
     global _recursion_users, _recursion_before
     here, frame = 0, sys._getframe()
     while frame is not None:

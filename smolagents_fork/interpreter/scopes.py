@@ -65,7 +65,7 @@ class _Binder(ast.NodeVisitor):
                 self.visit(part)
         self._globals_inside(node)
 
-    visit_AsyncFunctionDef = visit_FunctionDef  # type: ignore[assignment]
+    visit_AsyncFunctionDef = visit_FunctionDef
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         self.bind(node.name, node)
@@ -98,7 +98,7 @@ class _Binder(ast.NodeVisitor):
             if alias.name != "*":
                 self.bind(alias.asname or alias.name.split(".")[0], node)
 
-    visit_ImportFrom = visit_Import  # type: ignore[assignment]
+    visit_ImportFrom = visit_Import
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
         self.bind(node.name, node)

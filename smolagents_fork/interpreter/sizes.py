@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from typing import Any
 
+from .build import words
 from .meter import Meter
+from .sized_types import LONG_RANGE, LongRange, SizedType
 
 __all__ = ["Sizes"]
 
@@ -29,8 +31,6 @@ _MEASURED = (
     re.Match,
 )
 _PLAIN_SIZED = frozenset({list, tuple, set, dict, range, str, frozenset})
-#: Ranges of more items than this are metered wherever they are consumed.
-LONG_RANGE = 1_000_000
 #: Characters below which a result needs no second look.
 _MUCH = 1 << 16
 #: Sizes below this are not worth a look: a few kilobytes.
@@ -45,22 +45,14 @@ class Sizes:
     """
 
     OPERATORS = frozenset(
-        [
-            "__mul__",
-            "__rmul__",
-            "__imul__",
-            "__pow__",
-            "__rpow__",
-            "__lshift__",
-            "__rlshift__",
-            "__mod__",
-            "__rmod__",
-        ]
+        words("__mul__ __rmul__ __imul__ __pow__ __rpow__ __lshift__ __rlshift__ __mod__ __rmod__ ")
     )
 
     def __init__(self, meter: Meter) -> None:
         self.meter = meter
-        self._types = {cls: SizedType(self, cls) for cls in (range, bytes, bytearray)}
+        self._types: dict[type, SizedType] = {
+            cls: SizedType(self.make, cls) for cls in (range, bytes, bytearray)
+        }
 
     # -- what all of them come down to --
 
@@ -241,9 +233,8 @@ class Sizes:
                     return receiver.replace(old, new)
             elif name == "join" and len(arguments) == 1:
                 items = arguments[0]
-                if type(items) is list or type(items) is tuple:
-                    if not self._long(receiver, items):
-                        return receiver.join(items)
+                if type(items) in (list, tuple) and not self._long(receiver, items):
+                    return receiver.join(items)
         elif kind is list and name == "extend" and len(arguments) == 1 and not keywords:
             items = arguments[0]
             if type(items) in _PLAIN_SIZED and len(items) < SHORT:
@@ -332,7 +323,12 @@ class Sizes:
     def operator(self, value: Any, name: str) -> Callable[..., Any]:
         """``x.__mul__`` and its like of built-in types, under the same guard as the operator."""
         found = getattr(value, name)
-        checks = {"mul": self.multiply, "pow": self.power, "lshift": self.shift, "mod": self.modulo}
+        checks: dict[str, Callable[[Any, Any], Any]] = {
+            "mul": self.multiply,
+            "pow": self.power,
+            "lshift": self.shift,
+            "mod": self.modulo,
+        }
         kind = name.strip("_")
 
         def limited(*arguments: Any) -> Any:
@@ -369,7 +365,7 @@ class Sizes:
 
         def repr_(obj: Any, /) -> str:
             text = repr(obj)
-            return text if len(text) < SHORT else self.grown(text)  # type: ignore[no-any-return]
+            return text if len(text) < SHORT else self.grown(text)
 
         def ascii_(obj: Any, /) -> str:
             return self.grown(ascii(obj))  # type: ignore[no-any-return]
@@ -430,97 +426,3 @@ class Sizes:
             "@make": self.make,
             "@sized_type": self.sized_type,
         }
-
-
-class SizedType:
-    """``range``, ``bytes`` or ``bytearray`` as a value: the type, but for calls of it."""
-
-    def __init__(self, sizes: Sizes, cls: type) -> None:
-        self._sizes = sizes
-        self._cls = cls
-        self.__name__ = self.__qualname__ = cls.__name__
-
-    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
-        return self._sizes.make(self._cls, *arguments, **keywords)
-
-    def __instancecheck__(self, instance: Any) -> bool:
-        return isinstance(instance, self._cls)
-
-    def __subclasscheck__(self, subclass: Any) -> bool:
-        return issubclass(subclass, self._cls)
-
-    def __mro_entries__(self, bases: Any) -> tuple[type, ...]:
-        return (self._cls,)
-
-    def __or__(self, other: Any) -> Any:
-        return self._cls | other
-
-    def __ror__(self, other: Any) -> Any:
-        return other | self._cls
-
-    def __eq__(self, other: object) -> bool:
-        return other is self._cls or other is self
-
-    def __hash__(self) -> int:
-        return hash(self._cls)
-
-    def __repr__(self) -> str:
-        return repr(self._cls)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._cls, name)
-
-
-class LongRange(Sequence[int]):
-    """A range so long that whatever consumes it must be metered; else a range like any other."""
-
-    def __init__(self, items: range, meter: Meter) -> None:
-        self._items = items
-        self._meter = meter
-        self._fresh = False
-        self.start, self.stop, self.step = items.start, items.stop, items.step
-
-    def __len__(self) -> int:
-        if self._fresh:
-            # list() asks for the size between taking an iterator and its first item, and would
-            # reserve that much; told that there is none, it grows as it goes.
-            self._fresh = False
-            raise TypeError("a range of this length is counted item by item")
-        return len(self._items)
-
-    def __getitem__(self, index: Any) -> Any:
-        found = self._items[index]
-        if isinstance(found, range) and len(found) > LONG_RANGE:
-            return LongRange(found, self._meter)
-        return found
-
-    def __iter__(self) -> Iterator[int]:
-        self._fresh = True
-        return self._meter.metered(self._started())
-
-    def _started(self) -> Iterator[int]:
-        self._fresh = False
-        yield from self._items
-
-    def __reversed__(self) -> Iterator[int]:
-        return self._meter.metered(reversed(self._items))
-
-    def __contains__(self, value: object) -> bool:
-        if isinstance(value, int):
-            return value in self._items
-        return any(value == item for item in self)
-
-    def __eq__(self, other: object) -> bool:
-        return self._items == (other._items if isinstance(other, LongRange) else other)
-
-    def __hash__(self) -> int:
-        return hash(self._items)
-
-    def __repr__(self) -> str:
-        return repr(self._items)
-
-    def index(self, value: Any, *_bounds: Any) -> int:
-        return self._items.index(value)
-
-    def count(self, value: Any) -> int:
-        return self._items.count(value) if isinstance(value, int) else super().count(value)

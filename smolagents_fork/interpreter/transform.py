@@ -2,28 +2,25 @@
 
 Decides nothing about values: what policy forbids whatever the values are is collected here as
 refusals, with all of a program's refusals reported together; everything else becomes a call of a
-guard or an inline test that leads to one. Hidden names (``@...``) are bound by ``guards.namespace``.
+guard or an inline test that leads to one. ``guards.namespace`` binds the hidden names (``@...``).
 """
 
 from __future__ import annotations
 
 import ast
 import unicodedata
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from . import operators, policy
-from .build import COUNTER, assign, call, const, load, place, store, walrus
-from .scopes import Scope, mangled
-from .weights import block_weight, expression_weight, iteration_weight
+from .build import COUNTER, assign, call, const, load, place, walrus
+from .rules import Refusal
+from .rules_loops import LoopRules
+from .rules_names import NameRules
+from .weights import block_weight
 
 __all__ = ["Refusal", "Transformer"]
 
 _Function = TypeVar("_Function", ast.FunctionDef, ast.AsyncFunctionDef)
-#: What makes a round of a loop take long.
-_HEAVY = (ast.Call, ast.Await, ast.In, ast.NotIn, ast.Slice)
-_LIGHT_STATEMENTS = (ast.Assign, ast.AugAssign, ast.Expr, ast.If, ast.Pass, ast.Continue)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 #: Exception names whose handlers cannot catch what ends a run; anything else is checked.
 _ORDINARY_ERRORS = frozenset(
@@ -33,258 +30,8 @@ _ORDINARY_ERRORS = frozenset(
 )
 
 
-class Refusal:
-    """One thing policy forbids: a message and its place."""
-
-    def __init__(self, message: str, node: ast.AST) -> None:
-        self.message = message
-        self.line: int = getattr(node, "lineno", 1)
-        self.column: int = getattr(node, "col_offset", 0)
-
-
-def _is_object_or_super(node: ast.expr) -> bool:
-    if isinstance(node, ast.Call):
-        return isinstance(node.func, ast.Name) and node.func.id == "super"
-    return isinstance(node, ast.Name) and node.id == "object"
-
-
-class Transformer(ast.NodeTransformer):
-    """Rewrites one module.
-
-    Args:
-        protected: names of tools, which may not be bound at the top level.
-        extra_dunders: dunder attributes allowed on top of policy.
-        max_while: iterations one ``while`` loop may make.
-    """
-
-    def __init__(
-        self, protected: frozenset[str], extra_dunders: frozenset[str], max_while: int
-    ) -> None:
-        self.protected = protected
-        self.extra_dunders = extra_dunders
-        self.max_while = max_while
-        self.refusals: list[Refusal] = []
-        self.scopes: list[Scope] = [Scope("module")]
-
-    # -- bookkeeping --
-
-    def refuse(self, message: str, node: ast.AST) -> None:
-        self.refusals.append(Refusal(message, node))
-
-    @property
-    def scope(self) -> Scope:
-        return self.scopes[-1]
-
-    @contextmanager
-    def inside(self, kind: str, **changes: Any) -> Iterator[Scope]:
-        """A new scope; without ``changes`` it continues the rules of the one around it."""
-        outer = self.scope
-        new = Scope(kind, outer.class_name, outer.walrus, outer.banned)
-        new.temporaries = outer.temporaries
-        for name, value in changes.items():
-            setattr(new, name, value)
-        self.scopes.append(new)
-        try:
-            yield new
-        finally:
-            self.scopes.pop()
-
-    def visit(self, node: ast.AST) -> Any:
-        if type(node) not in policy.ALLOWED_NODES:
-            self.refuse(f"{type(node).__name__} is not supported.", node)
-            return node
-        return super().visit(node)
-
-    def statements(self, nodes: list[ast.stmt]) -> list[ast.stmt]:
-        result: list[ast.stmt] = []
-        for node in nodes:
-            new = self.visit(node)
-            if isinstance(new, list):
-                result.extend(new)
-            elif new is not None:
-                result.append(new)
-        return result
-
-    def hidden(self) -> str:
-        return f"@{next(self.scope.temporaries)}"
-
-    # -- counting --
-
-    def lower(self, weight: int) -> ast.expr:
-        """``(counter := counter - weight)``"""
-        difference = ast.BinOp(left=load(COUNTER), op=ast.Sub(), right=const(weight))
-        return walrus(COUNTER, difference)
-
-    def counted(self, weight: int, like: ast.AST) -> ast.stmt:
-        """A statement that counts a block."""
-        test = ast.Compare(left=self.lower(weight), ops=[ast.Lt()], comparators=[const(0)])
-        refill = ast.Expr(value=call("@refill"))
-        return place(ast.If(test=test, body=[refill], orelse=[]), like)
-
-    # -- names and attributes --
-
-    def bindable(self, name: str | None, node: ast.AST) -> None:
-        """Refuse to bind what the top level may not bind, in any form of binding."""
-        if name is None:
-            return
-        name = unicodedata.normalize("NFKC", name)
-        if name.startswith("__") and name.endswith("__"):
-            in_class = self.scope.kind == "class"
-            if not in_class and name not in policy.ALLOWED_DUNDER_NAMES:
-                self.refuse(f"Cannot assign to name '{name}': it belongs to the interpreter", node)
-        elif self.scope.kind == "module" and name in self.protected:
-            self.refuse(
-                f"Cannot assign to name '{name}': doing this would erase the existing tool!", node
-            )
-        elif name in ("_print_outputs", "_operations_count") and self.scope.kind == "module":
-            self.refuse(f"Cannot assign to name '{name}': it belongs to the interpreter", node)
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        if not isinstance(node.ctx, ast.Load):
-            self.bindable(node.id, node)
-        elif node.id == "__import__" and node.id not in self.protected:
-            return place(load("@__import__"), node)
-        elif node.id in policy.SIZED_TYPES and not getattr(node, "described", False):
-            return place(call("@sized_type", node), node)
-        elif node.id.startswith("__") and node.id.endswith("__"):
-            known = policy.ALLOWED_DUNDER_NAMES | policy.WRITABLE_DUNDERS | self.protected
-            if node.id not in known and node.id not in policy.REFUSED_BUILTINS:
-                self.refuse(f"Forbidden access to name: {node.id}", node)
-        return node
-
-    def _refused_dunder(self, name: str, node: ast.AST, called: bool) -> None:
-        if called:
-            self.refuse(f"Forbidden call to dunder function: {name}", node)
-        hint = {"__class__": "; use type(x)", "__dict__": "; use vars(x)"}.get(name, "")
-        self.refuse(f"Forbidden access to dunder attribute: {name}{hint}", node)
-
-    def attribute(self, node: ast.Attribute, called: bool = False) -> ast.expr:
-        name = unicodedata.normalize("NFKC", node.attr)
-        dunder = name.startswith("__") and name.endswith("__")
-        described = getattr(node, "described", False)
-        if isinstance(node.value, ast.Name):
-            node.value.described = True  # type: ignore[attr-defined]  # bytes.fromhex
-        node.value = self.visit(node.value)
-        if not isinstance(node.ctx, ast.Load):
-            return self._written_attribute(node, name, dunder)
-        if dunder:
-            if name in policy.ALLOWED_DUNDERS or name in self.extra_dunders:
-                return node
-            if name == "__class__" and (described or called):
-                return node
-            if name == "__getattribute__" and not _is_object_or_super(node.value):
-                self._refused_dunder(name, node, called)
-            if name in policy.GUARDED_DUNDERS:
-                return place(call("@getattr", node.value, const(name)), node)
-            self._refused_dunder(name, node, called)
-            return node
-        if name.startswith("_"):
-            private = mangled(name, self.scope.class_name)
-            node.value = self._vetted(node.value, private, "@private")
-            return node
-        if name in policy.GUARDED_ATTRIBUTES:
-            return place(call("@called" if called else "@getattr", node.value, const(name)), node)
-        if name in policy.SIZED_METHODS and not called:
-            return place(call("@getattr", node.value, const(name)), node)
-        return node
-
-    def _vetted(self, value: ast.expr, name: str, guard: str) -> ast.expr:
-        """``value`` if its class is the program's own, else what the guard makes of it."""
-        if isinstance(value, ast.Name):
-            own: ast.expr
-            if value.id == self.scope.receiver:
-                # The class of a method's first argument is looked at once a call.
-                self.scope.receiver_used = True
-                own = load("@mine")
-                decide = call(guard, load(value.id), const(name))
-                return place(ast.IfExp(test=own, body=value, orelse=decide), value)
-            own = ast.Compare(
-                left=call("@type", load(value.id)), ops=[ast.In()], comparators=[load("@own")]
-            )
-            decide = call(guard, load(value.id), const(name))
-            return place(ast.IfExp(test=own, body=value, orelse=decide), value)
-        return place(call(guard, value, const(name)), value)
-
-    def _written_attribute(self, node: ast.Attribute, name: str, dunder: bool) -> ast.expr:
-        verb = "assign to" if isinstance(node.ctx, ast.Store) else "delete"
-        if dunder and name not in policy.WRITABLE_DUNDERS:
-            self.refuse(f"Cannot {verb} dunder attribute: {name}", node)
-        node.value = self._vetted(node.value, mangled(name, self.scope.class_name), "@writable")
-        return node
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
-        if isinstance(node.value, ast.Attribute) and not node.attr.startswith("__"):
-            node.value.described = True  # type: ignore[attr-defined]  # x.__class__.public
-        elif isinstance(node.value, ast.Attribute) and node.attr in ("__name__", "__qualname__"):
-            node.value.described = True  # type: ignore[attr-defined]
-        return self.attribute(node)
-
-    def _source(self, node: ast.expr) -> ast.expr:
-        """What a counted loop goes over: a call of ``range`` needs no guard there."""
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            if node.func.id == "range":
-                self.generic_arguments(node)
-                return node
-        result: ast.expr = self.visit(node)
-        return result
-
-    def visit_Compare(self, node: ast.Compare) -> ast.expr:
-        for side in (node.left, *node.comparators):
-            if isinstance(side, (ast.Attribute, ast.Name)):
-                side.described = True  # type: ignore[attr-defined]  # a.__class__ is b.__class__
-        self.generic_visit(node)
-        return node
-
-    def visit_Call(self, node: ast.Call) -> ast.expr:
-        function = node.func
-        if isinstance(function, ast.Attribute):
-            name = function.attr
-            if name in policy.SIZED_METHODS and not self._small_call(node):
-                receiver = self.visit(function.value)
-                self.generic_arguments(node)
-                node.func = place(load("@sized_call"), function)
-                node.args = [receiver, place(const(name), function), *node.args]
-                return node
-            if isinstance(function.value, ast.Attribute):
-                function.value.described = True  # type: ignore[attr-defined]
-            node.func = self.attribute(function, called=True)
-        elif isinstance(function, ast.Name) and function.id == "type":
-            # type(x) only reads; type(name, bases, namespace) makes a class, which must be known.
-            if len(node.args) != 1 or isinstance(node.args[0], ast.Starred) or node.keywords:
-                node.func = place(load("@make_class"), function)
-            self.generic_arguments(node)
-            return node
-        elif isinstance(function, ast.Name) and function.id in policy.SIZED_TYPES:
-            node.func = place(load("@make"), function)
-            self.generic_arguments(node)
-            node.args.insert(0, function)
-            return node
-        else:
-            node.func = self.visit(function)
-        self.generic_arguments(node)
-        return node
-
-    def generic_arguments(self, node: ast.Call) -> None:
-        if isinstance(node.func, ast.Name) and node.func.id in ("isinstance", "issubclass"):
-            for argument in node.args:
-                for inner in ast.walk(argument):
-                    inner.described = True  # type: ignore[attr-defined]
-        node.args = [self.visit(argument) for argument in node.args]
-        node.keywords = [self.visit(keyword) for keyword in node.keywords]
-
-    @staticmethod
-    def _small_call(node: ast.Call) -> bool:
-        """Whether a call of a sized method can only give a result as small as its arguments say."""
-        assert isinstance(node.func, ast.Attribute)
-        if node.keywords or any(not isinstance(a, ast.Constant) for a in node.args):
-            return False
-        values = [a.value for a in node.args if isinstance(a, ast.Constant)]
-        if node.func.attr in ("ljust", "rjust", "center", "zfill", "expandtabs"):
-            return not values or (type(values[0]) is int and values[0] <= 1000)
-        if node.func.attr == "replace" and len(values) >= 2:
-            old, new = values[:2]
-            return isinstance(old, str) and isinstance(new, str) and 0 < len(old) >= len(new)
-        return node.func.attr == "to_bytes" and type(values[0]) is int and values[0] <= 1000
+class Transformer(NameRules, LoopRules):
+    """Rewrites one module: all rules together."""
 
     # -- operators --
 
@@ -379,44 +126,6 @@ class Transformer(ast.NodeTransformer):
                 node.body = place(test, node.body)
         return node
 
-    def visit_ListComp(self, node: Any) -> ast.expr:
-        generators: list[ast.comprehension] = node.generators
-        lazy = isinstance(node, ast.GeneratorExp)
-        heavy = self._portion(node) == "@few"
-        rules = {"walrus": False, "banned": True}
-        for position, generator in enumerate(generators):
-            # Only the first source is evaluated in the scope around.
-            if position == 0:
-                with self.inside("comprehension source", **rules):
-                    generator.iter = self._source(generator.iter)
-        in_class = self.scope.kind == "class"
-        with self.inside("comprehension", walrus=self.scope.walrus and not in_class):
-            for position, generator in enumerate(generators):
-                own = sum(expression_weight(test) for test in generator.ifs)
-                if position + 1 < len(generators):
-                    own += expression_weight(generators[position + 1].iter)
-                else:
-                    own += iteration_weight(node)
-                if position:
-                    with self.inside("comprehension source", **rules):
-                        generator.iter = self._source(generator.iter)
-                generator.target = self.visit(generator.target)
-                generator.ifs = [self.visit(test) for test in generator.ifs]
-                if generator.is_async:
-                    generator.ifs.insert(0, place(call("@next", load("@ticks")), node))
-                    continue
-                guard = "@each_heavy" if heavy else "@each_lazy" if lazy else "@each"
-                generator.iter = place(call(guard, generator.iter, const(max(1, own))), node)
-            if isinstance(node, ast.DictComp):
-                node.key = self.visit(node.key)
-                node.value = self.visit(node.value)
-            else:
-                node.elt = self.visit(node.elt)
-        assert isinstance(node, ast.expr)
-        return node
-
-    visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_ListComp
-
     def _arguments(self, arguments: ast.arguments) -> None:
         """Defaults and annotations, which belong to the scope around."""
         arguments.defaults = [self.visit(default) for default in arguments.defaults]
@@ -456,6 +165,7 @@ class Transformer(ast.NodeTransformer):
             weight = max(1, weight - 2)
         receiver = self._receiver(node) if self.scope.kind == "class" else None
         leaf = getattr(node, "leaf", False)
+        body: list[ast.stmt] = []
         with self.inside(
             "function", walrus=True, temporaries=iter(range(1 << 30)), receiver=receiver
         ) as inner:
@@ -469,7 +179,7 @@ class Transformer(ast.NodeTransformer):
                 left=call("@type", load(receiver or "")), ops=[ast.In()], comparators=[load("@own")]
             )
             start.append(place(assign("@mine", mine), node.body[0]))
-        at = 1 if documentation else 0
+        at: int = 1 if documentation else 0
         node.body = [*body[:at], *start, *body[at:]]
         return node
 
@@ -517,135 +227,6 @@ class Transformer(ast.NodeTransformer):
         return node
 
     # -- statements --
-
-    @contextmanager
-    def loop(self, body: list[ast.stmt], weight: int) -> Iterator[tuple[str, str, int]]:
-        names = (self.hidden(), self.hidden(), weight)
-        self.scope.loops.append(names)
-        try:
-            yield names
-        finally:
-            self.scope.loops.pop()
-
-    def _portion(self, node: ast.AST) -> str:
-        """Rounds between two looks at the clock: few where a round may take long."""
-        return "@few" if any(isinstance(n, _HEAVY) for n in ast.walk(node)) else "@many"
-
-    @staticmethod
-    def _is_light(body: list[ast.stmt]) -> bool:
-        """Whether a loop's body is short, always runs in full and calls nothing."""
-        for statement in body:
-            for node in ast.walk(statement):
-                if isinstance(node, ast.stmt) and not isinstance(node, _LIGHT_STATEMENTS):
-                    return False
-                if isinstance(node, (*_HEAVY, *_COMPREHENSIONS, ast.Lambda, ast.Starred)):
-                    return False
-        return True
-
-    def _round(self, rounds: tuple[str, str, int], portion: str, again: ast.expr) -> ast.stmt:
-        """``if (left := left - 1) < 1: left = given = <again>``"""
-        left, given, _weight = rounds
-        lower = walrus(left, ast.BinOp(left=load(left), op=ast.Sub(), right=const(1)))
-        test = ast.Compare(left=lower, ops=[ast.Lt()], comparators=[const(1)])
-        refill = ast.Assign(targets=[store(left), store(given)], value=again)
-        return ast.If(test=test, body=[refill], orelse=[])
-
-    def _book_rounds(self, rounds: tuple[str, str, int]) -> ast.stmt:
-        """Count the rounds made since the last refill, when the loop is left."""
-        left, given, weight = rounds
-        made = ast.BinOp(left=load(given), op=ast.Sub(), right=load(left))
-        used = ast.BinOp(left=made, op=ast.Mult(), right=const(weight))
-        lower = walrus(COUNTER, ast.BinOp(left=load(COUNTER), op=ast.Sub(), right=used))
-        test = ast.Compare(left=lower, ops=[ast.Lt()], comparators=[const(0)])
-        return ast.If(test=test, body=[ast.Expr(value=call("@refill"))], orelse=[])
-
-    def visit_Return(self, node: ast.Return) -> ast.stmt | list[ast.stmt]:
-        if node.value is not None:
-            node.value = self.visit(node.value)
-        return [*(place(self._book_rounds(r), node) for r in self.scope.loops), node]
-
-    def visit_For(self, node: ast.For | ast.AsyncFor) -> ast.stmt | list[ast.stmt]:
-        weight = max(1, block_weight(node.body))
-        node.iter = self._source(node.iter)
-        node.target = self.visit(node.target)
-        first = node.body[0]
-        if self.scope.kind == "class":
-            node.body = [self.counted(weight, first), *self.statements(node.body)]
-            node.orelse = self.statements(node.orelse)
-            return node
-        light = isinstance(node, ast.For) and self._is_light(node.body)
-        if light and not any(isinstance(n, (ast.Yield, ast.YieldFrom)) for n in ast.walk(node)):
-            node.iter = place(call("@counted", node.iter, const(weight)), node.iter)
-            node.body = self.statements(node.body)
-            node.orelse = self.statements(node.orelse)
-            return node
-        portion = self._portion(ast.Module(body=node.body, type_ignores=[]))
-        with self.loop(node.body, weight) as rounds:
-            count = self._round(
-                rounds, portion, call("@round", load(rounds[1]), const(weight), load(portion))
-            )
-            node.body = [place(count, first), *self.statements(node.body)]
-        node.orelse = self.statements(node.orelse)
-        start = ast.Assign(targets=[store(rounds[0]), store(rounds[1])], value=load(portion))
-        return [place(start, node), node, place(self._book_rounds(rounds), node)]
-
-    visit_AsyncFor = visit_For
-
-    def visit_While(self, node: ast.While) -> ast.stmt | list[ast.stmt]:
-        weight = max(1, expression_weight(node.test) + block_weight(node.body))
-        if self.scope.kind == "class":
-            return self._while_in_class(node, weight)
-        portion = self._portion(ast.Module(body=[node.test, *node.body], type_ignores=[]))
-        node.test = self.visit(node.test)
-        first = node.body[0]
-        total = self.hidden()
-        with self.loop(node.body, weight) as rounds:
-            again = call("@while", load(rounds[1]), const(weight), load(portion), load(total))
-            count = self._round(rounds, portion, again)
-            add = ast.AugAssign(target=store(total), op=ast.Add(), value=load(rounds[1]))
-            assert isinstance(count, ast.If)
-            count.body.insert(0, add)
-            node.body = [place(count, first), *self.statements(node.body)]
-        node.orelse = self.statements(node.orelse)
-        handed = ast.IfExp(
-            test=ast.Compare(
-                left=load(portion), ops=[ast.Lt()], comparators=[const(self.max_while)]
-            ),
-            body=load(portion),
-            orelse=const(self.max_while + 1),
-        )
-        start = ast.Assign(
-            targets=[store(rounds[0]), store(rounds[1])],
-            value=load(portion) if self.max_while > 1000 else handed,
-        )
-        return [
-            place(start, node),
-            place(assign(total, const(0)), node),
-            node,
-            place(self._book_rounds(rounds), node),
-        ]
-
-    def _while_in_class(self, node: ast.While, weight: int) -> list[ast.stmt]:
-        """A loop in a class body, where hidden names would land in the class's namespace."""
-        test = self.visit(node.test)
-        body = [self.counted(weight, node.body[0]), *self.statements(node.body)]
-        orelse = self.statements(node.orelse)
-        finished = self.hidden()
-        leave: list[ast.stmt] = [assign(finished, const(True)), ast.Break()]
-        negated = ast.UnaryOp(op=ast.Not(), operand=test)
-        # A for loop over a bounded repeat() counts rounds in C; running it dry is the limit.
-        loop = ast.For(
-            target=ast.Tuple(elts=[], ctx=ast.Store()),
-            iter=call("@empties"),
-            body=[place(ast.If(test=negated, body=leave, orelse=[]), node.test), *body],
-            orelse=[ast.Expr(value=call("@while_exceeded"))],
-            type_comment=None,
-        )
-        after: list[ast.stmt] = [ast.Delete(targets=[ast.Name(id=finished, ctx=ast.Del())])]
-        if orelse:
-            after.insert(0, ast.If(test=load(finished), body=orelse, orelse=[]))
-        whole: list[ast.stmt] = [assign(finished, const(False)), loop, *after]
-        return [place(statement, node) for statement in whole]
 
     def visit_Try(self, node: Any) -> ast.stmt:
         node.body = self.statements(node.body)

@@ -29,7 +29,7 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 def expression_weight(node: ast.AST | None) -> int:
-    """Nodes of one expression; what runs later (lambda) or repeatedly (comprehension) is left out."""
+    """Nodes of one expression; what runs later or repeatedly is left out."""
     if node is None:
         return 0
     if isinstance(node, ast.Lambda):

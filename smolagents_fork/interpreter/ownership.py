@@ -1,0 +1,116 @@
+"""Which classes, functions and objects are the program's own, to do with as it likes.
+
+Part of the boundary: guards.py decides by what is found here.
+"""
+
+from __future__ import annotations
+
+import builtins
+import types
+from typing import Any
+
+from ..errors import AttributeRefusedError
+from . import formats, policy
+from .build import words
+
+__all__ = ["FUNCTIONS", "Ownership", "is_dunder"]
+
+FUNCTIONS = (types.FunctionType, types.LambdaType)
+#: Classes whose own single-underscore attributes hold nothing dangerous, so that the program's
+#: subclasses of them count as entirely its own.
+_PLAIN_MODULES = frozenset(
+    words(
+        "builtins collections abc enum typing dataclasses numbers fractions decimal datetime "
+        "collections.abc _collections_abc json.encoder json.decoder random "
+    )
+)
+
+
+def is_dunder(name: str) -> bool:
+    """Whether a name is one of Python's own."""
+    return name.startswith("__") and name.endswith("__")
+
+
+class Ownership:
+    """The classes one interpreter's programs have made."""
+
+    def __init__(self) -> None:
+        #: Classes entirely the program's own, and those that derive from classes of the host.
+        self.own: set[type] = set()
+        self.derived: set[type] = set()
+        self.building = 0
+        self.globals: dict[str, Any] = {}
+
+    def build_class(self, function: Any, name: str, *bases: Any, **keywords: Any) -> Any:
+        """``class``: make it, and remember it as the program's own."""
+        self.building += 1
+        try:
+            made = builtins.__build_class__(function, name, *bases, **keywords)
+        finally:
+            self.building -= 1
+        self.adopt(made)
+        return made
+
+    def make_class(self, *arguments: Any, **keywords: Any) -> Any:
+        """``type(name, bases, namespace)``"""
+        if len(arguments) == 3:
+            namespace = dict(arguments[2])
+            namespace.setdefault("__module__", self.globals.get("__name__", "__main__"))
+            made = type(arguments[0], tuple(arguments[1]), namespace, **keywords)
+            self.adopt(made)
+            return made
+        return type(*arguments, **keywords)
+
+    def adopt(self, made: Any) -> None:
+        """Count a class the program made as its own."""
+        if not isinstance(made, type):
+            return
+        for base in made.__mro__[1:]:
+            if base not in self.own and base.__module__ not in _PLAIN_MODULES:
+                self.derived.add(made)
+                return
+        self.own.add(made)
+
+    def is_own_class(self, cls: type) -> bool:
+        if cls in self.own or cls in self.derived:
+            return True
+        if any(base in self.own or base in self.derived for base in cls.__mro__):
+            return True  # made by __init_subclass__, dataclass(slots=True) and the like
+        if self.building and cls.__module__ == self.globals.get("__name__"):
+            return cls.__flags__ & (1 << 9) != 0  # Py_TPFLAGS_HEAPTYPE
+        return False
+
+    def match_class(self, cls: Any) -> Any:
+        """A class with positional patterns: the attributes these read must be harmless.
+
+        ``__match_args__`` names them, and the interpreter of Python reads them itself.
+        """
+        if not isinstance(cls, type):
+            return cls
+        for kind in type.mro(type(cls)):
+            if kind in self.own or kind in self.derived:
+                for name in ("__match_args__", "__getattr__", "__getattribute__"):
+                    if name in kind.__dict__:
+                        raise AttributeRefusedError(
+                            f"Forbidden positional class pattern: the metaclass of "
+                            f"{cls.__name__!r} defines {name}. Use keyword patterns"
+                        )
+        for base in cls.__mro__:
+            names = base.__dict__.get("__match_args__", ())
+            for name in names if type(names) is tuple else ():
+                if (
+                    type(name) is not str
+                    or formats.normal(name) in policy.GUARDED_ATTRIBUTES
+                    or (name.startswith("_") and not self.is_own_class(cls))
+                    or is_dunder(formats.normal(name))
+                ):
+                    raise AttributeRefusedError(f"Forbidden name in __match_args__: {name!r}")
+        return cls
+
+    def is_own(self, value: Any) -> bool:
+        """Whether a class, a function or an instance is the program's."""
+        if isinstance(value, type):
+            return self.is_own_class(value)
+        if isinstance(value, FUNCTIONS):
+            return value.__globals__ is self.globals
+        return self.is_own_class(type(value))

@@ -1,0 +1,182 @@
+"""Rules for names, attributes and calls: what may be spelled, and what goes through a guard."""
+
+from __future__ import annotations
+
+import ast
+import unicodedata
+
+from . import policy
+from .build import call, const, load, place
+from .rules import Rules
+from .scopes import mangled
+
+__all__ = ["NameRules"]
+
+
+def _is_object_or_super(node: ast.expr) -> bool:
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id == "super"
+    return isinstance(node, ast.Name) and node.id == "object"
+
+
+def mark_described(node: ast.AST) -> None:
+    """Note that an expression only names or compares a type, and calls nothing."""
+    node.described = True  # type: ignore[attr-defined]
+
+
+class NameRules(Rules):
+    """Names, attributes and calls."""
+
+    def bindable(self, name: str | None, node: ast.AST) -> None:
+        """Refuse to bind what the top level may not bind, in any form of binding."""
+        if name is None:
+            return
+        name = unicodedata.normalize("NFKC", name)
+        if name.startswith("__") and name.endswith("__"):
+            in_class = self.scope.kind == "class"
+            if not in_class and name not in policy.ALLOWED_DUNDER_NAMES:
+                self.refuse(f"Cannot assign to name '{name}': it belongs to the interpreter", node)
+        elif self.scope.kind == "module" and name in self.protected:
+            self.refuse(
+                f"Cannot assign to name '{name}': doing this would erase the existing tool!", node
+            )
+        elif name in ("_print_outputs", "_operations_count") and self.scope.kind == "module":
+            self.refuse(f"Cannot assign to name '{name}': it belongs to the interpreter", node)
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if not isinstance(node.ctx, ast.Load):
+            self.bindable(node.id, node)
+        elif node.id == "__import__" and node.id not in self.protected:
+            return place(load("@__import__"), node)
+        elif node.id in policy.SIZED_TYPES and not getattr(node, "described", False):
+            return place(call("@sized_type", node), node)
+        elif node.id.startswith("__") and node.id.endswith("__"):
+            known = policy.ALLOWED_DUNDER_NAMES | policy.WRITABLE_DUNDERS | self.protected
+            if node.id not in known and node.id not in policy.REFUSED_BUILTINS:
+                self.refuse(f"Forbidden access to name: {node.id}", node)
+        return node
+
+    def _refused_dunder(self, name: str, node: ast.AST, called: bool) -> None:
+        if called:
+            self.refuse(f"Forbidden call to dunder function: {name}", node)
+        hint = {"__class__": "; use type(x)", "__dict__": "; use vars(x)"}.get(name, "")
+        self.refuse(f"Forbidden access to dunder attribute: {name}{hint}", node)
+
+    def attribute(self, node: ast.Attribute, called: bool = False) -> ast.expr:
+        name = unicodedata.normalize("NFKC", node.attr)
+        dunder = name.startswith("__") and name.endswith("__")
+        described = getattr(node, "described", False)
+        if isinstance(node.value, ast.Name):
+            node.value.described = True  # type: ignore[attr-defined]  # bytes.fromhex
+        node.value = self.visit(node.value)
+        if not isinstance(node.ctx, ast.Load):
+            return self._written_attribute(node, name, dunder)
+        if dunder:
+            if name in policy.ALLOWED_DUNDERS or name in self.extra_dunders:
+                return node
+            if name == "__class__" and (described or called):
+                return node
+            if name == "__getattribute__" and not _is_object_or_super(node.value):
+                self._refused_dunder(name, node, called)
+            if name in policy.GUARDED_DUNDERS:
+                return place(call("@getattr", node.value, const(name)), node)
+            self._refused_dunder(name, node, called)
+            return node
+        if name.startswith("_"):
+            private = mangled(name, self.scope.class_name)
+            node.value = self._vetted(node.value, private, "@private")
+            return node
+        if name in policy.GUARDED_ATTRIBUTES:
+            return place(call("@called" if called else "@getattr", node.value, const(name)), node)
+        if name in policy.SIZED_METHODS and not called:
+            return place(call("@getattr", node.value, const(name)), node)
+        return node
+
+    def _vetted(self, value: ast.expr, name: str, guard: str) -> ast.expr:
+        """``value`` if its class is the program's own, else what the guard makes of it."""
+        if isinstance(value, ast.Name):
+            own: ast.expr
+            if value.id == self.scope.receiver:
+                # The class of a method's first argument is looked at once a call.
+                self.scope.receiver_used = True
+                own = load("@mine")
+                decide = call(guard, load(value.id), const(name))
+                return place(ast.IfExp(test=own, body=value, orelse=decide), value)
+            own = ast.Compare(
+                left=call("@type", load(value.id)), ops=[ast.In()], comparators=[load("@own")]
+            )
+            decide = call(guard, load(value.id), const(name))
+            return place(ast.IfExp(test=own, body=value, orelse=decide), value)
+        return place(call(guard, value, const(name)), value)
+
+    def _written_attribute(self, node: ast.Attribute, name: str, dunder: bool) -> ast.expr:
+        verb = "assign to" if isinstance(node.ctx, ast.Store) else "delete"
+        if dunder and name not in policy.WRITABLE_DUNDERS:
+            self.refuse(f"Cannot {verb} dunder attribute: {name}", node)
+        node.value = self._vetted(node.value, mangled(name, self.scope.class_name), "@writable")
+        return node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        if isinstance(node.value, ast.Attribute) and not node.attr.startswith("__"):
+            node.value.described = True  # type: ignore[attr-defined]  # x.__class__.public
+        elif isinstance(node.value, ast.Attribute) and node.attr in ("__name__", "__qualname__"):
+            node.value.described = True  # type: ignore[attr-defined]
+        return self.attribute(node)
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        for side in (node.left, *node.comparators):
+            if isinstance(side, (ast.Attribute, ast.Name)):
+                mark_described(side)  # a.__class__ is b.__class__
+        self.generic_visit(node)
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        function = node.func
+        if isinstance(function, ast.Attribute):
+            name = function.attr
+            if name in policy.SIZED_METHODS and not self._small_call(node):
+                receiver = self.visit(function.value)
+                self.generic_arguments(node)
+                node.func = place(load("@sized_call"), function)
+                node.args = [receiver, place(const(name), function), *node.args]
+                return node
+            if isinstance(function.value, ast.Attribute):
+                function.value.described = True  # type: ignore[attr-defined]
+            node.func = self.attribute(function, called=True)
+        elif isinstance(function, ast.Name) and function.id == "type":
+            # type(x) only reads; type(name, bases, namespace) makes a class, which must be known.
+            if len(node.args) != 1 or isinstance(node.args[0], ast.Starred) or node.keywords:
+                node.func = place(load("@make_class"), function)
+            self.generic_arguments(node)
+            return node
+        elif isinstance(function, ast.Name) and function.id in policy.SIZED_TYPES:
+            node.func = place(load("@make"), function)
+            self.generic_arguments(node)
+            node.args.insert(0, function)
+            return node
+        else:
+            node.func = self.visit(function)
+        self.generic_arguments(node)
+        return node
+
+    def generic_arguments(self, node: ast.Call) -> None:
+        if isinstance(node.func, ast.Name) and node.func.id in ("isinstance", "issubclass"):
+            for argument in node.args:
+                for inner in ast.walk(argument):
+                    inner.described = True  # type: ignore[attr-defined]
+        node.args = [self.visit(argument) for argument in node.args]
+        node.keywords = [self.visit(keyword) for keyword in node.keywords]
+
+    @staticmethod
+    def _small_call(node: ast.Call) -> bool:
+        """Whether a call of a sized method can only give a result as small as its arguments say."""
+        assert isinstance(node.func, ast.Attribute)
+        if node.keywords or any(not isinstance(a, ast.Constant) for a in node.args):
+            return False
+        values = [a.value for a in node.args if isinstance(a, ast.Constant)]
+        if node.func.attr in ("ljust", "rjust", "center", "zfill", "expandtabs"):
+            return not values or (type(values[0]) is int and values[0] <= 1000)
+        if node.func.attr == "replace" and len(values) >= 2:
+            old, new = values[:2]
+            return isinstance(old, str) and isinstance(new, str) and 0 < len(old) >= len(new)
+        return node.func.attr == "to_bytes" and type(values[0]) is int and values[0] <= 1000
