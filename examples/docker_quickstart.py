@@ -3,8 +3,8 @@
 Needs a Docker engine. Run it with: python examples/docker_quickstart.py
 """
 
+from smolagents_fork import DockerExecutor
 from smolagents_fork.errors import SandboxTimeoutError
-from smolagents_fork.executors.docker import DockerExecutor
 
 
 def main() -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import os
 import pickle
 import threading
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .. import codec
@@ -109,6 +110,7 @@ class DockerExecutor(Executor):
         self.logger = logger or _NoLogger()
         self._pid = os.getpid()
         self._call_lock = threading.Lock()
+        self._call_thread: int | None = None
         self._session: KernelSession | None = None
         self._pool = pool
         self.options = Options.of(
@@ -249,8 +251,7 @@ class DockerExecutor(Executor):
             SandboxDiedError: kernel, container or engine ended; names the cause.
             ExecutorClosedError: after ``cleanup()``.
         """
-        with self._call_lock:
-            self._check_open("call")
+        with self._turn("call"):
             return self._run(code)
 
     def _run(self, code: str) -> Execution:
@@ -302,8 +303,7 @@ class DockerExecutor(Executor):
         They stay on the host and are called from the sandbox, unless ``tool_placement`` says
         ``sandbox``: then their source is sent and their requirements installed, as upstream does.
         """
-        with self._call_lock:
-            self._check_open("send_tools")
+        with self._turn("send_tools"):
             placement = self.options.tool_placement
             sent = {name: tool for name, tool in tools.items() if placement.get(name) == "sandbox"}
             if "final_answer" in sent:
@@ -338,8 +338,7 @@ class DockerExecutor(Executor):
         """
         if not variables:
             return
-        with self._call_lock:
-            self._check_open("send_variables")
+        with self._turn("send_variables"):
             encoded = {name: self._encoded(name, value) for name, value in variables.items()}
             self._set(self._open_session(), encoded)
             self._variables.update(encoded)
@@ -375,8 +374,7 @@ class DockerExecutor(Executor):
         Raises:
             ExecutorError: code has run already and there is no network, or pip failed.
         """
-        with self._call_lock:
-            self._check_open("install_packages")
+        with self._turn("install_packages"):
             self._install(list(additional_imports))
         return list(additional_imports)
 
@@ -413,8 +411,7 @@ class DockerExecutor(Executor):
 
     def restart(self) -> None:
         """Go on with a new container; variables the code made and its files are gone."""
-        with self._call_lock:
-            self._check_open("restart")
+        with self._turn("restart"):
             self._open_session().restart()
 
     def stats(self) -> ExecutorStats:
@@ -428,6 +425,23 @@ class DockerExecutor(Executor):
     def get_file(self, source: str, *, max_bytes: int = 256 * 1024 * 1024) -> bytes:
         """Read a file of the sandbox; see :func:`.docker_files.get_file`."""
         return get_file(self._running_sandbox("get_file"), source, self.options.workdir, max_bytes)
+
+    @contextlib.contextmanager
+    def _turn(self, action: str) -> Iterator[None]:
+        """One caller at a time, and an error in place of a wait for oneself."""
+        self._check_open(action)
+        if self._call_thread == threading.get_ident():
+            raise ExecutorError(
+                f"DockerExecutor: {action} from within a tool that its own code has called; the "
+                "kernel runs one program at a time: use another executor there"
+            )
+        with self._call_lock:
+            self._check_open(action)
+            self._call_thread = threading.get_ident()
+            try:
+                yield
+            finally:
+                self._call_thread = None
 
     def _running_sandbox(self, action: str) -> Sandbox:
         self._check_open(action)

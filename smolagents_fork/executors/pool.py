@@ -179,7 +179,11 @@ class DockerPool:
             self._waiters.append(waiter)
             self._hand_out()
             self._changed.notify_all()
-        waiter.given.wait(patience)
+        try:
+            waiter.given.wait(patience)
+        except BaseException:
+            self._give_back(waiter)
+            raise
         with self._changed:
             if not waiter.given.is_set():
                 self._waiters.remove(waiter)
@@ -267,6 +271,15 @@ class DockerPool:
             self._handed_out += 1
             waiter.session = session
             waiter.given.set()
+
+    def _give_back(self, waiter: _Waiter) -> None:
+        """Somebody stopped waiting in mid-wait (Ctrl-C); what they may have got is thrown away."""
+        with self._changed:
+            if waiter in self._waiters:
+                self._waiters.remove(waiter)
+        if waiter.session is not None:
+            self._discard(waiter.session)
+            self.release()
 
     def _wanted(self) -> int:
         """How many more starts are called for. Lock held."""

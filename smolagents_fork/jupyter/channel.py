@@ -26,6 +26,7 @@ _PING_AFTER_SECONDS = 5.0
 _LOST_AFTER_SECONDS = 20.0
 # How long the answer to a request may lag behind the news that the kernel is idle again.
 _REPLY_SECONDS = 1.0
+_DRAIN_SECONDS = 0.5
 
 
 _CARRY_VALUES = frozenset({"comm_msg", "display_data", "execute_result", "input_request"})
@@ -109,7 +110,9 @@ class Channel:
             KernelGone: the kernel's process ended since the last request.
             ConnectionLost: the stream ended.
         """
-        while True:
+        # A thread the program left behind may print without end; its output is nobody's.
+        deadline = Deadline(_DRAIN_SECONDS)
+        while not deadline.expired():
             try:
                 received = self._receive_now()
             except WaitTimeout:

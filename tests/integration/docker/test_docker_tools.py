@@ -112,6 +112,14 @@ def test_clock_stops_while_the_host_works(make):
     assert executor.run("slow()").seconds < 1.5
 
 
+def test_tool_that_calls_its_own_executor_is_an_error_and_no_hang(make):
+    executor = make()
+    executor.send_tools({"again": lambda: executor("1+1").output})
+    with pytest.raises(AgentError, match="from within a tool that its own code has called"):
+        executor("again()")
+    assert executor("2").output == 2
+
+
 def test_large_values_through_tools(science):
     science.send_tools({"twice": lambda value: value + value, "size": lambda value: len(value)})
     assert science("len(twice('x' * 5_000_000))").output == 10_000_000
