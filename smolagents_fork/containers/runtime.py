@@ -251,6 +251,12 @@ class DockerSandbox:
             code = self.client.api.exec_inspect(exec_id)["ExitCode"]
         return int(code if code is not None else -1), bytes(output), stream.stderr
 
+    def is_running(self) -> bool:
+        """Whether the engine says that it runs."""
+        with contextlib.suppress(Exception):
+            return bool(self.client.api.inspect_container(self.container.id)["State"]["Running"])
+        return False
+
     def stats(self) -> ExecutorStats:
         """What the container uses now.
 

@@ -6,24 +6,20 @@ import asyncio
 import contextlib
 import functools
 import os
-import pickle
 import threading
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from .. import codec
-from ..bridge.dispatcher import CallRecord, Dispatcher
+from ..bridge.dispatcher import CallRecord
 from ..containers.provisioner import Sandbox
 from ..containers.runtime import DockerProvisioner
-from ..errors import ConfigurationError, EncodeError, ExecutorError
+from ..errors import ExecutorError
 from ..jupyter.collector import Collector, without_colours
-from ..jupyter.kernel_side import PICKLE_KEY
-from ..jupyter.messages import InputRequest
 from ..results import Display, Execution, ExecutorStats
-from ..upstream_api import AgentError, CodeOutput, LogLevel, get_tools_definition_code
+from ..upstream_api import AgentError, CodeOutput, LogLevel
 from .base import Executor
 from .docker_files import get_file, put_file
+from .docker_host_side import HostSide
 from .docker_images import ensure_image, shown_progress
 from .docker_options import Options
 from .docker_session import KernelSession
@@ -34,12 +30,6 @@ if TYPE_CHECKING:
 __all__ = ["DockerExecutor"]
 
 _SHOWN_LOG_CHARS = 4000
-# Upstream's words for the same risk.
-_PICKLE_WARNING = (
-    "Falling back to insecure pickle serialization. This is a security risk and will be removed in "
-    "a future version. Consider using only safe serializable types."
-)
-_UNPICKLE_WARNING = "Deserializing pickle data. This is a security risk if the data is untrusted."
 
 
 class _NoLogger:
@@ -130,15 +120,7 @@ class DockerExecutor(Executor):
         #: What upstream's agent shows of a failed step.
         self.state: dict[str, Any] = {"_print_outputs": ""}
         self.installed_packages: list[str] = []
-        self._dispatcher = Dispatcher(
-            max_request_bytes=self.options.max_value_bytes,
-            max_reply_bytes=self.options.max_value_bytes,
-            max_calls=self.options.max_tool_calls,
-            tool_timeout_seconds=self.options.tool_timeout_seconds,
-            on_call=self._log_call,
-        )
-        self._sandbox_code: list[str] = []
-        self._variables: dict[str, tuple[str, bytes]] = {}
+        self._host = HostSide(self.options, self._log_call)
         self._ran_code = False
         self.start()
 
@@ -201,7 +183,7 @@ class DockerExecutor(Executor):
                 )
             self._session.open()
         self.installed_packages = list(self.additional_imports)
-        self._session.prepare = self._prepare
+        self._session.prepare = self._host.prepare
 
     def _cleanup(self) -> None:
         if os.getpid() != getattr(self, "_pid", None) or self._session is None:
@@ -260,9 +242,9 @@ class DockerExecutor(Executor):
             max_output_bytes=self.options.max_output_bytes,
             max_value_bytes=self.options.max_value_bytes,
             on_output=self.options.on_output,
-            answer=self._answer,
+            answer=self._host.answer,
         )
-        calls = self._dispatcher
+        calls = self._host.calls
         calls.begin_run()
         self.displays, self.state["_print_outputs"] = (), ""
         self._ran_code = True
@@ -288,13 +270,6 @@ class DockerExecutor(Executor):
             session.last_seconds,
         )
 
-    def _answer(self, question: InputRequest) -> tuple[str, Sequence[bytes]]:
-        """Answer a call of the bridge; anything else gets an empty line."""
-        if not question.buffers:
-            return "", ()
-        reply = self._dispatcher.handle(bytes(question.buffers[0]))
-        return question.prompt.rpartition(" ")[2], [reply]
-
     # -- tools and variables --
 
     def send_tools(self, tools: Mapping[str, Any]) -> None:
@@ -304,31 +279,10 @@ class DockerExecutor(Executor):
         ``sandbox``: then their source is sent and their requirements installed, as upstream does.
         """
         with self._turn("send_tools"):
-            placement = self.options.tool_placement
-            sent = {name: tool for name, tool in tools.items() if placement.get(name) == "sandbox"}
-            if "final_answer" in sent:
-                raise ConfigurationError(
-                    "tool_placement['final_answer']='sandbox': the answer is given on the host"
-                )
-            kept = {name: tool for name, tool in tools.items() if name not in sent}
-            if self.options.allow_pickle and "final_answer" in kept:
-                kept["final_answer"] = _unpickling(kept["final_answer"])
-            specs = self._dispatcher.register(kept)
-            self._define(self._open_session(), specs)
-            if sent:
-                self._send_source(sent)
-
-    def _send_source(self, tools: Mapping[str, Any]) -> None:
-        needed = {name for tool in tools.values() for name in tool.to_dict()["requirements"]}
-        self._install(sorted(needed - {"smolagents"}))
-        code = get_tools_definition_code(dict(tools))
-        self._sandbox_code.append(code)
-        self._open_session().request(code, (), "defining tools in the sandbox")
-
-    def _define(self, session: KernelSession, specs: Sequence[Any]) -> None:
-        if specs:
-            data = codec.encode([spec.as_data() for spec in specs])
-            session.request("__smolagents_fork__.define()", [data], "send_tools")
+            session = self._open_session()
+            needed = self._host.register(tools)
+            self._install(needed)
+            self._host.define(session, tools)
 
     def send_variables(self, variables: Mapping[str, Any]) -> None:
         """Set variables in the code's namespace.
@@ -339,31 +293,7 @@ class DockerExecutor(Executor):
         if not variables:
             return
         with self._turn("send_variables"):
-            encoded = {name: self._encoded(name, value) for name, value in variables.items()}
-            self._set(self._open_session(), encoded)
-            self._variables.update(encoded)
-
-    def _encoded(self, name: str, value: Any) -> tuple[str, bytes]:
-        limit = self.options.max_value_bytes
-        try:
-            return "receive", codec.encode({name: value}, path="vars", max_bytes=limit)
-        except EncodeError:
-            if not self.options.allow_pickle:
-                raise
-            warnings.warn(_PICKLE_WARNING, FutureWarning, stacklevel=4)
-            return "receive_pickle", pickle.dumps({name: value})
-
-    def _set(self, session: KernelSession, encoded: Mapping[str, tuple[str, bytes]]) -> None:
-        for how, data in encoded.values():
-            session.request(f"__smolagents_fork__.{how}()", [data], "send_variables")
-
-    def _prepare(self, session: KernelSession) -> None:
-        """Send a fresh kernel what the last one had from the host."""
-        self._dispatcher.connected()
-        self._define(session, self._dispatcher.specs)
-        for code in self._sandbox_code:
-            session.request(code, (), "defining tools in the sandbox")
-        self._set(session, self._variables)
+            self._host.set_variables(self._open_session(), variables)
 
     def install_packages(self, additional_imports: Sequence[str]) -> list[str]:
         """Install packages for the code.
@@ -406,7 +336,7 @@ class DockerExecutor(Executor):
     def interrupt(self) -> None:
         """Stop the code that runs now; its state is kept. From any thread."""
         if self._session is not None and not self.closed:
-            self._dispatcher.interrupt()
+            self._host.calls.interrupt()
             self._session.interrupt()
 
     def restart(self) -> None:
@@ -469,19 +399,3 @@ def _shown(logs: str) -> str:
     if len(logs) > _SHOWN_LOG_CHARS:
         logs = f"... [{len(logs) - _SHOWN_LOG_CHARS} characters before]\n{logs[-_SHOWN_LOG_CHARS:]}"
     return f"\n\nOutput printed before the error:\n{logs}"
-
-
-def _unpickling(tool: Callable[..., Any]) -> Callable[..., Any]:
-    """``final_answer`` whose arguments may be pickled, as ``allow_pickle=True`` permits."""
-
-    def taken(value: Any) -> Any:
-        if isinstance(value, dict) and value.keys() == {PICKLE_KEY}:
-            warnings.warn(_UNPICKLE_WARNING, FutureWarning, stacklevel=3)
-            return pickle.loads(value[PICKLE_KEY])
-        return value
-
-    @functools.wraps(tool.forward if hasattr(tool, "forward") else tool)
-    def final_answer(*args: Any, **kwargs: Any) -> Any:
-        return tool(*map(taken, args), **{key: taken(value) for key, value in kwargs.items()})
-
-    return final_answer

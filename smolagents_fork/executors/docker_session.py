@@ -8,9 +8,7 @@ moment from any thread; a running call then ends with an error.
 from __future__ import annotations
 
 import contextlib
-import re
 import secrets
-import socket
 import time
 import uuid
 from collections.abc import Callable, Sequence
@@ -18,7 +16,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..containers import removal
-from ..containers.provisioner import Evidence
 from ..containers.runtime import DockerProvisioner, DockerSandbox
 from ..containers.tunnel import StreamUnsupported
 from ..errors import (
@@ -36,6 +33,7 @@ from ..jupyter.kernels import channels_path, create_kernel
 from ..jupyter.messages import KernelGone, Request, Requests, Sink
 from ..jupyter.websocket import Connection, ConnectionLost, TimedSocket
 from ..limits import Deadline
+from .docker_evidence import cause_of_death, connected
 from .docker_options import Options
 
 __all__ = ["KernelSession"]
@@ -43,10 +41,6 @@ __all__ = ["KernelSession"]
 # After the final answer the program has this long to end by itself.
 _AFTER_ANSWER_SECONDS = 1.0
 _MAX_ERROR_CHARS = 100_000
-# How long the engine may take to notice that a container has ended.
-_EVIDENCE_SECONDS = 0.7
-# What docker/jupyter/gateway.py logs when a kernel has ended; other images say nothing.
-_KERNEL_ENDED = re.compile(r"kernel (\d+) ended: exit code (-?\d+|None)(, out of memory)?")
 
 
 @dataclass
@@ -134,13 +128,24 @@ class KernelSession:
     def _connect(self, deadline: Deadline) -> None:
         """Open the kernel's channels, starting a kernel when there is none yet."""
         assert self.sandbox is not None
-        sock = TimedSocket(self._open_stream(deadline))
+        while True:
+            sock = TimedSocket(self._open_stream(deadline))
+            try:
+                if self._kernel_id is None:
+                    self._kernel_id = create_kernel(
+                        sock, token=self.sandbox.token, timeout=deadline.at_most(1e6)
+                    )
+                break
+            except ConnectionLost:
+                sock.close()
+                # The engine's proxy accepts for a gateway that does not listen yet, and hangs up.
+                if not self._published or deadline.expired() or not self.sandbox.is_running():
+                    raise
+                time.sleep(0.05)
+            except BaseException:
+                sock.close()
+                raise
         try:
-            # A custom image's gateway answers before it listens on nothing else; the stream waits.
-            if self._kernel_id is None:
-                self._kernel_id = create_kernel(
-                    sock, token=self.sandbox.token, timeout=deadline.at_most(1e6)
-                )
             session_id = uuid.uuid4().hex
             connection = Connection(
                 sock,
@@ -169,7 +174,7 @@ class KernelSession:
                 self._fall_back(error)
         port = self.sandbox.published_port(deadline.at_most(5.0))
         host = "127.0.0.1" if self.options.host in ("0.0.0.0", "") else self.options.host
-        return _connected(host, port, deadline)
+        return connected(host, port, deadline)
 
     def _fall_back(self, reason: Exception) -> None:
         """Replace the sandbox by one with a published port: the engine's streams do not work."""
@@ -363,7 +368,7 @@ class KernelSession:
         sandbox = self.sandbox
         if sandbox is None:
             return SandboxDiedError(f"the sandbox ended {when}")
-        evidence, ending = self._evidence(sandbox, lost is None)
+        evidence, ending = cause_of_death(sandbox, lost is None, self._kernels_ended)
         if evidence.state != "running":
             what = f"container {sandbox.id} ended {when}: {evidence}"
             self._drop_sandbox()
@@ -386,23 +391,6 @@ class KernelSession:
         if self.options.on_death == "fail":
             self._failure = message
         return SandboxDiedError(message)
-
-    def _evidence(
-        self, sandbox: DockerSandbox, of_kernel: bool
-    ) -> tuple[Evidence, tuple[str, str, str] | None]:
-        """What the engine knows, and the gateway's line about the kernel that ended.
-
-        Both may come a moment after the news that something has ended.
-        """
-        end = time.monotonic() + _EVIDENCE_SECONDS
-        while True:
-            evidence = sandbox.evidence()
-            endings = _KERNEL_ENDED.findall("\n".join(evidence.log_lines))
-            new = [found for found in endings if int(found[0]) > self._kernels_ended]
-            enough = bool(new) if of_kernel else False
-            if enough or evidence.state != "running" or time.monotonic() > end:
-                return evidence, new[-1] if new else None
-            time.sleep(0.05)
 
     def _what_next(self) -> str:
         if self.options.on_death == "restart":
@@ -460,25 +448,6 @@ class KernelSession:
         except (ConnectionLost, KernelGone):
             return False
         return True
-
-
-def _connected(host: str, port: int, deadline: Deadline) -> socket.socket:
-    """A TCP connection to the gateway, as soon as it listens.
-
-    A published port accepts before the gateway does (the engine's proxy answers for it), so one
-    byte is not asked for here: the first request is repeated by the caller's own wait.
-    """
-    while True:
-        try:
-            sock = socket.create_connection((host, port), timeout=deadline.at_most(5.0) or 0.001)
-        except OSError as error:
-            if deadline.expired():
-                raise ConnectionLost(f"nothing listens on {host}:{port}: {error}") from None
-            time.sleep(0.02)
-            continue
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        return sock
 
 
 def _nothing() -> Request:

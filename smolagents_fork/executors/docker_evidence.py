@@ -1,0 +1,69 @@
+"""Finding out what ended, and reaching what is only just coming up."""
+
+from __future__ import annotations
+
+import re
+import socket
+import time
+
+from ..containers.provisioner import Evidence
+from ..containers.runtime import DockerSandbox
+from ..jupyter.websocket import ConnectionLost
+from ..limits import Deadline
+
+__all__ = ["cause_of_death", "connected"]
+
+# What docker/jupyter/gateway.py logs when a kernel has ended; other images say nothing.
+_KERNEL_ENDED = re.compile(r"kernel (\d+) ended: exit code (-?\d+|None)(, out of memory)?")
+# How long the engine may take to notice that a container has ended.
+_PATIENCE_SECONDS = 0.7
+
+
+def cause_of_death(
+    sandbox: DockerSandbox, of_kernel: bool, known: int
+) -> tuple[Evidence, tuple[str, str, str] | None]:
+    """What the engine knows, and the gateway's line about the kernel that ended.
+
+    Both may come a moment after the news that something has ended.
+
+    Args:
+        sandbox: in which something ended.
+        of_kernel: whether it was the kernel, so that the gateway is still there to say so.
+        known: number of the last kernel of this sandbox whose end is known.
+
+    Returns:
+        evidence, and number, exit code and out-of-memory mark of the kernel that ended.
+    """
+    end = time.monotonic() + _PATIENCE_SECONDS
+    while True:
+        evidence = sandbox.evidence()
+        endings = _KERNEL_ENDED.findall("\n".join(evidence.log_lines))
+        new = [found for found in endings if int(found[0]) > known]
+        enough = of_kernel and bool(new)
+        if enough or evidence.state != "running" or time.monotonic() > end:
+            return evidence, new[-1] if new else None
+        time.sleep(0.05)
+
+
+def connected(host: str, port: int, deadline: Deadline) -> socket.socket:
+    """A TCP connection to a published gateway, as soon as something listens.
+
+    Args:
+        host: address on this side.
+        port: its number.
+        deadline: of the whole start.
+
+    Raises:
+        ConnectionLost: nothing listened in time.
+    """
+    while True:
+        try:
+            sock = socket.create_connection((host, port), timeout=deadline.at_most(5.0) or 0.001)
+        except OSError as error:
+            if deadline.expired():
+                raise ConnectionLost(f"nothing listens on {host}:{port}: {error}") from None
+            time.sleep(0.02)
+            continue
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        return sock
