@@ -41,6 +41,8 @@ from smolagents_fork.codec.plain_encoders import (
 from smolagents_fork.codec.tables import pandas_encoder
 from smolagents_fork.errors import EncodeError
 
+_JSON_WRITER = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
+
 
 def encode(
     value: Any,
@@ -65,7 +67,7 @@ def encode(
     encoder = Encoder(max_bytes, max_depth, max_items)
     try:
         tree = encoder.value(value)
-        data = json.dumps(tree, allow_nan=False, separators=(",", ":")).encode("ascii")
+        data = _JSON_WRITER.encode(tree).encode("ascii")
         if len(data) > max_bytes:
             raise Fault(f"its encoding of {len(data)} bytes is over max_bytes={max_bytes}")
         check_items(data, max_items)

@@ -29,6 +29,7 @@ __all__ = ["main", "warm_up"]
 
 #: Seconds between two frames of printed text. What waits is in the log, where the host sees it.
 _FLUSH_SECONDS = 0.05
+_LARGE = 1 << 16
 _LONGEST_REPR = 100_000
 
 
@@ -86,9 +87,12 @@ class Link:
         """Send a frame, after whatever was printed before it."""
         with self._lock:
             self.flush()
-            # Apart, so that a large value is not copied once more under a memory limit.
-            self._socket.sendall(HEADER.pack(kind, run, len(body)))
-            self._socket.sendall(body)
+            if len(body) < _LARGE:
+                self._socket.sendall(packed(kind, run, body))
+            else:
+                # Apart, so that it is not copied once more under a memory limit.
+                self._socket.sendall(HEADER.pack(kind, run, len(body)))
+                self._socket.sendall(body)
 
     def write(self, text: str) -> None:
         """Take printed text. It is in shared memory when this returns, so it outlives the child."""

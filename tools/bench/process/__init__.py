@@ -1,0 +1,1 @@
+"""Times of the process executor, beside the interpreter in one's own process."""
