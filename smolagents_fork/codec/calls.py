@@ -30,7 +30,16 @@ from smolagents_fork.errors import DecodeError
 
 # One parameter of a signature, as it is sent: name, kind, default (its repr, or none for none).
 ParameterSpec = list[Any]
-_KINDS = {kind.name: kind for kind in inspect._ParameterKind}
+_KINDS = {
+    kind.name: kind
+    for kind in (
+        inspect.Parameter.POSITIONAL_ONLY,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        inspect.Parameter.VAR_POSITIONAL,
+        inspect.Parameter.KEYWORD_ONLY,
+        inspect.Parameter.VAR_KEYWORD,
+    )
+}
 
 
 class ShownDefault:

@@ -2,7 +2,8 @@
 
 A zone is its offset at that moment in microseconds and, where it has one, its IANA key. The key is
 only ever looked up through ``zoneinfo``, which refuses absolute and climbing paths; without that
-zone on this side the offset alone is kept.
+zone on this side the offset alone is kept. A zone of another library (pytz, dateutil) arrives as
+``zoneinfo``'s of the same key.
 """
 
 from __future__ import annotations

@@ -102,6 +102,8 @@ _ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1",
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
+    # Each further arena reserves 64 MB, and the memory limit counts what is reserved.
+    "MALLOC_ARENA_MAX": "2",
     "MPLBACKEND": "agg",
 }
 _templates: dict[tuple[Any, ...], _Template] = {}
