@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import socket
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ __all__ = ["connect", "mapped_errors"]
 # Seconds one API call may take. Starting a container on a busy machine takes a few; a build streams
 # its progress, so this bounds the pause between two lines of it.
 API_TIMEOUT_SECONDS = 60
+_LOCAL_SOCKET = "/var/run/docker.sock"
 
 
 def connect(timeout: int = API_TIMEOUT_SECONDS) -> docker.DockerClient:
@@ -36,14 +38,30 @@ def connect(timeout: int = API_TIMEOUT_SECONDS) -> docker.DockerClient:
         ) from None
     where = os.environ.get("DOCKER_HOST") or "the local engine's socket"
     try:
+        _knock(os.environ.get("DOCKER_HOST") or f"unix://{_LOCAL_SOCKET}")
+    except OSError as error:
+        raise EngineUnavailableError(_unavailable(where, error)) from error
+    try:
         return docker.from_env(timeout=timeout)
     except docker.errors.DockerException as error:
         raise EngineUnavailableError(_unavailable(where, error)) from error
 
 
+def _knock(host: str) -> None:
+    """Connect to a local socket once: docker-py leaves its own open when nobody answers.
+
+    Raises:
+        OSError: there is none, nobody listens, or this user may not.
+    """
+    if host.startswith("unix://") and hasattr(socket, "AF_UNIX"):
+        with socket.socket(socket.AF_UNIX) as sock:
+            sock.settimeout(5)
+            sock.connect(host.removeprefix("unix://"))
+
+
 def _unavailable(where: str, error: Exception) -> str:
     text = str(error)
-    if "Permission denied" in text or "PermissionError" in text:
+    if isinstance(error, PermissionError) or "Permission denied" in text:
         todo = (
             "this user may not use the engine: add it to the group that owns the socket (usually "
             "'docker'), use a rootless engine, or set DOCKER_HOST"

@@ -310,16 +310,16 @@ class DockerSandbox:
         with contextlib.suppress(Exception):
             events = self.client.api.events(
                 since=int(self._started_at) - 1,
-                until=int(time.time()) + 1,
+                until=f"{time.time():.6f}",
                 filters={"container": self.container.id},
                 decode=True,
             )
+            # To its end, which "until" gives it: a stream left half read keeps its connection.
             for event in events:
                 if event.get("Action") == "oom":
                     oom = True
                 elif event.get("Action") == "die":
                     code = int(event["Actor"]["Attributes"]["exitCode"])
-                    break
         return code, oom
 
     def remove(self, *, wait: bool = False) -> None:
