@@ -1,7 +1,7 @@
 """Runs hostile programs, each in a forked child with a deadline and a memory ceiling.
 
 Speaks JSON lines: ``{"code", "imports", "mode", "limits", "deadline"}`` in, ``{"reached", "error",
-"causes", "seconds", "ended"}`` out. ``mode`` is ``ours`` (the fork's interpreter) or ``weak`` (plain
+"causes", "seconds", "ended"}`` out. ``mode`` is ``ours`` (the interpreter) or ``weak`` (plain
 ``exec`` with everything, and a limit that programs may catch: the test of the tests). A child that
 is alive at its deadline is killed and counts as having outlived its limit.
 """

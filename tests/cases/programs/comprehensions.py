@@ -114,3 +114,7 @@ def g():
     yield 1
     yield 2
 ([x for x in g()], {x for x in g()}, {x: x for x in g()}, [*g()], (*g(),))
+# case: range-longer-than-a-machine-word
+(next(x for x in range(10 ** 30) if x > 4), [x for x in range(10 ** 30, 10 ** 30 + 2)])
+# case: error-inside-a-long-range
+[x for x in range(10 ** 30) if x > 3 or [][0]]

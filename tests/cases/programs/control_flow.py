@@ -353,3 +353,14 @@ def search(a, x):
     return -1
 a = list(range(0, 100, 7))
 [search(a, 49), search(a, 50), search(a, 0), search(a, 98)]
+# case: loop-over-a-range-longer-than-a-machine-word
+def f():
+    t = 0
+    for i in range(10 ** 30):
+        t += i
+        if i == 5:
+            return t
+out = []
+for i in range(-10 ** 25, 10 ** 25, 10 ** 24):
+    out.append(i)
+(f(), len(out))

@@ -680,3 +680,10 @@ while True:
         f(0)
     except Exception:
         pass
+# hostile: loop-over-a-range-longer-than-a-machine-word
+# limit: swallow
+try:
+    for i in range(10 ** 30): pass
+except BaseException:
+    pass
+trip("after")
