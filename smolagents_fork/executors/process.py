@@ -159,7 +159,11 @@ class ProcessExecutor(Executor):
             self._print,
         )
         self._session.open()
-        self._log(f"ProcessExecutor: {self._account()}", LogLevel.DEBUG)
+        asked_for = {"memory"} if self.options.memory_bytes is None else set()
+        asked_for |= {"network"} if self.options.network else set()
+        # What the user has not given up is news; the rest is for those who look.
+        news = self.confinement["missing"].keys() - asked_for
+        self._log(f"ProcessExecutor: {self._account()}", LogLevel.INFO if news else LogLevel.DEBUG)
         if self._functions:
             self.send_tools({})
 
