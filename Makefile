@@ -70,13 +70,15 @@ patches-check: $(VENV)/.dev ## re-export the series and compare bytes
 patches-status: $(VENV)/.dev ## size, files, Forwarded, Retire-When and Test of every patch
 	@$(RUN) tools.series status
 
-.PHONY: rebase-upstream rebase-continue rebase-abort rebase-check
+.PHONY: rebase-upstream rebase-continue rebase-abort rebase-check rebase-rehearsal
 rebase-upstream: $(VENV)/.dev ## put the series on a newer release (TO=1.27.0, UPSTREAM_GIT=path)
 	@$(RUN) tools.rebase start $(if $(TO),--to $(TO)) $(if $(UPSTREAM_GIT),--upstream-git $(UPSTREAM_GIT))
 rebase-continue: $(VENV)/.dev ## go on after a conflict or an interruption
 	@$(RUN) tools.rebase continue
 rebase-abort: $(VENV)/.dev ## give a started rebase up
 	@$(RUN) tools.rebase abort
+rebase-rehearsal: $(VENV)/.dev ## put the series on 1.24.0 and take it here again, on record
+	@$(RUN) tools.rebase rehearse --since 1.24.0 --record docs/rehearsals/1.24.0-to-1.26.0.md
 rebase-check: $(VENV)/.dev ## does the newest release take the series? changes nothing
 	@$(RUN) tools.rebase check $(if $(TO),--to $(TO)) $(if $(UPSTREAM_GIT),--upstream-git $(UPSTREAM_GIT))
 
