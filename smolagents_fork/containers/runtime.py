@@ -17,7 +17,7 @@ from . import removal
 from .engine import connect, mapped_errors
 from .owner import labels
 from .provisioner import Evidence, Limits, SandboxSpec
-from .tunnel import RELAY, ExecStream, exec_stream
+from .tunnel import RELAY, ExecStream, StreamUnsupported, exec_stream
 
 __all__ = ["DockerProvisioner", "DockerSandbox"]
 
@@ -190,7 +190,13 @@ class DockerSandbox:
         with mapped_errors("opening a stream into the container", container=self.id):
             exec_id = api.exec_create(self.container.id, argv, stdin=True)["Id"]
             handed_over = api.exec_start(exec_id, socket=True)
-        return exec_stream(handed_over), exec_id
+        try:
+            return exec_stream(handed_over), exec_id
+        except StreamUnsupported:
+            for name in ("_response", "_sock"):
+                with contextlib.suppress(Exception):
+                    getattr(handed_over, name).close()
+            raise
 
     def published_port(self, timeout: float) -> int:
         """The host port the gateway is published on.

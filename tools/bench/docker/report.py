@@ -53,6 +53,8 @@ def table(results: dict[str, Any]) -> tuple[str, bool]:
         f"| {own['memory_bytes'] / up['memory_bytes']:.3f} | |",
         f"| calls a second, 8 executors at once | - | {own['throughput']:.0f} | | |",
         "",
+        f"Upstream's starts that failed and are not counted: {up['failed_starts']}.",
+        "",
         f"Floor: a bare `docker run` of `python3 -c 1+1` takes {_time(_median(bare['cold']))}.",
     ]
     return "\n".join(lines) + "\n", reached

@@ -15,11 +15,12 @@ import sys
 import time
 from typing import Any
 
-NEEDED = "jupyter_kernel_gateway jupyter_client ipykernel numpy"
+# numpy for the array; upstream's final_answer imports PIL wherever numpy is.
+NEEDED = "jupyter_kernel_gateway jupyter_client ipykernel numpy pillow"
 
 
 def dockerfile(base: str) -> str:
-    """Upstream's own recipe on the benchmark's base image, with numpy for the array."""
+    """Upstream's own recipe on the benchmark's base image, with what the array needs."""
     return f"""\
 FROM {base}
 COPY ca.pem /ca.pem
@@ -43,19 +44,16 @@ def main() -> None:
     def executor() -> Any:
         return DockerExecutor([], logger, image_name=image, build_new_image=False, port=18888)
 
-    found: dict[str, Any] = {"cold": [], "cleanup": []}
+    found: dict[str, Any] = {"cold": [], "cleanup": [], "failed_starts": 0}
     with contextlib.redirect_stdout(io.StringIO()):
         for _ in range(starts):
-            started = time.perf_counter()
-            made = executor()
-            made("1+1")
+            made, started = started_executor(executor, found)
             found["cold"].append(time.perf_counter() - started)
             started = time.perf_counter()
             made.cleanup()
             found["cleanup"].append(time.perf_counter() - started)
-        made = executor()
+        made, _ = started_executor(executor, found)
         try:
-            made("1+1")
             found["calls"] = timed(lambda: made("1+1"), calls)
             found["megabyte"] = timed(lambda: made("'x' * 1_000_000"), max(5, calls // 10))
             found["array"] = array_times(made, FinalAnswerTool)
@@ -63,6 +61,24 @@ def main() -> None:
         finally:
             made.cleanup()
     print(json.dumps(found))
+
+
+def started_executor(make: Any, found: dict[str, Any]) -> tuple[Any, float]:
+    """An executor that has given its first result, and when its start began.
+
+    Upstream gives its gateway ten seconds and goes on without it; on a busy machine a start then
+    fails. Those are counted and left out of the times.
+    """
+    while True:
+        started = time.perf_counter()
+        try:
+            made = make()
+            made("1+1")
+            return made, started
+        except RuntimeError:
+            found["failed_starts"] += 1
+            if found["failed_starts"] > 20:
+                raise
 
 
 def timed(action: Any, count: int) -> list[float]:
