@@ -35,6 +35,11 @@ def described_exception(error: Exception) -> list[Any]:
     if not exact:
         return [kind.__name__, [f"{type(error).__name__}: {message}"], message]
     args = [scrubbed(arg) if isinstance(arg, str) else arg for arg in error.args]
+    if isinstance(error, OSError) and len(args) == 2 and error.filename is not None:
+        # The file names are no arguments of the exception, but they are of its constructor.
+        args.append(scrubbed(str(error.filename)))
+        if error.filename2 is not None:
+            args += [None, scrubbed(str(error.filename2))]
     if not all(arg is None or type(arg) in (str, int, float, bool) for arg in args):
         args = [message]
     return [kind.__name__, args, message]
