@@ -282,8 +282,10 @@ class Guards(Ownership):
 
     def handle(self, name: str, tool: Any) -> Any:
         """``tool`` as it may be handed to a program."""
-        if isinstance(tool, (types.BuiltinFunctionType, type, ToolHandle)) or not callable(tool):
+        if isinstance(tool, (type, ToolHandle)) or not callable(tool):
             return tool
+        if isinstance(tool, types.BuiltinFunctionType) and tool.__module__ in ("math", "builtins"):
+            return tool  # upstream's functions that need no import
         if not isinstance(tool, types.FunctionType):
             return ToolHandle(name, tool, self)
         if tool.__globals__ is self.globals:

@@ -288,6 +288,10 @@ class Meter:
         )
 
     def _halt(self, stop: BaseException) -> NoReturn:
+        if not self.running and isinstance(stop, ProgramStop):
+            # The host called something of the program's between runs: it gets an ordinary error.
+            kind = TimeLimitExceededError if isinstance(stop, TimeStop) else LimitExceededError
+            stop = kind(str(stop))
         self.stop = stop
         self.cell.cell_contents = -1
         raise stop

@@ -149,9 +149,32 @@ def test_nothing_forbidden_is_reachable_from_builtins_tools_and_default_modules(
 
 @pytest.mark.parametrize(
     "module",
-    "abc asyncio base64 bisect calendar collections.abc contextlib copy csv dataclasses decimal "
-    "enum fractions functools hashlib heapq json numbers operator string textwrap typing "
-    "uuid zlib".split(),
+    [
+        "abc",
+        "asyncio",
+        "base64",
+        "bisect",
+        "calendar",
+        "collections.abc",
+        "contextlib",
+        "copy",
+        "csv",
+        "dataclasses",
+        "decimal",
+        "enum",
+        "fractions",
+        "functools",
+        "hashlib",
+        "heapq",
+        "json",
+        "numbers",
+        "operator",
+        "string",
+        "textwrap",
+        "typing",
+        "uuid",
+        "zlib",
+    ],
 )
 def test_nothing_forbidden_is_reachable_from_an_authorised_module(module: str) -> None:
     found, _seen = walk(started(module), [module])

@@ -1,0 +1,180 @@
+"""Limits: their words, and that no program catches, swallows or outlives them."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from smolagents_fork.errors import (
+    ConfigurationError,
+    LimitExceededError,
+    ProgramFailedError,
+    TimeLimitExceededError,
+)
+from smolagents_fork.interpreter import Interpreter, Limits
+
+SMALL = Limits(max_operations=20_000, max_while_iterations=1000, timeout_seconds=10)
+
+
+def stopped(code: str, limits: Limits = SMALL) -> str:
+    with pytest.raises(LimitExceededError) as caught:
+        Interpreter(["contextlib", "functools"], limits=limits).run(code)
+    return str(caught.value)
+
+
+def test_words_of_the_while_limit() -> None:
+    assert stopped("while True:\n    pass") == (
+        "Code execution failed at line 'while True:\n    pass' (line 2) due to: InterpreterError: "
+        "Maximum number of 1000 iterations in While loop exceeded"
+    )
+
+
+@pytest.mark.parametrize("most", [1, 7, 100, 1000])
+def test_the_while_limit_is_exact(most: int) -> None:
+    limits = Limits(max_while_iterations=most)
+    code = f"i = 0\nwhile i < {most}:\n    i += 1\ni"
+    assert Interpreter(limits=limits).run(code).output == most
+    assert "iterations in While loop exceeded" in stopped(
+        f"i = 0\nwhile i < {most + 1}:\n    i += 1", limits
+    )
+
+
+def test_words_of_the_operations_limit() -> None:
+    assert "Reached the max number of operations of 20000. Maybe there is an infinite loop" in (
+        stopped("for i in range(10**9):\n    print(i)")
+    )
+
+
+# What a __del__ raises nobody can catch: Python reports it, and the run goes on to its end.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize(
+    "code",
+    [
+        "try:\n    while True: pass\nexcept BaseException:\n    pass",
+        "try:\n    while True: pass\nexcept:\n    pass",
+        "while True:\n    try:\n        while True: pass\n    finally:\n        continue",
+        "def f():\n    try:\n        while True: pass\n    finally:\n        return 1\nf()",
+        "import contextlib\nwith contextlib.suppress(BaseException):\n    while True: pass",
+        "class S:\n    def __enter__(self): pass\n    def __exit__(self, *a): return True\n"
+        "with S():\n    while True: pass",
+        "def g():\n    while True:\n        try:\n            yield\n"
+        "        except BaseException: pass\n"
+        "for _ in g(): pass",
+        "class D:\n    def __del__(self):\n        while True: pass\nD()\n[D() for _ in range(9)]",
+        "class E:\n    def __eq__(self, o):\n        while True: pass\n[E()].index(E())",
+        "sorted([2, 1], key=lambda x: [1 for _ in iter(int, 1)])",
+        "sum(range(10**12))",
+        "list(iter(int, 1))",
+        "import itertools\nmax(itertools.count())",
+        "import itertools\n1 in itertools.cycle([0])",
+        "import itertools\nlist(itertools.product(range(100), repeat=9))",
+        "f = lambda: f() or f()\ntry:\n    f()\nexcept RecursionError: pass\nwhile True: pass",
+        "[[j for j in range(10**9)] for i in range(10**9)]",
+        "def f(n): return f(n - 1) + f(n - 1) if n else 1\nf(40)",
+        "class A:\n    @property\n    def p(self): return self.p2 + self.p2\n"
+        "    def __getattr__(self, n):\n"
+        "        n = int(n[1:]) if n[1:] else 0\n"
+        "        return 1 if n > 40 else getattr(self, f'q{n + 1}') + getattr(self, f'q{n + 1}')\n"
+        "A().q1",
+    ],
+)
+def test_no_program_outlives_a_limit(code: str) -> None:
+    started = time.monotonic()
+    stopped(code)
+    assert time.monotonic() - started < 9  # counted, not clocked
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("10**10**8", "A power would make an integer of"),
+        ("x = 10\nx **= 10**9", "A power would make an integer of"),
+        ("1 << 10**12", "A shift would make an integer of"),
+        ("'a' * 10**11", "A repetition would make 100000000000 characters or bytes"),
+        ("[0] * 10**10", "A repetition would make 10000000000 items"),
+        ("10**10 * (0,)", "A repetition would make 10000000000 items"),
+        ("x = 3\nwhile True:\n    x = x * x", "A multiplication would make an integer of"),
+        ("s = 'ab'\nwhile True:\n    s += s", "An addition would make"),
+        ("s = [1]\nwhile True:\n    s = s + s", "An addition would make"),
+        ("d = {'s': [1]}\nwhile True:\n    d['s'] += d['s']", "An addition would make"),
+        ("s = 'ab'\nwhile True:\n    s = s.replace('a', 'aa')", "replace() would make"),
+        ("s = 'ab'\nwhile True:\n    s = f'{s}{s}'", "An addition would make"),
+        ("f'{1:{10**9}}'", "A format would make 1000000000"),
+        ("'%1000000000d' % 1", "A format would make 1000000000"),
+        ("'%*d' % (10**9, 1)", "A format would make 1000000000"),
+        ("'{:1000000000}'.format(1)", "A format would make 1000000000"),
+        ("'x'.ljust(10**10)", "ljust() would make 10000000000"),
+        ("bytes(10**11)", "bytes() would make 100000000000"),
+        ("import math\nmath.factorial(10**7)", "factorial() would make an integer of"),
+        ("import random\nrandom.sample(range(10**12), 10**9)", "sample() would make 1000000000"),
+        ("(2).__pow__(10**9)", "A power would make an integer of"),
+    ],
+)
+def test_one_operation_cannot_exhaust_the_process(code: str, words: str) -> None:
+    limits = Limits(max_integer_bits=100_000, max_items=100_000, max_text_length=100_000)
+    assert words in stopped(code, limits)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import time\ntime.sleep(1000)",
+        "import queue\nqueue.Queue().get()",
+        "import queue\nq = queue.Queue(1)\nq.put(1)\nq.put(1)",
+        "import time\nwhile True:\n    try:\n        time.sleep(1000)\n    except: pass",
+        "x = list(range(10**5))\nwhile True:\n    sorted(x, key=str)",
+    ],
+)
+def test_the_deadline_is_kept(code: str) -> None:
+    started = time.monotonic()
+    with pytest.raises(TimeLimitExceededError, match="maximum execution time of 0.3 seconds"):
+        Interpreter(limits=Limits(timeout_seconds=0.3)).run(code)
+    assert time.monotonic() - started < 5
+
+
+def test_tools_are_not_called_once_a_limit_is_spent() -> None:
+    calls: list[str] = []
+    interpreter = Interpreter(["contextlib"], limits=SMALL)
+    interpreter.send_tools({"act": calls.append})
+    late = "def f():\n    try:\n        while True: pass\n    finally:\n        act('late')\nf()"
+    with pytest.raises(LimitExceededError):
+        interpreter.run(late)
+    from_c = "import contextlib\nwith contextlib.ExitStack() as s:\n"
+    from_c += "    s.callback(act, 'late')\n    while True: pass"
+    with pytest.raises(LimitExceededError):
+        interpreter.run(from_c)
+    assert calls == []
+    interpreter.run("act('in time')")
+    assert calls == ["in time"]
+
+
+def test_what_the_host_calls_after_a_run_is_limited_too() -> None:
+    interpreter = Interpreter(limits=SMALL)
+    spin = interpreter.run("def spin():\n    while True: pass\nspin").output
+    with pytest.raises(LimitExceededError):
+        spin()
+    assert interpreter.run("1 + 1").output == 2
+
+
+def test_recursion_is_pythons_own_error_at_its_limit() -> None:
+    code = (
+        "def f(n): return f(n + 1)\ntry:\n    f(0)\nexcept RecursionError as e:\n    r = str(e)\nr"
+    )
+    assert Interpreter().run(code).output.startswith("maximum recursion depth exceeded")
+    with pytest.raises(ProgramFailedError, match="max_recursion_depth"):
+        Interpreter(limits=Limits(max_recursion_depth=100)).run("def f(): f()\nf()")
+
+
+def test_print_is_cut_to_head_and_tail() -> None:
+    interpreter = Interpreter(limits=Limits(max_print_outputs_length=100))
+    logs = interpreter.run("for i in range(10000): print(i)").logs
+    assert logs.startswith("0\n1\n2\n")
+    assert logs.endswith("9998\n9999\n")
+    assert "truncated to stay below 100 characters" in logs
+
+
+@pytest.mark.parametrize("value", [0, -1, True, "x"])
+def test_limits_refuse_what_is_no_limit(value: object) -> None:
+    with pytest.raises(ConfigurationError, match="max_operations must be a positive number"):
+        Limits(max_operations=value)  # type: ignore[arg-type]

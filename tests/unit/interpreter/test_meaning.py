@@ -1,0 +1,120 @@
+"""Values, counts, state and the suppositions about numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from smolagents_fork.errors import LimitExceededError
+from smolagents_fork.interpreter import Interpreter, Limits
+from smolagents_fork.interpreter.program import compiled
+
+
+def run(code: str, **variables: Any) -> Any:
+    interpreter = Interpreter()
+    interpreter.send_variables(variables)
+    return interpreter.run(code).output
+
+
+@pytest.mark.parametrize(
+    ("code", "value"),
+    [
+        ("1 + 1", 2),
+        ("x = 3", 3),
+        ("a, b = 1, 2", (1, 2)),
+        ("x = 1\nx += 2", 3),
+        ("x: int = 4", 4),
+        ("if True:\n    5\nelse:\n    6", 5),
+        ("for i in range(3):\n    i * 2", 4),
+        ("while True:\n    7\n    break", None),
+        ("try:\n    1 / 0\nexcept ZeroDivisionError:\n    8", 8),
+        ("match 1:\n    case 1:\n        9", 9),
+        ("def f(): pass", None),
+        ("import math", None),
+        ("", None),
+    ],
+)
+def test_value_of_a_program(code: str, value: Any) -> None:
+    assert run(code) == value
+
+
+@pytest.mark.parametrize(
+    ("code", "count"),
+    [
+        ("x = 3", 2),
+        ("x = 3\ny = 5", 4),
+        ("text = f'This is x: {x:.2f}.'", 8),
+        ("if x <= 3:\n    y = 2\nelse:\n    y = 5", 6),
+        ("x = 0\nfor i in range(3):\n    x = i", 11),
+        ("def func():\n    return 0\nfunc()", 5),
+        ("d = {'x': x, 'y': x}\nd['y']", 10),
+    ],
+)
+def test_operations_are_counted_as_upstream_counts_them(code: str, count: int) -> None:
+    interpreter = Interpreter()
+    interpreter.send_variables({"x": 1.5})
+    interpreter.run(code)
+    assert interpreter.state["_operations_count"] == {"counter": count}
+
+
+def test_state_is_kept_and_holds_nothing_of_ours() -> None:
+    interpreter = Interpreter()
+    interpreter.run("def f(x): return x + y\ny = 2")
+    assert interpreter.run("f(3)").output == 5
+    assert set(interpreter.state) == {"__name__", "f", "y", "_print_outputs", "_operations_count"}
+
+
+def test_names_of_functions_and_classes_are_those_of_a_module() -> None:
+    code = "def f(): pass\nclass A:\n    def m(self): pass\ng = lambda: 0\n"
+    code += "(f.__qualname__, A.m.__qualname__, g.__qualname__, A.__module__)"
+    assert run(code) == ("f", "A.m", "<lambda>", "__main__")
+
+
+SMALL = Limits(max_text_length=10_000, max_items=10_000, max_integer_bits=10_000)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        # Each looks numeric at a first glance, and is not.
+        "t = 1\ndef f():\n    global t\n    t = 'ab'\nf()\nfor i in range(99):\n    t += t",
+        "def f(t):\n    for i in range(99):\n        t += t\nf('ab')",
+        "def f():\n    t = 1\n    def g():\n        nonlocal t\n        t = 'ab'\n    g()\n"
+        "    for i in range(99):\n        t += t\nf()",
+        "def len(x): return 'ab'\nt = len(0)\nfor i in range(99):\n    t = t + t",
+        "range = lambda n: ['ab'] * 99\nfor t in range(9):\n    for j in [0] * 99:\n        t += t",
+        "class X:\n    def __radd__(self, o): return [1]\ns = 0\ns += X()\n"
+        "for i in [0] * 99:\n    s += s",
+        "s = 1\nfor s in ['ab']: pass\nfor i in [0] * 99:\n    s += s",
+        "s = 1\n[s := 'ab' for _ in [0]]\nfor i in [0] * 99:\n    s += s",
+        "s = 1\nfrom string import ascii_letters as s\nfor i in [0] * 99:\n    s += s",
+        "x = 3\nfor i in range(99):\n    x *= x",
+        "def f():\n    x = 3\n    for i in range(99):\n        x = x ** 2\nf()",
+        "def f():\n    a = b = 'x'\n    for i in range(99):\n        a, b = b, a + b\nf()",
+    ],
+)
+def test_what_only_looks_numeric_is_guarded(code: str) -> None:
+    with pytest.raises(LimitExceededError):
+        Interpreter(["string"], limits=SMALL).run(code)
+
+
+def test_a_state_that_contradicts_what_was_supposed_is_noticed() -> None:
+    interpreter = Interpreter(limits=SMALL)
+    code = "for i in range(99):\n    t += 0 if i < 0 else t"
+    interpreter.send_variables({"t": 0})
+    interpreter.run(code)
+    interpreter.send_variables({"t": "ab"})
+    with pytest.raises((LimitExceededError, Exception)):
+        interpreter.run(code)
+    interpreter.run("def len(x): return 'ab'")
+    with pytest.raises(LimitExceededError):
+        interpreter.run("u = len(0)\nfor i in range(99):\n    u += u")
+    interpreter.run("def f():\n    global w\n    w = 'ab'\nw = 1")
+    with pytest.raises(LimitExceededError):
+        interpreter.run("w = 2\nf()\nfor i in range(99):\n    w += w")
+
+
+def test_compiled_programs_are_kept() -> None:
+    arguments = ("1 + 41", frozenset[str](), frozenset[str](), 10)
+    assert compiled(*arguments) is compiled(*arguments)

@@ -1,0 +1,142 @@
+"""Names and attributes: what is refused, in exact words, and what works."""
+
+from __future__ import annotations
+
+import pytest
+
+from smolagents_fork.errors import AttributeRefusedError, ProgramFailedError, ProgramRefusedError
+from smolagents_fork.interpreter import Interpreter
+
+
+def refused(code: str) -> str:
+    with pytest.raises(ProgramRefusedError) as caught:
+        Interpreter().run(code)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("a = ()\na.__class__", "Forbidden access to dunder attribute: __class__; use type(x)"),
+        ("().__class__.__base__", "Forbidden access to dunder attribute: __base__"),
+        ("(1).__dict__", "Forbidden access to dunder attribute: __dict__; use vars(x)"),
+        ("().__subclasses__()", "Forbidden call to dunder function: __subclasses__"),
+        ("__builtins__", "Forbidden access to name: __builtins__"),
+        ("__loader__ = 1", "Cannot assign to name '__loader__': it belongs to the interpreter"),
+        ("len.__self__", "Forbidden access to dunder attribute: __self__"),
+        ("def f(__x__): pass", "Cannot use '__x__' as the name of a parameter"),
+        ("x = 1\nx.__class__ = int", "Cannot assign to dunder attribute: __class__"),
+        ("from . import a", "Relative imports are not possible here: there is no package"),
+    ],
+)
+def test_refused_before_the_run(code: str, words: str) -> None:
+    assert words in refused(code)
+
+
+def test_all_refusals_of_a_program_are_reported_together() -> None:
+    text = refused("print('never')\na = ().__base__\nb = ().__mro__")
+    assert text.splitlines() == [
+        "Code execution failed at line 'a = ().__base__' (line 2) due to: InterpreterError: "
+        "Forbidden access to dunder attribute: __base__",
+        "Code execution failed at line 'b = ().__mro__' (line 3) due to: InterpreterError: "
+        "Forbidden access to dunder attribute: __mro__",
+    ]
+
+
+def test_a_refused_program_has_run_nothing() -> None:
+    interpreter = Interpreter()
+    with pytest.raises(ProgramRefusedError):
+        interpreter.run("x = 1\n().__base__")
+    assert "x" not in interpreter.state
+
+
+def test_names_are_normalised_before_they_are_judged() -> None:
+    assert "__base__" in refused("().__ｂase__")
+    assert "__globals__" in refused("def f(): pass\ngetattr(f, '__gloｂals__')")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "getattr((), '__class__')",
+        "'{0.__class__}'.format(1)",
+        "str.format('{0.__class__}', 1)",
+        "'{a.__class__}'.format_map({'a': 1})",
+        "class S(str): pass\nS.format('{0.__class__}', 1)",
+    ],
+)
+def test_attributes_by_name_go_through_the_guard(code: str) -> None:
+    assert "Forbidden access to dunder attribute: __class__" in refused(code)
+
+
+def test_a_refused_attribute_is_an_attribute_error_in_the_program() -> None:
+    code = "try:\n    getattr((), '__class__')\nexcept AttributeError:\n    r = 'fallback'\nr"
+    assert Interpreter().run(code).output == "fallback"
+    assert Interpreter().run("hasattr(len, '__self__')").output is False
+
+
+def test_private_names_work_on_the_programs_own_objects() -> None:
+    code = """
+class A:
+    _shared = 1
+    def __init__(self): self._x, self.__y = 2, 3
+    def total(self): return self._x + self.__y + self._shared
+(A().total(), A()._x, A._shared)
+"""
+    assert Interpreter().run(code).output == (6, 2, 1)
+
+
+def test_private_names_of_library_objects_are_refused() -> None:
+    with pytest.raises(ProgramRefusedError, match="private to the object's own library"):
+        Interpreter().run("import random\nrandom.Random()._randbelow")
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("import math\nmath.pi = 3", "Cannot assign to 'pi' of module 'math'"),
+        ("import queue\nqueue.Queue.get = 1", "Cannot assign to 'get' of class 'Queue'"),
+        ("len.x = 1", "Cannot assign"),
+        ("search.x = 1", "Cannot assign to 'x' of function 'search'"),
+        ("setattr(search, 'x', 1)", "Cannot assign to 'x' of function 'search'"),
+    ],
+)
+def test_what_the_host_shares_cannot_be_written(code: str, words: str) -> None:
+    interpreter = Interpreter()
+    interpreter.send_tools({"search": lambda q: q})
+    interpreter._tools["search"].__name__ = "search"
+    with pytest.raises((ProgramRefusedError, ProgramFailedError)) as caught:
+        interpreter.run(code)
+    if code != "len.x = 1":
+        assert words in str(caught.value)
+
+
+def test_what_the_program_makes_can_be_written() -> None:
+    code = "class A: pass\ndef f(): pass\nA.x = 1; f.y = 2; a = A(); a.z = 3\n(A.x, f.y, a.z)"
+    assert Interpreter().run(code).output == (1, 2, 3)
+
+
+@pytest.mark.parametrize("name", ["open", "exec", "eval", "compile", "input", "globals"])
+def test_refused_builtins_say_what_to_do(name: str) -> None:
+    assert f"Forbidden function evaluation: '{name}' is not among" in refused(f"{name}('x')")
+
+
+def test_a_class_pattern_cannot_read_what_an_attribute_cannot() -> None:
+    assert "class pattern: __globals__" in refused(
+        "match print:\n    case object(__globals__=g):\n        pass"
+    )
+    code = """
+class M(type):
+    def __instancecheck__(cls, o): return True
+class P(metaclass=M):
+    __match_args__ = ("__code__",)
+def f(): pass
+match f:
+    case P(code): print(code)
+"""
+    with pytest.raises(AttributeRefusedError):
+        try:
+            Interpreter().run(code)
+        except ProgramRefusedError as error:
+            assert error.__cause__ is not None
+            raise error.__cause__ from None
