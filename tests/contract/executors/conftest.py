@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from contract_declarations import EXECUTORS
+from contract_declarations import EXECUTORS, fault
 from contract_kinds import KINDS, Contract, Shared
 
 from smolagents_fork.containers.images import BASE_IMAGE_VARIABLE, exists
@@ -54,6 +54,9 @@ def contract(request: pytest.FixtureRequest, shared_executors: Shared) -> Iterat
     """One executor, and whether it differs in this test."""
     if request.param == "docker":
         request.getfixturevalue("engine")
+    known = fault(request.param, request.function.__name__)
+    if known is not None:
+        request.applymarker(pytest.mark.xfail(reason=known.words, strict=True))
     made = Contract(KINDS[request.param], request.function.__name__, shared_executors)
     yield made
     made.close()

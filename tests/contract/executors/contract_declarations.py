@@ -49,7 +49,29 @@ class Difference:
     words: str
 
 
+@dataclass(frozen=True)
+class Fault:
+    """A promise an executor does not hold yet: a strict expected failure, "not yet" on the page."""
+
+    executors: tuple[str, ...]
+    tests: tuple[str, ...]
+    words: str
+
+
 BEHAVIOURS: dict[str, Behaviour] = {}
+
+FAULTS: tuple[Fault, ...] = (
+    Fault(
+        ("process", "docker"),
+        ("test_exceptions_of_tools_keep_a_file_name",),
+        "The bridge sends an OSError without the name of its file.",
+    ),
+    Fault(
+        ("local", "process", "docker"),
+        ("test_agent_interrupt_reaches_a_running_step",),
+        "Upstream looks at the agent's switch between steps; the executor is not told.",
+    ),
+)
 
 DIFFERENCES: tuple[Difference, ...] = (
     Difference(
@@ -57,6 +79,94 @@ DIFFERENCES: tuple[Difference, ...] = (
         ("test_assignment_is_a_value",),
         "Only an expression at the end has a value, as in any Jupyter kernel; upstream's remote "
         "executors have it so.",
+    ),
+    Difference(
+        ("docker",),
+        ("test_imports_are_authorised",),
+        "The code imports what the image holds: the container is the wall, not a list of modules.",
+    ),
+    Difference(
+        ("docker",),
+        ("test_class_of_errors",),
+        "Errors of the code are upstream's `AgentError`, with the kernel's traceback; the "
+        "interpreter's are `InterpreterError`, which is upstream's, too.",
+    ),
+    Difference(
+        ("docker",),
+        ("test_names_of_tools_are_kept",),
+        "A tool's name is a variable of the kernel; code that assigns to it has lost the tool "
+        "until the next run sends it again.",
+    ),
+    Difference(
+        ("docker",),
+        ("test_nothing_runs_after_the_final_answer",),
+        "Code that catches `BaseException` may go on for a second after the answer, which stands "
+        "all the same; then the kernel is interrupted.",
+    ),
+    Difference(
+        ("local", "process"),
+        ("test_a_tool_takes_its_name",),
+        "A variable the code made keeps its name when a tool of that name is sent later, as in "
+        "upstream's local executor.",
+    ),
+    Difference(
+        ("local", "process"),
+        ("test_help_of_a_tool",),
+        "The interpreter refuses `help()`; the agent's prompt has every tool's documentation.",
+    ),
+    Difference(
+        ("process", "docker"),
+        ("test_tools_that_are_not_sent_again",),
+        "Tools add up; upstream's remote executors have it so.",
+    ),
+    Difference(
+        ("local",),
+        ("test_signature_errors_name_the_tool",),
+        "A `Tool` object is called directly, and Python names its `forward()`.",
+    ),
+    Difference(
+        ("local",),
+        ("test_exceptions_of_tools_do_not_tell_of_the_host",),
+        "The code runs in the host's process: an exception's message arrives as it is, paths "
+        "included.",
+    ),
+    Difference(
+        ("local",),
+        (
+            "test_arguments_that_cannot_travel",
+            "test_results_that_cannot_travel",
+            "test_variables_that_cannot_travel",
+            "test_outputs_that_cannot_travel",
+            "test_a_final_answer_that_cannot_travel",
+            "test_tools_get_copies",
+        ),
+        "Nothing travels: code and tools share objects of one process.",
+    ),
+    Difference(
+        ("local",),
+        (
+            "test_the_clock_stops_while_the_host_works",
+            "test_tools_have_a_time_limit",
+            "test_calls_are_capped",
+            "test_prints_are_streamed",
+        ),
+        "There is no bridge in the local executor: a tool's time is the code's, and its calls are "
+        "bounded by the interpreter's budget of operations only.",
+    ),
+    Difference(
+        ("local",),
+        (
+            "test_interrupt_from_another_thread",
+            "test_interrupt_reaches_what_the_host_does",
+            "test_interrupt_while_idle",
+        ),
+        "The local executor has no `interrupt()`: it has upstream's interface, and its limits stop "
+        "the code.",
+    ),
+    Difference(
+        ("local",),
+        ("test_a_closed_executor_says_so", "test_cleanup_while_code_runs"),
+        "There is nothing to close: `cleanup()` does nothing, and the executor works on.",
     ),
 )
 
@@ -86,6 +196,11 @@ def behaviour(area: str, words: str) -> Callable[[_Function], _Function]:
 def difference(executor: str, test: str) -> Difference | None:
     """The declared difference of ``executor`` in ``test``, if there is one."""
     return next((d for d in DIFFERENCES if executor in d.executors and test in d.tests), None)
+
+
+def fault(executor: str, test: str) -> Fault | None:
+    """The known fault of ``executor`` in ``test``, if there is one."""
+    return next((f for f in FAULTS if executor in f.executors and test in f.tests), None)
 
 
 def all_behaviours() -> list[Behaviour]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import inspect
 import os
 import threading
 import time
@@ -14,6 +16,7 @@ from contract_declarations import difference
 from smolagents import LocalPythonExecutor
 
 from smolagents_fork import DockerExecutor, ProcessExecutor
+from smolagents_fork.executors.docker_options import Options
 
 #: What programs of the suite import, in every executor.
 PLAIN = ("threading", "time")
@@ -43,18 +46,35 @@ KINDS = {
 }
 
 
+#: Limits of the executor that tests of limits share; a start costs seconds.
+TIMEOUT, TOOL_TIMEOUT, OUTPUT_LIMIT, TOOL_CALLS = 2.0, 4.0, 1000, 50
+
+
 class Shared:
-    """Executors that live as long as the session, one for each kind and list of imports."""
+    """Executors that live as long as the session: a start costs seconds."""
 
     def __init__(self) -> None:
-        self._made: dict[tuple[str, tuple[str, ...]], Any] = {}
+        self._made: dict[tuple[str, str], Any] = {}
         self._stack = contextlib.ExitStack()
+        #: What ``on_output`` of the limited executors got.
+        self.streamed: list[str] = []
 
-    def get(self, kind: Kind, imports: tuple[str, ...]) -> Any:
-        """The executor; a test that kills one gets its successor."""
-        key = (kind.name, imports)
+    def get(self, kind: Kind, which: str) -> Any:
+        """The executor ``which``: "plain", "science" or "limited"."""
+        key = (kind.name, which)
         if key not in self._made:
-            self._made[key] = made = kind.cls(list(imports), timeout_seconds=60)
+            options: dict[str, Any] = {"timeout_seconds": 60}
+            if which == "limited":
+                options = {"timeout_seconds": TIMEOUT, "output_limit": OUTPUT_LIMIT}
+                if kind.name != "docker":
+                    # The clock is the subject, and not the interpreter's budget.
+                    options.update(max_operations=10**12, max_while_iterations=10**12)
+                if kind.name != "local":
+                    options["tool_timeout_seconds"] = TOOL_TIMEOUT
+                    options["max_tool_calls"] = TOOL_CALLS
+                    options["on_output"] = self.streamed.append
+            imports = list(SCIENCE if which == "science" else PLAIN)
+            self._made[key] = made = kind.cls(imports, **kind.options(**options))
             self._stack.callback(made.cleanup)
         return self._made[key]
 
@@ -82,12 +102,29 @@ class Contract:
     @property
     def shared(self) -> Any:
         """An executor that other tests use, too."""
-        return self._shared.get(self.kind, PLAIN)
+        return self._shared.get(self.kind, "plain")
+
+    @property
+    def limited(self) -> Any:
+        """One with the limits above."""
+        return self._shared.get(self.kind, "limited")
+
+    @property
+    def streamed(self) -> list[str]:
+        """What ``on_output`` of :attr:`limited` has got."""
+        return self._shared.streamed
+
+    def takes(self, option: str) -> bool:
+        """Whether the executor has an option of that name."""
+        parameters = inspect.signature(self.kind.cls).parameters
+        if self.kind.name == "docker":
+            return option in {field.name for field in dataclasses.fields(Options)}
+        return option in parameters
 
     @property
     def science(self) -> Any:
         """The same, with numpy, pandas and Pillow."""
-        return self._shared.get(self.kind, SCIENCE)
+        return self._shared.get(self.kind, "science")
 
     def make(self, imports: Sequence[str] = PLAIN, **options: Any) -> Any:
         """An executor for one test, cleaned up after it."""

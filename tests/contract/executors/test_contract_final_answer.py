@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, ClassVar
+
 import pytest
 from contract_declarations import behaviour
 from smolagents import FinalAnswerTool
@@ -18,3 +20,120 @@ def test_final_answer_ends_the_run(executor):
     result = executor("print('before')\nfinal_answer({'a': 1})\nprint('after')")
     assert (result.output, result.is_final_answer, result.logs) == ({"a": 1}, True, "before\n")
     assert executor("'the next call'").output == "the next call"
+    assert executor("'the next call'").is_final_answer is False
+
+
+@behaviour("Final answer", "It works from functions, loops, comprehensions and with blocks.")
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def inner():\n    final_answer(1)\ndef outer():\n    inner()\n    return 2\nouter()",
+        "for n in range(10):\n    while True:\n        final_answer(1)",
+        "[final_answer(1) for n in range(3)]",
+        "class Managed:\n    def __enter__(self):\n        return self\n"
+        "    def __exit__(self, *error):\n        return True\n"
+        "with Managed():\n    final_answer(1)",
+    ],
+)
+def test_final_answer_from_anywhere(executor, code):
+    result = executor(code + "\nprint('went on')")
+    assert (result.output, result.is_final_answer) == (1, True)
+
+
+@behaviour(
+    "Final answer", "No handler of the code keeps it: except BaseException, finally, a loop."
+)
+@pytest.mark.parametrize(
+    "code",
+    [
+        "try:\n    final_answer(1)\nexcept BaseException:\n    pass",
+        "try:\n    final_answer(1)\nfinally:\n    pass",
+        "while True:\n    try:\n        final_answer(1)\n    except BaseException:\n        pass",
+        "def f():\n    try:\n        final_answer(1)\n    finally:\n        return 2\nf()",
+    ],
+)
+def test_final_answer_is_not_caught(executor, code):
+    result = executor(code)
+    assert (result.output, result.is_final_answer) == (1, True)
+    assert executor("'the next call'").output == "the next call"
+
+
+@behaviour("Final answer", "Nothing runs after it, also where a handler has caught everything.")
+def test_nothing_runs_after_the_final_answer(contract, executor):
+    code = "try:\n    final_answer(1)\nexcept BaseException:\n    pass\nprint('went on')"
+    result = executor(code)
+    assert result.output == 1
+    assert result.logs == ("went on\n" if contract.differs else "")
+
+
+@behaviour("Final answer", "It can come from a thread of the code.")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_final_answer_from_a_thread(executor):
+    code = (
+        "import threading\nthread = threading.Thread(target=final_answer, args=(1,))\n"
+        "thread.start()\nthread.join()"
+    )
+    result = executor(code)
+    assert (result.output, result.is_final_answer) == (1, True)
+
+
+@behaviour("Final answer", "The first of two counts.")
+def test_the_first_final_answer_counts(executor):
+    code = "try:\n    final_answer('first')\nexcept BaseException:\n    final_answer('second')"
+    assert executor(code).output == "first"
+
+
+@behaviour("Final answer", "A FinalAnswerException of the code's own is an ordinary error.")
+def test_an_exception_of_that_name_is_an_error(executor):
+    define = "class FinalAnswerException(BaseException):\n    value = 1\n"
+    with pytest.raises(Exception, match="FinalAnswerException: mine"):
+        executor(define.replace("Base", "") + "raise FinalAnswerException('mine')")
+    code = (
+        "try:\n    raise FinalAnswerException('mine')\n"
+        "except FinalAnswerException as error:\n    caught = str(error)\ncaught"
+    )
+    result = executor(code)
+    assert (result.output, result.is_final_answer) == ("mine", False)
+
+
+@behaviour("Final answer", "A final_answer tool of the agent's own gives the value.")
+def test_own_final_answer_tool(contract):
+    class Joined(FinalAnswerTool):
+        inputs: ClassVar[dict[str, Any]] = {
+            "first": {"type": "string", "description": "First part."},
+            "second": {"type": "string", "description": "Second part."},
+        }
+
+        def forward(self, first: str, second: str) -> str:
+            return f"{first}-{second}"
+
+    executor = contract.shared
+    executor.send_tools({"final_answer": Joined()})
+    result = executor("final_answer('a', second='b')")
+    assert (result.output, result.is_final_answer) == ("a-b", True)
+
+
+@behaviour("Final answer", "A final_answer tool that raises gives an error, not an answer.")
+def test_a_final_answer_that_is_refused(contract):
+    class Strict(FinalAnswerTool):
+        def forward(self, answer: Any) -> Any:
+            if answer != "good":
+                raise ValueError("this answer will not do")
+            return answer
+
+    executor = contract.shared
+    executor.send_tools({"final_answer": Strict()})
+    with pytest.raises(Exception, match="ValueError: this answer will not do"):
+        executor("final_answer('bad')")
+    code = "try:\n    final_answer('bad')\nexcept ValueError:\n    final_answer('good')"
+    assert executor(code).output == "good"
+
+
+@behaviour("Final answer", "A value that cannot travel is an error that says so.")
+def test_a_final_answer_that_cannot_travel(contract, executor):
+    code = "final_answer(lambda: 1)"
+    if contract.differs:
+        assert executor(code).output() == 1
+        return
+    with pytest.raises(Exception, match=r"argument 'answer' of final_answer\(\): .*cannot travel"):
+        executor(code)

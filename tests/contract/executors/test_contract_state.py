@@ -50,4 +50,4 @@ def test_assignment_is_a_value(contract):
 def test_two_executors_share_nothing(contract):
     contract.shared("only_here = 1")
     with pytest.raises(Exception, match="NameError"):
-        contract.make()("only_here")
+        contract.limited("only_here")

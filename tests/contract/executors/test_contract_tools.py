@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import threading
+import time
+from typing import Any
+
+import pytest
 from contract_declarations import behaviour
-from contract_parts import PREFIX, Counter, prefixed
+from contract_kinds import TIMEOUT, TOOL_CALLS, TOOL_TIMEOUT, printed
+from contract_parts import PREFIX, Counter, StoreError, prefixed
 
 
 @behaviour("Tools", "A function tool works, with its module's globals and its defaults.")
@@ -27,3 +34,244 @@ def test_tool_with_state(contract):
     assert counter.total == 131
     counter.total = 0
     assert executor("counter(5)").output == 5
+
+
+@behaviour("Tools", "Arguments are bound as Python binds them: star, keyword-only, defaults.")
+def test_arguments_are_bound_by_python(contract):
+    def bound(first: Any, /, second: Any = "2", *rest: Any, key: Any = "k", **more: Any) -> Any:
+        return [first, second, list(rest), key, more]
+
+    executor = contract.shared
+    executor.send_tools({"bound": bound})
+    for call in (
+        "bound(1)",
+        "bound(1, 2, 3, 4)",
+        "bound(1, key=5)",
+        "bound(1, 2, 3, key=4, other=5)",
+        "bound(*[1, 2], **{'key': 3, 'first': 4})",
+    ):
+        assert executor(call).output == eval(call, {"bound": bound}), call
+
+
+@behaviour("Tools", "A call that does not fit the signature is Python's own TypeError.")
+@pytest.mark.parametrize("call", ["()", "(1, 2, 3)", "(1, nope=2)", "(1, first=2)"])
+def test_signature_errors_have_pythons_words(contract, call):
+    def two(first: Any, second: Any = None) -> Any:
+        return [first, second]
+
+    with pytest.raises(TypeError) as expected:
+        eval(f"two{call}", {"two": two})
+    words = str(expected.value).rpartition(".")[2]
+    executor = contract.shared
+    executor.send_tools({"two": two})
+    code = f"try:\n    two{call}\nexcept TypeError as error:\n    words = str(error)\nwords"
+    assert executor(code).output.rpartition(".")[2] == words
+
+
+@behaviour("Tools", "A signature error of a Tool names the tool as the code calls it.")
+def test_signature_errors_name_the_tool(contract):
+    executor = contract.shared
+    executor.send_tools({"counter": Counter(0)})
+    with pytest.raises(Exception, match="TypeError") as caught:
+        executor("counter()")
+    name = "Counter.forward" if contract.differs else " counter"
+    assert f"{name}() missing 1 required positional argument: 'step'" in str(caught.value)
+
+
+@behaviour("Tools", "help(tool) shows signature and documentation.")
+def test_help_of_a_tool(contract):
+    executor = contract.shared
+    executor.send_tools({"prefixed": prefixed})
+    if contract.differs:
+        with pytest.raises(Exception, match="'help' is not among the explicitly allowed tools"):
+            executor("help(prefixed)")
+        return
+    logs = executor("help(prefixed)").logs
+    assert "prefixed(text, times=1)" in logs
+    assert "Puts a prefix before a text." in logs
+    assert "times: how often to say the text." in logs
+
+
+@behaviour("Tools", "What a tool raises is caught in the code as the matching builtin type.")
+@pytest.mark.parametrize(
+    ("error", "kind", "words"),
+    [
+        (KeyError("missing"), "KeyError", "'missing'"),
+        (ValueError("bad", 3), "ValueError", "('bad', 3)"),
+        (FileNotFoundError(2, "No such file"), "FileNotFoundError", "No such file"),
+        (TimeoutError("late"), "OSError", "late"),
+        (StoreError("shelf 3"), "LookupError", "shelf 3"),
+    ],
+)
+def test_exceptions_of_tools_are_builtin(contract, error, kind, words):
+    def failing_tool() -> None:
+        raise error
+
+    executor = contract.shared
+    executor.send_tools({"failing_tool": failing_tool})
+    code = f"try:\n    failing_tool()\nexcept {kind} as error:\n    caught = str(error)\ncaught"
+    assert words in executor(code).output
+
+
+@behaviour("Tools", "An OSError of a tool keeps its number and its file's name.")
+def test_exceptions_of_tools_keep_a_file_name(contract):
+    def opening_tool() -> None:
+        raise FileNotFoundError(2, "No such file", "notes")
+
+    executor = contract.shared
+    executor.send_tools({"opening_tool": opening_tool})
+    code = (
+        "try:\n    opening_tool()\nexcept OSError as error:\n"
+        "    caught = [error.errno, error.filename, str(error)]\ncaught"
+    )
+    expected = [2, "notes", "[Errno 2] No such file: 'notes'"]
+    assert executor(code).output == expected
+
+
+@behaviour("Tools", "An uncaught exception of a tool names the tool's call, its line and the type.")
+def test_uncaught_exception_of_a_tool(contract):
+    def archive(key: str) -> str:
+        raise KeyError(key)
+
+    executor = contract.shared
+    executor.send_tools({"archive": archive})
+    with pytest.raises(Exception, match="KeyError: 'b'") as caught:
+        executor("print('until here')\nvalue = archive('b')")
+    assert "archive('b')" in str(caught.value)
+    assert "line 2" in str(caught.value)
+    assert "until here" in printed(executor)
+
+
+@behaviour("Tools", "No path, local or traceback of the host comes with an exception.")
+def test_exceptions_of_tools_do_not_tell_of_the_host(contract):
+    here = os.path.abspath(__file__)
+
+    def leaks() -> None:
+        secret_local = "hunter2"
+        raise RuntimeError(f"cannot read {here}") from ValueError(secret_local)
+
+    executor = contract.shared
+    executor.send_tools({"leaks": leaks})
+    code = (
+        "try:\n    leaks()\nexcept RuntimeError as error:\n"
+        "    seen = [str(error), repr(error)]\nseen"
+    )
+    seen = "".join(executor(code).output)
+    assert "cannot read" in seen
+    assert (here in seen) is contract.differs
+    with pytest.raises(Exception, match="cannot read") as caught:
+        executor("leaks()")
+    assert "hunter2" not in str(caught.value)
+    assert "Traceback (most recent call last):\n  File" not in str(caught.value)
+
+
+@behaviour("Tools", "Calls are served in order, each once: a thousand in a loop.")
+def test_calls_are_served_in_order(contract):
+    seen: list[int] = []
+    executor = contract.shared
+    executor.send_tools({"note": lambda number: seen.append(number) or number})
+    assert executor("[note(n) for n in range(1000)] == list(range(1000))").output is True
+    assert seen == list(range(1000))
+
+
+@behaviour("Tools", "Calls from threads of the code are all served, none mixed up.")
+def test_calls_from_threads(contract):
+    code = (
+        "import threading\nresults = {}\n"
+        "def work(start):\n    results[start] = [double(n) for n in range(start, start + 50)]\n"
+        "threads = [threading.Thread(target=work, args=(n * 1000,)) for n in range(4)]\n"
+        "for t in threads:\n    t.start()\n"
+        "for t in threads:\n    t.join()\n"
+        "all(results[s] == [2 * m for m in range(s, s + 50)] for s in range(0, 4000, 1000))"
+    )
+    executor = contract.shared
+    executor.send_tools({"double": lambda number: 2 * number})
+    assert executor(code).output is True
+
+
+@behaviour("Tools", "A name that is no tool is a NameError.")
+def test_unknown_names(contract):
+    with pytest.raises(Exception, match="NameError: name 'no_such_tool' is not defined"):
+        contract.shared("no_such_tool()")
+
+
+@behaviour("Tools", "A tool that is sent again under its name replaces the first.")
+def test_a_tool_is_replaced(contract):
+    executor = contract.shared
+    executor.send_tools({"answer": lambda: 1})
+    assert executor("answer()").output == 1
+    executor.send_tools({"answer": lambda text: text + "!"})
+    assert executor("answer('two')").output == "two!"
+
+
+@behaviour("Tools", "A tool that is no longer sent is gone.")
+def test_tools_that_are_not_sent_again(contract):
+    executor = contract.shared
+    executor.send_tools({"first_tool": lambda: 1})
+    executor.send_tools({"second_tool": lambda: 2})
+    if contract.differs:
+        assert executor("[first_tool(), second_tool()]").output == [1, 2]
+        return
+    with pytest.raises(Exception, match="NameError"):
+        executor("first_tool()")
+
+
+@behaviour("Tools", "The time a tool works is not the code's: the clock of its limit stands still.")
+def test_the_clock_stops_while_the_host_works(contract):
+    executor = contract.limited
+    executor.send_tools({"slow": lambda: time.sleep(TIMEOUT + 0.5) or "slept"})
+    if contract.differs:
+        with pytest.raises(TimeoutError):
+            executor("slow()\nfor n in range(200_000):\n    pass")
+        return
+    assert executor("slow()").output == "slept"
+
+
+@behaviour("Tools", "tool_timeout_seconds ends the wait for a tool with a TimeoutError.")
+def test_tools_have_a_time_limit(contract):
+    if contract.differs:
+        assert not contract.takes("tool_timeout_seconds")
+        return
+    release = threading.Event()
+    executor = contract.limited
+    executor.send_tools({"endless": lambda: release.wait(60)})
+    code = "try:\n    endless()\nexcept TimeoutError as error:\n    words = str(error)\nwords"
+    assert executor(code).output.startswith(
+        f"endless() ran past tool_timeout_seconds={TOOL_TIMEOUT}"
+    )
+    release.set()
+
+
+@behaviour("Tools", "max_tool_calls caps the calls of one run; the next run has its own.")
+def test_calls_are_capped(contract):
+    if contract.differs:
+        assert not contract.takes("max_tool_calls")
+        return
+    executor = contract.limited
+    executor.send_tools({"one": lambda: 1})
+    words = f"more than max_calls={TOOL_CALLS} calls of tools in one run"
+    with pytest.raises(Exception, match=words):
+        executor(f"for n in range({TOOL_CALLS + 1}):\n    one()")
+    assert executor(f"sum(one() for n in range({TOOL_CALLS}))").output == TOOL_CALLS
+
+
+@behaviour("Tools", "The code cannot take a tool's name for something else.")
+def test_names_of_tools_are_kept(contract):
+    executor = contract.shared
+    executor.send_tools({"kept_tool": lambda: 1})
+    if contract.differs:
+        assert executor("kept_tool = 2\nkept_tool").output == 2
+        return
+    with pytest.raises(Exception, match="kept_tool"):
+        executor("kept_tool = 2")
+    assert executor("kept_tool()").output == 1
+
+
+@behaviour("Tools", "A tool that is sent takes its name from a variable of the code.")
+def test_a_tool_takes_its_name(contract):
+    executor = contract.shared
+    executor("taken_name = 'mine'")
+    executor.send_tools({"taken_name": lambda: 1})
+    expected = "mine" if contract.differs else 1
+    call = "taken_name" if contract.differs else "taken_name()"
+    assert executor(call).output == expected

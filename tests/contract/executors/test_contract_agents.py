@@ -1,0 +1,135 @@
+"""Managed agents of the host, called from the code."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from contract_declarations import behaviour
+from contract_parts import Caller, Counter, Script
+from smolagents import CodeAgent, ToolCallingAgent
+
+
+def code_agent(executor: Any, *steps: str, **more: Any) -> CodeAgent:
+    options: dict[str, Any] = {"tools": [], "verbosity_level": 0, "max_steps": 5, **more}
+    return CodeAgent(model=Script(*steps), executor=executor, **options)
+
+
+@behaviour("Managed agents", "A managed ToolCallingAgent works with its tools on the host.")
+def test_managed_tool_calling_agent(contract):
+    counter = Counter(start=40)
+    web = ToolCallingAgent(
+        tools=[counter],
+        model=Caller(("counter", {"step": 2}), ("final_answer", {"answer": "it is 42"})),
+        name="web",
+        description="Searches.",
+        verbosity_level=0,
+    )
+    boss = code_agent(
+        contract.shared, "words = web('count')\nfinal_answer('42' in words)", managed_agents=[web]
+    )
+    assert boss.run("go") is True
+    assert counter.total == 42
+
+
+@behaviour("Managed agents", "Managed CodeAgents work two deep, each with its own executor.")
+def test_managed_agents_two_deep(contract):
+    inner = code_agent(
+        contract.limited,
+        "mark = 'inner'\nfinal_answer('deep ' + str(6 * 7))",
+        name="calculator",
+        description="Counts.",
+    )
+    middle = code_agent(
+        contract.science,
+        "mark = 'middle'\nreport = calculator(task='six times seven')",
+        "final_answer(report + mark)",
+        name="helper",
+        description="Asks the calculator.",
+        managed_agents=[inner],
+    )
+    boss = code_agent(
+        contract.shared,
+        "mark = 'boss'\nwords = helper('count')\nprint(words)",
+        "final_answer(['deep 42' in words, 'middle' in words, mark])",
+        managed_agents=[middle],
+    )
+    assert boss.run("go") == [True, True, "boss"]
+    assert "deep 42" in str(boss.memory.steps[1].observations)
+
+
+@behaviour("Managed agents", "An agent makes its own executor from executor_class, and closes it.")
+def test_agent_with_its_own_executor(contract):
+    helper = CodeAgent(
+        tools=[],
+        model=Script("final_answer('helped')"),
+        name="helper",
+        description="Helps.",
+        verbosity_level=0,
+        **contract.agent_options(timeout_seconds=30),
+    )
+    with helper:
+        boss = code_agent(
+            contract.shared, "final_answer('helped' in helper('please'))", managed_agents=[helper]
+        )
+        assert type(helper.python_executor) is contract.kind.cls
+        assert boss.run("go") is True
+
+
+@behaviour("Managed agents", "A managed agent is called again, and keeps to its own state.")
+def test_a_managed_agent_is_called_twice(contract):
+    helper = code_agent(
+        contract.limited,
+        "kept = 1\nfinal_answer('first')",
+        "final_answer('second')",
+        name="helper",
+        description="Helps.",
+    )
+    boss = code_agent(
+        contract.shared,
+        "answers = [helper('one'), helper('two')]\n"
+        "final_answer(['first' in answers[0], 'second' in answers[1]])",
+        managed_agents=[helper],
+    )
+    assert boss.run("go") == [True, True]
+
+
+@behaviour("Managed agents", "An error of a managed agent is one the code can catch.")
+def test_error_of_a_managed_agent(contract):
+    helper = ToolCallingAgent(
+        tools=[], model=Caller(), name="helper", description="Helps.", verbosity_level=0
+    )
+    boss = code_agent(
+        contract.shared,
+        "try:\n    helper('please')\nexcept Exception as error:\n    caught = str(error)\n"
+        "final_answer(caught)",
+        managed_agents=[helper],
+    )
+    assert "pop from empty list" in boss.run("go")
+
+
+@behaviour("Managed agents", "A run with stream=True yields steps, the tool's call and the answer.")
+def test_streamed_runs(contract):
+    helper = code_agent(
+        contract.limited, "final_answer('helped')", name="helper", description="Helps."
+    )
+    boss = code_agent(
+        contract.shared,
+        "words = helper('please')\nprint('helped' in words)",
+        "final_answer('streamed')",
+        managed_agents=[helper],
+    )
+    events = list(boss.run("go", stream=True))
+    names = [type(event).__name__ for event in events]
+    assert names.count("ActionStep") == 2
+    assert names[-1] == "FinalAnswerStep"
+    assert events[-1].output == "streamed"
+
+
+@behaviour("Managed agents", "additional_args reach the code as variables.")
+def test_additional_args(contract):
+    agent = code_agent(contract.shared, "final_answer(sorted(table)[0] + extra)")
+    answer = agent.run("go", additional_args={"table": {"b": 1, "a": 2}, "extra": "!"})
+    assert answer == "a!"
+    with pytest.raises(IndexError):
+        agent.model.steps[0]

@@ -1,0 +1,69 @@
+"""What an executor leaves behind: nothing."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+import pytest
+from contract_declarations import behaviour
+from contract_kinds import eventually, process_gone
+
+from smolagents_fork.errors import ExecutorClosedError
+
+
+@behaviour("Cleanup", "cleanup() works any number of times, and leaves nothing behind.")
+def test_cleanup_leaves_nothing(contract, request):
+    executor = contract.make()
+    assert executor("1 + 1").output == 2
+    left = _resources(contract.kind.name, executor, request)
+    if contract.kind.name != "local":  # which has nothing but the object
+        assert not left()
+    for _ in range(3):
+        executor.cleanup()
+    assert eventually(left)
+
+
+@behaviour("Cleanup", "A closed executor says so, whatever it is asked.")
+def test_a_closed_executor_says_so(contract):
+    if contract.differs:
+        executor = contract.make()
+        executor.cleanup()
+        assert executor("1 + 1").output == 2
+        return
+    executor = contract.make()
+    executor.cleanup()
+    for action in (
+        lambda: executor("1 + 1"),
+        lambda: executor.send_tools({"one": lambda: 1}),
+        lambda: executor.send_variables({"a": 1}),
+    ):
+        with pytest.raises(ExecutorClosedError, match="make a new executor"):
+            action()
+
+
+@behaviour("Cleanup", "cleanup() from another thread ends a running call with an error.")
+def test_cleanup_while_code_runs(contract):
+    if contract.differs:
+        assert contract.make().cleanup() is None
+        return
+    executor = contract.make()
+    contract.later(1.0, executor.cleanup)
+    with pytest.raises(ExecutorClosedError):
+        executor("import time\ntime.sleep(50)")
+
+
+def _resources(name, executor, request):
+    """A function that says whether everything the executor had is gone."""
+    if name == "docker":
+        engine, container = request.getfixturevalue("engine"), executor.container.id
+        return lambda: (
+            container
+            not in {one["Id"] for one in engine.api.containers(all=True, filters={"id": container})}
+        )
+    if name == "process":
+        pid, folder = executor.pid, executor.folder
+        return lambda: process_gone(pid) and not os.path.exists(folder)
+    threads = threading.active_count()
+    executor.cleanup()
+    return lambda: threading.active_count() <= threads

@@ -1,0 +1,125 @@
+"""Limits of time, and stopping by hand."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+from contract_declarations import behaviour
+from contract_kinds import TIMEOUT, printed
+from contract_parts import Script
+from smolagents import CodeAgent
+
+ENDLESS = {
+    "a loop": "while True:\n    pass",
+    "a loop that catches": (
+        "while True:\n    try:\n        while True:\n            pass\n"
+        "    except BaseException:\n        pass"
+    ),
+    "sleep": "import time\ntime.sleep(600)",
+}
+
+
+@behaviour(
+    "Limits",
+    "Code past timeout_seconds ends with a TimeoutError that says the figure; state is kept.",
+)
+@pytest.mark.parametrize("what", ["a loop", "sleep"])
+def test_endless_code_is_stopped(contract, what):
+    executor = contract.limited
+    executor("kept = 'from before'")
+    started = time.monotonic()
+    with pytest.raises(TimeoutError, match=str(TIMEOUT)):
+        executor(f"print('printed')\n{ENDLESS[what]}")
+    assert time.monotonic() - started < 40
+    assert printed(executor) == "printed\n"
+    assert executor("kept").output == "from before"
+
+
+@behaviour("Limits", "Code that catches every exception does not outlive its limit.")
+def test_code_that_catches_everything_is_stopped(contract):
+    executor = contract.limited
+    started = time.monotonic()
+    with pytest.raises(TimeoutError, match=str(TIMEOUT)):
+        executor(ENDLESS["a loop that catches"])
+    assert time.monotonic() - started < 60
+    assert executor("'next'").output == "next"
+
+
+@behaviour("Limits", "The next call has the whole time again.")
+def test_each_call_has_its_own_time(contract):
+    executor = contract.limited
+    for _ in range(3):
+        assert executor(f"import time\ntime.sleep({TIMEOUT / 3})\n'slept'").output == "slept"
+
+
+@behaviour("Interruption", "interrupt() from another thread ends running code; state is kept.")
+def test_interrupt_from_another_thread(contract):
+    executor = contract.shared
+    if contract.differs:
+        assert not hasattr(executor, "interrupt")
+        return
+    executor("kept = 'from before'")
+    contract.later(1.0, executor.interrupt)
+    started = time.monotonic()
+    with pytest.raises(Exception, match="interrupted"):
+        executor("import time\ntime.sleep(50)")
+    assert time.monotonic() - started < 30
+    assert executor("kept").output == "from before"
+
+
+@behaviour("Interruption", "interrupt() reaches a managed agent that works for the code.")
+def test_interrupt_reaches_what_the_host_does(contract):
+    class Working:
+        """Like an agent: a call that lasts, and an interrupt()."""
+
+        def __init__(self) -> None:
+            self.stopped = threading.Event()
+
+        def __call__(self, task: str) -> str:
+            """Works.
+
+            Args:
+                task: what on.
+            """
+            return "stopped" if self.stopped.wait(60) else "ran on"
+
+        def interrupt(self) -> None:
+            self.stopped.set()
+
+    executor = contract.shared
+    if contract.differs:
+        assert not hasattr(executor, "interrupt")
+        return
+    working = Working()
+    executor.send_tools({"working": working})
+    contract.later(1.0, executor.interrupt)
+    with pytest.raises(Exception, match="interrupted"):
+        executor("words = working('task')\nimport time\ntime.sleep(50)")
+    assert working.stopped.is_set()
+
+
+@behaviour("Interruption", "interrupt() with nothing running does nothing.")
+def test_interrupt_while_idle(contract):
+    executor = contract.shared
+    if contract.differs:
+        assert not hasattr(executor, "interrupt")
+        return
+    executor.interrupt()
+    assert executor("1 + 1").output == 2
+
+
+@behaviour("Interruption", "agent.interrupt() reaches a step that runs.")
+def test_agent_interrupt_reaches_a_running_step(contract):
+    agent = CodeAgent(
+        tools=[],
+        model=Script("import time\ntime.sleep(6)", "final_answer('ran on')"),
+        executor=contract.shared,
+        verbosity_level=0,
+    )
+    contract.later(1.0, agent.interrupt)
+    started = time.monotonic()
+    with pytest.raises(Exception, match="interrupted"):
+        agent.run("go")
+    assert time.monotonic() - started < 4

@@ -1,0 +1,58 @@
+"""What the code prints."""
+
+from __future__ import annotations
+
+import pytest
+from contract_declarations import behaviour
+from contract_kinds import OUTPUT_LIMIT
+
+
+@behaviour("Output", "Printed text comes back as it is, with sep, end and other alphabets.")
+def test_prints(contract):
+    logs = contract.shared("print('a', 1, sep='-', end=';')\nprint('äß 日本 🙂')\nprint()").logs
+    assert logs == "a-1;äß 日本 🙂\n\n"
+
+
+@behaviour("Output", "Each call has its own.")
+def test_output_is_of_one_call(contract):
+    assert contract.shared("print('first')").logs == "first\n"
+    assert contract.shared("1 + 1").logs == ""
+
+
+@behaviour("Output", "Output past the limit is cut, with a marker; the beginning is kept.")
+def test_output_is_cut_with_a_marker(contract):
+    executor = contract.limited
+    logs = executor("print('begin')\nfor n in range(1000):\n    print('x' * 50)").logs
+    assert logs.startswith("begin\n")
+    assert len(logs) < OUTPUT_LIMIT + 200
+    assert "..." in logs
+    assert executor("print('short')").logs == "short\n"
+
+
+@behaviour("Output", "A flood neither hangs nor fills the host.")
+def test_a_flood_of_output(contract):
+    result = contract.shared(
+        "block = 'x' * 1_000_000\nfor n in range(30):\n    print(block)\n'done'"
+    )
+    assert result.output == "done"
+    assert len(result.logs) < 2_000_000
+
+
+@behaviour("Output", "on_output gets prints while the code runs.")
+def test_prints_are_streamed(contract):
+    if contract.differs:
+        assert not contract.takes("on_output")
+        return
+    executor, pieces = contract.limited, contract.streamed
+    pieces.clear()
+    seen_by_tool: list[str] = []
+    executor.send_tools({"pause": lambda: seen_by_tool.append("".join(pieces))})
+    result = executor("import time\nprint('first')\ntime.sleep(0.6)\npause()\nprint('second')")
+    assert seen_by_tool == ["first\n"]
+    assert "".join(pieces) == result.logs == "first\nsecond\n"
+
+
+@behaviour("Output", "Text of any length comes back whole up to the limit.")
+@pytest.mark.parametrize("length", [0, 1, 4096, 49_000])
+def test_lengths_around_a_buffer(contract, length):
+    assert contract.shared(f"print('y' * {length})").logs == "y" * length + "\n"

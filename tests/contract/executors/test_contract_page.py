@@ -1,0 +1,99 @@
+"""The committed page, and the table it is made from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from contract_declarations import (
+    AREAS,
+    DIFFERENCES,
+    EXECUTORS,
+    FAULTS,
+    Fault,
+    all_behaviours,
+    behaviour,
+)
+
+from tools import contract_table
+
+
+def test_the_committed_page_is_what_the_suite_declares():
+    page = contract_table.PAGE.read_text("utf-8")
+    assert page == contract_table.draw(all_behaviours(), DIFFERENCES, FAULTS), (
+        "run: python -m tools.contract_table"
+    )
+
+
+def test_every_area_has_behaviours():
+    assert {one.area for one in all_behaviours()} == set(AREAS)
+
+
+def test_differences_name_tests_and_executors_there_are():
+    tests = {one.test for one in all_behaviours()}
+    named = [
+        (name, test)
+        for one in (*DIFFERENCES, *FAULTS)
+        for name in one.executors
+        for test in one.tests
+    ]
+    assert {test for _, test in named} <= tests
+    assert {name for name, _ in named} <= set(EXECUTORS)
+    assert len(named) == len(set(named)), "one difference for a test and an executor"
+
+
+def test_every_test_of_the_suite_declares_its_behaviour():
+    declared = {one.test for one in all_behaviours()}
+    for path in Path(__file__).parent.glob("test_contract_*.py"):
+        if path.name != Path(__file__).name:
+            text = path.read_text("utf-8")
+            found = {
+                line[4:].partition("(")[0] for line in text.splitlines() if line[:9] == "def test_"
+            }
+            assert found <= declared, path.name
+
+
+def test_a_behaviour_of_an_unknown_area_is_refused():
+    with pytest.raises(ValueError, match="area 'Weather'"):
+        behaviour("Weather", "It rains.")
+
+
+def suite(**outcomes: str) -> str:
+    cases = "".join(
+        f'<testcase classname="x" name="{name.replace("__", "[")}{"]" if "__" in name else ""}">'
+        f"{body}</testcase>"
+        for name, body in outcomes.items()
+    )
+    return f"<testsuites><testsuite>{cases}</testsuite></testsuites>"
+
+
+def test_the_page_is_not_written_for_a_run_that_is_not_whole(tmp_path):
+    held = [one for one in all_behaviours() if one.test == "test_state_lives_on"]
+    results = tmp_path / "results.xml"
+
+    def problems(**outcomes: str) -> list[str]:
+        results.write_text(suite(**outcomes), "utf-8")
+        return contract_table.problems(held, EXECUTORS, results)
+
+    names = {f"test_state_lives_on__{name}": "" for name in EXECUTORS}
+    assert problems(**names) == []
+    assert problems(**{**names, "test_state_lives_on__docker": "<failure/>"}) == [
+        "test_state_lives_on[docker]: failure"
+    ]
+    assert problems(
+        **{**names, "test_state_lives_on__docker": '<skipped message="no engine"/>'}
+    ) == ["test_state_lives_on[docker]: skipped (no engine)"]
+    del names["test_state_lives_on__process"]
+    assert problems(**names) == ["test_state_lives_on on process: did not run"]
+
+
+def test_an_expected_failure_is_no_problem_and_shown_as_missing(tmp_path):
+    held = [one for one in all_behaviours() if one.test == "test_state_lives_on"]
+    expected = '<skipped type="pytest.xfail" message="not yet"/>'
+    results = tmp_path / "results.xml"
+    names = {f"test_state_lives_on__{name}": expected for name in EXECUTORS}
+    results.write_text(suite(**names), "utf-8")
+    assert contract_table.problems(held, EXECUTORS, results) == []
+    page = contract_table.draw(held, (), (Fault(("local",), ("test_state_lives_on",), "Why."),))
+    assert "| [not yet](#not-yet) | yes | yes |" in page
+    assert "- `local`: Why." in page

@@ -1,0 +1,135 @@
+"""Values in both directions: as variables, arguments, results and answers."""
+
+from __future__ import annotations
+
+import collections
+import datetime
+import decimal
+import fractions
+import uuid
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import PIL.Image
+import pytest
+from contract_declarations import behaviour
+
+PLAIN_VALUES: dict[str, Any] = {
+    "none, truth, text": [None, True, False, "", "ä\x00\n🙂", "'"],
+    "numbers": [0, -1, 2**200, 0.1, float("inf"), -0.0, 1 + 2j],
+    "bytes": [b"", b"\x00\xff", bytearray(b"ab")],
+    "containers": [[], [[]], (), (1,), {1, 2}, frozenset({3}), {"a": {"b": [1]}}],
+    "keys": {1: "a", (2, 3): "b", None: "c", "d": 4},
+    "dates": [datetime.date(2024, 2, 29), datetime.datetime(2024, 1, 1, 12, 30, 1, 5)],
+    "durations": [datetime.timedelta(days=-1, seconds=5), datetime.time(1, 2)],
+    "exact": [decimal.Decimal("1.10"), fractions.Fraction(1, 3)],
+    "others": [uuid.UUID(int=5), range(1, 10, 3), slice(1, None, 2)],
+    "collections": [collections.deque([1, 2]), collections.OrderedDict(a=1)],
+}
+
+
+@behaviour("Values", "Plain values go out as variables and arguments and come back unchanged.")
+@pytest.mark.parametrize("name", PLAIN_VALUES)
+def test_plain_values_both_ways(contract, name):
+    value = PLAIN_VALUES[name]
+    executor = contract.shared
+    seen: list[Any] = []
+    executor.send_tools({"echo": lambda given: seen.append(given) or given})
+    executor.send_variables({"value": value})
+    result = executor("echo(value)").output
+    for back in (seen[0], result):
+        assert back == value
+        assert type(back) is type(value)
+        if isinstance(value, list):
+            assert [type(one) for one in back] == [type(one) for one in value]
+
+
+@behaviour("Values", "Arrays keep type, shape and values; 50 MB go both ways through a tool.")
+def test_arrays(contract):
+    executor = contract.science
+    executor.send_tools({"turned": lambda array: array[::-1]})
+    small = executor(
+        "import numpy as np\nturned(np.arange(6, dtype=np.int16).reshape(2, 3))"
+    ).output
+    assert small.dtype == np.int16
+    assert small.tolist() == [[3, 4, 5], [0, 1, 2]]
+    code = "big = np.arange(50_000_000 // 8)\nback = turned(big)\n(back.nbytes, int(back[0]))"
+    assert executor(code).output == (50_000_000, 50_000_000 // 8 - 1)
+
+
+@behaviour("Values", "DataFrames keep columns, index, types and missing values.")
+def test_data_frames(contract):
+    executor = contract.science
+    frame = pd.DataFrame(
+        {"n": [1, 2], "x": [0.5, None], "t": pd.to_datetime(["2024-01-01", "2024-02-01"])},
+        index=["a", "b"],
+    )
+    executor.send_variables({"frame": frame})
+    executor.send_tools({"only": lambda table, column: table[[column]]})
+    pd.testing.assert_frame_equal(executor("frame").output, frame)
+    pd.testing.assert_frame_equal(executor("only(frame, 'x')").output, frame[["x"]])
+    assert executor("int(frame['n'].sum())").output == 3
+
+
+@behaviour("Values", "Images keep size, mode and pixels.")
+def test_images(contract):
+    executor = contract.science
+    executor.send_variables({"picture": PIL.Image.new("RGB", (40, 20), (10, 20, 30))})
+    executor.send_tools({"half": lambda image: image.resize((20, 10))})
+    back = executor("half(picture)").output
+    assert (back.size, back.mode, back.getpixel((5, 5))) == ((20, 10), "RGB", (10, 20, 30))
+
+
+@behaviour("Values", "An argument that cannot travel is an error that names argument and tool.")
+def test_arguments_that_cannot_travel(contract):
+    executor = contract.shared
+    executor.send_tools({"take": lambda first, second=None: callable(first) or callable(second)})
+    if contract.differs:
+        assert executor("take(lambda: 1)").output is True
+        return
+    with pytest.raises(Exception, match=r"argument 'first' of take\(\): .*cannot travel"):
+        executor("take(lambda: 1)")
+    with pytest.raises(Exception, match=r"argument 'second' of take\(\)\['a'\]\[1\]: "):
+        executor("take(1, {'a': [1, lambda: 1]})")
+
+
+@behaviour("Values", "A result that cannot travel is an error that names the tool.")
+def test_results_that_cannot_travel(contract):
+    executor = contract.shared
+    executor.send_tools({"give": lambda: (number for number in [1])})
+    if contract.differs:
+        assert executor("list(give())").output == [1]
+        return
+    with pytest.raises(Exception, match=r"result of give\(\): .*generator cannot travel"):
+        executor("give()")
+
+
+@behaviour("Values", "A variable that cannot travel is an error that names it.")
+def test_variables_that_cannot_travel(contract):
+    executor = contract.shared
+    if contract.differs:
+        executor.send_variables({"odd": {"deep": [len]}})
+        assert executor("odd['deep'][0]([1, 2])").output == 2
+        return
+    with pytest.raises(ValueError, match=r"\['odd'\].*cannot travel"):
+        executor.send_variables({"odd": {"deep": [open]}})
+
+
+@behaviour("Values", "A last value that cannot travel comes as text.")
+def test_outputs_that_cannot_travel(contract):
+    output = contract.shared("def shown(n):\n    return n\nshown").output
+    if contract.differs:
+        assert output(2) == 2
+    else:
+        assert isinstance(output, str)
+        assert "function" in output
+        assert "shown" in output
+
+
+@behaviour("Values", "A tool gets a copy: what it changes, the code does not see.")
+def test_tools_get_copies(contract):
+    executor = contract.shared
+    executor.send_tools({"grow": lambda items: items.append(1)})
+    executor("items = []\ngrow(items)")
+    assert executor("items").output == ([1] if contract.differs else [])

@@ -1,0 +1,52 @@
+"""A child process and a container, each with tools that stay on the host."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from smolagents_fork import DockerExecutor, ProcessExecutor
+from smolagents_fork.containers.images import BASE_IMAGE_VARIABLE, exists
+
+LOCAL_BASE = "smolagents-fork-base:bookworm"
+CLASSES = {"process": ProcessExecutor, "docker": DockerExecutor}
+
+
+class Sandbox:
+    """An executor of the session, and the lines its ``on_output`` got."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.streamed: list[str] = []
+        self.on_output: Callable[[str], None] = self.streamed.append
+        self.executor: Any = CLASSES[name](
+            ["time"], timeout_seconds=60, on_output=lambda text: self.on_output(text)
+        )
+
+
+@pytest.fixture(scope="session")
+def sandboxes() -> Iterator[dict[str, Sandbox]]:
+    made: dict[str, Sandbox] = {}
+    yield made
+    for one in made.values():
+        one.executor.cleanup()
+
+
+@pytest.fixture(
+    params=["process", pytest.param("docker", marks=pytest.mark.docker)],
+)
+def sandbox(request: pytest.FixtureRequest, sandboxes: dict[str, Sandbox]) -> Sandbox:
+    """An executor that the tests of the session share."""
+    if request.param == "docker":
+        engine = request.getfixturevalue("engine")
+        if BASE_IMAGE_VARIABLE not in os.environ and exists(engine, LOCAL_BASE):
+            os.environ[BASE_IMAGE_VARIABLE] = LOCAL_BASE
+    if request.param not in sandboxes:
+        sandboxes[request.param] = Sandbox(request.param)
+    made = sandboxes[request.param]
+    made.streamed.clear()
+    made.on_output = made.streamed.append
+    return made

@@ -1,0 +1,116 @@
+"""What a tool holds is nowhere in the sandbox that calls it: environment, files, memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from smolagents import Tool
+
+# Put together here, so that the words are in no file the sandbox might have.
+SECRET = "-".join(["hunter2", "correct", "horse", "staple"])
+SEARCH = """
+import os
+def places(backwards):
+    # Told backwards: the search must not bring the words in.
+    text, found = backwards[::-1], []
+    if any(text in name + value for name, value in os.environ.items()):
+        found.append('environment')
+    files = [f'/proc/{number}/environ' for number in os.listdir('/proc') if number.isdigit()]
+    for folder in ('/workspace', '/tmp', '/home', '/root', '/opt', '/etc', '/run', '/var'):
+        for parent, _, names in os.walk(folder):
+            files += [os.path.join(parent, name) for name in names]
+    for path in files:
+        try:
+            with open(path, 'rb') as file:
+                if text.encode() in file.read(50_000_000):
+                    found.append(path)
+        except OSError:
+            pass
+    return found
+"""
+
+
+class Database(Tool):
+    name = "database"
+    description = "Looks something up."
+    inputs: ClassVar[dict[str, Any]] = {"key": {"type": "string", "description": "What."}}
+    output_type = "string"
+
+    def __init__(self, password: str) -> None:
+        super().__init__()
+        self.password = password
+
+    def forward(self, key: str) -> str:
+        if self.password != SECRET:
+            raise PermissionError(f"wrong password {self.password}")
+        return key.upper()
+
+
+@pytest.fixture
+def executor(sandbox, monkeypatch):
+    monkeypatch.setenv("DATABASE_PASSWORD", SECRET)
+    sandbox.executor.restart()  # a sandbox that starts while the secret is there
+    sandbox.executor.send_tools({"database": Database(SECRET)})
+    assert sandbox.executor("database('a')").output == "A"
+    return sandbox.executor
+
+
+def test_no_secret_is_in_files_or_environment(sandbox, executor):
+    if sandbox.name == "process":
+        assert SECRET.encode() not in Path(f"/proc/{executor.pid}/environ").read_bytes()
+        assert list(Path(executor.folder).iterdir()) == []
+        return
+    executor(SEARCH + "\nwith open('/tmp/seen', 'w') as file:\n    file.write('planted words')")
+    assert executor(f"places({'planted words'[::-1]!r})").output == ["/tmp/seen"]
+    assert executor(f"places({SECRET[::-1]!r})").output == []
+
+
+def test_no_secret_is_in_memory(sandbox, executor, request):
+    """Read from the host's side, so that the search brings nothing in."""
+    executor("kept = 'held-here' + '-on-purpose'")
+    if sandbox.name == "process":
+        pids = [executor.pid]
+    else:
+        engine = request.getfixturevalue("engine")
+        top = engine.api.top(executor.container.id)
+        pids = [int(process[top["Titles"].index("PID")]) for process in top["Processes"]]
+    # The search finds what is there.
+    assert any(in_memory(pid, b"held-here-on-purpose") for pid in pids)
+    assert not any(in_memory(pid, SECRET.encode()) for pid in pids)
+
+
+def test_a_default_of_a_parameter_is_not_told(sandbox):
+    def connect(host: str = "db", password: str = SECRET) -> str:
+        return host + str(len(password))
+
+    executor = sandbox.executor
+    executor.send_tools({"connect": connect})
+    assert executor("connect()").output == f"db{len(SECRET)}"
+    assert SECRET not in str(executor("[repr(connect), connect.__doc__]").output)
+    if sandbox.name == "docker":
+        shown = executor("help(connect)").logs
+        assert "password=..." in shown
+        assert SECRET not in shown
+
+
+def in_memory(pid: int, text: bytes) -> bool:
+    """Whether a readable page of the process holds ``text``."""
+    try:
+        maps = Path(f"/proc/{pid}/maps").read_text("utf-8")
+        with open(f"/proc/{pid}/mem", "rb", 0) as memory:
+            for line in maps.splitlines():
+                area, rights, *_, last = line.split()
+                if rights[0] != "r" or last.startswith("[v"):
+                    continue
+                start, end = (int(edge, 16) for edge in area.split("-"))
+                memory.seek(start)
+                try:
+                    if text in memory.read(end - start):
+                        return True
+                except OSError:
+                    continue
+    except PermissionError as error:
+        pytest.skip(f"this system does not let a test read that memory: {error}")
+    return False

@@ -1,0 +1,54 @@
+"""Prints and tool calls, seen as they happen."""
+
+from __future__ import annotations
+
+import threading
+
+from bridge_harness import code_agent
+
+
+def test_prints_arrive_before_the_call_that_follows_them(sandbox):
+    seen_at_call: list[str] = []
+
+    def check(number: int) -> int:
+        seen_at_call.append("".join(sandbox.streamed))
+        return number
+
+    executor = sandbox.executor
+    executor.send_tools({"check": check})
+    logs = executor(
+        "import time\nfor n in range(3):\n    print('line', n)\n    time.sleep(0.6)\n    check(n)"
+    ).logs
+    lines = ["line 0\n", "line 1\n", "line 2\n"]
+    assert seen_at_call == ["".join(lines[:count]) for count in (1, 2, 3)]
+    assert "".join(sandbox.streamed) == logs
+
+
+def test_code_that_waits_for_its_reader_is_answered(sandbox):
+    """The host lets the code go on when it has seen its print: it must come while it runs."""
+    seen = threading.Event()
+    sandbox.on_output = lambda text: seen.set() if "ready" in text else None
+    executor = sandbox.executor
+    executor.send_tools({"is_seen": seen.is_set})
+    code = (
+        "import time\nprint('ready')\nend = time.monotonic() + 40\n"
+        "while not is_seen() and time.monotonic() < end:\n    time.sleep(0.1)\nis_seen()"
+    )
+    assert executor(code).output is True
+
+
+def test_an_agent_with_stream_outputs(sandbox):
+    agent = code_agent(
+        sandbox.executor,
+        "print('from the sandbox')\nword = shout('a')",
+        "final_answer(word)",
+        stream_outputs=True,
+    )
+    sandbox.executor.send_tools({"shout": str.upper})
+    events = list(agent.run("go", stream=True))
+    names = [type(event).__name__ for event in events]
+    assert names.count("ActionStep") == 2
+    assert "ChatMessageStreamDelta" in names
+    assert names.index("ChatMessageStreamDelta") < names.index("ActionStep")
+    assert events[-1].output == "A"
+    assert "from the sandbox\n" in "".join(sandbox.streamed)

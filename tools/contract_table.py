@@ -1,0 +1,151 @@
+"""``docs/executors/index.md``: what every executor promises, from the contract suite's own run.
+
+``python -m tools.contract_table`` runs ``tests/contract/executors`` on every executor and writes
+the page when every promise held on each; a container engine is needed. A test holds the committed
+page against the suite's declarations.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tools.paths import ROOT
+
+__all__ = ["PAGE", "SUITE", "draw", "main", "problems"]
+
+PAGE = ROOT / "docs" / "executors" / "index.md"
+SUITE = ROOT / "tests" / "contract" / "executors"
+#: What JUnit's file says of a strict expected failure: a known fault, listed by the run.
+EXPECTED = "pytest.xfail"
+
+_HEAD = """\
+<!-- Made by `python -m tools.contract_table` from tests/contract/executors; do not edit. -->
+# Executors
+
+Which executor to take, and what each promises. The table is the contract suite's own: every line is
+a test that runs on every executor, and a difference is held by the same test.
+
+| executor | the code runs | take it for |
+|---|---|---|
+| `local` | in your process, compiled, under policy and limits | code you would run yourself |
+| [`process`](process.md) | in a confined child process that can be killed | most code of models |
+| [`docker`](docker.md) | in a container without a network | code you do not trust |
+
+```python
+CodeAgent(tools=[...], model=model, executor_type="process")
+CodeAgent(tools=[...], model=model, executor_class=DockerExecutor, executor_kwargs={"memory": "1g"})
+```
+
+## What holds where
+
+A number is a difference by design, in words below.
+"""
+
+
+def draw(behaviours: Sequence[Any], differences: Sequence[Any], faults: Sequence[Any]) -> str:
+    """The page.
+
+    Args:
+        behaviours: the suite's promises, in the order of their areas.
+        differences: the suite's table of differences.
+        faults: promises that are not held yet.
+    """
+    executors = _declarations().EXECUTORS
+    cells = {
+        (executor, test): f"[{number}](#differences)"
+        for number, one in enumerate(differences, 1)
+        for executor in one.executors
+        for test in one.tests
+    }
+    for one in faults:
+        cells.update(
+            ((name, t), "[not yet](#not-yet)") for name in one.executors for t in one.tests
+        )
+    lines = [_HEAD]
+    area = None
+    for one in behaviours:
+        if one.area != area:
+            area = one.area
+            lines += ["", f"### {area}", "", f"| behaviour | {' | '.join(executors)} |"]
+            lines.append("|---|" + ":-:|" * len(executors))
+        words = one.words.replace("|", "\\|")
+        row = [cells.get((name, one.test), "yes") for name in executors]
+        lines.append(f"| {words} | {' | '.join(row)} |")
+    lines += ["", "## Differences", ""]
+    lines += [f"{number}. {_said(one)}" for number, one in enumerate(differences, 1)]
+    if faults:
+        lines += ["", "## Not yet", "", *(f"- {_said(one)}" for one in faults)]
+    return "\n".join(lines).replace("\n\n\n", "\n\n") + "\n"
+
+
+def _said(one: Any) -> str:
+    return " and ".join(f"`{name}`" for name in one.executors) + f": {one.words}"
+
+
+def problems(behaviours: Sequence[Any], executors: Sequence[str], results: Path) -> list[str]:
+    """Why the page may not be written: what failed, was skipped or did not run.
+
+    Args:
+        behaviours: the suite's promises.
+        executors: their names.
+        results: the run's file in JUnit's format.
+    """
+    wanted = {one.test for one in behaviours}
+    ran: set[tuple[str, str]] = set()
+    found = []
+    for case in ElementTree.parse(results).iter("testcase"):
+        name = case.get("name", "")
+        test, _, rest = name.partition("[")
+        if test not in wanted:
+            continue
+        ran.update((test, executor) for executor in rest.rstrip("]").split("-"))
+        for child in case:
+            expected = child.get("type") == EXPECTED
+            if child.tag in ("failure", "error", "skipped") and not expected:
+                words = child.get("message") if child.tag == "skipped" else None
+                found.append(f"{name}: {child.tag}" + (f" ({words})" if words else ""))
+    found += [
+        f"{one.test} on {executor}: did not run"
+        for one in behaviours
+        for executor in executors
+        if (one.test, executor) not in ran
+    ]
+    return found
+
+
+def _declarations() -> Any:
+    """The suite's own module; its folder is no package."""
+    if str(SUITE) not in sys.path:
+        sys.path.insert(0, str(SUITE))
+    return importlib.import_module("contract_declarations")
+
+
+def main() -> int:
+    """Run the suite and write the page; the exit status is 1 when a promise was not held."""
+    with tempfile.TemporaryDirectory() as folder:
+        results = Path(folder) / "results.xml"
+        command = [sys.executable, "-m", "pytest", str(SUITE), "-q", f"--junitxml={results}"]
+        others = f"--ignore={SUITE / 'test_contract_page.py'}"
+        environment = {**os.environ, "REQUIRE_DOCKER": "1"}
+        subprocess.run([*command, others], cwd=ROOT, env=environment, check=False)
+        declarations = _declarations()
+        behaviours = declarations.all_behaviours()
+        found = problems(behaviours, declarations.EXECUTORS, results)
+    if found:
+        print("the page is not written:", *found, sep="\n  ")
+        return 1
+    PAGE.write_text(draw(behaviours, declarations.DIFFERENCES, declarations.FAULTS), "utf-8")
+    print(PAGE.relative_to(ROOT))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
