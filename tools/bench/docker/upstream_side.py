@@ -56,8 +56,12 @@ def main() -> None:
         try:
             found["calls"] = timed(lambda: made("1+1"), calls)
             found["megabyte"] = timed(lambda: made("'x' * 1_000_000"), max(5, calls // 10))
-            found["array"] = array_times(made, FinalAnswerTool)
             found["memory_bytes"] = memory(made.container.id)
+            try:
+                found["array"] = array_times(made, FinalAnswerTool)
+            except Exception as error:
+                # Its array travels as text of 20 MB, and its gateway's limit is 10 MiB a message.
+                found["array"], found["array_error"] = [], f"{type(error).__name__}: {error}"
         finally:
             made.cleanup()
     print(json.dumps(found))
