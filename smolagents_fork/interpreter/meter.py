@@ -51,6 +51,14 @@ _SIZED = _FIXED | {list}
 _FEW_ITEMS = 64
 
 
+def _size(items: Any) -> int:
+    """How many items there are; a range may have more than ``len`` can say."""
+    try:
+        return len(items)
+    except OverflowError:
+        return 1 << 63
+
+
 class ProgramStop(BaseException):
     """A limit is spent. A BaseException, so that ``except Exception`` does not see it."""
 
@@ -224,21 +232,21 @@ class Meter:
         """The source of a loop that calls nothing and always runs to its end."""
         if type(items) is GeneratorType and items.gi_code.co_filename.startswith(PROGRAM_FILE):
             return items  # counts itself
-        if type(items) in _SIZED and len(items) <= 1000:
+        if type(items) in _SIZED and _size(items) <= 1000:
             self.charge(len(items) * weight)
             return items
         return self.metered(items, weight)
 
     def each(self, items: Any, weight: int) -> Any:
         """The source of a comprehension that calls nothing: counted ahead where it has a size."""
-        if type(items) in _SIZED:
+        if type(items) in _SIZED and _size(items) <= self.limits.max_operations:
             self.charge(len(items) * weight)
             return items
         return self.metered(items, weight)
 
     def each_lazy(self, items: Any, weight: int) -> Any:
         """The source of a generator expression that calls nothing; it may be left early."""
-        if type(items) in _SIZED and len(items) <= _FEW_ITEMS:
+        if type(items) in _SIZED and _size(items) <= _FEW_ITEMS:
             self.charge(len(items) * weight)
             return items
         if type(items) is GeneratorType and items.gi_code.co_filename.startswith(PROGRAM_FILE):
@@ -247,7 +255,7 @@ class Meter:
 
     def each_heavy(self, items: Any, weight: int) -> Any:
         """The source of a comprehension that calls something, which may let a list grow."""
-        if type(items) in _FIXED and len(items) <= _FEW_ITEMS:
+        if type(items) in _FIXED and _size(items) <= _FEW_ITEMS:
             self.charge(len(items) * weight)
             return items
         return compress(items, chain.from_iterable(self._chunks(weight, 32)))

@@ -51,8 +51,8 @@ def test_a_refused_program_has_run_nothing() -> None:
 
 
 def test_names_are_normalised_before_they_are_judged() -> None:
-    assert "__base__" in refused("().__ｂase__")
-    assert "__globals__" in refused("def f(): pass\ngetattr(f, '__gloｂals__')")
+    assert "__base__" in refused("().__\uff42ase__")
+    assert "__globals__" in refused("def f(): pass\ngetattr(f, '__glo\uff42als__')")
 
 
 @pytest.mark.parametrize(
@@ -134,9 +134,7 @@ def f(): pass
 match f:
     case P(code): print(code)
 """
-    with pytest.raises(AttributeRefusedError):
-        try:
-            Interpreter().run(code)
-        except ProgramRefusedError as error:
-            assert error.__cause__ is not None
-            raise error.__cause__ from None
+    with pytest.raises(ProgramRefusedError) as caught:
+        Interpreter().run(code)
+    assert isinstance(caught.value.__cause__, AttributeRefusedError)
+    assert "Forbidden name in __match_args__: '__code__'" in str(caught.value)
