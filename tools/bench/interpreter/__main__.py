@@ -21,6 +21,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from .page import page
 from .programs import PROGRAMS, Program
 
 ENGINES_FILE = Path(__file__).with_name("engines.py")
@@ -221,6 +222,7 @@ def arguments() -> argparse.Namespace:
         help="a Python with pydantic-monty and RestrictedPython (or PEERS_PYTHON)",
     )
     parser.add_argument("--output", type=Path, default=Path("reports/bench-interpreter.json"))
+    parser.add_argument("--page", type=Path, help="a Markdown page to write the run to")
     return parser.parse_args()
 
 
@@ -272,9 +274,14 @@ def main() -> int:
         "rounds": options.rounds,
         "geometric_means": {k: v for k, v in means.items() if not math.isnan(v)},
         "call_seconds": calls,
-        "programs": [{**asdict(row), "ratio": row.ratio("fork")} for row in rows],
+        "programs": [
+            {**asdict(row), "ratios": {n: row.ratio(n) for n in engines if n != "cpython"}}
+            for row in rows
+        ],
     }
     options.output.write_text(json.dumps(document, indent=2) + "\n")
+    if options.page:
+        options.page.write_text(page(document))
     return 1 if any("fork" in row.errors for row in rows) else 0
 
 
