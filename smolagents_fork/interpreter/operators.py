@@ -86,7 +86,17 @@ def _guarded(node: ast.BinOp, scope: Scope) -> ast.expr:
         return _modulo(node, scope)
     if _is_number(left) and _is_number(right):
         return place(_small_or_large(node, scope), node)
-    return _product(node, scope)
+    product = _product(node, scope)
+    product.charged = True  # type: ignore[attr-defined]
+    return product
+
+
+def _is_charged(node: ast.expr) -> bool:
+    """Whether a sequence this may give has been counted by its length, so that adding it may go by.
+
+    So it is with products: two numbers on the inline road, anything else through the guard.
+    """
+    return getattr(node, "charged", False)
 
 
 #: Largest integer that CPython compares without looking at more than one digit.
@@ -239,7 +249,7 @@ def _ungrown(kind: ast.expr, name: str, value: Callable[[], ast.expr], bound: st
 
 
 def _addition(node: ast.BinOp, scope: Scope) -> ast.expr:
-    if _never_sequence(node.left) or _never_sequence(node.right):
+    if _never_sequence(node.left) or _never_sequence(node.right) or _is_charged(node.right):
         return node  # no concatenation, so nothing grows
     if not scope.walrus:
         return place(call("@grown", node), node)
@@ -262,7 +272,7 @@ def augmented(node: ast.AugAssign, scope: Scope) -> list[ast.stmt]:
     """``node``, its value rewritten already, with its result guarded if it can grow."""
     target, operator = node.target, node.op
     if isinstance(operator, ast.Add):
-        if _never_sequence(node.value) or _is_number(target):
+        if _never_sequence(node.value) or _is_number(target) or _is_charged(node.value):
             return [node]
         if not isinstance(target, ast.Name):
             # What is added bounds what is gained; the target must not be read twice.

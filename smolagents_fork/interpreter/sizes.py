@@ -122,8 +122,12 @@ class Sizes:
             left *= right
             return left
         result = left * right
-        if type(result) is int and result.bit_length() > 4096:
-            self.large(result)
+        if type(result) is int:
+            if result.bit_length() > 4096:
+                self.large(result)
+        elif isinstance(result, _SEQUENCES) and len(result) > 64:
+            # Sums with products are not looked at again: see operators._is_charged.
+            self.meter.charge(len(result) >> 3)
         return result
 
     def imultiply(self, left: Any, right: Any) -> Any:
