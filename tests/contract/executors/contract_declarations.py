@@ -62,11 +62,6 @@ BEHAVIOURS: dict[str, Behaviour] = {}
 
 FAULTS: tuple[Fault, ...] = (
     Fault(
-        ("process", "docker"),
-        ("test_exceptions_of_tools_keep_a_file_name",),
-        "The bridge sends an OSError without the name of its file.",
-    ),
-    Fault(
         ("local", "process", "docker"),
         ("test_agent_interrupt_reaches_a_running_step",),
         "Upstream looks at the agent's switch between steps; the executor is not told.",
