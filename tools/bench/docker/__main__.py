@@ -154,8 +154,8 @@ def run_fork(options: argparse.Namespace) -> dict[str, Any]:
         found["calls"] = repeated(lambda: executor("1+1"), options.calls)
         megabyte = max(5, options.calls // 10)
         found["megabyte"] = repeated(lambda: executor("'x' * 1_000_000"), megabyte)
-        found["array"] = array_times(executor)
         found["memory_bytes"] = executor.stats().memory_bytes
+        found["array"] = array_times(executor)
     found["pool"] = pool_times(options.starts)
     found["throughput"] = throughput()
     return found
