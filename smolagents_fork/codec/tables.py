@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from smolagents_fork.codec.arrays import need_numpy
 from smolagents_fork.codec.limits import Fault
 from smolagents_fork.codec.moments import decode_zone, encode_zone
 
@@ -217,6 +218,9 @@ def decode_index(decoder: Any, tree: Any, covered: int = 0) -> Any:
         return pandas.RangeIndex(start, stop, step, name=decoder.value(tree["n"]))
     if kind == "index" and set(tree) == {"k", "v", "n", "f"}:
         array = decode_column(decoder, tree["v"])
+        if array.dtype.kind == "O" and isinstance(array, need_numpy().ndarray):
+            for item in array:
+                hash(item)  # pandas would take it, and fail wherever the index is used
         index = pandas.Index(array, dtype=array.dtype, name=decoder.value(tree["n"]))
         if tree["f"] is not None and isinstance(
             index, (pandas.DatetimeIndex, pandas.TimedeltaIndex)

@@ -176,7 +176,7 @@ SAMPLES: dict[str, Any] = {
     "set of enums": {Colour.RED, Flags.A | Flags.B},
     "timestamps": [
         pd.Timestamp("2024-01-01 12:00:00.123456789"),
-        pd.Timestamp("2024-10-27 02:30").tz_localize("Europe/Paris", ambiguous=False),
+        pd.Timestamp("2024-10-27 02:30").tz_localize(PARIS, ambiguous=False),
         pd.Timestamp(0, unit="s", tz="UTC").as_unit("s"),
         pd.NaT,
         pd.NA,
@@ -195,7 +195,7 @@ SAMPLES: dict[str, Any] = {
             "nullable": pd.array([1, None], dtype="Int64"),
             "nullable bool": pd.array([True, None], dtype="boolean"),
             "string": pd.array(["q", None], dtype="string"),
-            "zoned": pd.to_datetime(["2024-01-01", None]).tz_localize("Europe/Paris"),
+            "zoned": pd.to_datetime(["2024-01-01", None]).tz_localize(PARIS),
             "period": pd.period_range("2024-01", periods=2, freq="M"),
             "interval": pd.IntervalIndex.from_breaks([0, 1, 2]),
             "delta": pd.to_timedelta([1, 2], unit="h"),

@@ -128,6 +128,7 @@ WORDS = (
 
 NO_NAMES = {"k": "range", "v": [0, 0, 1], "n": None}
 NO_CODES = {"$": "ndarray", "d": "<i8", "s": [0], "v": ""}
+LISTS = {"$": "ndarray", "d": "O", "s": [1], "v": [[]]}
 EMPTY_FRAME = codec.encode(SAMPLES["frame without rows"])
 HOSTILE: dict[str, tuple[bytes, str]] = {
     "empty": (b"", "not an encoding"),
@@ -205,6 +206,10 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
         "not a frequency that may travel",
     ),
     "column kind": (tagged("column", v={"k": "object", "v": []}), "not a column"),
+    "names that cannot be looked up": (
+        tagged("Index", v={"k": "index", "n": None, "f": None, "v": {"k": "numpy", "v": LISTS}}),
+        "unhashable type: 'list'",
+    ),
     "rows from nothing": (
         tagged("DataFrame", v=[], i={"k": "range", "v": [0, 10**9, 1], "n": None}, c=NO_NAMES),
         "more than max_items=5000000 items",
