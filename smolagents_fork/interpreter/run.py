@@ -23,6 +23,8 @@ from .program import Program, compiled
 
 __all__ = ["Interpreter"]
 
+#: Seconds a thread waits for another's run on top of that run's own limit.
+_PATIENCE = 10.0
 _RESERVED = ("__builtins__", "__import__", "__loader__", "__spec__")
 
 
@@ -64,6 +66,7 @@ class Interpreter:
         self.state: dict[str, Any] = {"__name__": "__main__"} if state is None else state
         self.guards.globals = self.state
         self.output = PrintContainer()
+        self._lock = threading.RLock()
         self._tools: dict[str, Any] = {}
         self._functions = dict(additional_functions or {})
         self._replaceable = dict(replaceable_functions or {})
@@ -150,7 +153,7 @@ class Interpreter:
     # -- runs --
 
     def run(self, code: str) -> Result:
-        """Run ``code`` and return what it gave.
+        """Run ``code`` and return what it gave. Runs from several threads follow one another.
 
         Raises:
             InterpreterError: it is no Python.
@@ -158,6 +161,23 @@ class Interpreter:
             ProgramFailedError: it raised; ``__cause__`` is the exception.
             LimitExceededError: it reached a limit.
         """
+        timeout = self.limits.timeout_seconds
+        if not self._lock.acquire(timeout=-1 if timeout is None else timeout + _PATIENCE):
+            raise InterpreterError(
+                f"This interpreter has been busy in another thread for {timeout} seconds and more; "
+                "use one for each thread"
+            )
+        try:
+            if self.meter.running:
+                raise InterpreterError(
+                    "This interpreter is running the program that made this call; "
+                    "use another one for a run inside a run"
+                )
+            return self._run(code)
+        finally:
+            self._lock.release()
+
+    def _run(self, code: str) -> Result:
         limits = self.limits
         self.output = PrintContainer(limits.max_print_outputs_length)
         self.state["_print_outputs"] = self.output

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
 
-from smolagents_fork.errors import LimitExceededError
+from smolagents_fork.errors import InterpreterError, LimitExceededError
 from smolagents_fork.interpreter import Interpreter, Limits
 from smolagents_fork.interpreter.program import compiled
 
@@ -118,3 +119,23 @@ def test_a_state_that_contradicts_what_was_supposed_is_noticed() -> None:
 def test_compiled_programs_are_kept() -> None:
     arguments = ("1 + 41", frozenset[str](), frozenset[str](), 10)
     assert compiled(*arguments) is compiled(*arguments)
+
+
+def test_a_run_inside_a_run_is_refused() -> None:
+    interpreter = Interpreter()
+    interpreter.send_tools({"again": lambda: interpreter.run("1")})
+    with pytest.raises(InterpreterError, match="use another one for a run inside a run"):
+        interpreter.run("again()")
+    assert interpreter.run("2").output == 2
+
+
+def test_threads_follow_one_another() -> None:
+    interpreter = Interpreter()
+    interpreter.run("n = 0")
+    code = "for i in range(1000):\n    n += 1"
+    threads = [threading.Thread(target=interpreter.run, args=(code,)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert interpreter.state["n"] == 4000
