@@ -53,7 +53,7 @@ class Engine:
     def _start(self) -> None:
         environment = {**os.environ, "PYTHONPATH": str(ROOT) if self.name == "fork" else ""}
         self._process = subprocess.Popen(
-            [self.python, "-B", str(ENGINES_FILE), self.name],
+            [self.python, "-B", "-W", "ignore", str(ENGINES_FILE), self.name],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -118,8 +118,10 @@ class Row:
 def measure(program: Program, engines: dict[str, Engine], rounds: int) -> Row:
     """Best of ``rounds``, the engines taking turns within each round."""
     row = Row(program.name, program.n, program.small)
-    full, small = program.text(program.n), program.text(program.small)
-    for _ in range(rounds):
+    for number in range(rounds):
+        # Another text each time: an agent's code is new, so a cache of compiled code may not help.
+        mark = f"# round {number} of process {os.getpid()}\n"
+        full, small = mark + program.text(program.n), mark + program.text(program.small)
         for name, engine in engines.items():
             if name in row.errors:
                 continue
@@ -248,11 +250,13 @@ def main() -> int:
             if options.only in program.name:
                 rows.append(measure(program, engines, options.rounds))
                 console.print(f"[dim]{program.name}: {rows[-1].ratio('fork') or 'error'}[/dim]")
-        calls = {}
+        calls: dict[str, float] = {}
+        new_calls: dict[str, float] = {}
         for name, engine in engines.items():
-            answer = engine.ask(calls=options.calls)
-            if "seconds" in answer:
-                calls[name] = statistics.median(answer["seconds"])
+            for kept, new in ((calls, False), (new_calls, True)):
+                answer = engine.ask(calls=options.calls, new=new)
+                if "seconds" in answer:
+                    kept[name] = statistics.median(answer["seconds"])
     finally:
         for engine in engines.values():
             engine.close()
@@ -274,6 +278,7 @@ def main() -> int:
         "rounds": options.rounds,
         "geometric_means": {k: v for k, v in means.items() if not math.isnan(v)},
         "call_seconds": calls,
+        "new_call_seconds": new_calls,
         "programs": [
             {**asdict(row), "ratios": {n: row.ratio(n) for n in engines if n != "cpython"}}
             for row in rows

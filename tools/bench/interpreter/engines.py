@@ -165,8 +165,11 @@ ENGINES: dict[str, Callable[[], Callable[[str], Any]]] = {
 }
 
 
-def call_cost(engine: str, calls: int) -> list[float]:
-    """Seconds of each of ``calls`` calls ``ex("1+1")`` of one executor, the first left out."""
+def call_cost(engine: str, calls: int, new: bool) -> list[float]:
+    """Seconds of each of ``calls`` calls ``ex("1+1")`` of one executor, the first left out.
+
+    With ``new`` each call has another number, so that no compiled code is kept for it.
+    """
     seconds = []
     if engine == "fork":
         from smolagents_fork.interpreter import Interpreter
@@ -181,9 +184,10 @@ def call_cost(engine: str, calls: int) -> list[float]:
         run = executor
     else:
         run = ENGINES[engine]()
-    for _ in range(calls + 1):
+    for number in range(calls + 1):
+        source = f"1+{number}" if new else "1+1"
         started = time.perf_counter()
-        run("1+1")
+        run(source)
         seconds.append(time.perf_counter() - started)
     return seconds[1:]
 
@@ -207,7 +211,7 @@ def main() -> None:
         try:
             with contextlib.redirect_stdout(io.StringIO()):
                 if request.get("calls"):
-                    answer["seconds"] = call_cost(engine, request["calls"])
+                    answer["seconds"] = call_cost(engine, request["calls"], request["new"])
                 else:
                     CHILD_SECONDS.clear()
                     started = time.process_time()
