@@ -82,8 +82,10 @@ rebase-rehearsal: $(VENV)/.dev ## put the series on 1.24.0 and take it here agai
 rebase-check: $(VENV)/.dev ## does the newest release take the series? changes nothing
 	@$(RUN) tools.rebase check $(if $(TO),--to $(TO)) $(if $(UPSTREAM_GIT),--upstream-git $(UPSTREAM_GIT))
 
-.PHONY: bench-interpreter bench-docker
+.PHONY: bench-interpreter bench-docker bench-process
 bench-interpreter: $(VENV)/.dev ## the local interpreter beside CPython, upstream's and others
 	@$(RUN) tools.bench.interpreter
 bench-docker: $(VENV)/.dev ## the Docker executor beside upstream's and a bare container
 	@$(RUN) tools.bench.docker
+bench-process: $(VENV)/.dev ## the process executor beside the interpreter in one's own process
+	@$(RUN) tools.bench.process
