@@ -160,7 +160,11 @@ DIFFERENCES: tuple[Difference, ...] = (
     ),
     Difference(
         ("local",),
-        ("test_a_closed_executor_says_so", "test_cleanup_while_code_runs"),
+        (
+            "test_agent_with_its_own_executor",
+            "test_a_closed_executor_says_so",
+            "test_cleanup_while_code_runs",
+        ),
         "There is nothing to close: `cleanup()` does nothing, and the executor works on.",
     ),
 )

@@ -74,6 +74,11 @@ def test_agent_with_its_own_executor(contract):
         )
         assert type(helper.python_executor) is contract.kind.cls
         assert boss.run("go") is True
+        executor = helper.python_executor
+    if contract.differs:
+        assert not hasattr(executor, "closed")
+    else:
+        assert executor.closed
 
 
 @behaviour("Managed agents", "A managed agent is called again, and keeps to its own state.")
@@ -81,17 +86,18 @@ def test_a_managed_agent_is_called_twice(contract):
     helper = code_agent(
         contract.limited,
         "kept = 1\nfinal_answer('first')",
-        "final_answer('second')",
+        "final_answer('second' + str(kept))",
         name="helper",
         description="Helps.",
     )
     boss = code_agent(
         contract.shared,
-        "answers = [helper('one'), helper('two')]\n"
-        "final_answer(['first' in answers[0], 'second' in answers[1]])",
+        "kept = 2\nanswers = [helper('one'), helper('two')]\n"
+        "final_answer(['first' in answers[0], 'second1' in answers[1]])",
         managed_agents=[helper],
     )
     assert boss.run("go") == [True, True]
+    assert contract.shared("kept").output == 2
 
 
 @behaviour("Managed agents", "An error of a managed agent is one the code can catch.")
@@ -108,7 +114,10 @@ def test_error_of_a_managed_agent(contract):
     assert "pop from empty list" in boss.run("go")
 
 
-@behaviour("Managed agents", "A run with stream=True yields steps, the tool's call and the answer.")
+@behaviour(
+    "Managed agents",
+    "A run with stream=True yields calls of the interpreter, steps and the answer.",
+)
 def test_streamed_runs(contract):
     helper = code_agent(
         contract.limited, "final_answer('helped')", name="helper", description="Helps."
@@ -122,6 +131,9 @@ def test_streamed_runs(contract):
     events = list(boss.run("go", stream=True))
     names = [type(event).__name__ for event in events]
     assert names.count("ActionStep") == 2
+    assert [event.name for event in events if type(event).__name__ == "ToolCall"] == [
+        "python_interpreter"
+    ] * 2
     assert names[-1] == "FinalAnswerStep"
     assert events[-1].output == "streamed"
 
