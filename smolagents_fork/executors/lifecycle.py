@@ -1,13 +1,16 @@
-"""When an agent's executor is closed: the hook of patch ``idempotent-cleanup``."""
+"""When an agent's executor is closed and interrupted.
+
+The hooks of patches ``idempotent-cleanup`` and ``interrupt-step``.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from smolagents_fork.upstream_api import CodeAgent
+    from smolagents_fork.upstream_api import CodeAgent, MultiStepAgent
 
-__all__ = ["clean_up"]
+__all__ = ["clean_up", "interrupt_step"]
 
 
 def clean_up(agent: CodeAgent) -> None:
@@ -33,3 +36,22 @@ def clean_up(agent: CodeAgent) -> None:
     cleanup()
     # Kept by identity: a new run makes new steps, also when it looks the same.
     agent._closed = (executor, last_step)
+
+
+def interrupt_step(agent: MultiStepAgent) -> None:
+    """Stop the code the agent is running, and its managed agents, without waiting for either.
+
+    The agent's own switch is looked at between steps only, so code that runs for long, or waits
+    for a managed agent, would not be reached by it. An executor without ``interrupt`` is left to
+    end its step.
+
+    Args:
+        agent: the agent that was interrupted, from whatever thread.
+    """
+    for managed in agent.managed_agents.values():
+        interrupt_managed = getattr(managed, "interrupt", None)
+        if callable(interrupt_managed):
+            interrupt_managed()
+    interrupt = getattr(vars(agent).get("python_executor"), "interrupt", None)
+    if callable(interrupt):
+        interrupt()
