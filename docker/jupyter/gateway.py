@@ -135,7 +135,7 @@ class Channels(ZMQChannelsWebsocketConnection):
         self.session.key = self.kernel_manager.session.key
 
 
-async def end_without_host(app):
+async def end_without_host():
     """End the process when no connection was open for the lease."""
     last = time.monotonic()
     while True:
@@ -168,7 +168,7 @@ def main():
     app.http_server = HTTPServer(app.web_app, max_buffer_size=MAX_MESSAGE_BYTES)
     app.http_server.listen(app.port, app.ip)
     app.io_loop.add_callback(app.kernel_manager.start_ahead)
-    app.io_loop.add_callback(lambda: asyncio.ensure_future(end_without_host(app)))
+    app.io_loop.add_callback(lambda: asyncio.ensure_future(end_without_host()))
     app.start()
 
 
