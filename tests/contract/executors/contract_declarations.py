@@ -62,9 +62,9 @@ BEHAVIOURS: dict[str, Behaviour] = {}
 
 FAULTS: tuple[Fault, ...] = (
     Fault(
-        ("local", "process", "docker"),
+        ("local",),
         ("test_agent_interrupt_reaches_a_running_step",),
-        "Upstream looks at the agent's switch between steps; the executor is not told.",
+        "The local executor has no `interrupt()`: the agent stops when the step has ended.",
     ),
 )
 
