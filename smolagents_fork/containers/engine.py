@@ -87,9 +87,8 @@ def mapped_errors(action: str, **facts: Any) -> Iterator[None]:
         action: what was tried, as in "starting the container".
         facts: figures the message repeats, such as ``runtime="runsc"``.
     """
-    import requests
-
     import docker
+    import requests
 
     told = "".join(f" {name}={value!r}" for name, value in facts.items() if value is not None)
     try:

@@ -285,9 +285,8 @@ class DockerSandbox:
 
     def evidence(self) -> Evidence:
         """What became of the container; never raises."""
-        import requests
-
         import docker
+        import requests
 
         lines = self._log_lines()
         try:

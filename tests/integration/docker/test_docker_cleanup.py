@@ -10,10 +10,10 @@ import sys
 import threading
 import time
 
+import docker
 import pytest
 from docker_waiting import eventually
 
-import docker
 from smolagents_fork.containers import removal
 from smolagents_fork.containers.owner import LABEL, labels, this_machine
 from smolagents_fork.containers.runtime import DockerProvisioner
