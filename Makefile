@@ -15,7 +15,7 @@ help: ## list the targets
 $(VENV)/.fork: pyproject.toml upstream.lock smolagents_fork/_version.py \
 		$(wildcard buildsys/*.py patches/*)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or later is needed, this is " + sys.version)'
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@test -x $(BIN)/pip || $(PYTHON) -m venv --clear $(VENV)
 	@echo "building and installing the fork into $(VENV) ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
