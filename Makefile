@@ -33,6 +33,7 @@ dev: ## (re)build the fork and install it, editable, into .venv
 
 .PHONY: demo
 demo: $(VENV)/.fork ## a CodeAgent answers a question about a file (EXAMPLE=name for another)
+	@$(if $(OPENAI_API_KEY),$(RUN) pip install --quiet --disable-pip-version-check "smolagents[openai]")
 	@$(RUN) examples.$(or $(EXAMPLE),demo)
 
 .PHONY: test

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -121,8 +122,17 @@ def plug_in(name: str) -> Factory | None:
 
 
 def plug_in_of_class(reference: str) -> Factory | None:
-    """The plug-in whose entry point is exactly that ``module:qualname``, loaded; or None."""
+    """The plug-in that is the class of that ``module:qualname``, loaded; or None.
+
+    A package often offers a class under a shorter name than that of the module it is defined in.
+    So plug-ins of the reference's own top-level package are loaded and asked for their class: what
+    is imported is an installed plug-in, never what the reference names.
+    """
+    package = reference.partition(":")[0].partition(".")[0]
     for entry in _entry_points():
-        if entry.value == reference and entry.name not in BUILT_IN:
-            return plug_in(entry.name)
+        if entry.name in BUILT_IN or entry.value.partition(":")[0].partition(".")[0] != package:
+            continue
+        found: Any = plug_in(entry.name)
+        if inspect.isclass(found) and reference == f"{found.__module__}:{found.__qualname__}":
+            return found
     return None

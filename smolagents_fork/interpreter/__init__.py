@@ -1,7 +1,7 @@
 """The local interpreter: Python's own semantics, under policy and limits.
 
 Pure Python, and imports nothing but the standard library and the fork's errors, so that it also
-runs in a child process and in Wasm.
+runs in a child process and in CPython built for Wasm.
 
 Modules: ``policy`` (data), ``transform`` (rewrites, decides nothing), ``guards`` (decides; the
 boundary), ``meter`` (limits), ``modules`` (read-only views), ``run``.

@@ -127,7 +127,8 @@ def test_front_ends_give_the_same_bytes(front_end, checkout, wheel, tmp_path):
 def test_sdist_gives_the_same_wheel(sdist, wheel, tmp_path):
     from_sdist = only(sdist.parent, "*.whl")
     assert (from_sdist.name, digest(from_sdist)) == (wheel.name, digest(wheel))
-    assert digest(pip_wheel(sdist, tmp_path)) == digest(wheel)
+    assert digest(pip_wheel(sdist, tmp_path / "pip")) == digest(wheel)
+    assert digest(uv_wheel(sdist, tmp_path / "uv")) == digest(wheel)
 
 
 def test_sdist_gives_the_same_sdist(sdist, tmp_path):

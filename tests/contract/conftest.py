@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
+import textwrap
+
 import pytest
 from recording import RecordingExecutor, ScriptedModel
 from smolagents import CodeAgent
@@ -22,3 +26,22 @@ def model() -> ScriptedModel:
 @pytest.fixture
 def managed(model: ScriptedModel) -> CodeAgent:
     return CodeAgent(tools=[], model=model, name="helper", description="helps", verbosity_level=0)
+
+
+@pytest.fixture
+def plug_ins(tmp_path, monkeypatch):
+    """Installs made-up distributions, as real metadata on a real path."""
+
+    def install(*entries: str, name: str = "plugins", source: str = "") -> None:
+        info = tmp_path / name / f"{name}-1.0.dist-info"
+        info.mkdir(parents=True)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        lines = "\n".join(entries)
+        (info / "entry_points.txt").write_text(f"[smolagents.executors]\n{lines}\n")
+        (tmp_path / name / f"{name}_module.py").write_text(textwrap.dedent(source))
+        monkeypatch.syspath_prepend(str(tmp_path / name))
+        importlib.invalidate_caches()
+
+    yield install
+    for name in [name for name in sys.modules if name.endswith("_module")]:
+        del sys.modules[name]

@@ -176,25 +176,6 @@ def test_class_that_can_serve_managed_agents_gets_them(model, managed, able):
 # Plug-ins
 
 
-@pytest.fixture
-def plug_ins(tmp_path, monkeypatch):
-    """Installs made-up distributions, as real metadata on a real path."""
-
-    def install(*entries: str, name: str = "plugins", source: str = "") -> None:
-        info = tmp_path / name / f"{name}-1.0.dist-info"
-        info.mkdir(parents=True)
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
-        lines = "\n".join(entries)
-        (info / "entry_points.txt").write_text(f"[smolagents.executors]\n{lines}\n")
-        (tmp_path / name / f"{name}_module.py").write_text(textwrap.dedent(source))
-        monkeypatch.syspath_prepend(str(tmp_path / name))
-        importlib.invalidate_caches()
-
-    yield install
-    for name in [name for name in sys.modules if name.endswith("_module")]:
-        del sys.modules[name]
-
-
 CLASS_SOURCE = """
     from smolagents.local_python_executor import PythonExecutor
 

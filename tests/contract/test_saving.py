@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 
 import pytest
@@ -73,6 +74,33 @@ def test_class_of_the_forks_own_needs_no_permission(model, tmp_path, road):
     assert agent.to_dict()["executor_type"] == "class"
     loaded = road(agent, tmp_path)
     assert type(loaded.python_executor) is smolagents.LocalPythonExecutor
+
+
+PLUGGED = """
+    from smolagents.local_python_executor import PythonExecutor
+
+    class Plugged(PythonExecutor):
+        def __init__(self, imports, logger, **kwargs): ...
+        def send_tools(self, tools): ...
+        def send_variables(self, variables): ...
+        def __call__(self, code): ...
+"""
+
+
+@both_roads
+@pytest.mark.parametrize("value", ["plugins_module:Plugged", "plugins_module:Alias"])
+def test_class_of_an_entry_point_needs_no_permission(model, tmp_path, road, plug_ins, value):
+    """Also when the package offers it under another name than that of its definition."""
+    plug_ins(f"plugged = {value}", source=f"{PLUGGED}\n    Alias = Plugged\n")
+    plugged = importlib.import_module("plugins_module").Plugged
+    loaded = road(make(model, executor_class=plugged), tmp_path / "saved")
+    assert type(loaded.python_executor) is plugged
+
+
+def test_entry_points_of_other_packages_are_not_loaded(model, plug_ins):
+    plug_ins("bomb = bombs_module:X", name="bombs", source="raise SystemExit('loaded')")
+    with pytest.raises(ConfigurationError, match="not allowed by you"):
+        CodeAgent.from_dict(make(model).to_dict())
 
 
 @both_roads

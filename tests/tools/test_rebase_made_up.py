@@ -42,6 +42,9 @@ def test_release_that_fits_is_written_at_the_end(rebase, links):
     report = (project.reports / "rebase-9.0.0-to-9.2.0.md").read_text()
     assert "| `total-of-none.patch` | clean | clean |" in report
     assert "3 patches kept, 0 dropped" in report
+    range_diff = report.partition("## Range-diff")[2]
+    assert "1:  " in range_diff, report
+    assert "No base was reached" not in range_diff
     assert report in said
     assert len(series_names(project.patches)) == 3
     again, said = rebase("start")

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+from pathlib import Path
 
 import pytest
 from packaging.version import Version
 
 from tools.git import environment
-from tools.paths import ROOT
+from tools.paths import ROOT, Project
+from tools.rebase import regression
 from tools.rebase.__main__ import main as rebase_command
 from tools.rebase.bases import path_of_versions
 from tools.rebase.changelog import with_release
 from tools.rebase.points import reached
-from tools.rebase.regression import verdict_of
-from tools.rebase.state import RebaseError
+from tools.rebase.regression import regression_verdict, verdict_of
+from tools.rebase.state import Folder, RebaseError
 from tools.regression import Kind, Report
+from tools.regression.__main__ import _parser as regression_parser
 from tools.regression.comparison import Comparison, Outcome
 from tools.series.__main__ import main as series_command
 from tools.series.replace import recover, replace_files
@@ -175,3 +179,37 @@ def test_verdict_is_read_from_what_the_suite_writes():
     assert "- differs: `t::0`" in text
     assert "- and 5 more" in text
     assert "- stale deviation: t::z differs no more" in text
+
+
+def test_suite_is_run_on_the_new_release_and_its_verdict_holds(tmp_path, monkeypatch):
+    """The suite's own parser reads the words, and a difference it writes is "does not hold"."""
+    folder = Folder(Project(tmp_path))
+    folder.path.mkdir()
+    shutil.copy(ROOT / "upstream.lock", folder.path)
+    passed, failed = Outcome("passed"), Outcome("failed")
+    kinds = iter([Kind.PASSED_BOTH, Kind.UNDECLARED])
+    calls = []
+
+    def suite(command, log, *, accepted, **rest):
+        options = regression_parser().parse_args([str(word) for word in command[3:]])
+        calls.append((command[1:3], options, accepted))
+        kind = next(kinds)
+        other = passed if kind is Kind.PASSED_BOTH else failed
+        report = Report("1.26.0", "x", [Comparison("t::a", kind, passed, other)])
+        options.reports.mkdir(parents=True)
+        (options.reports / "regression.json").write_text(json.dumps(report.as_dict()))
+        return report.exit_status
+
+    monkeypatch.setattr(regression, "run", suite)
+    wheel = Path("smolagents-x.whl")
+    assert regression_verdict(Project(), folder, wheel, ["test_utils.py"], ())[0]
+    good, text = regression_verdict(Project(), folder, wheel, ["test_utils.py"], ())
+    assert not good
+    assert "- differs: `t::a`" in text
+    for module, options, accepted in calls:
+        assert module == ["-m", "tools.regression"]
+        assert options.fork_wheel == wheel
+        assert options.tests == ["test_utils.py"]
+        assert options.release == json.loads((ROOT / "upstream.lock").read_text())["version"]
+        assert options.deviations == ROOT / "tests" / "upstream" / "deviations.toml"
+        assert accepted == (0, 1)
