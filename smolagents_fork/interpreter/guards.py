@@ -93,10 +93,10 @@ class Guards(Ownership):
                 return value
             raise AttributeRefusedError(f"Forbidden access to attribute: {name}")
         if isinstance(value, type):
-            if self.is_own_class(value):
+            if self.is_own_class(value) and self.is_own_name(value, name):
                 self._vet(getattr(value, name))
                 return value
-        elif self.is_own_class(cls):
+        elif self.is_own_class(cls) and self.is_own_name(value, name):
             self._vet(getattr(value, name, None))
             return value
         elif isinstance(value, FUNCTIONS) and value.__globals__ is self.globals:

@@ -20,10 +20,14 @@ FUNCTIONS = (types.FunctionType, types.LambdaType)
 #: subclasses of them count as entirely its own.
 _PLAIN_MODULES = frozenset(
     words(
-        "builtins collections abc enum typing dataclasses numbers fractions decimal datetime "
+        "builtins collections abc typing dataclasses numbers fractions decimal datetime "
         "collections.abc _collections_abc json.encoder json.decoder random "
     )
 )
+
+
+#: The namespace of a class, which a metaclass cannot lie about.
+_NAMESPACE = type.__dict__["__dict__"].__get__
 
 
 def is_dunder(name: str) -> bool:
@@ -79,6 +83,24 @@ class Ownership:
         if self.building and cls.__module__ == self.globals.get("__name__"):
             return cls.__flags__ & (1 << 9) != 0  # Py_TPFLAGS_HEAPTYPE
         return False
+
+    def is_own_name(self, value: Any, name: str) -> bool:
+        """Whether a single-underscore name of an own object is the program's own, too.
+
+        A class of the program inherits private members of the host's base classes and of its
+        metaclass; these do what their library wants, such as reading a module by its name.
+        """
+        cls = type(value)
+        chains = [type.mro(cls)]
+        if isinstance(value, type):
+            chains.append(type.mro(value))
+        for chain in chains:
+            for one in chain:
+                if name in _NAMESPACE(one):
+                    if not self.is_own_class(one):
+                        return False
+                    break
+        return True
 
     def match_class(self, cls: Any) -> Any:
         """A class with positional patterns: the attributes these read must be harmless.

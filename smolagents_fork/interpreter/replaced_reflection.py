@@ -5,8 +5,11 @@ Part of the boundary that guards.py decides by.
 
 from __future__ import annotations
 
+import abc
+import collections.abc
 import copy
 import dataclasses
+import enum
 import functools
 import json
 import sys
@@ -97,15 +100,71 @@ def _builtins(modules: Any) -> dict[str, Any]:
     return result
 
 
+#: The exact types whose ``__args__`` are read to evaluate an annotation.
+_ALIASES = frozenset(
+    {
+        types.GenericAlias,
+        types.UnionType,
+        type(collections.abc.Callable[[], None]),
+        *(
+            one
+            for one in vars(typing).values()
+            if isinstance(one, type) and issubclass(one, typing._GenericAlias)  # type: ignore[attr-defined]
+        ),
+    }
+)
+_ALIAS_BASES = (types.GenericAlias, types.UnionType, typing._GenericAlias)  # type: ignore[attr-defined]
+#: Classes of which a metaclass of the program's could tell two readers two things.
+_METACLASSES = frozenset({type, abc.ABCMeta, type(enum.Enum), type(typing.Protocol)})
+_FUNCTIONS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType)
+
+
 def _no_strings(annotated: Any) -> None:
-    """Refuse annotations that are strings: reading them runs them."""
-    for one in getattr(annotated, "__mro__", (annotated,)):
-        for annotation in dict(getattr(one, "__annotations__", None) or {}).values():
-            if isinstance(annotation, (str, typing.ForwardRef)):
-                raise ProgramRefusedError(
-                    f"Forbidden: annotation {str(annotation)!r} is a string, which would be run "
-                    "as code. Write the annotation as an expression"
-                )
+    """Refuse annotations that are strings, at any depth: reading them runs them.
+
+    What is looked at here is read once more by :mod:`typing`, so only objects are let by that
+    answer both readers alike.
+    """
+    if type(annotated) in _METACLASSES:
+        for one in type.mro(annotated):
+            namespace = type.__dict__["__dict__"].__get__(one)
+            found = namespace.get("__annotations__")
+            if found is None and sys.version_info >= (3, 14):
+                found = getattr(one, "__annotations__", None)
+            if one.__module__ != "builtins" or found:
+                _no_strings_in(found)
+    elif type(annotated) in _FUNCTIONS:
+        _no_strings_in(getattr(annotated, "__annotations__", None))
+    elif type(annotated) not in _ALIASES:
+        raise ProgramRefusedError(
+            f"Forbidden: the annotations of a {type(annotated).__name__!r} object; those of "
+            "functions and of ordinary classes can be read"
+        )
+
+
+def _no_strings_in(annotations: Any) -> None:
+    if annotations is None or isinstance(annotations, types.GetSetDescriptorType):
+        return
+    if type(annotations) is not dict:
+        raise ProgramRefusedError("Forbidden: annotations that are no plain dict")
+    for annotation in annotations.values():
+        _no_string(annotation, False)
+
+
+def _no_string(annotation: Any, literal: bool) -> None:
+    if isinstance(annotation, typing.ForwardRef) or (isinstance(annotation, str) and not literal):
+        raise ProgramRefusedError(
+            f"Forbidden: annotation {str(annotation)!r} is a string, which would be run "
+            "as code. Write the annotation as an expression"
+        )
+    if isinstance(annotation, (list, tuple)):
+        for one in annotation:
+            _no_string(one, literal)
+    elif isinstance(annotation, _ALIAS_BASES):
+        if type(annotation) not in _ALIASES:
+            raise ProgramRefusedError("Forbidden: an annotation of a kind the program has made")
+        for one in annotation.__args__:
+            _no_string(one, typing.get_origin(annotation) is typing.Literal)
 
 
 def _typing(_modules: Any) -> dict[str, Any]:

@@ -13,9 +13,15 @@ import contextlib
 import io
 import json
 import sys
+import time
 
 # How a pickled value is marked on its way to a host that allows it.
 PICKLE_KEY = "__smolagents_fork_pickle__"
+
+
+# Ten seconds in all.
+_CONNECT_ATTEMPTS = 1000
+_CONNECT_SECONDS = 0.01
 
 
 class Stop(BaseException):
@@ -61,14 +67,24 @@ class Sandbox:
             socket.recv_multipart(zmq.NOBLOCK)
         sys.stdout.flush()
         sys.stderr.flush()
-        kernel.session.send(
-            socket,
-            "input_request",
-            {"prompt": self.comm_id + " " + number, "password": False},
-            kernel.get_parent("shell"),
-            ident=_parent_ident(kernel),
-            buffers=[request],
-        )
+        for _ in range(_CONNECT_ATTEMPTS):
+            try:
+                kernel.session.send(
+                    socket,
+                    "input_request",
+                    {"prompt": self.comm_id + " " + number, "password": False},
+                    kernel.get_parent("shell"),
+                    ident=_parent_ident(kernel),
+                    buffers=[request],
+                )
+                break
+            except zmq.ZMQError as error:
+                # The gateway connects its sockets one by one; this one may come after the shell's.
+                if error.errno != zmq.EHOSTUNREACH:
+                    raise
+                time.sleep(_CONNECT_SECONDS)
+        else:
+            raise ConnectionError("the gateway has not connected to the kernel's stdin channel")
         while True:
             # In slices, so that an interrupt is seen on every platform.
             if not socket.poll(1000):
@@ -282,6 +298,8 @@ def _leave(code=None):
 
 def install(shell, codec, settings):
     """Called once by the loader."""
+    import zmq
+
     sandbox = Sandbox(shell, codec, json.loads(settings))
     # The shell would keep all output of all calls in its history.
     shell._tee = lambda *_args, **_kwargs: contextlib.nullcontext()
@@ -292,6 +310,8 @@ def install(shell, codec, settings):
     shell.kernel.raw_input = _no_input
     shell.kernel.getpass = _no_input
     builtins.input = _no_input
+    # Without it a message to a peer that is not connected yet is dropped, and waited for in vain.
+    shell.kernel.stdin_socket.setsockopt(zmq.ROUTER_MANDATORY, 1)
     for name in ("exit", "quit"):
         shell.user_ns[name] = _leave
     try:

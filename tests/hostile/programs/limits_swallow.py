@@ -666,6 +666,7 @@ s = "a"
 while True:
     s = s.replace("a", "aa")
 # hostile: set-update-grows
+# executor: process one call adds a million items, and looks at no clock while it does
 # limit: memory
 s = set()
 i = 0

@@ -313,3 +313,36 @@ leak(r.SystemRandom.__init__.__globals__ if hasattr(r.SystemRandom.__init__, "__
 # hostile: datetime-c-module
 import datetime
 leak(datetime.datetime_CAPI.__class__.__base__.__subclasses__())
+# hostile: enum-metaclass-convert
+# imports: re
+import re
+class E(metaclass=type(re.RegexFlag)):
+    pass
+leak(list(E._convert_("X", "os", lambda name: name == "system"))[0]._value_)
+# hostile: enum-convert
+# imports: enum
+import enum
+class E(enum.Enum):
+    A = 1
+leak(list(E._convert_("X", "os", lambda name: name == "system"))[0]._value_)
+# hostile: nested-string-annotation
+# imports: typing
+import typing
+def f(x: typing.List["__import__('hostile_canary').trip()"]):
+    pass
+typing.get_type_hints(f)
+# hostile: nested-string-annotation-builtin-alias
+# imports: typing
+import typing
+def f(x: list["__import__('hostile_canary').trip()"]):
+    pass
+typing.get_type_hints(f)
+# hostile: nested-string-annotation-dispatch
+# imports: functools
+import functools
+@functools.singledispatch
+def s(x):
+    return 1
+def h(x: list["__import__('hostile_canary').trip()"]):
+    pass
+s.register(h)
