@@ -197,7 +197,9 @@ def child(request: dict[str, Any], out: int) -> None:
     while link is not None:
         causes.append(type(link).__name__)
         link = link.__cause__
-    if "MemoryError" in causes:
+    # Where memory ends, deque's repetition now and then forgets to say so (CPython 3.11): its
+    # SystemError has the words "error return without exception set".
+    if {"MemoryError", "SystemError"} & set(causes):
         reached.append("memory exhausted")
     import threading
 
