@@ -49,7 +49,12 @@ WITH_WEAK = [p for p in PROGRAMS if not p.weak]
 @pytest.mark.parametrize("program", WITH_WEAK, ids=[p.id for p in WITH_WEAK])
 def test_program_reaches_its_canary_in_plain_cpython(program: Program, worker: Worker) -> None:
     """The test of the tests: a program that cannot reach its canary anywhere shows nothing."""
-    answer = worker.weak(program)
+    # Reaching it once shows that it can be reached; how a process that runs out of memory ends is
+    # not the same every time.
+    for _ in range(3):
+        answer = worker.weak(program)
+        if answer["reached"]:
+            break
     assert answer["reached"], f"{program.family}.py line {program.line}\n{program.code}\n{answer}"
 
 
