@@ -69,16 +69,7 @@ def fork_class(reference: str) -> type | None:
 
     The text is compared with what the fork itself lists; it is never imported.
     """
-    for known in BUILT_IN.values():
-        if reference == known:
-            return _load(known)  # type: ignore[no-any-return]
-    for known in BUILT_IN.values():
-        # A class may be listed under the name users import it by and live elsewhere.
-        if known in _OWN.values():
-            candidate = _load(known)
-            if reference == f"{candidate.__module__}:{candidate.__qualname__}":
-                return candidate  # type: ignore[no-any-return]
-    return None
+    return _load(reference) if reference in BUILT_IN.values() else None
 
 
 def _entry_points() -> list[importlib.metadata.EntryPoint]:

@@ -131,8 +131,7 @@ def _no_strings(annotated: Any) -> None:
             found = namespace.get("__annotations__")
             if found is None and sys.version_info >= (3, 14):
                 found = getattr(one, "__annotations__", None)
-            if one.__module__ != "builtins" or found:
-                _no_strings_in(found)
+            _no_strings_in(found)
     elif type(annotated) in _FUNCTIONS:
         _no_strings_in(getattr(annotated, "__annotations__", None))
     elif type(annotated) not in _ALIASES:
@@ -244,17 +243,16 @@ def _functools(modules: Any) -> dict[str, Any]:
         "wraps": wraps,
         "total_ordering": total_ordering,
         "singledispatch": singledispatch,
-        "singledispatchmethod": _method_dispatch(singledispatch),
+        "singledispatchmethod": _method_dispatch(),
     }
 
 
-def _method_dispatch(singledispatch: Any) -> Any:
+def _method_dispatch() -> Any:
     class singledispatchmethod(functools.singledispatchmethod):  # type: ignore[type-arg]
         def register(self, cls: Any, method: Any = None) -> Any:
             _no_strings(cls)
             return super().register(cls, method)
 
-    assert singledispatch
     return singledispatchmethod
 
 

@@ -19,7 +19,7 @@ from .measures import Bounds, Report
 
 __all__ = ["confine", "cpu_limit", "die_with_parent"]
 
-_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 1, 4, 24, 38
+_PR_SET_PDEATHSIG, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 1, 24, 38
 _CLONE_NEWNET, _CLONE_NEWUSER = 0x40000000, 0x10000000
 _CAPABILITY_VERSION_3 = 0x20080522
 
