@@ -85,8 +85,8 @@ rebase-check: $(VENV)/.dev ## does the newest release take the series? changes n
 
 .PHONY: bench-interpreter bench-docker bench-process
 bench-interpreter: $(VENV)/.dev ## the local interpreter beside CPython, upstream's and others
-	@$(RUN) tools.bench.interpreter
+	@$(RUN) tools.bench.interpreter --record
 bench-docker: $(VENV)/.dev ## the Docker executor beside upstream's and a bare container
-	@$(RUN) tools.bench.docker
+	@$(RUN) tools.bench.docker --record
 bench-process: $(VENV)/.dev ## the process executor beside the interpreter in one's own process
-	@$(RUN) tools.bench.process
+	@$(RUN) tools.bench.process --record

@@ -1,6 +1,6 @@
-"""Run the benchmark, print its table, write JSON.
+"""Run the benchmark, print its table, write JSON; with ``--record`` also the page.
 
-    python -m tools.bench.docker --upstream-python PYTHON [--calls 200] [--starts 5]
+    python -m tools.bench.docker --upstream-python PYTHON [--calls 200] [--starts 5] [--record]
 
 Both sides and the floor run in one go, on the same base image; figures of different runs are not
 compared with one another.
@@ -27,6 +27,7 @@ from smolagents_fork.containers.images import BASE_IMAGE_VARIABLE, DEFAULT_BASE_
 from smolagents_fork.executors.docker import DockerExecutor
 from smolagents_fork.executors.pool import DockerPool
 
+from ..record import write_section
 from . import upstream_side
 from .report import table
 
@@ -39,12 +40,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.bench.docker", description=__doc__)
     parser.add_argument(
         "--upstream-python",
-        default=sys.executable,
-        help="interpreter of an environment with the pristine upstream release",
+        default=os.environ.get("UPSTREAM_PYTHON", sys.executable),
+        help="interpreter of an environment with the pristine release (or UPSTREAM_PYTHON)",
     )
     parser.add_argument("--calls", type=int, default=200, help="calls of 1+1")
     parser.add_argument("--starts", type=int, default=5, help="cold starts")
     parser.add_argument("--output", type=Path, default=Path("reports"), help="folder for results")
+    parser.add_argument("--record", action="store_true", help="write it to docs/benchmarks.md")
     options = parser.parse_args()
     base = os.environ.get(BASE_IMAGE_VARIABLE) or DEFAULT_BASE_IMAGE
 
@@ -65,7 +67,8 @@ def main() -> int:
     options.output.mkdir(parents=True, exist_ok=True)
     (options.output / "bench-docker.json").write_text(json.dumps(results, indent=1) + "\n")
     text, reached = table(results)
-    (options.output / "bench-docker.md").write_text(text)
+    if options.record:
+        write_section("docker", text)
     print(text)
     return 0 if reached else 1
 

@@ -1,4 +1,4 @@
-"""``python -m tools.bench.interpreter``: run, print, write JSON."""
+"""``python -m tools.bench.interpreter``: run, print, write JSON; ``--record``: the page, too."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from .page import page
+from ..record import write_section
+from .page import section
 from .programs import PROGRAMS, Program
 
 ENGINES_FILE = Path(__file__).with_name("engines.py")
@@ -159,6 +160,7 @@ def machine() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "system": f"{platform.system()} {platform.release()}",
         "python": platform.python_version(),
+        "load_before": os.getloadavg()[0],
     }
 
 
@@ -224,13 +226,15 @@ def arguments() -> argparse.Namespace:
         help="a Python with pydantic-monty and RestrictedPython (or PEERS_PYTHON)",
     )
     parser.add_argument("--output", type=Path, default=Path("reports/bench-interpreter.json"))
-    parser.add_argument("--page", type=Path, help="a Markdown page to write the run to")
+    parser.add_argument("--record", action="store_true", help="write it to docs/benchmarks.md")
     return parser.parse_args()
 
 
 def main() -> int:
     """Measure, print and write; 0 unless a result differed from CPython's in the fork."""
     options = arguments()
+    if options.record and options.only:
+        raise SystemExit("--record writes whole runs; leave --only out")
     console = Console(width=max(110, Console().width))
     pythons = {
         "cpython": sys.executable,
@@ -243,6 +247,7 @@ def main() -> int:
     for name, engine in engines.items():
         if engine.unavailable:
             console.print(f"{name}: left out, {engine.unavailable}")
+    where = machine()
     started = time.monotonic()
     try:
         rows = []
@@ -260,7 +265,6 @@ def main() -> int:
     finally:
         for engine in engines.values():
             engine.close()
-    where = machine()
     console.print(report(rows, calls, engines))
     console.print(
         f"{where['processor']}, {where['cores']} cores, {where['system']}, "
@@ -285,8 +289,11 @@ def main() -> int:
         ],
     }
     options.output.write_text(json.dumps(document, indent=2) + "\n")
-    if options.page:
-        options.page.write_text(page(document))
+    absent = [TITLES[name] for name, engine in engines.items() if engine.unavailable]
+    if options.record and absent:
+        console.print(f"not recorded in docs/benchmarks.md: {', '.join(absent)} did not run")
+    elif options.record:
+        write_section("interpreter", section(document))
     return 1 if any("fork" in row.errors for row in rows) else 0
 
 

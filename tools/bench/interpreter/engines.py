@@ -17,6 +17,7 @@ import ast
 import builtins
 import contextlib
 import importlib
+import importlib.metadata
 import io
 import json
 import operator
@@ -62,9 +63,13 @@ def fork() -> Callable[[str], Any]:
 
 def upstream() -> Callable[[str], Any]:
     """Upstream's tree walker, its two counters raised as ours are."""
+
     import smolagents.local_python_executor as module
     from smolagents.local_python_executor import LocalPythonExecutor
 
+    version = importlib.metadata.version("smolagents")
+    if "+" in version:
+        raise RuntimeError(f"smolagents {version} is the fork: name upstream's Python")
     for name in ("MAX_OPERATIONS", "MAX_WHILE_ITERATIONS"):
         setattr(module, name, MANY)
 

@@ -1,10 +1,10 @@
-"""The measured figures as a page of documentation."""
+"""The measured figures as a section of the page of benchmarks."""
 
 from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["page"]
+__all__ = ["section"]
 
 _TITLES = {
     "fork": "this fork",
@@ -13,36 +13,15 @@ _TITLES = {
     "restricted": "RestrictedPython",
 }
 
-_HEAD = """\
-# The local interpreter beside CPython and others
 
-Written by `make bench-interpreter` (`python -m tools.bench.interpreter --page ...`) from the run
-whose date and machine stand below; absolute times move from machine to machine, ratios less.
-
-- A figure is the engine's processor time divided by CPython's for the same program, best of
-  {rounds} runs each, the engines taking turns. It covers what a caller waits for: parsing,
-  checking, compiling, running. Every run has a new interpreter and a text that was not seen before,
-  so that no cache of compiled code helps; all limits of this fork are on.
-- The programs are written as agents write them, their loops at the top level. CPython runs those
-  with global variables; this fork compiles them as a function where that changes nothing, which is
-  why a ratio may be below 1.
-- Upstream walks the tree, so it gets a smaller input, and CPython is timed on that input too.
-- pydantic-monty works in a child process, whose processor time is counted with its own; a warm
-  pool is kept. RestrictedPython has the guards its documentation names and no limits at all.
-- "cannot" means that the engine refuses the program or lacks something it needs; the reasons stand
-  below the table. A geometric mean is over the programs that the engine runs.
-- Results are compared with CPython's; an engine with another result would show "cannot".
-"""
-
-
-def page(document: dict[str, Any]) -> str:
+def section(document: dict[str, Any]) -> str:
     """Markdown of one run's JSON document."""
     where, programs = document["machine"], document["programs"]
     engines = [name for name in _TITLES if name in document["geometric_means"]]
     lines = [
-        _HEAD.format(rounds=document["rounds"]),
         f"Measured {document['date'][:10]} on {where['processor']}, {where['cores']} cores, "
-        f"{where['system']}, Python {where['python']}.",
+        f"{where['system']}, Python {where['python']}, load {where['load_before']:.1f} before the "
+        f"run; best of {document['rounds']} runs.",
         "",
         "| program | CPython, ms | " + " | ".join(_TITLES[name] for name in engines) + " |",
         "|---|---:|" + "---:|" * len(engines),

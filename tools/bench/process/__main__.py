@@ -1,6 +1,6 @@
-"""Run the benchmark, print its table, write JSON.
+"""Run the benchmark, print its table, write JSON; with ``--record`` also the page.
 
-    python -m tools.bench.process [--calls 500] [--starts 40]
+    python -m tools.bench.process [--calls 500] [--starts 40] [--record]
 
 The interpreter in this process and the one in a child take turns, call by call, so both see the
 same machine; figures of different runs are not compared with one another.
@@ -23,6 +23,8 @@ from smolagents_fork.executors.process import ProcessExecutor
 from smolagents_fork.interpreter import Interpreter
 from smolagents_fork.process.spawn import stop_templates
 
+from ..record import write_section
+
 # Measure -> most milliseconds, from the executor's specification.
 GOALS = {
     "start to first result, warm": 150.0,
@@ -37,6 +39,7 @@ def main() -> int:
     parser.add_argument("--calls", type=int, default=500, help="calls of 1+1")
     parser.add_argument("--starts", type=int, default=40, help="warm starts")
     parser.add_argument("--output", type=Path, default=Path("reports"), help="folder for results")
+    parser.add_argument("--record", action="store_true", help="write it to docs/benchmarks.md")
     options = parser.parse_args()
     results: dict[str, Any] = {
         "machine": {"python": platform.python_version(), "platform": platform.platform()},
@@ -45,7 +48,8 @@ def main() -> int:
     options.output.mkdir(parents=True, exist_ok=True)
     (options.output / "bench-process.json").write_text(json.dumps(results, indent=1) + "\n")
     text, reached = table(results["milliseconds"])
-    (options.output / "bench-process.md").write_text(text)
+    if options.record:
+        write_section("process", text)
     print(text)
     return 0 if reached else 1
 
