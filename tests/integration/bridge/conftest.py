@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from smolagents_fork import DockerExecutor, ProcessExecutor
-from smolagents_fork.containers.images import BASE_IMAGE_VARIABLE, exists
 
-LOCAL_BASE = "smolagents-fork-base:bookworm"
 CLASSES = {"process": ProcessExecutor, "docker": DockerExecutor}
 
 
@@ -41,9 +38,7 @@ def sandboxes() -> Iterator[dict[str, Sandbox]]:
 def sandbox(request: pytest.FixtureRequest, sandboxes: dict[str, Sandbox]) -> Sandbox:
     """An executor that the tests of the session share."""
     if request.param == "docker":
-        engine = request.getfixturevalue("engine")
-        if BASE_IMAGE_VARIABLE not in os.environ and exists(engine, LOCAL_BASE):
-            os.environ[BASE_IMAGE_VARIABLE] = LOCAL_BASE
+        request.getfixturevalue("engine")
     if request.param not in sandboxes:
         sandboxes[request.param] = Sandbox(request.param)
     made = sandboxes[request.param]

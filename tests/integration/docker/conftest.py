@@ -12,7 +12,6 @@ import pytest
 from smolagents_fork.containers.images import BASE_IMAGE_VARIABLE
 from smolagents_fork.executors.docker import DockerExecutor
 
-LOCAL_BASE = "smolagents-fork-base:bookworm"
 SCIENCE = ["numpy", "pandas", "matplotlib", "PIL"]
 
 Make = Callable[..., DockerExecutor]
@@ -26,11 +25,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def base_image(engine: Any) -> str:
-    """The base image: what the environment names, else the one a machine without a registry has."""
-    from smolagents_fork.containers.images import exists
-
-    if BASE_IMAGE_VARIABLE not in os.environ and exists(engine, LOCAL_BASE):
-        os.environ[BASE_IMAGE_VARIABLE] = LOCAL_BASE
+    """The base image that ``engine`` has chosen."""
     return os.environ.get(BASE_IMAGE_VARIABLE, "")
 
 
