@@ -21,6 +21,7 @@
         │   ├── ImportRefusedError (ImportError)
         │   └── AttributeRefusedError (AttributeError)
         ├── ProgramFailedError               the program raised, and nothing in it caught that
+        ├── ProgramInterruptedError          the host ended it with ``interrupt()``
         └── LimitExceededError               a limit of the interpreter was reached
             └── TimeLimitExceededError (TimeoutError)  the wall clock's limit
 
@@ -46,6 +47,7 @@ __all__ = [
     "InterpreterError",
     "LimitExceededError",
     "ProgramFailedError",
+    "ProgramInterruptedError",
     "ProgramRefusedError",
     "ProtocolError",
     "SandboxDiedError",
@@ -128,6 +130,10 @@ class AttributeRefusedError(ProgramRefusedError, AttributeError):
 
 class ProgramFailedError(InterpreterError):
     """The program raised an exception nothing in it caught; ``__cause__`` is that exception."""
+
+
+class ProgramInterruptedError(InterpreterError):
+    """The host ended the program with ``interrupt()``; its state is kept."""
 
 
 class LimitExceededError(InterpreterError):

@@ -133,7 +133,8 @@ class LocalPythonExecutor(PythonExecutor):  # type: ignore[misc]  # upstream shi
             ``pkg.*`` for a package with its submodules, ``*`` for everything.
         max_print_outputs_length: characters of a call's output that are kept; 50,000 by default.
         additional_functions: functions the code may call besides the tools.
-        timeout_seconds: wall clock of one call, in seconds; ``None`` for no limit.
+        timeout_seconds: wall clock of one call, in seconds, without the time its tools work;
+            ``None`` for no limit.
         max_operations: syntax-tree nodes one call may evaluate; 10,000,000 by default.
         max_while_iterations: iterations of one ``while`` loop; 1,000,000 by default.
         max_recursion_depth: frames of the program on the stack; 1000 by default.
@@ -219,6 +220,7 @@ class LocalPythonExecutor(PythonExecutor):  # type: ignore[misc]  # upstream shi
         Raises:
             InterpreterError: ours and upstream's at once.
             ExecutionTimeoutError: upstream's, at the time limit.
+            ProgramInterruptedError: :meth:`interrupt` was called; an InterpreterError, too.
         """
         interpreter = self._interpreter
         interpreter.limits = self._limits()
@@ -229,6 +231,14 @@ class LocalPythonExecutor(PythonExecutor):  # type: ignore[misc]  # upstream shi
         return CodeOutput(
             output=result.output, logs=result.logs, is_final_answer=result.is_final_answer
         )
+
+    def interrupt(self) -> None:
+        """End the code that runs now, from another thread; state is kept, and the call raises.
+
+        Nothing runs: nothing happens. A tool at work is asked to stop if it has an
+        ``interrupt()``, as agents have; any other ends first.
+        """
+        self._interpreter.interrupt()
 
     def send_variables(self, variables: dict[str, Any]) -> None:
         """Put ``variables`` into the state."""

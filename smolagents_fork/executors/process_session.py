@@ -19,6 +19,7 @@ from ..errors import (
     ExecutorError,
     ExecutorStartError,
     InterpreterError,
+    ProgramInterruptedError,
     ProtocolError,
     SandboxDiedError,
     SandboxTimeoutError,
@@ -375,7 +376,9 @@ class ProcessSession:
         kind, message = failure(frame.body)
         if stop is not None and kind == "TimeLimitExceededError":
             if stop.reason == "interrupt":
-                raise InterpreterError("the code was interrupted by interrupt(); its state is kept")
+                raise ProgramInterruptedError(
+                    "the code was interrupted by interrupt(); its state is kept"
+                )
             raise SandboxTimeoutError(
                 f"code ran past timeout_seconds={self.options.timeout_seconds}; it was stopped and "
                 "its state kept"

@@ -19,6 +19,7 @@ from typing import Any
 from ..errors import AttributeRefusedError, ProgramRefusedError
 from . import formats, policy, replaced_data, replaced_reflection, sizes
 from .meter import Meter
+from .outside import HostWork
 from .ownership import FUNCTIONS, Ownership, is_dunder
 
 __all__ = ["Guards", "ToolHandle"]
@@ -37,8 +38,7 @@ class ToolHandle:
 
     def __init__(self, name: str, tool: Callable[..., Any], guards: Guards) -> None:
         def call(*arguments: Any, **keywords: Any) -> Any:
-            guards.meter.stopped()
-            return guards._vet(tool(*arguments, **keywords))
+            return guards._vet(guards.host.call(tool, arguments, keywords))
 
         self._call = call
         self.__name__ = self.name = name
@@ -77,6 +77,7 @@ class Guards(Ownership):
         self.extra_dunders: frozenset[str] = frozenset()
         super().__init__()
         self.sizes = sizes.Sizes(meter)
+        self.host = HostWork(meter)
         self.roots: Callable[[], Any] = frozenset
         self.shared: tuple[type, ...] = (ToolHandle,)
 
@@ -293,9 +294,7 @@ class Guards(Ownership):
 
         @functools.wraps(tool)
         def call(*arguments: Any, **keywords: Any) -> Any:
-            # A program that outlived its limit for a moment must not act on the world.
-            self.meter.stopped()
-            return self._vet(tool(*arguments, **keywords))
+            return self._vet(self.host.call(tool, arguments, keywords))
 
         del call.__wrapped__  # would hand out the tool itself
         return call

@@ -19,10 +19,11 @@ from ..errors import (
     InterpreterError,
     LimitExceededError,
     ProgramFailedError,
+    ProgramInterruptedError,
     ProgramRefusedError,
     TimeLimitExceededError,
 )
-from .meter import TimeStop
+from .meter import InterruptStop, TimeStop
 from .program import Program, known
 
 __all__ = ["failed", "stopped"]
@@ -216,8 +217,12 @@ def _hint(error: BaseException, program: Program, entry: TracebackType) -> str:
 
 
 def stopped(stop: BaseException, program: Program) -> InterpreterError:
-    """The error for a run that reached a limit."""
-    kind = TimeLimitExceededError if isinstance(stop, TimeStop) else LimitExceededError
+    """The error for a run that reached a limit or was interrupted."""
+    kind: type[InterpreterError] = LimitExceededError
+    if isinstance(stop, TimeStop):
+        kind = TimeLimitExceededError
+    elif isinstance(stop, InterruptStop):
+        kind = ProgramInterruptedError
     frames = _frames(stop)
     line = frames[0][2] if frames else None
     return kind(

@@ -11,16 +11,18 @@ No thread and no signal is involved: upstream runs agents in any thread.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, compress, repeat
+from threading import Lock
 from types import CellType, GeneratorType
 from typing import Any, NoReturn
 
 from ..errors import LimitExceededError, TimeLimitExceededError
 from .limits import Limits
 
-__all__ = ["FinalAnswer", "Meter", "ProgramStop", "TimeStop"]
+__all__ = ["FinalAnswer", "InterruptStop", "Meter", "ProgramStop", "TimeStop"]
 
 #: Operations between two looks at the clock: about 30 microseconds of plain code. Slow operations
 #: shrink it, see refill().
@@ -67,6 +69,10 @@ class TimeStop(ProgramStop):
     """The wall clock is spent."""
 
 
+class InterruptStop(ProgramStop):
+    """The host asked the program to stop."""
+
+
 class FinalAnswer(BaseException):
     """``final_answer`` was called; ends the run through every handler of the program."""
 
@@ -92,6 +98,11 @@ class Meter:
         self._last_look = 0.0
         self._afterwards = 0.0
         self._clock: Callable[[], float] = time.monotonic
+        #: Over the deadline and what decides about it: interrupt() comes from another thread.
+        self._lock = Lock()
+        self._interrupted = False
+        self._away = 0
+        self._left = (0.0, 0)
 
     # -- called by the interpreter --
 
@@ -100,22 +111,68 @@ class Meter:
         self.limits = limits
         self.stop = None
         self.final = None
-        self.running = True
         self.count = {"counter": 0}
         self._used = 0
         self._size = PORTION
         self._last_look = self._clock()
         timeout = limits.timeout_seconds
-        self._deadline = None if timeout is None else self._last_look + timeout
+        with self._lock:
+            self._deadline = None if timeout is None else self._last_look + timeout
+            self._interrupted = False
+            self._away = 0
+            self.running = True
         self._hand_out()
 
     def end(self) -> None:
         """End a run: book what is left, and let nothing of the program run for free afterwards."""
         self._book()
-        self.running = False
+        with self._lock:
+            self.running = False
         self._afterwards = 0.0
         self._used = 0
         self._hand_out()
+
+    def interrupt(self) -> bool:
+        """Let the run end at its next look at the clock; from any thread.
+
+        Returns:
+            Whether there is a run; without one nothing happens, to the next run neither.
+        """
+        with self._lock:
+            if self.running:
+                self._interrupted = True
+                self._deadline = -math.inf
+            return self.running
+
+    # -- while a tool of the host works --
+
+    def leave(self) -> None:
+        """A tool begins to work: its time is not the program's."""
+        with self._lock:
+            self._away += 1
+            if self._away == 1:
+                self._left = (self._clock(), self.cell.cell_contents)
+
+    def back(self) -> None:
+        """The tool has ended; the deadline is put off by what it took.
+
+        Not so if code of the program ran meanwhile, which the counter shows: a function that was
+        given to the tool, or another thread.
+        """
+        with self._lock:
+            self._away -= 1
+            if self._away or self._deadline is None:
+                return
+            since, counter = self._left
+            if self.cell.cell_contents == counter:
+                worked = self._clock() - since
+                self._deadline += worked
+                self._last_look += worked
+
+    def check_interrupted(self) -> None:
+        """Stop the run if that was asked for."""
+        if self._interrupted and self.running:
+            self.out_of_time()
 
     # -- called by the program's code and by guards --
 
@@ -168,7 +225,9 @@ class Meter:
             self.refill()
 
     def out_of_time(self) -> NoReturn:
-        """Stop the run because its time is over."""
+        """Stop the run because its time is over, or was ended by the host."""
+        if self._interrupted:
+            self._halt(InterruptStop("the code was interrupted by interrupt(); its state is kept"))
         self._halt(TimeStop(self._too_long()))
 
     def while_exceeded(self) -> NoReturn:

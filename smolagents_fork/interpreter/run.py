@@ -160,6 +160,7 @@ class Interpreter:
             ProgramRefusedError: policy forbids something in it, found before or while it ran.
             ProgramFailedError: it raised; ``__cause__`` is the exception.
             LimitExceededError: it reached a limit.
+            ProgramInterruptedError: :meth:`interrupt` was called.
         """
         timeout = self.limits.timeout_seconds
         if not self._lock.acquire(timeout=-1 if timeout is None else timeout + _PATIENCE):
@@ -176,6 +177,15 @@ class Interpreter:
             return self._run(code)
         finally:
             self._lock.release()
+
+    def interrupt(self) -> None:
+        """End the run that is going on, from another thread; without one nothing happens.
+
+        It ends as at a limit, at its next look at the clock: no handler of the program keeps it.
+        A tool at work that has an ``interrupt()`` is asked to stop; any other ends first.
+        """
+        if self.meter.interrupt():
+            self.guards.host.interrupt()
 
     def _run(self, code: str) -> Result:
         limits = self.limits

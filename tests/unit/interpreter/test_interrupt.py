@@ -1,0 +1,186 @@
+"""``interrupt()`` ends what runs, soon, for good and without a word to the program."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from smolagents.local_python_executor import InterpreterError as UpstreamsError
+
+from smolagents_fork.errors import (
+    InterpreterError,
+    ProgramInterruptedError,
+    TimeLimitExceededError,
+)
+from smolagents_fork.executors.local import LocalPythonExecutor
+from smolagents_fork.interpreter import Interpreter, Limits
+
+PLENTY = Limits(max_operations=10**12, max_while_iterations=10**12, timeout_seconds=60)
+WORDS = r"due to: InterpreterError: the code was interrupted by interrupt\(\); its state is kept"
+
+
+@contextmanager
+def later(action, seconds: float = 0.2) -> Iterator[None]:
+    timer = threading.Timer(seconds, action)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+
+
+def interrupted(interpreter: Interpreter, code: str) -> None:
+    started = time.monotonic()
+    with later(interpreter.interrupt), pytest.raises(ProgramInterruptedError, match=WORDS):
+        interpreter.run(code)
+    assert time.monotonic() - started < 5
+
+
+ENDLESS = {
+    "while": "while True:\n    pass",
+    "for": "for i in range(10**12):\n    pass",
+    "loop of calls": "while True:\n    len(str(1))",
+    "recursion": "def f(n): return f(n - 1) + f(n - 1) if n else 1\nf(200)",
+    "sleep": "import time\ntime.sleep(50)",
+    "many sleeps": "import time\nwhile True:\n    time.sleep(0.001)",
+    "queue": "import queue\nqueue.Queue().get()",
+    "C consumer": "import itertools\nsum(itertools.count())",
+    "asyncio": "import asyncio\nawait asyncio.sleep(50)",
+    "busy asyncio": "import asyncio\nasync def f():\n    while True: pass\nasyncio.run(f())",
+    "except BaseException": (
+        "while True:\n    try:\n        while True: pass\n    except BaseException: pass"
+    ),
+    "bare except": "while True:\n    try:\n        while True: pass\n    except: pass",
+    "finally continue": "while True:\n    try:\n        while True: pass\n    finally: continue",
+    "suppress": (
+        "import contextlib\nwhile True:\n    with contextlib.suppress(BaseException):\n"
+        "        while True: pass"
+    ),
+    "generator that catches": (
+        "def g():\n    while True:\n        try:\n            yield\n"
+        "        except BaseException: pass\nfor _ in g(): pass"
+    ),
+    "key function": "sorted(range(10**6), key=lambda x: [len(str(x)) for _ in range(10**6)])",
+}
+
+
+@pytest.mark.parametrize("code", ENDLESS.values(), ids=ENDLESS)
+def test_what_runs_is_ended(code: str) -> None:
+    interpreter = Interpreter(["asyncio", "contextlib"], limits=PLENTY)
+    interpreter.run("kept = 1")
+    interrupted(interpreter, code)
+    assert interpreter.run("kept").output == 1
+
+
+def test_a_run_without_a_time_limit_is_ended() -> None:
+    limits = Limits(max_while_iterations=10**12, max_operations=10**12, timeout_seconds=None)
+    interrupted(Interpreter(limits=limits), "while True:\n    pass")
+    interrupted(Interpreter(limits=limits), "import time\ntime.sleep(50)")
+
+
+def test_nothing_runs_and_nothing_happens() -> None:
+    interpreter = Interpreter()
+    interpreter.interrupt()
+    assert interpreter.run("sum(range(100_000))").output == 4999950000
+    interpreter.interrupt()
+    assert interpreter.run("sum(range(100_000))").output == 4999950000
+
+
+def test_the_run_after_an_interrupted_one_has_its_own_limits() -> None:
+    interpreter = Interpreter(limits=Limits(timeout_seconds=1, max_while_iterations=10**12))
+    with later(interpreter.interrupt), pytest.raises(ProgramInterruptedError):
+        interpreter.run("import time\ntime.sleep(0.9)")
+    with pytest.raises(TimeLimitExceededError, match="1 seconds"):
+        interpreter.run("import time\ntime.sleep(9)")
+
+
+def test_a_final_answer_that_was_given_stands() -> None:
+    interpreter = Interpreter(limits=PLENTY)
+
+    def final_answer(value: object) -> object:
+        interpreter.interrupt()
+        return value
+
+    interpreter.send_tools({"final_answer": final_answer})
+    result = interpreter.run("final_answer(7)")
+    assert (result.output, result.is_final_answer) == (7, True)
+
+
+class Agent:
+    """Works until it is told to stop."""
+
+    def __init__(self, raises: bool) -> None:
+        self.stopped = threading.Event()
+        self.raises = raises
+
+    def __call__(self) -> str:
+        self.stopped.wait(50)
+        if self.raises:
+            raise RuntimeError("Agent interrupted.")
+        return "stopped"
+
+    def interrupt(self) -> None:
+        self.stopped.set()
+
+
+@pytest.mark.parametrize("raises", [False, True])
+def test_a_tool_at_work_is_asked_to_stop(raises: bool) -> None:
+    interpreter = Interpreter(limits=PLENTY)
+    agent = Agent(raises)
+    interpreter.send_tools({"agent": agent})
+    interrupted(interpreter, "try:\n    agent()\nexcept Exception:\n    pass")
+    assert agent.stopped.is_set()
+
+
+def test_a_tool_that_has_ended_is_not_asked() -> None:
+    interpreter = Interpreter(limits=PLENTY)
+    agent = Agent(raises=False)
+    agent.stopped.set()
+    interpreter.send_tools({"agent": agent})
+    interpreter.run("agent()")
+    agent.stopped.clear()
+    interrupted(interpreter, "while True: pass")
+    assert not agent.stopped.is_set()
+
+
+def test_the_executors_error_is_both_sides() -> None:
+    executor = LocalPythonExecutor([])
+    executor.send_tools({})
+    with later(executor.interrupt), pytest.raises(UpstreamsError, match=WORDS) as caught:
+        executor("print('before')\nimport time\ntime.sleep(20)")
+    assert isinstance(caught.value, InterpreterError)
+    assert executor.state["_print_outputs"].value == "before\n"
+
+
+# -- whose time it is --
+
+
+def test_the_time_a_tool_works_is_not_the_programs() -> None:
+    interpreter = Interpreter(limits=Limits(timeout_seconds=0.4))
+    interpreter.send_tools({"slow": lambda: time.sleep(0.6)})
+    assert interpreter.run("slow()\nfor i in range(10_000): pass\nslow()\n'ends'").output == "ends"
+
+
+def test_what_a_tool_lets_the_program_do_is_the_programs_time() -> None:
+    interpreter = Interpreter(limits=Limits(timeout_seconds=0.5))
+    interpreter.send_tools({"apply": lambda function: function()})
+    started = time.monotonic()
+    with pytest.raises(TimeLimitExceededError):
+        interpreter.run("import time\nwhile True:\n    apply(lambda: time.sleep(0.2))\n    [0] * 5")
+    assert time.monotonic() - started < 5
+
+
+def test_a_tool_that_fails_gives_its_time_back_too() -> None:
+    interpreter = Interpreter(limits=Limits(timeout_seconds=0.4))
+
+    def slow() -> None:
+        time.sleep(0.6)
+        raise ValueError("slow")
+
+    interpreter.send_tools({"slow": slow})
+    code = "try:\n    slow()\nexcept ValueError:\n    pass\nfor i in range(10_000): pass\n'ends'"
+    assert interpreter.run(code).output == "ends"
