@@ -7,12 +7,11 @@ from textwrap import dedent
 
 import PIL.Image
 import pytest
+from docker_agents import Script
 from smolagents import CodeAgent, FinalAnswerTool, Tool, tool
-from smolagents.models import ChatMessage, MessageRole, Model
 from smolagents.utils import AgentError
 
 from smolagents_fork.errors import ConfigurationError
-from smolagents_fork.executors.docker import DockerExecutor
 
 
 class Counter(Tool):
@@ -216,18 +215,6 @@ def test_placement_in_the_sandbox_sends_source(make):
         )
 
 
-class Script(Model):
-    """A model that says what it was told to say."""
-
-    def __init__(self, *codes: str):
-        super().__init__(model_id="script")
-        self.codes = list(codes)
-
-    def generate(self, messages, **_):
-        text = f"Thought: next.\n<code>\n{self.codes.pop(0)}\n</code>"
-        return ChatMessage(role=MessageRole.ASSISTANT, content=text)
-
-
 def test_agent_runs_with_state_tools_and_answer(make):
     executor = make()
     agent = CodeAgent(
@@ -269,7 +256,3 @@ def test_managed_agent_is_called_on_the_host(make):
         verbosity_level=0,
     )
     assert "inner 42" in outer.run("go")
-
-
-def test_exported_class():
-    assert DockerExecutor.__module__ == "smolagents_fork.executors.docker"

@@ -8,11 +8,14 @@ Prints one JSON object. Stands alone: nothing of the fork is importable there.
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import json
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 # numpy for the array; upstream's final_answer imports PIL wherever numpy is.
@@ -41,8 +44,8 @@ def main() -> None:
     image = "smolagents-fork-bench-upstream"
     logger = AgentLogger(LogLevel.OFF)
 
-    def executor() -> Any:
-        return DockerExecutor([], logger, image_name=image, build_new_image=False, port=18888)
+    def executor(port: int = 18888) -> Any:
+        return DockerExecutor([], logger, image_name=image, build_new_image=False, port=port)
 
     found: dict[str, Any] = {"cold": [], "cleanup": [], "failed_starts": 0}
     with contextlib.redirect_stdout(io.StringIO()):
@@ -64,6 +67,7 @@ def main() -> None:
                 found["array"], found["array_error"] = [], f"{type(error).__name__}: {error}"
         finally:
             made.cleanup()
+        found["throughput"] = throughput(executor, found)
     print(json.dumps(found))
 
 
@@ -83,6 +87,33 @@ def started_executor(make: Any, found: dict[str, Any]) -> tuple[Any, float]:
             found["failed_starts"] += 1
             if found["failed_starts"] > 20:
                 raise
+
+
+def throughput(
+    make: Callable[[int], Any], found: dict[str, Any], executors: int = 8, seconds: float = 5.0
+) -> float:
+    """Calls a second of several executors at once, each with a port of its own."""
+    made: list[Any] = []
+    counts = [0] * executors
+    try:
+        for number in range(executors):
+            made.append(started_executor(functools.partial(make, 18890 + number), found)[0])
+        end = time.perf_counter() + seconds
+
+        def work(number: int) -> None:
+            while time.perf_counter() < end:
+                made[number]("1+1")
+                counts[number] += 1
+
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(executors)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        for each in made:
+            each.cleanup()
+    return sum(counts) / seconds
 
 
 def timed(action: Any, count: int) -> list[float]:

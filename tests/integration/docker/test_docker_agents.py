@@ -1,0 +1,137 @@
+"""Agents whose code runs in a container: by name, by class, from a pool, saved and read back."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+
+import pytest
+import smolagents.remote_executors
+from docker_agents import WHERE, Script
+from docker_waiting import eventually, gone
+from smolagents import CodeAgent
+from smolagents.models import MODEL_REGISTRY
+
+from smolagents_fork import DockerExecutor, DockerPool
+from smolagents_fork.errors import ConfigurationError
+
+# What differs from upstream's signature, and why: a fixed port and one image name are what keeps
+# two of upstream's from running side by side; imports and logger may be left out.
+OTHER_DEFAULTS = {
+    "additional_imports": (),
+    "logger": None,
+    "port": None,
+    "image_name": None,
+}
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        {"executor_type": "docker"},
+        {"executor_class": DockerExecutor, "executor_kwargs": {"host": "127.0.0.1"}},
+    ],
+    ids=["type", "class"],
+)
+def test_agent_runs_in_a_container_of_its_own(image, engine, chosen):
+    agent = CodeAgent(
+        tools=[],
+        model=Script(f"{WHERE}\nkept = where", "final_answer([kept, given * 2])"),
+        verbosity_level=0,
+        **chosen,
+    )
+    with agent:
+        executor = agent.python_executor
+        assert type(executor) is DockerExecutor
+        name = executor.container.name
+        (uid, hostname, interfaces), doubled = agent.run("go", additional_args={"given": 4})
+    assert (uid, interfaces, doubled) == (1000, ["lo"], 8)
+    assert hostname != os.uname().nodename
+    assert eventually(lambda: gone(engine, name), 10)
+
+
+def test_agent_with_authorized_imports_has_them(science_image):
+    with CodeAgent(
+        tools=[],
+        model=Script("import numpy as np\nfinal_answer(int(np.arange(4).sum()))"),
+        executor_type="docker",
+        additional_authorized_imports=["numpy", "pandas", "matplotlib", "PIL"],
+        verbosity_level=0,
+    ) as agent:
+        assert agent.run("go") == 6
+        assert agent.python_executor.container.attrs["Config"]["Image"] == science_image
+
+
+@pytest.mark.parametrize(
+    "chosen", [{"executor_type": "docker"}, {"executor_class": DockerExecutor}]
+)
+def test_agent_takes_its_container_from_a_pool(pool, chosen):
+    assert pool.wait_until_ready()
+    before = pool.stats().handed_out
+    with CodeAgent(
+        tools=[],
+        model=Script(f"{WHERE}\nfinal_answer(where[0])"),
+        executor_kwargs={"pool": pool},
+        verbosity_level=0,
+        **chosen,
+    ) as agent:
+        assert agent.run("go") == 1000
+        assert pool.stats().in_use == 1
+        assert pool.stats().handed_out == before + 1
+    assert pool.stats().in_use == 0
+
+
+@pytest.fixture(scope="module")
+def pool(image):
+    with DockerPool(min_size=1, max_size=2) as made:
+        yield made
+
+
+@pytest.fixture
+def scripts_can_be_read_back(monkeypatch):
+    monkeypatch.setitem(MODEL_REGISTRY, "Script", Script)
+
+
+@pytest.mark.usefixtures("scripts_can_be_read_back")
+def test_saved_agent_keeps_its_sandbox_or_says_that_it_cannot(shared):
+    with_instance = CodeAgent(tools=[], model=Script("1"), executor=shared, verbosity_level=0)
+    saved = with_instance.to_dict()
+    assert saved["executor_type"] == "instance"
+    assert saved["executor_class"] == "smolagents_fork.executors.docker:DockerExecutor"
+    json.dumps(saved["executor_kwargs"])
+    with pytest.raises(ConfigurationError, match=r"executor instance .*DockerExecutor"):
+        CodeAgent.from_dict(saved, model=Script("1"))
+    again = CodeAgent.from_dict(
+        saved, model=Script(f"{WHERE}\nfinal_answer(where[0])"), executor=shared
+    )
+    assert again.python_executor is shared
+    assert again.run("go") == 1000
+
+
+@pytest.mark.usefixtures("scripts_can_be_read_back")
+def test_agent_saved_by_class_comes_back_in_a_container(image):
+    made = CodeAgent(
+        tools=[],
+        model=Script("1"),
+        executor_class=DockerExecutor,
+        verbosity_level=0,
+        executor_kwargs={"timeout_seconds": 7},
+    )
+    made.cleanup()
+    saved = made.to_dict()
+    with CodeAgent.from_dict(saved, model=Script(f"{WHERE}\nfinal_answer(where[0])")) as again:
+        assert type(again.python_executor) is DockerExecutor
+        assert again.python_executor.options.timeout_seconds == 7
+        assert again.run("go") == 1000
+
+
+def test_upstreams_keywords_in_upstreams_order_with_its_defaults():
+    theirs = inspect.signature(smolagents.remote_executors.DockerExecutor.__init__).parameters
+    ours = inspect.signature(DockerExecutor.__init__).parameters
+    assert list(theirs) == list(ours)[: len(theirs)]
+    assert len(theirs) >= 10
+    for name, parameter in theirs.items():
+        assert ours[name].kind == parameter.kind, name
+        if name != "self":
+            assert ours[name].default == OTHER_DEFAULTS.get(name, parameter.default), name
