@@ -37,9 +37,9 @@ def test_every_make_target_exists():
     assert used <= targets
 
 
-def test_whole_suite_runs_with_the_engine_required():
+def test_whole_suite_runs_with_engine_and_browser_required():
     workflow = yaml.safe_load((WORKFLOWS / "test.yml").read_text("utf-8"))
-    assert workflow["jobs"]["test"]["env"]["REQUIRE_DOCKER"] == "1"
+    assert workflow["jobs"]["test"]["env"] == {"REQUIRE_DOCKER": "1", "REQUIRE_BROWSER": "1"}
     assert {"make demo", "make test"} <= {step.get("run") for step in steps("test.yml")}
 
 

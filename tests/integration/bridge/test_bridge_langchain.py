@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import pytest
 from bridge_harness import code_agent
+from langchain_core.tools import tool
 from smolagents import Tool
-
-langchain_tools = pytest.importorskip(
-    "langchain_core.tools", reason="needs the package langchain-core"
-)
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
@@ -16,7 +13,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_langchain_tool_with_state_of_the_host(sandbox):
     asked = []
 
-    @langchain_tools.tool
+    @tool
     def price_of(product: str, pieces: int = 1) -> str:
         """Gives the price of a product."""
         asked.append((product, pieces))
@@ -34,7 +31,7 @@ def test_a_langchain_tool_with_state_of_the_host(sandbox):
 
 
 def test_its_errors_are_caught_in_the_code(sandbox):
-    @langchain_tools.tool
+    @tool
     def refuses(reason: str) -> str:
         """Refuses."""
         raise PermissionError(reason)

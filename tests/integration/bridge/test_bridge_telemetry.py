@@ -7,17 +7,13 @@ from typing import Any
 
 import pytest
 from bridge_harness import code_agent
+from openinference.instrumentation.smolagents import SmolagentsInstrumentor
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from smolagents import Tool
 
 from smolagents_fork import ProcessExecutor
-
-instrumentation = pytest.importorskip(
-    "openinference.instrumentation.smolagents",
-    reason="needs the package openinference-instrumentation-smolagents",
-)
-trace = pytest.importorskip("opentelemetry.sdk.trace", reason="needs the package opentelemetry-sdk")
-export = pytest.importorskip("opentelemetry.sdk.trace.export")
-in_memory = pytest.importorskip("opentelemetry.sdk.trace.export.in_memory_span_exporter")
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
@@ -34,10 +30,10 @@ class Price(Tool):
 
 @pytest.fixture
 def exporter() -> Iterator[Any]:
-    exporter = in_memory.InMemorySpanExporter()
-    provider = trace.TracerProvider()
-    provider.add_span_processor(export.SimpleSpanProcessor(exporter))
-    instrumentor = instrumentation.SmolagentsInstrumentor()
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    instrumentor = SmolagentsInstrumentor()
     instrumentor.instrument(tracer_provider=provider, skip_dep_check=True)
     yield exporter
     instrumentor.uninstrument()
