@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import signal
 import socket
 import time
 
@@ -11,10 +13,12 @@ from ..containers.runtime import DockerSandbox
 from ..jupyter.websocket import ConnectionLost
 from ..limits import Deadline
 
-__all__ = ["cause_of_death", "connected"]
+__all__ = ["cause_of_death", "connected", "last_words", "signal_name"]
 
 # What docker/jupyter/gateway.py logs when a kernel has ended; other images say nothing.
 _KERNEL_ENDED = re.compile(r"kernel (\d+) ended: exit code (-?\d+|None)(, out of memory)?")
+# What the gateway logs about the kernel it starts in its place.
+_NEW_KERNEL = re.compile(r"KernelGatewayApp\] .*restart|KernelRestarter")
 # How long the engine may take to notice that a container has ended.
 _PATIENCE_SECONDS = 0.7
 
@@ -43,6 +47,23 @@ def cause_of_death(
         if enough or evidence.state != "running" or time.monotonic() > end:
             return evidence, new[-1] if new else None
         time.sleep(0.05)
+
+
+def signal_name(code: str) -> str:
+    """In brackets, the signal that a negative exit code of a process stands for; else nothing."""
+    with contextlib.suppress(ValueError):
+        return f" ({signal.Signals(-int(code)).name})"
+    return ""
+
+
+def last_words(evidence: Evidence) -> str:
+    """What was logged last, without the gateway's own lines about the end; may be nothing."""
+    lines = [
+        line
+        for line in evidence.log_lines
+        if not _KERNEL_ENDED.search(line) and not _NEW_KERNEL.search(line)
+    ]
+    return f"; last log lines: {' | '.join(lines)}" if lines else ""
 
 
 def connected(host: str, port: int, deadline: Deadline) -> socket.socket:

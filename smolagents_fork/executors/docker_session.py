@@ -33,7 +33,7 @@ from ..jupyter.kernels import channels_path, create_kernel
 from ..jupyter.messages import KernelGone, Request, Requests, Sink
 from ..jupyter.websocket import Connection, ConnectionLost, TimedSocket
 from ..limits import Deadline
-from .docker_evidence import cause_of_death, connected
+from .docker_evidence import cause_of_death, connected, last_words, signal_name
 from .docker_options import Options
 
 __all__ = ["KernelSession"]
@@ -91,6 +91,7 @@ class KernelSession:
         self._comm_id = ""
         self._failure: str | None = None
         self._kernels_ended = 0
+        self._unread_end: Exception | None = None
         #: How long the last code had, in seconds, without the time the host worked for it.
         self.last_seconds = 0.0
 
@@ -253,6 +254,8 @@ class KernelSession:
         timeout = self.options.timeout_seconds
         channel = self._ready()
         try:
+            if self._unread_end is not None:  # is_alive() has taken the news out of the stream
+                raise self._unread_end
             channel.drain(_nothing())
             request = channel.execute(code, sink=collector.sink)
             self._running, self._interrupted = request, False
@@ -294,6 +297,8 @@ class KernelSession:
         channel = self._ready()
         deadline = Deadline(self.options.startup_timeout_seconds)
         try:
+            if self._unread_end is not None:
+                raise self._unread_end
             request = channel.execute(code, sink=Sink(), silent=True, buffers=buffers)
             channel.wait(request, deadline)
         except (KernelGone, ConnectionLost) as error:
@@ -375,9 +380,10 @@ class KernelSession:
         elif lost is None and ending:
             number, code, oom = ending
             self._kernels_ended = int(number)
-            cause = f"exit code {code}"
+            cause = f"exit code {code}{signal_name(code)}"
             if oom:
                 cause += f", out of memory (memory={self.options.memory!r})"
+            cause += last_words(evidence)
             what = f"the kernel in container {sandbox.id} ended {when}: {cause}"
             self._forget_link()
         elif lost is None:
@@ -398,7 +404,7 @@ class KernelSession:
         return "; on_death='fail': call restart(), or make a new executor"
 
     def _forget_link(self) -> None:
-        link, self._link = self._link, None
+        link, self._link, self._unread_end = self._link, None, None
         if link is not None:
             link.channel.close()
 
@@ -443,9 +449,13 @@ class KernelSession:
         link = self._link
         if self._closed or self._failure or self.sandbox is None or link is None:
             return False
+        if self._unread_end is not None:
+            return False
         try:
             link.channel.drain(_nothing())
-        except (ConnectionLost, KernelGone):
+        except (ConnectionLost, KernelGone) as error:
+            # The next call tells it: the state is lost, and silence would hide that.
+            self._unread_end = error
             return False
         return True
 

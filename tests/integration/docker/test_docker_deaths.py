@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-import contextlib
-import socket
+import dataclasses
 import threading
 import time
 
 import pytest
+from docker_proxy import Proxy
+from docker_waiting import eventually
 
 from smolagents_fork.errors import ExecutorError, SandboxDiedError
+from smolagents_fork.executors.docker import DockerExecutor
 
-SLEEP = "print('before', flush=True)\nimport time\ntime.sleep(50)"
+# Longest time from an end to the error about it. Quiet, it takes 0.01 to 0.2 s, and 0.7 s where
+# only the relay ended (that long the engine is asked whether the container goes, too).
+NOTICED_SECONDS = 3.0
+
+# Says something into the container's log, as a library that crashes does, and stays.
+SLEEP = (
+    "print('before', flush=True)\n"
+    "open('/proc/1/fd/2', 'w').write('last words of the program\\n')\n"
+    "import time\n"
+    "time.sleep(50)"
+)
 
 
 def kill_inside(executor, words):
@@ -27,137 +39,139 @@ def kill_inside(executor, words):
 
 
 def died(executor, action, code=SLEEP):
-    """The error of a call during which ``action`` is carried out, and the seconds it took after."""
-    when = []
-
-    def act():
-        time.sleep(0.7)
-        action()
-        when.append(time.monotonic())
-
-    worker = threading.Thread(target=act)
-    worker.start()
+    """The words of a call's error when ``action`` is carried out as soon as it has printed."""
+    started, when = threading.Event(), []
+    listener = threading.Thread(target=lambda: (started.wait(30), when.append(acted(action))))
+    listener.start()
+    executor._session.options = executor.options = dataclasses.replace(
+        executor.options, on_output=lambda _text: started.set()
+    )
     with pytest.raises(ExecutorError) as caught:
         executor(code)
     noticed = time.monotonic()
-    worker.join(30)
-    assert noticed - when[0] < 5
+    listener.join(30)
+    assert noticed - when[0] < NOTICED_SECONDS
     assert isinstance(caught.value, SandboxDiedError), repr(caught.value)
     return str(caught.value)
 
 
-def test_exit_of_the_kernel(make):
-    executor = make()
-    executor.send_variables({"given": 5})
-    started = time.monotonic()
-    with pytest.raises(SandboxDiedError) as caught:
-        executor("print('before', flush=True)\nimport os, time\ntime.sleep(.3)\nos._exit(7)")
-    assert time.monotonic() - started < 5
-    message = str(caught.value)
-    assert "the kernel in container" in message
-    assert "exit code 7" in message
-    assert "its state is lost" in message
-    assert "before" in message
-    assert executor("given").output == 5
+def acted(action):
+    """Carry it out; when it was done, or began if that is what ends the sandbox."""
+    action()
+    return time.monotonic()
 
 
-def test_kernel_killed(make):
-    executor = make()
-    message = died(executor, lambda: kill_inside(executor, "ipykernel"))
-    assert "exit code -9" in message
-    assert executor("1").output == 1
+@pytest.fixture(scope="module")
+def mortal(image):
+    """An executor that dies in every test, and works on in the next: that is part of the test."""
+    with DockerExecutor() as executor:
+        executor.send_variables({"given": 5})
+        yield executor
 
 
-def test_gateway_killed(make):
-    executor = make()
-    message = died(executor, lambda: kill_inside(executor, "gateway.py"))
-    assert "container" in message
-    assert "its state is lost" in message
-    assert executor("1").output == 1
+def test_exit_of_the_kernel(mortal):
+    code = "print('before', flush=True)\nimport os, time\nt = time.time()\nos._exit({})"
+    for number in (1, 7):
+        started = time.monotonic()
+        with pytest.raises(SandboxDiedError) as caught:
+            mortal(code.format(number))
+        assert time.monotonic() - started < NOTICED_SECONDS
+        message = str(caught.value)
+        assert f"the kernel in container {mortal.container.short_id} ended while code ran: " in (
+            message
+        )
+        assert f"exit code {number};" in message
+        assert "out of memory" not in message
+        assert "its state is lost" in message
+        assert "Output printed before the error:\nbefore\n" in message
+        assert mortal("given").output == 5
 
 
-def test_relay_killed(make):
-    executor = make()
-    message = died(executor, lambda: kill_inside(executor, "create_connection"))
-    assert "its state is lost" in message
-    assert executor("1").output == 1
+def test_kernel_killed(mortal):
+    message = died(mortal, lambda: kill_inside(mortal, "ipykernel"))
+    assert "exit code -9 (SIGKILL); last log lines: last words of the program; " in message
+    assert "out of memory" not in message
+    assert mortal("given").output == 5
 
 
-def test_container_killed_from_outside(make, engine):
-    executor = make()
-    name = executor.container.name
-    message = died(executor, lambda: engine.api.kill(name))
-    assert "ended" in message
+def test_kernel_out_of_memory(image):
+    with DockerExecutor(memory="200m", workdir_size="20m", tmp_size="20m") as executor:
+        started = time.monotonic()
+        with pytest.raises(SandboxDiedError) as caught:
+            executor("print('before')\nhog = []\nwhile True: hog.append(bytearray(10_000_000))")
+        assert time.monotonic() - started < 10
+        message = str(caught.value)
+        assert "out of memory" in message
+        assert "memory='200m'" in message or "raise memory=" in message
+        assert "exit code -9 (SIGKILL)" in message or "exit code 137" in message
+        assert executor("'again'").output == "again"
+
+
+def test_gateway_killed(mortal):
+    message = died(mortal, lambda: kill_inside(mortal, "gateway.py"))
+    assert "ended while code ran: container ended, exit code 137" in message
+    assert "; last log lines: " in message
+    assert "last words of the program" in message
+    assert "Output printed before the error:\nbefore" in message
+    assert mortal("given").output == 5
+
+
+def test_relay_killed(mortal):
+    message = died(mortal, lambda: kill_inside(mortal, "create_connection"))
+    assert "lost its kernel gateway while code ran" in message
+    assert "container running" in message
+    assert mortal("given").output == 5
+
+
+def test_container_killed_from_outside(mortal, engine):
+    name = mortal.container.name
+    message = died(mortal, lambda: engine.api.kill(name))
+    assert "ended while code ran: container ended" in message
     assert "exit code 137" in message
-    assert executor("1").output == 1
+    assert "; last log lines: " in message
+    assert "last words of the program" in message
+    assert mortal("given").output == 5
 
 
-def test_container_removed_while_idle(make, engine):
-    executor = make()
+def test_container_removed_from_outside(mortal, engine):
+    name = mortal.container.name
+    message = died(mortal, lambda: engine.api.remove_container(name, force=True))
+    assert "exit code 137" in message
+    assert mortal("given").output == 5
+
+
+def test_container_removed_while_idle(mortal, engine):
+    executor = mortal
+    executor("1")
     engine.api.remove_container(executor.container.name, force=True)
-    time.sleep(0.3)
-    assert not executor.is_alive()
+    assert eventually(lambda: not executor.is_alive(), 5)
     with pytest.raises(SandboxDiedError):
         executor("1")
     assert executor("1").output == 1
 
 
-def test_kernel_that_ends_between_calls_is_told_once(make):
-    executor = make()
-    executor("import os, threading\nthreading.Timer(0.3, os._exit, [9]).start()")
-    time.sleep(1.5)
+@pytest.mark.parametrize(
+    "next_action",
+    [lambda executor: executor("1"), lambda executor: executor.send_variables({"given": 5})],
+    ids=["call", "send_variables"],
+)
+def test_kernel_that_ends_between_calls_is_told_once(mortal, next_action):
+    mortal("import os, threading\nthreading.Timer(0.2, os._exit, [9]).start()")
+    # Asking takes the news out of the stream; it has to be told all the same.
+    assert eventually(lambda: not mortal.is_alive(), 5)
+    assert not mortal.is_alive()
     with pytest.raises(SandboxDiedError, match="exit code 9"):
-        executor("1")
-    assert executor("1").output == 1
+        next_action(mortal)
+    assert mortal("given").output == 5
+    assert mortal.is_alive()
 
 
-def test_kernel_that_keeps_dying_never_hangs(make):
-    executor = make()
+def test_kernel_that_keeps_dying_never_hangs(mortal):
+    executor = mortal
     for _ in range(4):
         with pytest.raises(SandboxDiedError):
             executor("import os; os._exit(1)")
     assert executor("1").output == 1
-
-
-class Proxy:
-    """A TCP port that leads to the engine's socket, and can be cut."""
-
-    def __init__(self, target: str) -> None:
-        self.target = target
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self.listener.getsockname()[1]
-        self.open: list[socket.socket] = []
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                near, _ = self.listener.accept()
-            except OSError:
-                return
-            far = socket.socket(socket.AF_UNIX)
-            far.connect(self.target)
-            self.open += [near, far]
-            for a, b in ((near, far), (far, near)):
-                threading.Thread(target=self._copy, args=(a, b), daemon=True).start()
-
-    def _copy(self, source: socket.socket, target: socket.socket) -> None:
-        try:
-            while data := source.recv(65536):
-                target.sendall(data)
-            target.shutdown(socket.SHUT_WR)
-        except OSError:
-            pass
-
-    def cut(self) -> None:
-        # shutdown wakes the thread in accept(); close() alone leaves the port open until it wakes.
-        with contextlib.suppress(OSError):
-            self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
-        for sock in self.open:
-            with contextlib.suppress(OSError):
-                sock.shutdown(socket.SHUT_RDWR)
-            sock.close()
 
 
 @pytest.fixture
