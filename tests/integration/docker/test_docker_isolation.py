@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+import threading
+import time
+
 import pytest
+from docker_waiting import eventually
 from smolagents.utils import AgentError
 
 from smolagents_fork.errors import ExecutorError, SandboxDiedError, SandboxTimeoutError
+from smolagents_fork.executors.docker import DockerExecutor
 
 
 def test_not_root_and_without_capabilities(shared):
@@ -35,26 +41,6 @@ def test_root_is_read_only_and_the_work_folder_is_not(shared):
         assert shared(f"open({path!r}, 'w').write('abc')").output == 3
 
 
-def test_engine_has_the_limits_that_were_asked_for(make):
-    executor = make(
-        memory="300m", cpus=0.5, pids_limit=77, workdir_size="20m", tmp_size="30m", user="4321:8765"
-    )
-    executor.container.reload()
-    host = executor.container.attrs["HostConfig"]
-    assert host["Memory"] == host["MemorySwap"] == 300 << 20
-    assert host["NanoCpus"] == 500_000_000
-    assert host["PidsLimit"] == 77
-    assert host["ReadonlyRootfs"] is True
-    assert host["CapDrop"] == ["ALL"]
-    assert "no-new-privileges:true" in host["SecurityOpt"]
-    assert host["Init"] is True
-    assert executor("import os; (os.getuid(), os.getgid())").output == (4321, 8765)
-    sizes = executor(
-        "[os.statvfs(p).f_blocks * os.statvfs(p).f_frsize for p in ('/workspace', '/tmp')]"
-    )
-    assert sizes.output == [20 << 20, 30 << 20]
-
-
 def test_no_host_secret_in_the_container(make, monkeypatch):
     monkeypatch.setenv("A_SECRET_OF_THE_HOST", "hunter2-hunter2")
     executor = make()
@@ -63,44 +49,143 @@ def test_no_host_secret_in_the_container(make, monkeypatch):
     assert "KG_AUTH_TOKEN" not in seen
 
 
+class Attack:
+    """A program that attacks in a thread, until it is ended; and what others get done meanwhile."""
+
+    def __init__(self, executor, code):
+        self.began = threading.Event()
+        self.error = None
+        self.executor = executor
+        executor._session.options = executor.options = dataclasses.replace(
+            executor.options, on_output=lambda _text: self.began.set()
+        )
+        self.thread = threading.Thread(target=self._run, args=("print('go', flush=True)\n" + code,))
+
+    def _run(self, code):
+        try:
+            self.output = self.executor(code)
+        except Exception as error:
+            self.error = error
+
+    def __enter__(self):
+        self.thread.start()
+        assert self.began.wait(20)
+        return self
+
+    def __exit__(self, *_):
+        self.thread.join(60)
+        assert not self.thread.is_alive()
+
+
+def others_go_on(attack, other):
+    """``other`` runs code, writes files and starts processes while the attack is under way."""
+    started = time.monotonic()
+    for number in range(3):
+        assert other(f"{number} + 1").output == number + 1
+    code = (
+        "import subprocess\n"
+        "open('/tmp/mine', 'w').write('a' * 1_000_000)\n"
+        "block = bytearray(30_000_000)\n"
+        "subprocess.run(['echo', 'alive'], capture_output=True, text=True).stdout"
+    )
+    assert other(code).output == "alive\n"
+    assert attack.thread.is_alive(), "the attack was over before the others were asked"
+    assert time.monotonic() - started < 5
+
+
 def test_fork_bomb_ends_within_its_limit_and_others_go_on(make, shared):
-    executor = make(pids_limit=64, timeout_seconds=5, interrupt_grace_seconds=1)
+    executor = make(pids_limit=64, timeout_seconds=2.5, interrupt_grace_seconds=0.5)
+    code = (
+        "import os\n"
+        "while True:\n"
+        "    try:\n        os.fork()\n"
+        "    except OSError as error:\n        words = str(error)\n"
+    )
+    with Attack(executor, code) as attack:
+        assert eventually(lambda: (executor.stats().pids or 0) >= 60, 5)
+        others_go_on(attack, shared)
+        assert executor.stats().pids <= 64
+    assert isinstance(attack.error, SandboxTimeoutError)
+    assert "timeout_seconds=2.5" in str(attack.error)
+    assert executor("'again'").output == "again"
+
+
+def test_fork_bomb_that_does_not_catch_is_told_what_the_limit_says(make):
+    executor = make(pids_limit=64, timeout_seconds=3, interrupt_grace_seconds=0.5)
     with pytest.raises((AgentError, ExecutorError)) as caught:
         executor("import os\nwhile True:\n    os.fork()")
-    assert any(
-        words in str(caught.value)
-        for words in ("Resource temporarily unavailable", "timeout_seconds=5", "ended")
+    words = ("Resource temporarily unavailable", "timeout_seconds=3", "ended")
+    assert any(some in str(caught.value) for some in words)
+    assert executor("'again'").output == "again"
+
+
+def test_memory_hog_is_killed_and_the_error_says_so_and_others_go_on(make, shared):
+    executor = make(memory="400m", workdir_size="20m", tmp_size="20m", timeout_seconds=30)
+    # Slowly enough that others can be asked meanwhile, and into the limit.
+    code = (
+        "import time\n"
+        "hog = []\n"
+        "while True:\n"
+        "    hog.append(bytearray(4_000_000))\n"
+        "    time.sleep(0.02)\n"
     )
-    assert shared("'alive'").output == "alive"
+    with Attack(executor, code) as attack:
+        others_go_on(attack, shared)
+    assert isinstance(attack.error, SandboxDiedError)
+    assert "out of memory" in str(attack.error)
+    assert "memory='400m'" in str(attack.error) or "raise memory=" in str(attack.error)
+    assert "state is lost" in str(attack.error)
     assert executor("'again'").output == "again"
 
 
-def test_memory_hog_is_killed_and_the_error_says_so(make, shared):
-    executor = make(memory="200m", workdir_size="20m", tmp_size="20m", timeout_seconds=30)
-    with pytest.raises(SandboxDiedError) as caught:
-        executor("hog = []\nwhile True:\n    hog.append(bytearray(10_000_000))")
-    assert "out of memory" in str(caught.value)
-    assert "memory='200m'" in str(caught.value) or "memory=" in str(caught.value)
-    assert "state is lost" in str(caught.value)
-    assert shared("'alive'").output == "alive"
-    assert executor("'again'").output == "again"
+@pytest.mark.parametrize("folder", ["/workspace", "/tmp"])
+def test_full_disk_is_an_error_and_the_kernel_stays_and_others_go_on(small_disk, shared, folder):
+    small_disk("kept = 1")
+    fill = (
+        "import time\n"
+        f"with open({folder!r} + '/big', 'wb', buffering=0) as big:\n"
+        "    while True:\n"
+        "        if not big.write(b'x' * 1_000_000): break\n"
+    )
+    keep_trying = (
+        "import time\nend = time.monotonic() + 1.5\nfailed = 0\n"
+        "while time.monotonic() < end:\n"
+        "    try:\n"
+        f"        open({folder!r} + '/big', 'ab').write(b'x' * 1_000_000)\n"
+        "    except OSError as error:\n"
+        "        failed += 1\n"
+        "failed"
+    )
+    with pytest.raises(AgentError, match=r"OSError: \[Errno 28\] No space left on device"):
+        small_disk(fill)
+    with Attack(small_disk, keep_trying) as attack:
+        others_go_on(attack, shared)
+    assert attack.error is None
+    assert attack.output.output > 0
+    assert small_disk("kept").output == 1
+    small_disk(f"import os; os.remove({folder!r} + '/big')")
+    assert small_disk(f"open({folder!r} + '/new', 'w').write('abc')").output == 3
 
 
-def test_full_disk_is_an_error_and_the_kernel_stays(make):
-    executor = make(workdir_size="10m")
-    executor("kept = 1")
-    with pytest.raises(AgentError, match="No space left on device"):
-        executor("open('big', 'wb').write(b'x' * 20_000_000)")
-    assert executor("kept").output == 1
+@pytest.fixture(scope="module")
+def small_disk(image):
+    with DockerExecutor(workdir_size="10m", tmp_size="10m") as executor:
+        yield executor
+
+
+def test_log_of_the_container_cannot_fill_the_hosts_disk(small_disk, engine):
+    config = engine.api.inspect_container(small_disk.container.id)["HostConfig"]["LogConfig"]
+    assert config == {"Type": "json-file", "Config": {"max-size": "1m", "max-file": "1"}}
 
 
 def test_busy_loop_is_interrupted_and_others_go_on(make, shared):
     executor = make(timeout_seconds=1.5)
-    with pytest.raises(
-        SandboxTimeoutError, match=r"timeout_seconds=1\.5; the kernel was interrupted"
-    ):
-        executor("while True: pass")
-    assert shared("'alive'").output == "alive"
+    executor("kept = 1")
+    with Attack(executor, "while True: pass") as attack:
+        others_go_on(attack, shared)
+    assert isinstance(attack.error, SandboxTimeoutError)
+    assert "timeout_seconds=1.5; the kernel was interrupted" in str(attack.error)
+    assert executor("kept").output == 1
 
 
 def test_own_gateway_is_of_no_use_to_the_code(shared):

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import time
-import tracemalloc
 
 import pytest
+from docker_measuring import peak_memory
 from smolagents.utils import AgentError
 
 LIMIT = 100_000
+MIB = 1 << 20
+# Quiet, each takes 0.1 to 1.5 s.
+PROMPT_SECONDS = 10
 
 
 @pytest.fixture(scope="module")
@@ -20,18 +23,33 @@ def bounded(image):
         yield executor
 
 
+def test_the_measure_sees_what_is_held():
+    with peak_memory() as peak:
+        held = bytearray(50 * MIB)
+        held[::4096] = bytes(len(held[::4096]))
+        del held
+    assert peak.bytes > 45 * MIB
+
+
 def test_hundred_megabytes_in_one_call(bounded):
-    tracemalloc.start()
-    try:
-        result = bounded("for _ in range(100): print('x' * 1_000_000)\n'end'")
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
+    with peak_memory() as peak:
+        started = time.monotonic()
+        result = bounded("print('x' * 100_000_000)\n'end'")
+        assert time.monotonic() - started < PROMPT_SECONDS
     assert result.output == "end"
+    assert result.logs.startswith("x" * LIMIT + "\n... [output cut: ")
+    assert result.logs.endswith(f" more bytes were printed; max_output_bytes={LIMIT}]")
     assert len(result.logs) < LIMIT + 200
+    assert bounded.run("print('y' * 200_000)").logs_cut_bytes == 200_001 - LIMIT
+    assert peak.bytes < 30 * MIB
+
+
+def test_hundred_megabytes_in_many_prints(bounded):
+    with peak_memory() as peak:
+        result = bounded("for _ in range(100): print('x' * 1_000_000)\n'end'")
+    assert result.output == "end"
     assert "[output cut: " in result.logs
-    assert f"max_output_bytes={LIMIT}]" in result.logs
-    assert peak < 20_000_000
+    assert peak.bytes < 30 * MIB
 
 
 def test_hundred_megabytes_past_the_kernels_own_bound(bounded):
@@ -42,16 +60,28 @@ def test_hundred_megabytes_past_the_kernels_own_bound(bounded):
         "for _ in range(100): OutStream.write(sys.stdout, 'y' * 1_000_000)\n"
         "'end'"
     )
-    tracemalloc.start()
-    try:
+    with peak_memory() as peak:
         result = bounded(code)
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
     assert result.output == "end"
     assert len(result.logs) < LIMIT + 200
     assert "[output cut: " in result.logs
-    assert peak < 450_000_000  # one message may be as large as a value may
+    assert peak.bytes < 30 * MIB
+
+
+def test_hundred_megabytes_of_a_programs_own(bounded):
+    # Not through Python's streams: a child process writes to the kernel's file descriptor.
+    with peak_memory() as peak:
+        started = time.monotonic()
+        code = (
+            "import subprocess\n"
+            "p = subprocess.run(['head', '-c', '100000000', '/dev/zero'], stdout=1).returncode"
+        )
+        result = bounded(code + "\np")
+        assert time.monotonic() - started < 2 * PROMPT_SECONDS
+    assert result.output == 0
+    assert len(result.logs) < LIMIT + 200
+    assert peak.bytes < 60 * MIB
+    assert bounded("'next'").output == "next"
 
 
 def test_message_over_the_limit_is_read_past(make):
@@ -62,22 +92,23 @@ def test_message_over_the_limit_is_read_past(make):
         "OutStream.write(sys.stdout, 'z' * 40_000_000)\n"
         "'end'"
     )
-    tracemalloc.start()
-    try:
+    with peak_memory() as peak:
         result = executor(code)
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
     assert result.output == "end"
     assert "[output cut: " in result.logs
-    assert peak < 10_000_000
+    assert peak.bytes < 15 * MIB
 
 
 def test_million_small_prints(bounded):
-    result = bounded("for n in range(1_000_000): print(n)\n'end'")
+    with peak_memory() as peak:
+        started = time.monotonic()
+        result = bounded("for n in range(1_000_000): print(n)\n'end'")
+        assert time.monotonic() - started < 2 * PROMPT_SECONDS
     assert result.output == "end"
     assert result.logs.startswith("0\n1\n2\n")
-    assert "[output cut: " in result.logs
+    printed = sum(len(str(n)) + 1 for n in range(1_000_000))
+    assert f"[output cut: {printed - LIMIT} more bytes were printed" in result.logs
+    assert peak.bytes < 30 * MIB
 
 
 def test_flood_that_never_ends_is_stopped(make):
@@ -93,18 +124,32 @@ def test_flood_that_never_ends_is_stopped(make):
 def test_binary_rubbish_from_a_program(bounded):
     result = bounded("import os\nos.system(\"printf '\\\\377\\\\000\\\\001rubbish\\\\n'\")")
     assert "rubbish" in result.logs
+    code = "import os, sys\nsys.stdout.flush()\nos.write(1, bytes(range(256)) * 1000)\n'end'"
+    with peak_memory() as peak:
+        result = bounded(code)
+    assert result.output == "end"
+    assert "0123456789" in result.logs
+    assert peak.bytes < 30 * MIB
 
 
 def test_no_newline_and_surrogates(bounded):
     assert bounded("print('no newline', end='')").logs == "no newline"
+    result = bounded("print('n' * 50_000_000, end='')\n'end'")
+    assert result.output == "end"
+    assert "[output cut: " in result.logs
     assert "a" in bounded("print('a\\ud800b')").logs
 
 
 def test_deep_recursion(bounded):
     started = time.monotonic()
-    with pytest.raises(AgentError, match="RecursionError"):
-        bounded("def f(n): return f(n + 1)\nf(0)")
-    assert time.monotonic() - started < 20
+    with pytest.raises(AgentError, match="RecursionError: maximum recursion depth") as caught:
+        bounded("print('before')\ndef f(n): return f(n + 1)\nf(0)")
+    assert time.monotonic() - started < PROMPT_SECONDS
+    assert len(str(caught.value)) < 300_000
+    assert str(caught.value).endswith("Output printed before the error:\nbefore\n")
+    code = "deep = []\nfor _ in range(100_000): deep = [deep]\ndeep"
+    assert isinstance(bounded(code).output, str)  # too deep to travel, and for its repr
+    assert bounded("del deep").output is None
 
 
 def test_result_whose_repr_raises(bounded):
@@ -120,18 +165,18 @@ def test_result_whose_repr_is_enormous(bounded):
 
 
 def test_exception_with_an_enormous_message(bounded):
-    tracemalloc.start()
-    try:
+    with peak_memory() as peak:
+        started = time.monotonic()
         with pytest.raises(AgentError) as caught:
             bounded("print('before')\nraise ValueError('m' * 100_000_000)")
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert "ValueError" in str(caught.value)
-    assert "characters cut]" in str(caught.value)
-    assert "before" in str(caught.value)
-    assert len(str(caught.value)) < 300_000
-    assert peak < 20_000_000
+        assert time.monotonic() - started < PROMPT_SECONDS
+    message = str(caught.value)
+    assert "ValueError: mmm" in message
+    assert "characters cut]" in message
+    assert message.endswith("Output printed before the error:\nbefore\n")
+    assert bounded.state["_print_outputs"] == "before\n"
+    assert len(message) < 300_000
+    assert peak.bytes < 30 * MIB
 
 
 def test_exception_whose_str_raises(bounded):
@@ -142,7 +187,7 @@ def test_exception_whose_str_raises(bounded):
 
 
 def test_program_that_breaks_the_kernels_side_harms_itself_only(make):
-    executor = make(timeout_seconds=2, interrupt_grace_seconds=0.2)
+    executor = make(timeout_seconds=1, interrupt_grace_seconds=0.2)
     executor.send_variables({"given": 1})
     code = (
         "import builtins, sys\n"
@@ -160,13 +205,28 @@ def test_program_that_breaks_the_kernels_side_harms_itself_only(make):
 
 @pytest.mark.parametrize(
     "data",
-    ["b'not the codec'", "b''", "b'[' * 100000", 'b\'{"$":"nothing"}\'', "bytes(1000)"],
+    [
+        "b'not the codec'",
+        "b''",
+        "b'[' * 100000",
+        'b\'{"$":"nothing"}\'',
+        "bytes(1000)",
+        "codec.encode(5)[:-1]",
+        "codec.encode('x' * 1000) + b'more'",
+    ],
 )
-def test_forged_values_are_a_note_and_never_a_crash(make, bounded, data):
-    code = f"__smolagents_fork__.publish({{'kind': 'value'}}, [{data}])"
-    result = bounded(code)
+def test_forged_value_is_a_note_and_no_value(bounded, data):
+    code = (
+        "import sys\ncodec = sys.modules['smolagents_fork_codec']\n"
+        "__smolagents_fork__.publish({{'kind': 'value'}}, [{}])"
+    )
+    result = bounded(code.format(data))
     assert result.output is None
-    assert "could not be decoded" in result.logs or result.logs == ""
+    assert "the result could not be decoded" in result.logs
+    assert not result.is_final_answer
+    # What is no forgery arrives in the same way: the road that is refused above exists.
+    result = bounded(code.format("codec.encode([1, 'two'])"))
+    assert (result.output, result.logs) == ([1, "two"], "")
 
 
 def test_forged_messages_are_ignored(bounded):
