@@ -93,6 +93,8 @@ def plan(
     own = image is None and dockerfile_content is None
     dockerfile = folder.joinpath("Dockerfile.extra" if own else "Dockerfile.extra-any").read_bytes()
     files = {"Dockerfile": dockerfile, "extra.txt": "\n".join([*requirements, ""]).encode()}
+    if own:
+        files["changes.py"] = folder.joinpath("changes.py").read_bytes()
     return _addressed(REPOSITORY, files, {"CORE_IMAGE": core.tag}, core)
 
 

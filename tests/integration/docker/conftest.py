@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from docker_proxy import Proxy
 
 from smolagents_fork.containers.images import BASE_IMAGE_VARIABLE
 from smolagents_fork.executors.docker import DockerExecutor
@@ -64,3 +65,15 @@ def science(science_image: str) -> Iterator[DockerExecutor]:
     """One executor with numpy, pandas, matplotlib and Pillow."""
     with DockerExecutor(SCIENCE, timeout_seconds=60) as executor:
         yield executor
+
+
+@pytest.fixture
+def proxy(engine: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
+    """The engine over TCP on loopback: ``DOCKER_HOST`` names a port in front of its socket."""
+    base = engine.api.base_url
+    if "unix" not in base and not base.startswith("http+docker"):
+        pytest.skip("the engine is not on a local socket")
+    made = Proxy("/var/run/docker.sock")
+    monkeypatch.setenv("DOCKER_HOST", f"tcp://127.0.0.1:{made.port}")
+    yield made
+    made.cut()

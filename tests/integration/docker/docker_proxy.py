@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import socket
 import threading
 
+_REQUEST = re.compile(rb"(?:^|(?<=\n))([A-Z]{3,7}) (/\S+) HTTP/1\.1\r\n")
+
 
 class Proxy:
-    """A TCP port that leads to the engine's socket, and can be cut."""
+    """A TCP port that leads to the engine's socket, and can be cut and opened again.
+
+    Attributes:
+        accepted: connections so far.
+        requests: method and path of every request, as far as they could be told.
+    """
 
     def __init__(self, target: str) -> None:
         self.target = target
+        self.accepted = 0
+        self.requests: list[str] = []
+        self.refusing = False
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
         self.open: list[socket.socket] = []
@@ -23,19 +34,29 @@ class Proxy:
                 near, _ = self.listener.accept()
             except OSError:
                 return
+            self.accepted += 1
+            if self.refusing:
+                near.close()
+                continue
             far = socket.socket(socket.AF_UNIX)
             far.connect(self.target)
             self.open += [near, far]
             for a, b in ((near, far), (far, near)):
-                threading.Thread(target=self._copy, args=(a, b), daemon=True).start()
+                threading.Thread(target=self._copy, args=(a, b, a is near), daemon=True).start()
 
-    def _copy(self, source: socket.socket, target: socket.socket) -> None:
+    def _copy(self, source: socket.socket, target: socket.socket, asking: bool) -> None:
         try:
             while data := source.recv(65536):
+                if asking:
+                    self.requests += [b" ".join(x).decode() for x in _REQUEST.findall(data)]
                 target.sendall(data)
             target.shutdown(socket.SHUT_WR)
         except OSError:
             pass
+
+    def asked(self, words: str) -> list[str]:
+        """Requests whose method and path match the regular expression ``words``."""
+        return [request for request in self.requests if re.search(words, request)]
 
     def cut(self) -> None:
         # shutdown wakes the thread in accept(); close() alone leaves the port open until it wakes.

@@ -7,7 +7,6 @@ import threading
 import time
 
 import pytest
-from docker_proxy import Proxy
 from docker_waiting import eventually
 
 from smolagents_fork.errors import ExecutorError, SandboxDiedError
@@ -172,17 +171,6 @@ def test_kernel_that_keeps_dying_never_hangs(mortal):
         with pytest.raises(SandboxDiedError):
             executor("import os; os._exit(1)")
     assert executor("1").output == 1
-
-
-@pytest.fixture
-def proxy(engine, monkeypatch):
-    base = engine.api.base_url
-    if "unix" not in base and not base.startswith("http+docker"):
-        pytest.skip("the engine is not on a local socket")
-    made = Proxy("/var/run/docker.sock")
-    monkeypatch.setenv("DOCKER_HOST", f"tcp://127.0.0.1:{made.port}")
-    yield made
-    made.cut()
 
 
 def test_remote_engine_over_tcp(make, proxy):
