@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import string
+import _string  # type: ignore[import-not-found]  # the parser of str.format itself
 import unicodedata
 from collections.abc import Callable
 from typing import Any
@@ -19,6 +19,9 @@ HARMLESS_BUILTINS = words(
     "set slice sorted staticmethod str sum super tuple type zip None True False Ellipsis "
     "NotImplemented "
 )
+
+
+_CONVERSIONS: dict[str, Callable[[Any], str]] = {"s": str, "r": repr, "a": ascii}
 
 
 def normal(name: str) -> str:
@@ -41,28 +44,87 @@ def harmless(value: Any) -> frozenset[str]:
     return _MEMBERS.get(module, frozenset())
 
 
-class SafeFormatter(string.Formatter):
-    """``str.format`` in Python, with names read through ``read`` and sizes held by ``sizes``."""
+class SafeFormatter:
+    """``str.format`` in Python, with names read through ``read`` and sizes held by ``sizes``.
+
+    Not :class:`string.Formatter`, whose fields and errors differ from those of the method.
+    """
 
     def __init__(self, read: Callable[[Any, str], Any], sizes: Any) -> None:
         self._read = read
         self._sizes = sizes
+        #: The next automatic field number; ``None`` once fields are numbered by hand.
+        self._automatic: int | None = 0
 
-    def get_field(self, field_name: str, args: Any, kwargs: Any) -> Any:
-        import _string  # type: ignore[import-not-found]  # string.Formatter's own helper
+    def vformat(self, template: str, args: tuple[Any, ...] | None, names: Any) -> str:
+        """``template`` filled in; ``args`` is ``None`` for ``format_map``."""
+        return self._filled(template, args, names, 2)
 
-        first, rest = _string.formatter_field_name_split(field_name)
-        found = self.get_value(first, args, kwargs)
+    def _filled(self, template: str, args: tuple[Any, ...] | None, names: Any, depth: int) -> str:
+        if depth <= 0:
+            raise ValueError("Max string recursion exceeded")
+        parts = []
+        for text, field, specification, conversion in _string.formatter_parser(template):
+            parts.append(text)
+            if field is None:
+                continue
+            value = self._field(field, args, names)
+            if conversion is not None:
+                if conversion not in _CONVERSIONS:
+                    raise ValueError(f"Unknown conversion specifier {conversion!s}")
+                value = _CONVERSIONS[conversion](value)
+            if specification:
+                specification = self._filled(specification, args, names, depth - 1)
+            parts.append(format(value, self._sizes.specification(specification)))
+        return "".join(parts)
+
+    def _field(self, field: str, args: tuple[Any, ...] | None, names: Any) -> Any:
+        first, rest = _string.formatter_field_name_split(field)
+        if first == "" or isinstance(first, int):
+            found = self._positional(first, args)
+        else:
+            found = names[first]
         for is_attribute, name in rest:
             found = self._read(found, name) if is_attribute else found[name]
-        return found, first
+        return found
 
-    def get_value(self, key: Any, args: Any, kwargs: Any) -> Any:
-        if isinstance(key, int):
-            if key >= len(args):
-                raise IndexError(f"Replacement index {key} out of range for positional args tuple")
-            return args[key]
-        return kwargs[key]
+    def _positional(self, number: int | str, args: tuple[Any, ...] | None) -> Any:
+        if isinstance(number, int):
+            if self._automatic:
+                raise ValueError(
+                    "cannot switch from automatic field numbering to manual field specification"
+                )
+            self._automatic = None
+        elif self._automatic is None:
+            raise ValueError(
+                "cannot switch from manual field specification to automatic field numbering"
+            )
+        else:
+            number = self._automatic
+            self._automatic += 1
+        if args is None:
+            raise ValueError("Format string contains positional fields")
+        if number >= len(args):
+            raise IndexError(f"Replacement index {number} out of range for positional args tuple")
+        return args[number]
 
-    def format_field(self, value: Any, format_spec: str) -> str:
-        return format(value, self._sizes.specification(format_spec))
+
+def guarded_format(
+    value: Any, name: str, read: Callable[[Any, str], Any], sizes: Any
+) -> Callable[..., str]:
+    """The method ``format`` or ``format_map`` of a string, or of ``str`` itself."""
+
+    def format_(*arguments: Any, **keywords: Any) -> str:
+        bound = not isinstance(value, type)
+        own = bound or (bool(arguments) and isinstance(arguments[0], str))
+        rest = arguments if bound else arguments[1:]
+        if not own or (name == "format_map" and (len(rest) != 1 or keywords)):
+            # Raises, in Python's words.
+            return getattr(value, name)(*arguments, **keywords)  # type: ignore[no-any-return]
+        template = str.__str__(value if bound else arguments[0])
+        formatter = SafeFormatter(read, sizes)
+        if name == "format_map":
+            return formatter.vformat(template, None, rest[0])
+        return formatter.vformat(template, rest, keywords)
+
+    return format_

@@ -140,6 +140,13 @@ class Guards(Ownership):
             )
         return value
 
+    def augmentable(self, value: Any, name: str) -> Any:
+        """``value``, if the program may both read and set its attribute ``name``."""
+        self.writable(value, name)
+        if name in policy.GUARDED_ATTRIBUTES:
+            self.read(value, name)
+        return value
+
     def _vet(self, value: Any) -> Any:
         if isinstance(value, _NEVER):
             raise AttributeRefusedError(f"Forbidden access to {type(value).__name__} object")
@@ -177,11 +184,15 @@ class Guards(Ownership):
         if name in policy.ALLOWED_DUNDERS or name in self.extra_dunders:
             found = getattr(value, name) if default is _MISSING else getattr(value, name, default)
             return self._vet(found)
+        if name in policy.OWN_DUNDERS:
+            return self.own_dunder(value, name)
         if name == "__annotations__":
             found = getattr(value, name)
             return found if self.is_own(value) else dict(found)
         if name in ("__wrapped__", "__defaults__", "__kwdefaults__") and self.is_own(value):
             return getattr(value, name)
+        if name == "__wrapped__" and self.is_own(found := getattr(value, name, None)):
+            return found  # of functools.cache
         if name in ("__getattribute__", "__getattr__"):
             found = getattr(value, name)
             return self._by_name(found, value)
@@ -240,7 +251,7 @@ class Guards(Ownership):
         if text and name in ("format", "format_map"):
             found = getattr(value, name)
             if getattr(found, "__objclass__", None) is str or type(found) is _BUILTIN_METHOD:
-                return self._string_format(value, name)
+                return formats.guarded_format(value, name, self.read, self.sizes)
             return found  # a method of the program's own subclass
         if isinstance(value, types.ModuleType):
             if not self.is_view(value):
@@ -266,20 +277,6 @@ class Guards(Ownership):
         raise AttributeRefusedError(
             f"Forbidden access to attribute: {name} of {type(value).__name__!r} object"
         )
-
-    def _string_format(self, value: Any, name: str) -> Any:
-        def format_(*arguments: Any, **keywords: Any) -> str:
-            bound = not isinstance(value, type)
-            template, rest = (value, arguments) if bound else (arguments[0], arguments[1:])
-            if name == "format_map":
-                return formats.SafeFormatter(self.read, self.sizes).vformat(
-                    str.__str__(template), (), rest[0]
-                )
-            return formats.SafeFormatter(self.read, self.sizes).vformat(
-                str.__str__(template), rest, keywords
-            )
-
-        return format_
 
     def handle(self, name: str, tool: Any) -> Any:
         """``tool`` as it may be handed to a program."""
@@ -402,6 +399,7 @@ class Guards(Ownership):
         }
         hidden: dict[str, Any] = {
             "@refill": meter.refill,
+            "@charge": meter.charge,
             "@caught": meter.caught,
             "@while_exceeded": meter.while_exceeded,
             "@round": meter.round,
@@ -416,11 +414,13 @@ class Guards(Ownership):
             "@__import__": self.refused("__import__"),
             "@next": next,
             "@match_class": self.match_class,
+            "@held": lambda value: types.SimpleNamespace(value=value),
             "@own": self.own,
             "@getattr": self.read,
             "@called": self.called,
             "@private": self.private,
             "@writable": self.writable,
+            "@augmentable": self.augmentable,
             "@make_class": self.make_class,
             "@source": self.source,
             **self.sizes.hidden(),

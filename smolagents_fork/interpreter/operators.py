@@ -360,8 +360,22 @@ def augmented(node: ast.AugAssign, scope: Scope) -> list[ast.stmt]:
 def _augmented_part(node: ast.AugAssign, scope: Scope) -> list[ast.stmt]:
     """``x.y *= z`` and ``x[y] *= z``: the target is evaluated once, as Python does."""
     target = node.target
-    holder, key = _temporary(scope), _temporary(scope)
     assert isinstance(target, (ast.Attribute, ast.Subscript))
+    if scope.kind == "class":
+        # No names here: they would land in the class's namespace.
+        key = const(target.attr) if isinstance(target, ast.Attribute) else target.slice
+        kind = "@attribute_part" if isinstance(target, ast.Attribute) else "@item_part"
+        operation = load(_IN_PLACE[type(node.op)])
+        part = call(kind, operation, target.value, key)
+        whole = ast.Call(func=part, args=[node.value], keywords=[])
+        return [place(ast.Expr(value=whole), node)]
+    return _augmented_in_function(node, target, scope)
+
+
+def _augmented_in_function(
+    node: ast.AugAssign, target: ast.Attribute | ast.Subscript, scope: Scope
+) -> list[ast.stmt]:
+    holder, key = _temporary(scope), _temporary(scope)
     result: list[ast.stmt] = [assign(holder, target.value)]
     used = [holder]
 

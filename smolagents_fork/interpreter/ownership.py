@@ -26,6 +26,10 @@ _PLAIN_MODULES = frozenset(
 )
 
 
+#: Modules whose classes hold nothing that a program could not reach by their names.
+_OPEN_MODULES = frozenset(words("builtins abc typing enum collections datetime decimal fractions"))
+
+
 #: The namespace of a class, which a metaclass cannot lie about.
 _NAMESPACE = type.__dict__["__dict__"].__get__
 
@@ -55,8 +59,10 @@ class Ownership:
         self.adopt(made)
         return made
 
-    def make_class(self, *arguments: Any, **keywords: Any) -> Any:
-        """``type(name, bases, namespace)``"""
+    def make_class(self, cls: Any, /, *arguments: Any, **keywords: Any) -> Any:
+        """``type(name, bases, namespace)``, if ``cls`` is what ``type`` means in Python."""
+        if cls is not type:
+            return cls(*arguments, **keywords)
         if len(arguments) == 3:
             namespace = dict(arguments[2])
             namespace.setdefault("__module__", self.globals.get("__name__", "__main__"))
@@ -83,6 +89,12 @@ class Ownership:
         if self.building and cls.__module__ == self.globals.get("__name__"):
             return cls.__flags__ & (1 << 9) != 0  # Py_TPFLAGS_HEAPTYPE
         return False
+
+    def is_open_class(self, cls: Any) -> bool:
+        """Whether a class is the program's own or one that any program may name."""
+        if not isinstance(cls, type):
+            return False
+        return self.is_own_class(cls) or cls.__module__ in _OPEN_MODULES
 
     def is_own_name(self, value: Any, name: str) -> bool:
         """Whether a single-underscore name of an own object is the program's own, too.
@@ -136,3 +148,35 @@ class Ownership:
         if isinstance(value, FUNCTIONS):
             return value.__globals__ is self.globals
         return self.is_own_class(type(value))
+
+    def own_dunder(self, value: Any, name: str) -> Any:
+        """The namespace of an own object, and the family of an own class: nothing of the host's."""
+        if name == "__dict__":
+            if not hasattr(value, name):
+                return getattr(value, name)  # says so
+            if isinstance(value, FUNCTIONS) and value.__globals__ is self.globals:
+                return vars(value)
+            if isinstance(value, type) and self.is_own_class(value):
+                return dict(self.vars_(value))  # a copy, which leads nowhere
+            if self.is_own(value):
+                return self.vars_(value)
+            raise AttributeRefusedError(
+                "Forbidden access to dunder attribute: __dict__; use vars(x) on objects of your own"
+            )
+        if isinstance(value, type) and self.is_own_class(value):
+            if name == "__subclasses__":
+                return lambda: type.__subclasses__(value)
+            found = getattr(value, name)
+            if all(
+                self.is_open_class(one) for one in (found if type(found) is tuple else (found,))
+            ):
+                return found
+        if name == "__subclasses__":
+            raise AttributeRefusedError(
+                "Forbidden call to dunder function: __subclasses__, but of classes of your own"
+            )
+        raise AttributeRefusedError(f"Forbidden access to dunder attribute: {name}")
+
+    def vars_(self, *arguments: Any) -> Any:
+        """``vars``"""
+        raise NotImplementedError

@@ -18,6 +18,7 @@ __all__ = [
     "GUARDED_ATTRIBUTES",
     "GUARDED_DUNDERS",
     "IMPORTED_BY_C",
+    "OWN_DUNDERS",
     "REFUSED_BUILTINS",
     "SIZED_METHODS",
     "SIZED_TYPES",
@@ -57,9 +58,9 @@ _OPERATORS = words("add sub mul matmul truediv floordiv mod divmod pow lshift rs
 GUARDED_DUNDERS = frozenset(
     words(
         """
-        __annotations__ __defaults__ __delattr__ __format__ __getattr__ __getattribute__
-        __imul__ __kwdefaults__ __lshift__ __mod__ __mul__ __pow__ __rlshift__ __rmod__ __rmul__
-        __rpow__ __setattr__ __wrapped__
+        __annotations__ __base__ __bases__ __defaults__ __delattr__ __dict__ __format__
+        __getattr__ __getattribute__ __imul__ __kwdefaults__ __lshift__ __mod__ __mro__ __mul__
+        __pow__ __rlshift__ __rmod__ __rmul__ __rpow__ __setattr__ __subclasses__ __wrapped__
         """
     )
 )
@@ -88,9 +89,14 @@ ALLOWED_DUNDERS = (
     | frozenset(f"__{prefix}{name}__" for name in _OPERATORS for prefix in ("", "r", "i"))
 ) - GUARDED_DUNDERS
 
+#: Those of them that describe a class's family or an object's namespace: the program's own only.
+OWN_DUNDERS = frozenset(words("__base__ __bases__ __dict__ __mro__ __subclasses__"))
+
 #: Dunder attributes a program may set on classes, functions and objects of its own. Not
 #: __match_args__, which names attributes: a class body may say it, and a pattern has it looked at.
-WRITABLE_DUNDERS = (ALLOWED_DUNDERS | GUARDED_DUNDERS) - {"__match_args__"}
+WRITABLE_DUNDERS = (ALLOWED_DUNDERS | GUARDED_DUNDERS) - {
+    *words("__base__ __bases__ __match_args__ __mro__ __subclasses__")
+}
 
 #: Dunder names a program may load or bind as variables.
 ALLOWED_DUNDER_NAMES = frozenset(

@@ -138,6 +138,12 @@ def _compile(
             raise InterpreterError(
                 f"Code parsing failed: it is nested too deeply ({error})"
             ) from None
+        except InterpreterError:
+            raise
+        except (ValueError, TypeError) as error:  # a form the compiler does not take
+            raise InterpreterError(
+                f"Code parsing failed due to: {type(error).__name__}: {error}"
+            ) from error
     return Program(
         source, _unwrapped(code), filename, is_async, written, supposed, frozenset(globals_)
     )

@@ -21,6 +21,7 @@ from typing import Any
 from ..errors import ProgramRefusedError
 from .build import words
 from .replaced import REFUSED
+from .sized_types import plain_type
 
 __all__ = ["MAKERS", "FrameStandIn"]
 
@@ -232,6 +233,7 @@ def _functools(modules: Any) -> dict[str, Any]:
         register = made.register
 
         def registering(cls: Any, func: Any = None) -> Any:
+            cls = plain_type(cls)
             _no_strings(cls)
             return register(cls, func)
 
@@ -250,6 +252,7 @@ def _functools(modules: Any) -> dict[str, Any]:
 def _method_dispatch() -> Any:
     class singledispatchmethod(functools.singledispatchmethod):  # type: ignore[type-arg]
         def register(self, cls: Any, method: Any = None) -> Any:
+            cls = plain_type(cls)
             _no_strings(cls)
             return super().register(cls, method)
 

@@ -90,8 +90,12 @@ class Rules(ast.NodeTransformer):
         difference = ast.BinOp(left=load(COUNTER), op=ast.Sub(), right=const(weight))
         return walrus(COUNTER, difference)
 
-    def counted(self, weight: int, like: ast.AST) -> ast.stmt:
-        """A statement that counts a block."""
+    def counted(self, weight: int, like: ast.AST, function: bool = False) -> ast.stmt:
+        """A statement that counts a block; ``function``: of a function's own scope."""
+        if self.scope.kind == "class" and not function:
+            # A class body reads closure variables through its namespace, which may be the
+            # program's own mapping and answer what it likes.
+            return place(ast.Expr(value=call("@charge", const(weight))), like)
         test = ast.Compare(left=self.lower(weight), ops=[ast.Lt()], comparators=[const(0)])
         refill = ast.Expr(value=call("@refill"))
         return place(ast.If(test=test, body=[refill], orelse=[]), like)

@@ -147,8 +147,11 @@ class LoopRules(Rules):
         test = self.visit(node.test)
         body = [self.counted(weight, node.body[0]), *self.statements(node.body)]
         orelse = self.statements(node.orelse)
+        # Where "else" may run in the loop it needs no name, which would land in the namespace.
+        kept = any(isinstance(n, (ast.Break, ast.Continue)) for s in orelse for n in ast.walk(s))
         finished = self.hidden()
-        leave: list[ast.stmt] = [assign(finished, const(True)), ast.Break()]
+        leave: list[ast.stmt] = [ast.Break()]
+        leave = [assign(finished, const(True)), *leave] if kept else [*orelse, *leave]
         negated = ast.UnaryOp(op=ast.Not(), operand=test)
         # A for loop over a bounded repeat() counts rounds in C; running it dry is the limit.
         loop = ast.For(
@@ -158,10 +161,11 @@ class LoopRules(Rules):
             orelse=[ast.Expr(value=call("@while_exceeded"))],
             type_comment=None,
         )
-        after: list[ast.stmt] = [ast.Delete(targets=[ast.Name(id=finished, ctx=ast.Del())])]
-        if orelse:
-            after.insert(0, ast.If(test=load(finished), body=orelse, orelse=[]))
-        whole: list[ast.stmt] = [assign(finished, const(False)), loop, *after]
+        whole: list[ast.stmt] = [loop]
+        if kept:
+            drop = ast.Delete(targets=[ast.Name(id=finished, ctx=ast.Del())])
+            other = ast.If(test=load(finished), body=orelse, orelse=[])
+            whole = [assign(finished, const(False)), loop, other, drop]
         return [place(statement, node) for statement in whole]
 
     def visit_ListComp(self, node: Any) -> ast.expr:

@@ -13,6 +13,16 @@ from .scopes import mangled
 __all__ = ["NameRules"]
 
 
+#: Expressions whose value is no class or object of the program's.
+_NEVER_OWN = (ast.Constant, ast.Tuple, ast.List, ast.Set, ast.Dict, ast.JoinedStr, ast.Lambda)
+
+
+def _is_never_own(node: ast.expr) -> bool:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, _NEVER_OWN)
+
+
 def _is_object_or_super(node: ast.expr) -> bool:
     if isinstance(node, ast.Call):
         return isinstance(node.func, ast.Name) and node.func.id == "super"
@@ -74,7 +84,12 @@ class NameRules(Rules):
         if dunder:
             if name in policy.ALLOWED_DUNDERS or name in self.extra_dunders:
                 return node
-            if name == "__class__" and (described or called):
+            bare = getattr(node, "bare", False)
+            if name == "__class__" and (described or called or not bare):
+                return node
+            refused = (bare and name == "__dict__") or _is_never_own(node.value)
+            if refused and name in policy.OWN_DUNDERS:
+                self._refused_dunder(name, node, called)
                 return node
             if name == "__getattribute__" and not _is_object_or_super(node.value):
                 self._refused_dunder(name, node, called)
@@ -113,14 +128,16 @@ class NameRules(Rules):
         verb = "assign to" if isinstance(node.ctx, ast.Store) else "delete"
         if dunder and name not in policy.WRITABLE_DUNDERS:
             self.refuse(f"Cannot {verb} dunder attribute: {name}", node)
-        node.value = self._vetted(node.value, mangled(name, self.scope.class_name), "@writable")
+        guard = "@augmentable" if getattr(node, "augmented", False) else "@writable"
+        node.value = self._vetted(node.value, mangled(name, self.scope.class_name), guard)
         return node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         if isinstance(node.value, ast.Attribute) and not node.attr.startswith("__"):
             node.value.described = True  # type: ignore[attr-defined]  # x.__class__.public
-        elif isinstance(node.value, ast.Attribute) and node.attr in ("__name__", "__qualname__"):
-            node.value.described = True  # type: ignore[attr-defined]
+        elif isinstance(node.value, ast.Attribute):
+            bare = node.attr not in ("__name__", "__qualname__", "__mro__", "__doc__")
+            node.value.bare = bare  # type: ignore[attr-defined]  # x.__class__.__init__
         return self.attribute(node)
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
@@ -145,9 +162,14 @@ class NameRules(Rules):
             node.func = self.attribute(function, called=True)
         elif isinstance(function, ast.Name) and function.id == "type":
             # type(x) only reads; type(name, bases, namespace) makes a class, which must be known.
-            if len(node.args) != 1 or isinstance(node.args[0], ast.Starred) or node.keywords:
-                node.func = place(load("@make_class"), function)
+            makes = len(node.args) != 1 or isinstance(node.args[0], ast.Starred) or node.keywords
+            if not makes and isinstance(node.args[0], ast.Name):
+                mark_described(node.args[0])  # type(bytes)
             self.generic_arguments(node)
+            if makes:
+                # A parameter may bear the name, so that what it stands for goes along.
+                node.func = place(load("@make_class"), function)
+                node.args.insert(0, function)
             return node
         elif isinstance(function, ast.Name) and function.id in policy.SIZED_TYPES:
             node.func = place(load("@make"), function)

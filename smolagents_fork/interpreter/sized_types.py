@@ -7,7 +7,7 @@ from typing import Any
 
 from .meter import Meter
 
-__all__ = ["LONG_RANGE", "LongRange", "SizedType"]
+__all__ = ["LONG_RANGE", "LongRange", "SizedType", "plain_type"]
 
 #: Ranges of more items than this are metered wherever they are consumed.
 LONG_RANGE = 1_000_000
@@ -52,6 +52,11 @@ class SizedType:
         return getattr(self._cls, name)
 
 
+def plain_type(value: Any) -> Any:
+    """The type that a :class:`SizedType` stands for; anything else as it is."""
+    return value._cls if type(value) is SizedType else value
+
+
 class LongRange(Sequence[int]):
     """A range so long that whatever consumes it must be metered; else a range like any other."""
 
@@ -60,6 +65,10 @@ class LongRange(Sequence[int]):
         self._meter = meter
         self._fresh = False
         self.start, self.stop, self.step = items.start, items.stop, items.step
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return range  # for isinstance()
 
     def __len__(self) -> int:
         if self._fresh:

@@ -10,6 +10,7 @@ from collections import Counter, deque
 from collections.abc import Callable
 from typing import Any
 
+from . import parts
 from .build import words
 from .meter import Meter
 from .sized_types import LONG_RANGE, LongRange, SizedType
@@ -282,7 +283,13 @@ class Sizes:
             self.check_items(total, "elements()")
             return rest
         if name == "join" and rest:
-            items = rest[0] if isinstance(rest[0], (list, tuple)) else list(rest[0])
+            items = rest[0]
+            if not isinstance(items, (list, tuple)):
+                try:
+                    iterator = iter(items)
+                except TypeError:
+                    return rest  # join's own error
+                items = list(iterator)
             total = sum(len(item) for item in items if isinstance(item, _SEQUENCES))
             total += size * len(items)
             if total > SHORT:
@@ -427,6 +434,8 @@ class Sizes:
             "@addend": self.addend,
             "@specification": self.specification,
             "@sized_call": self.sized_call,
+            "@attribute_part": parts.attribute_part,
+            "@item_part": parts.item_part,
             "@make": self.make,
             "@sized_type": self.sized_type,
         }

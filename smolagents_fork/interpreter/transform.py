@@ -30,6 +30,12 @@ _ORDINARY_ERRORS = frozenset(
 )
 
 
+def _is_dotted(node: ast.expr) -> bool:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name)
+
+
 class Transformer(NameRules, LoopRules):
     """Rewrites one module: all rules together."""
 
@@ -42,6 +48,7 @@ class Transformer(NameRules, LoopRules):
 
     def visit_AugAssign(self, node: ast.AugAssign) -> list[ast.stmt]:
         node.value = self.visit(node.value)
+        node.target.augmented = True  # type: ignore[union-attr]  # read as well as written
         node.target = self.visit(node.target)
         return operators.augmented(node, self.scope)
 
@@ -72,7 +79,18 @@ class Transformer(NameRules, LoopRules):
 
     visit_List = visit_Tuple = _display
 
+    def visit_Expr(self, node: ast.Expr) -> ast.stmt:
+        self._bare(node.value)
+        self.generic_visit(node)
+        return node
+
+    def _bare(self, value: ast.expr) -> None:
+        """``b = a.__class__`` at the top level, which upstream's tests say is refused."""
+        if self.scope.kind == "module" and isinstance(value, ast.Attribute):
+            value.bare = True  # type: ignore[attr-defined]
+
     def visit_Assign(self, node: ast.Assign) -> ast.stmt:
+        self._bare(node.value)
         node.value = self.visit(node.value)
         for target in node.targets:
             if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Slice):
@@ -173,7 +191,7 @@ class Transformer(NameRules, LoopRules):
         start: list[ast.stmt] = []
         if not leaf:
             start.append(place(ast.Nonlocal(names=[COUNTER]), node))
-            start.append(self.counted(weight, node.body[0]))
+            start.append(self.counted(weight, node.body[0], function=True))
         if inner.receiver_used:
             mine = ast.Compare(
                 left=call("@type", load(receiver or "")), ops=[ast.In()], comparators=[load("@own")]
@@ -222,8 +240,17 @@ class Transformer(NameRules, LoopRules):
         documentation = ast.get_docstring(node, clean=False) is not None
         with self.inside("class", class_name=node.name, walrus=False):
             node.body = self.statements(node.body)
-        at = 1 if documentation else 0
-        node.body.insert(at, place(ast.Nonlocal(names=[COUNTER]), node))
+        # The guards' names are no business of the namespace that a metaclass prepares.
+        hidden = {
+            inner.id
+            for statement in node.body
+            for inner in ast.walk(statement)
+            if isinstance(inner, ast.Name) and inner.id.startswith("@")
+        }
+        names = sorted(name for name in hidden if name != COUNTER and not name[1:].isdigit())
+        if names:
+            at = 1 if documentation else 0
+            node.body.insert(at, place(ast.Global(names=names), node))
         return node
 
     # -- statements --
@@ -271,6 +298,14 @@ class Transformer(NameRules, LoopRules):
         node.target = self.visit(node.target)
         return node
 
+    def visit_MatchValue(self, node: ast.MatchValue) -> ast.pattern:
+        self.generic_visit(node)
+        if isinstance(node.value, ast.Call):
+            # What a guard gives, in the form a pattern may have.
+            holder = call("@held", node.value)
+            node.value = place(ast.Attribute(value=holder, attr="value", ctx=ast.Load()), node)
+        return node
+
     def visit_MatchClass(self, node: ast.MatchClass) -> ast.pattern:
         node.cls.described = True  # type: ignore[attr-defined]
         for name in node.kwd_attrs:
@@ -278,11 +313,12 @@ class Transformer(NameRules, LoopRules):
             if normal.startswith("_") or normal in policy.GUARDED_ATTRIBUTES:
                 self.refuse(f"Forbidden access to attribute in a class pattern: {name}", node)
         self.generic_visit(node)
-        if node.patterns:
+        if node.patterns or not _is_dotted(node.cls):
             # Positional patterns read what __match_args__ names. The class is looked at before the
             # match, and the very class that was looked at is what the pattern uses.
             held = self.hidden()
-            guard = place(assign(held, call("@match_class", node.cls)), node.cls)
+            looked_at = call("@match_class", node.cls) if node.patterns else node.cls
+            guard = place(assign(held, looked_at), node.cls)
             self.scope.match_classes.append((held, guard))
             node.cls = place(load(held), node)
         return node

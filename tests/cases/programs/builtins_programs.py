@@ -173,3 +173,13 @@ re.compile("(")
 # case: numbers-abc-and-unicode
 import numbers, unicodedata
 (isinstance(1, numbers.Number), isinstance(1.5, numbers.Integral), unicodedata.normalize("NFKD", "ﬁ"))
+# case: join-of-no-iterable
+",".join(5)
+# case: long-range-as-a-sequence
+r = range(10**7)
+print(len(r), r[5], r[-1], 5 in r, r == range(10**7), isinstance(r, range), r[2:10], r)
+print(r.start, r.stop, r.step, r.index(7), r.count(3), hash(r) == hash(range(10**7)))
+import random
+random.seed(3)
+print(random.sample(r, 3), random.choice(r), random.randrange(10**9))
+print(list(reversed(r))[:2] if False else next(iter(reversed(r))))

@@ -431,3 +431,22 @@ def get(d, k, default=MISSING):
     if default is MISSING: raise KeyError(k)
     return default
 (get({"a": 1}, "a"), get({}, "z", None))
+# case: parameter-called-type
+def conv(value, type=int): return type(value, 16)
+conv("ff")
+# case: parameter-called-type-with-keyword
+def conv(value, type): return type(value, key=lambda v: -v)
+conv([1, 2], sorted)
+# case: bytes-as-a-value
+from typing import Union, Optional, List, cast
+T = Union[str, bytes]
+print(T, Optional[bytes], List[bytes])
+kinds = (bytes, str)
+print(isinstance(b"a", kinds), issubclass(bytes, kinds))
+handlers = {bytes: "b", str: "s", range: "r", bytearray: "ba"}
+print(handlers[type(b"")], handlers[type(range(3))], type(b"") in (bytes, list), bytes)
+print(cast(bytes, b"x"), bytes.__name__, type(bytes))
+f = bytes
+print(f([1, 2]), f("é", "utf-8"), f(3), f.fromhex("0a0b"))
+print(list(map(bytes, [[1], [2]])), list(map(range, [1, 2])))
+print(sorted([bytes, str, int], key=lambda t: t.__name__))

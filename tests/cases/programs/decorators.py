@@ -149,3 +149,11 @@ def t(v):
 @(t(1), lambda f: f)[1]
 def f(a=t(2)): pass
 log
+# case: dispatch-on-bytes
+from functools import singledispatch
+@singledispatch
+def kind(x): return "default"
+@kind.register(str)
+@kind.register(bytes)
+def _(x): return "text"
+(kind("a"), kind(b""), kind(1))

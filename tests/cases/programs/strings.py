@@ -137,3 +137,24 @@ s = S("abc", 5)
 "a" + b"b"
 # case: join-type-error
 ",".join([1, 2])
+# case: format-map-positional
+"{}".format_map({"a": 1})
+# case: format-map-numbered
+"{0}".format_map({"a": 1})
+# case: format-map-without-argument
+"abc".format_map()
+# case: format-unbound-without-argument
+str.format()
+# case: format-unbound-of-a-number
+str.format(5)
+# case: format-attribute-of-automatic-field
+class P: name = "n"; xs = [1, 2]
+print("{.name} {[1]}".format(P(), [3, 4]))
+# case: format-automatic-then-manual
+"{} {0}".format(1)
+# case: format-manual-then-automatic
+"{0} {}".format(1)
+# case: format-nested-too-deep
+"{:{:{}}}".format(1, 2, 3)
+# case: format-nested-fields
+"{:{}.{}f} {:>{w}} {!r:^9}".format(3.14159, 8, 2, "a", "b", w=5)

@@ -21,6 +21,7 @@ leak(list(starmap(getattr, [(search, "__globals__")]))[0])
 # hostile: getattr-as-default-factory-callback
 leak(max([1], key=lambda _: 0) and [*map(lambda n: getattr(search, n), ["__closure__"])][0])
 # hostile: hasattr-then-vars
+# ends: quietly: hasattr() says no
 leak(vars(search.__class__)) if hasattr(search, "__class__") else None
 # hostile: vars-of-function
 search.__dict__["x"] = 1

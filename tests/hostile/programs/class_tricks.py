@@ -52,6 +52,7 @@ class M(type):
 class C(metaclass=M): pass
 leak(out[0][-1].__subclasses__())
 # hostile: metaclass-new-namespace
+# ends: quietly: a copy of the program's own class's namespace
 class M(type):
     def __new__(m, n, b, ns):
         leak(type.__new__(m, n, b, ns).__dict__)
@@ -234,3 +235,17 @@ leak(list[int].__origin__.__base__.__subclasses__())
 # hostile: typevar-evaluate-owner
 import typing
 leak(typing.TypeVar("T").__class__.__mro__[-1].__subclasses__())
+# hostile: prepared-namespace-answers-for-the-guards
+import random
+class Everything:
+    def __contains__(self, item): return True
+class Namespace(dict):
+    def __missing__(self, name):
+        if name == "@own":
+            return Everything()
+        raise KeyError(name)
+class M(type):
+    @classmethod
+    def __prepare__(m, n, b): return Namespace()
+class C(metaclass=M):
+    leak(random._os)

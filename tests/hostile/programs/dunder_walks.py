@@ -48,6 +48,7 @@ leak(type(math.__spec__))
 # hostile: dunder-import-name
 __import__("hostile_canary").trip()
 # hostile: dunder-dict-of-class
+# ends: quietly: a copy of the program's own class's namespace
 class C: pass
 leak(C.__dict__)
 # hostile: dunder-dict-of-host-class
@@ -117,3 +118,15 @@ leak(str.join.__objclass__.__base__.__subclasses__())
 # hostile: annotations-hold-a-namespace
 def f(a: int): pass
 leak(f.__annotations__.__class__.__base__.__subclasses__())
+# hostile: own-class-bases-to-object
+class C: pass
+leak(C.__bases__[0].__subclasses__())
+# hostile: own-class-mro-to-object
+class C: pass
+leak([c for c in C.__mro__ if c.__name__ == "object"][0].__subclasses__())
+# hostile: own-class-base-of-host-class
+import queue
+class Q(queue.Queue): pass
+leak(Q.__base__.__init__.__globals__)
+# hostile: dict-of-function-of-host
+leak(search.__dict__.get("__wrapped__").__globals__ if search.__dict__ else search.__globals__)

@@ -201,3 +201,31 @@ leak(f.__code__)
 # hostile: breakpointhook
 # ends: quietly: the builtin is a stand-in that refuses
 leak(breakpoint)
+# hostile: frame-through-augmented-assignment
+class E:
+    def __radd__(self, other): leak(other)
+def gen(): yield 1
+g = gen()
+next(g)
+g.gi_frame += E()
+# hostile: frame-through-guarded-augmented-assignment
+class E:
+    def __rmul__(self, other): leak(other)
+def gen(): yield 1
+g = gen()
+next(g)
+g.gi_frame *= E()
+# hostile: code-through-augmented-assignment-in-class-body
+class E:
+    def __rpow__(self, other): leak(other)
+g = (i for i in [1])
+class C:
+    g.gi_code **= E()
+# hostile: frame-through-value-pattern
+class E:
+    def __eq__(self, other): leak(other)
+def gen(): yield 1
+g = gen()
+next(g)
+match E():
+    case g.gi_frame: pass

@@ -688,3 +688,20 @@ try:
 except BaseException:
     pass
 trip("after")
+# hostile: prepared-namespace-answers-for-the-counter
+# limit: the class body counts through its namespace
+class Namespace(dict):
+    def __missing__(self, name):
+        if name == "@n":
+            return 10**9
+        raise KeyError(name)
+class M(type):
+    @classmethod
+    def __prepare__(m, n, b): return Namespace()
+    def __new__(m, n, b, ns): return type.__new__(m, n, b, dict(ns))
+for _ in range(30_000):
+    class C(metaclass=M):
+        n = 0
+        for i in range(200):
+            n += 1
+trip("the counter was answered for")

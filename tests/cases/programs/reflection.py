@@ -1,0 +1,87 @@
+# case: namespace-of-an-instance
+class A:
+    def __init__(self): self.x = 1; self.y = [2]
+a = A()
+print(a.__dict__)
+a.__dict__["z"] = 5
+a.z, A.__dict__["__init__"].__name__
+# case: namespace-updated
+class Config:
+    def __init__(self, **kw): self.__dict__.update(kw)
+    def __repr__(self): return f"Config({self.__dict__})"
+    def __eq__(self, o): return self.__dict__ == o.__dict__
+c = Config(a=1, b=2)
+print(c, c == Config(a=1, b=2))
+# case: namespace-shared
+class Borg:
+    _state = {}
+    def __init__(self): self.__dict__ = self._state
+a, b = Borg(), Borg()
+a.x = 4
+b.x
+# case: descriptor-keeps-values-in-the-namespace
+class Typed:
+    def __init__(self, kind): self.kind = kind
+    def __set_name__(self, owner, name): self.name = name; print(owner.__name__, name)
+    def __get__(self, obj, objtype=None):
+        if obj is None: return self
+        return obj.__dict__.get(self.name)
+    def __set__(self, obj, value):
+        if not isinstance(value, self.kind): raise TypeError(f"{self.name} must be {self.kind.__name__}")
+        obj.__dict__[self.name] = value
+    def __delete__(self, obj): del obj.__dict__[self.name]
+class P:
+    name = Typed(str)
+    age = Typed(int)
+    def __init__(self, name, age): self.name, self.age = name, age
+p = P("a", 3)
+print(p.name, p.age)
+del p.name
+print(p.name)
+p.age = "x"
+# case: registry-of-subclasses
+class Plugin:
+    def run(self): raise NotImplementedError
+class A(Plugin):
+    def run(self): return "a"
+class B(Plugin):
+    def run(self): return "b"
+[c().run() for c in Plugin.__subclasses__()]
+# case: family-of-a-class
+class A: pass
+class B(A): pass
+class C(A): pass
+class D(B, C): pass
+print([c.__name__ for c in D.__mro__], D.__bases__, D.mro())
+print(A.__subclasses__())
+print(D.__base__)
+# case: class-attribute-in-methods
+class A:
+    def clone(self): return self.__class__()
+    def __eq__(self, o):
+        if o.__class__ is not self.__class__: return NotImplemented
+        return True
+    def name(self):
+        cls = self.__class__
+        return cls.__name__
+a = A()
+print(a.clone() == a, a.name(), a.__class__)
+# case: class-attribute-of-builtins
+x = 5
+print(x.__class__, "a".__class__ == str, [1].__class__.__name__)
+# case: no-namespace-with-slots
+class P:
+    __slots__ = ("x",)
+try: print(P().__dict__)
+except AttributeError as e: print(e)
+hasattr(P(), "__dict__")
+# case: namespace-of-a-class
+class P:
+    x = 1
+    def f(self): return 2
+sorted(k for k, v in P.__dict__.items() if not k.startswith("__"))
+# case: function-behind-a-cache
+from functools import lru_cache
+@lru_cache(maxsize=None)
+def double(n): return 2 * n
+(double(3), double.__wrapped__(4), double.cache_info())
