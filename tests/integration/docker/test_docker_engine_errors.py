@@ -20,7 +20,8 @@ from smolagents_fork.executors.docker import DockerExecutor
 def quick():
     started = time.monotonic()
     yield
-    assert time.monotonic() - started < 10
+    # Quiet, 0.1 s.
+    assert time.monotonic() - started < 5
 
 
 @pytest.mark.parametrize(
@@ -44,23 +45,28 @@ def test_permission_denied(tmp_path, engine):
         if os.stat(folder).st_mode & 0o001 == 0:
             os.chmod(folder, os.stat(folder).st_mode | 0o005)
     code = (
-        "import os\n"
-        "from smolagents_fork.containers.engine import connect\n"
+        "import os, time\n"
+        "from smolagents_fork.executors.docker import DockerExecutor\n"
         "import docker, requests\n"
         "os.setuid(65534)\n"
-        "try:\n    connect()\nexcept Exception as error:\n    print(type(error).__name__, error)"
+        "started = time.monotonic()\n"
+        "try:\n    DockerExecutor()\n"
+        "except Exception as error:\n    print(type(error).__name__, error)\n"
+        "assert time.monotonic() - started < 5"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=60,
         check=True,
         env={**os.environ, "DOCKER_HOST": f"unix://{path}"},
     )
     listener.close()
-    assert "EngineUnavailableError" in done.stdout
-    assert "this user may not use the engine" in done.stdout
+    assert done.stdout.startswith("EngineUnavailableError no container engine answers at unix://")
+    assert "this user may not use the engine: add it to the group that owns the socket" in (
+        done.stdout
+    )
 
 
 def test_wrong_runtime(image, quick):
