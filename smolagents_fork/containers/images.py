@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..errors import ConfigurationError, ImageBuildError
+from ..errors import ConfigurationError, ExecutorStartError, ImageBuildError
 from ..limits import Deadline
 from .engine import mapped_errors
 from .folder import image_folder
@@ -164,14 +164,15 @@ def exists(client: Any, tag: str) -> bool:
 
 
 def _pulled(client: Any, tag: str, report: Report) -> str:
-    import docker
-
     report(f"pulling {tag}")
     try:
         with mapped_errors("pulling the image", image=tag):
             client.images.pull(tag)
-    except docker.errors.DockerException as error:  # pragma: no cover - mapped above
-        raise ImageBuildError(str(error)) from error
+    except ExecutorStartError as error:
+        raise ExecutorStartError(
+            f"image {tag!r} is not on the engine and cannot be pulled: build it, load it, or name "
+            f"another ({error})"
+        ) from error
     return tag
 
 
