@@ -21,6 +21,7 @@ from . import formats, policy, replaced_data, replaced_reflection, sizes
 from .meter import Meter
 from .outside import HostWork
 from .ownership import FUNCTIONS, Ownership, is_dunder
+from .replaced_output import OutputStream
 
 __all__ = ["Guards", "ToolHandle"]
 
@@ -79,7 +80,8 @@ class Guards(Ownership):
         self.sizes = sizes.Sizes(meter)
         self.host = HostWork(meter)
         self.roots: Callable[[], Any] = frozenset
-        self.shared: tuple[type, ...] = (ToolHandle,)
+        self.shared: tuple[type, ...] = (ToolHandle, OutputStream)
+        self.stdout: Any = None
 
     # -- attributes --
 
@@ -257,9 +259,9 @@ class Guards(Ownership):
             if not self.is_view(value):
                 raise AttributeRefusedError(f"Forbidden access to module: {value.__name__}")
             return getattr(value, name) if default is _MISSING else getattr(value, name, default)
-        if self.is_own(value):
+        if self.is_own(value) or name == "info":
             found = getattr(value, name) if default is _MISSING else getattr(value, name, default)
-            return self._vet(found)
+            return replaced_data.printing_method(value, self._vet(found), self.stdout)
         if isinstance(value, (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)):
             if name.endswith(("_running", "_suspended")):
                 return getattr(value, name)
@@ -298,23 +300,32 @@ class Guards(Ownership):
 
     # -- builtins that reach attributes by name --
 
-    def getattr_(self, value: Any, name: str, *default: Any) -> Any:
-        if len(default) > 1:
-            raise TypeError(f"getattr expected at most 3 arguments, got {len(default) + 2}")
-        return self.read(value, name, *default)
+    def getattr_(self, *arguments: Any) -> Any:
+        if not 2 <= len(arguments) <= 3:
+            bound = "least 2" if len(arguments) < 2 else "most 3"
+            raise TypeError(f"getattr expected at {bound} arguments, got {len(arguments)}")
+        return self.read(*arguments)
 
-    def hasattr_(self, value: Any, name: str) -> bool:
+    def hasattr_(self, *arguments: Any) -> bool:
+        if len(arguments) != 2:
+            raise TypeError(f"hasattr expected 2 arguments, got {len(arguments)}")
         try:
-            self.read(value, name)
+            self.read(*arguments)
         except (AttributeError, ProgramRefusedError):
             return False
         return True
 
-    def setattr_(self, value: Any, name: str, new: Any) -> None:
+    def setattr_(self, *arguments: Any) -> None:
+        if len(arguments) != 3:
+            raise TypeError(f"setattr expected 3 arguments, got {len(arguments)}")
+        value, name, new = arguments
         self.check_written_name(name)
         setattr(self.writable(value, name), name, new)
 
-    def delattr_(self, value: Any, name: str) -> None:
+    def delattr_(self, *arguments: Any) -> None:
+        if len(arguments) != 2:
+            raise TypeError(f"delattr expected 2 arguments, got {len(arguments)}")
+        value, name = arguments
         self.check_written_name(name)
         delattr(self.writable(value, name), name)
 

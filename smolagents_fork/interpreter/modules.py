@@ -6,6 +6,7 @@ reading ``math.sqrt`` costs what it costs in CPython, and nothing leads from it 
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import importlib.util
 import types
@@ -75,6 +76,8 @@ class Modules:
         self.namespace: Callable[[], Mapping[str, Any]] = dict
         self.guards: Any = None
         self.sizes: Any = None
+        self.stdout: Any = None
+        self.stderr: Any = None
         self._views: dict[str, types.ModuleType] = {}
         self._known: set[int] = set()
         self.replaced: dict[str, Mapping[str, Any]] = {}
@@ -130,8 +133,10 @@ class Modules:
             inner = f"{module}.{name}"
             if importlib.util.find_spec(inner) is not None if hasattr(real, "__path__") else False:
                 return self.view(self._import(inner))
+            close = difflib.get_close_matches(name, [n for n in vars(view) if n[0] != "_"], n=3)
+            hint = f". Did you mean: {', '.join(map(repr, close))}?" if close else ""
             raise ImportError(
-                f"cannot import name {name!r} from {module!r} (unknown location)"
+                f"cannot import name {name!r} from {module!r} (unknown location){hint}"
             ) from None
 
     def names(self, module: str) -> dict[str, Any]:

@@ -63,10 +63,10 @@ class Ownership:
         """``type(name, bases, namespace)``, if ``cls`` is what ``type`` means in Python."""
         if cls is not type:
             return cls(*arguments, **keywords)
-        if len(arguments) == 3:
+        if len(arguments) == 3 and isinstance(arguments[2], dict):
             namespace = dict(arguments[2])
             namespace.setdefault("__module__", self.globals.get("__name__", "__main__"))
-            made = type(arguments[0], tuple(arguments[1]), namespace, **keywords)
+            made = type(arguments[0], arguments[1], namespace, **keywords)
             self.adopt(made)
             return made
         return type(*arguments, **keywords)

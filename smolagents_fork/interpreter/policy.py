@@ -156,6 +156,12 @@ GUARDED_ATTRIBUTES = frozenset(
             to_gbq
             """
         ),
+        # pandas: prints to the host's stream
+        *words(
+            """
+            info
+            """
+        ),
         # queue.Queue: waits without end
         *words(
             """

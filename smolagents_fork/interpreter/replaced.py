@@ -17,12 +17,25 @@ def members(module: str, modules: Any) -> dict[str, Any]:
     """Replaced members of ``module`` for one interpreter's ``modules``."""
     made = modules.replaced.get(module)
     if made is None:
-        from . import replaced_data, replaced_numbers, replaced_reflection, replaced_waiting
+        from . import (
+            replaced_data,
+            replaced_numbers,
+            replaced_output,
+            replaced_reflection,
+            replaced_waiting,
+        )
 
+        families = (
+            replaced_numbers,
+            replaced_waiting,
+            replaced_reflection,
+            replaced_data,
+            replaced_output,
+        )
         made = {}
-        for family in (replaced_numbers, replaced_waiting, replaced_reflection, replaced_data):
+        for family in families:
             maker = family.MAKERS.get(module)
             if maker is not None:
-                made = maker(modules)
+                made.update(maker(modules))
         modules.replaced[module] = made
     return made  # type: ignore[no-any-return]

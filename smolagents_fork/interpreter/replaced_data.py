@@ -107,6 +107,17 @@ def guarded_method(value: Any, name: str) -> Any:
     return None
 
 
+def printing_method(value: Any, found: Any, stdout: Any) -> Any:
+    """``found``; of a pandas object it is ``info()``, which prints to the program's output."""
+    if type(value).__module__.split(".")[0] != "pandas" or isinstance(value, type):
+        return found
+
+    def info(verbose: Any = None, buf: Any = None, *arguments: Any, **keywords: Any) -> Any:
+        return found(verbose, stdout if buf is None else buf, *arguments, **keywords)
+
+    return info
+
+
 def _numpy(modules: Any) -> dict[str, Any]:
     import numpy as np
 

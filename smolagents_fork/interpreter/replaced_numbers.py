@@ -35,13 +35,15 @@ def _itertools(modules: Any) -> dict[str, Any]:
 
         return _named(make, maker)  # type: ignore[no-any-return]
 
-    def repeat(object: Any, *times: int, **keywords: Any) -> Any:
-        made = itertools.repeat(object, *times, **keywords)
-        count = times[0] if times else keywords.get("times")
+    def repeat(*arguments: Any, **keywords: Any) -> Any:
+        made = itertools.repeat(*arguments, **keywords)
+        count = arguments[1] if len(arguments) > 1 else keywords.get("times")
         return made if count is not None and count <= _FEW else meter.metered(made)
 
     def product(*iterables: Any, repeat: int = 1) -> Any:
         pools = [tuple(pool) for pool in iterables]
+        if not isinstance(repeat, int):
+            return itertools.product(*pools, repeat=repeat)
         if repeat * len(pools) > _FEW:
             meter.too_large(f"product() of {repeat * len(pools)} pools is too large")
         size = math.prod(len(pool) for pool in pools) ** max(repeat, 0)
@@ -49,12 +51,15 @@ def _itertools(modules: Any) -> dict[str, Any]:
         return made if size <= _FEW else meter.metered(made)
 
     def arrangement(maker: Callable[..., Any]) -> Any:
-        def make(iterable: Any, r: int | None = None) -> Any:
-            pool = tuple(iterable)
-            length = len(pool) if r is None else r
+        def make(*arguments: Any, **keywords: Any) -> Any:
+            if not arguments:
+                return maker(**keywords)
+            pool = tuple(arguments[0])
+            length = arguments[1] if len(arguments) > 1 else keywords.get("r")
+            length = length if isinstance(length, int) else len(pool)
             if length > _FEW:
                 meter.too_large(f"{maker.__name__}() of length {length} is too large")
-            made = maker(pool, length)
+            made = maker(pool, *arguments[1:], **keywords)
             # len ** length bounds all three.
             return made if len(pool) < 6 and 0 <= length < 6 else meter.metered(made)
 

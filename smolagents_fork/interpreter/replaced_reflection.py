@@ -74,7 +74,7 @@ def _sys(modules: Any) -> dict[str, Any]:
         "settrace setprofile gettrace getprofile setrecursionlimit setswitchinterval exc_info "
         "_current_frames _current_exceptions last_traceback last_value exception meta_path "
         "path_hooks path_importer_cache displayhook excepthook unraisablehook breakpointhook "
-        "addaudithook audit call_tracing monitoring activate_stack_trampoline stdin stdout stderr "
+        "addaudithook audit call_tracing monitoring activate_stack_trampoline stdin "
         "set_asyncgen_hooks set_int_max_str_digits set_coroutine_origin_tracking_depth exit path "
         "setdlopenflags "
     )
@@ -294,11 +294,6 @@ def _collections(modules: Any) -> dict[str, Any]:
     return {"namedtuple": namedtuple}
 
 
-def _contextlib(_modules: Any) -> dict[str, Any]:
-    # They replace the host's own streams and working directory.
-    return dict.fromkeys(("redirect_stdout", "redirect_stderr", "redirect_stdin", "chdir"), REFUSED)
-
-
 def _csv(_modules: Any) -> dict[str, Any]:
     return dict.fromkeys(("register_dialect", "unregister_dialect", "field_size_limit"), REFUSED)
 
@@ -342,12 +337,10 @@ MAKERS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "collections": _collections,
     # Its methods read attributes by name; str.format does the same behind the guard.
     "string": _refuse_all("Formatter"),
-    "contextlib": _contextlib,
     "csv": _csv,
     "json": _json,
     "types": _types,
     "abc": _refuse_all("update_abstractmethods"),
     "locale": _refuse_all("setlocale"),
-    "calendar": _refuse_all("setfirstweekday"),
     "decimal": _refuse_all("setcontext"),
 }

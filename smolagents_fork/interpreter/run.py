@@ -20,6 +20,7 @@ from .modules import Modules
 from .output import PrintContainer, truncated
 from .policy import DEFAULT_IMPORTS
 from .program import Program, compiled
+from .replaced_output import OutputStream
 
 __all__ = ["Interpreter"]
 
@@ -66,6 +67,9 @@ class Interpreter:
         self.state: dict[str, Any] = {"__name__": "__main__"} if state is None else state
         self.guards.globals = self.state
         self.output = PrintContainer()
+        self.modules.stdout = OutputStream("<stdout>", self._write)
+        self.modules.stderr = OutputStream("<stderr>", self._write)
+        self.guards.stdout = self.modules.stdout
         self._lock = threading.RLock()
         self._tools: dict[str, Any] = {}
         self._functions = dict(additional_functions or {})
@@ -131,19 +135,22 @@ class Interpreter:
 
     def _print(self, *values: Any, **keywords: Any) -> None:
         separator, end = keywords.pop("sep", " "), keywords.pop("end", "\n")
-        file, _flush = keywords.pop("file", None), keywords.pop("flush", False)
+        file, flush = keywords.pop("file", None), keywords.pop("flush", False)
         if keywords:
             print(**keywords)  # never prints: raises in the words of the running Python
         for name, given in (("sep", separator), ("end", end)):
             if given is not None and not isinstance(given, str):
                 raise TypeError(f"{name} must be None or a string, not {type(given).__name__}")
-        write = self._write if file is None else file.write
+        file = self.modules.stdout if file is None else file
+        write = file.write
         separator = " " if separator is None else separator
         for position, value in enumerate(values):
             if position:
                 write(separator)
             write(str(value))
         write("\n" if end is None else end)
+        if flush:
+            file.flush()
 
     def _write(self, text: str) -> None:
         if len(text) > 1000:
@@ -189,6 +196,8 @@ class Interpreter:
 
     def _run(self, code: str) -> Result:
         limits = self.limits
+        self.modules.stdout.forget_targets()
+        self.modules.stderr.forget_targets()
         self.output = PrintContainer(limits.max_print_outputs_length)
         self.state["_print_outputs"] = self.output
         self.state["_operations_count"] = self.meter.count = {"counter": 0}

@@ -58,6 +58,7 @@ AUTHORISED = (
     "numpy",
     "pandas",
     "operator",
+    "pprint",
     "queue",
     "random",
     "re",

@@ -183,3 +183,23 @@ import random
 random.seed(3)
 print(random.sample(r, 3), random.choice(r), random.randrange(10**9))
 print(list(reversed(r))[:2] if False else next(iter(reversed(r))))
+# case: length-of-combinations-missing
+from itertools import combinations
+combinations([1, 2])
+# case: length-of-combinations-no-number
+from itertools import combinations
+combinations([1, 2], "a")
+# case: repeated-without-an-object
+from itertools import repeat
+repeat()
+# case: product-repeated-no-number
+from itertools import product
+product([1], repeat="a")
+# case: bases-no-tuple
+type("T", [], {})
+# case: getattr-of-one-argument
+getattr(5)
+# case: setattr-of-two-arguments
+setattr(5, "x")
+# case: hasattr-of-one-argument
+hasattr(5)

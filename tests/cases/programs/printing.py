@@ -67,3 +67,15 @@ def print(*a): return ("mine", a)
 print(1)
 # case: repr-shapes
 print([1, "a", None], ("x",), {1: {2: [3]}}, {1}, frozenset(), b"x", 1e100, 1e-7, -0.0, 10 ** 20, 1_000.5, [[]], set(), range(3), slice(1))
+# case: pretty-printed
+import pprint
+from pprint import pprint as show
+show({"b": [1, 2], "a": {"c": (1, 2), "long": "x" * 40, "other": list(range(12))}}, width=40)
+pprint.pp({"b": 1, "a": 2})
+pprint.PrettyPrinter(indent=4, width=20).pprint([[1, 2], [3, 4], {"k": 5}])
+pprint.pformat({"z": 1, "a": 2})
+# case: flushed-to-a-file
+class File:
+    def write(self, text): print("write", repr(text))
+    def flush(self): print("flush")
+print("a", 1, file=File(), flush=True, end="")

@@ -1,0 +1,65 @@
+"""What modules print goes where the program's ``print`` goes, and never to the host's streams."""
+
+from __future__ import annotations
+
+import pytest
+
+from smolagents_fork.interpreter import Interpreter
+
+MODULES = ("calendar", "contextlib", "csv", "io", "pandas", "pprint", "sys", "traceback")
+
+
+def printed(code: str, capfd: pytest.CaptureFixture[str]) -> str:
+    logs: str = Interpreter(MODULES).run(code).logs
+    assert capfd.readouterr() == ("", "")
+    return logs
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("import pprint\npprint.pprint({'b': 1, 'a': 2})", "{'a': 2, 'b': 1}\n"),
+        ("from pprint import pp\npp({'b': 1, 'a': 2})", "{'b': 1, 'a': 2}\n"),
+        ("import pprint\npprint.PrettyPrinter(width=5).pprint([1, 2])", "[1,\n 2]\n"),
+        ("import sys\nprint('x', file=sys.stderr)\nn = sys.stdout.write('y')", "x\ny"),
+        ("import sys\nsys.stdout.writelines(['a', 'b'])\nsys.stdout.flush()", "ab"),
+        ("import csv, sys\ncsv.writer(sys.stdout).writerow([1, 'a,b'])", '1,"a,b"\r\n'),
+        ("import calendar\ncalendar.prmonth(2024, 2)", "   February 2024\nMo Tu We Th Fr Sa Su\n"),
+        ("import traceback\ntry: 1 / 0\nexcept ZeroDivisionError: traceback.print_exc()",
+         "Traceback (most recent call last):\n"),
+    ],
+)  # fmt: skip
+def test_modules_print_into_the_logs(
+    code: str, words: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert printed(code, capfd).startswith(words)
+
+
+def test_info_of_a_frame_is_printed_into_the_logs(capfd: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("pandas")
+    code = "import pandas as pd\npd.DataFrame({'a': [1, 2]}).info()"
+    assert "RangeIndex: 2 entries, 0 to 1" in printed(code, capfd)
+
+
+def test_redirected_output_is_the_programs_own(capfd: pytest.CaptureFixture[str]) -> None:
+    code = (
+        "import contextlib, io\n"
+        "with contextlib.redirect_stdout(io.StringIO()) as text:\n"
+        "    print('inside')\n"
+        "print('outside', repr(text.getvalue()))"
+    )
+    assert printed(code, capfd) == "outside 'inside\\n'\n"
+
+
+def test_a_redirection_left_behind_ends_with_its_run(capfd: pytest.CaptureFixture[str]) -> None:
+    interpreter = Interpreter(MODULES)
+    interpreter.run(
+        "import contextlib, io\nr = contextlib.redirect_stdout(io.StringIO())\nr.__enter__()\n"
+        "print('lost')"
+    )
+    assert interpreter.run("print('seen')").logs == "seen\n"
+
+
+def test_a_missing_name_of_a_module_is_suggested_and_not_substituted() -> None:
+    with pytest.raises(ValueError, match="Did you mean: 'Counter'"):
+        Interpreter().run("from collections import Countr")
