@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextvars
+import functools
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Future
-from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +14,7 @@ from ..errors import CodecError, ConfigurationError, DecodeError, EncodeError, P
 from ..limits import check_seconds
 from .failures import described_exception
 from .stubs import StubSpec, describe
+from .thread import GivenUp, ToolThread
 
 __all__ = ["CallRecord", "Dispatcher"]
 
@@ -40,6 +39,11 @@ class CallRecord:
     error: str | None = None
     final: bool = False
 
+    def __str__(self) -> str:
+        """The line for a log, in the same words whatever the executor."""
+        ending = "returned" if self.error is None else f"raised {self.error}"
+        return f"{self.name}() {ending} after {self.seconds * 1000:.1f} ms"
+
 
 class Dispatcher:
     """The registered callables of one executor, and the calls of one run.
@@ -48,13 +52,19 @@ class Dispatcher:
         max_request_bytes: largest request, in bytes.
         max_reply_bytes: largest reply, in bytes.
         max_calls: calls one run may make.
-        tool_timeout_seconds: how long a tool may work, in seconds; ``None`` for no limit. With a
-            limit, tools run in a thread of their own, and one that is given up on goes on there:
-            Python has no way to stop it.
+        tool_timeout_seconds: how long a tool may work, in seconds; ``None`` for no limit.
+        calling_thread: run tools in the thread that calls :meth:`handle`, for those that are bound
+            to it. Such a tool cannot be given up on: interruption waits for it.
         on_call: told of every call that was served.
         classes: dataclasses, named tuples and enums that arguments may be made into.
 
+    Tools run in one thread that is kept from call to call. One that is interrupted or runs out of
+    time is left behind in it: Python has no way to stop it, and its result is dropped.
+
     Only the thread that runs the code calls :meth:`handle`; :meth:`interrupt` may come from others.
+
+    Raises:
+        ConfigurationError: an argument that cannot work.
     """
 
     def __init__(
@@ -64,6 +74,7 @@ class Dispatcher:
         max_reply_bytes: int = DEFAULT_MAX_BYTES,
         max_calls: int = 100_000,
         tool_timeout_seconds: float | None = None,
+        calling_thread: bool = False,
         on_call: Callable[[CallRecord], None] | None = None,
         classes: Iterable[type] = (),
     ) -> None:
@@ -73,7 +84,13 @@ class Dispatcher:
         self.max_reply_bytes = max_reply_bytes
         self.max_calls = max_calls
         self.tool_timeout_seconds = check_seconds("tool_timeout_seconds", tool_timeout_seconds)
+        if calling_thread and tool_timeout_seconds is not None:
+            raise ConfigurationError(
+                f"tool_timeout_seconds={tool_timeout_seconds!r}: a tool in the calling thread "
+                "cannot be given up on; leave one of the two out"
+            )
         self.on_call = on_call
+        self._thread = None if calling_thread else ToolThread()
         self._classes = tuple(classes)
         self._targets: dict[str, tuple[StubSpec, Callable[..., Any]]] = {}
         self._running: Callable[..., Any] | None = None
@@ -120,21 +137,33 @@ class Dispatcher:
     def interrupt(self) -> None:
         """Ask what runs now to stop. From any thread.
 
-        An agent is stopped by its own ``interrupt()``; a tool with a time limit is left behind.
+        An agent is stopped by its own ``interrupt()``; any tool is left behind, and the rest of
+        the run calls none.
         """
         self._interrupted.set()
-        stop = getattr(self._running, "interrupt", None)
-        if callable(stop):
-            stop()
+        target = self._running
+        if self._thread is not None:
+            # First, so that the call ends as interrupted also when the agent stops at once.
+            self._thread.interrupt()
+        _stop(target)
+
+    def close(self) -> None:
+        """Let go of the tools' thread, and of a tool that works in it. From any thread."""
+        self.interrupt()
+        if self._thread is not None:
+            self._thread.close()
 
     def handle(self, request: bytes) -> bytes:
         """Serve one request and return the reply.
 
-        Whatever the request holds, and whatever the tool raises, there is a reply. Only what is not
-        the sandbox's business leaves: ``KeyboardInterrupt`` and the like, and
+        Whatever the request holds, and whatever the tool raises, there is a reply; ``SystemExit``
+        and its like are the tool's own and end nothing here.
 
         Raises:
             ProtocolError: the sandbox goes on sending what it was told not to; end it.
+            KeyboardInterrupt: the host's user pressed Ctrl-C. Python raises it in the main thread,
+                so one that a tool raises in its own thread is the tool's, and an error like any
+                other; with ``calling_thread`` the two cannot be told apart, and it leaves.
         """
         try:
             number, name, args, kwargs = self._read(request)
@@ -152,6 +181,9 @@ class Dispatcher:
             return self._refusal(number, RuntimeError(message))
         if name not in self._targets:
             return self._refusal(number, NameError(f"the host has no tool called {name[:100]!r}"))
+        misfit = self._targets[name][0].misfit(args, kwargs)
+        if misfit is not None:  # no stub of ours sends this
+            return self._refusal(number, TypeError(misfit))
         return self._served(number, name, args, kwargs)
 
     def _read(self, request: bytes) -> tuple[int, str, list[Any], dict[str, Any]]:
@@ -169,18 +201,26 @@ class Dispatcher:
     def _served(self, number: int, name: str, args: list[Any], kwargs: dict[str, Any]) -> bytes:
         spec, target = self._targets[name]
         started = time.monotonic()
-        problem = None
+        problem: str | None = None
         self._running = target
         try:
-            value = self._value(name, target, args, kwargs)
-            if spec.final:
+            returned, value = self._outcome(name, target, args, kwargs)
+            if returned and spec.final:
                 self._final = (value,)
                 return encode({"call": number, "final": True})
-            return self._reply(number, name, value)
-        except Exception as error:
-            described = described_exception(_with_name(error, spec))
-            problem = f"{type(error).__name__}: {described[2]}"
+            if returned:
+                try:
+                    return self._reply(number, name, value)
+                except Exception as error:
+                    value = error
+            described = described_exception(_with_name(value, spec))
+            problem = f"{type(value).__name__}: {described[2]}"
             return encode({"call": number, "error": described})
+        except BaseException as error:
+            # Not the tool's: Ctrl-C, or what a signal's handler raised in the thread that waits.
+            problem = type(error).__name__
+            _stop(target)
+            raise
         finally:
             self._running = None
             if self.on_call is not None:
@@ -196,37 +236,31 @@ class Dispatcher:
             where = str(error).removeprefix("['value']")
             raise TypeError(f"result of {name}(){where}") from error
 
-    def _value(
+    def _outcome(
         self, name: str, target: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]
-    ) -> Any:
-        if self.tool_timeout_seconds is None:
-            # In the caller's own thread: database connections and event loops are bound to one.
-            return target(*args, **kwargs)
-        result: Future[Any] = Future()
-        context = contextvars.copy_context()  # spans of telemetry keep their parents
-
-        def work() -> None:
+    ) -> tuple[bool, Any]:
+        """``True`` and the tool's value, or ``False`` and its exception."""
+        if self._thread is None:
             try:
-                result.set_result(context.run(target, *args, **kwargs))
+                return True, target(*args, **kwargs)
+            except KeyboardInterrupt:
+                raise
             except BaseException as error:
-                result.set_exception(error)
-
-        threading.Thread(target=work, name=f"tool {name}", daemon=True).start()
-        end = time.monotonic() + self.tool_timeout_seconds
-        while True:
-            try:
-                # In slices, so that an interruption is seen.
-                return result.result(timeout=max(0.0, min(0.05, end - time.monotonic())))
-            except FutureTimeout:
-                if result.done():
-                    return result.result()
-            if self._interrupted.is_set():
-                raise TimeoutError(f"{name}() was interrupted; it goes on on the host")
-            if time.monotonic() >= end:
-                raise TimeoutError(
-                    f"{name}() ran past tool_timeout_seconds={self.tool_timeout_seconds}; "
-                    "it goes on on the host"
-                )
+                return False, error
+        try:
+            return self._thread.run(
+                functools.partial(target, *args, **kwargs),
+                self.tool_timeout_seconds,
+                self._interrupted.is_set,
+            )
+        except GivenUp as given_up:
+            if given_up.reason == "interrupt":
+                return False, TimeoutError(f"{name}() was interrupted; it goes on on the host")
+            _stop(target)
+            return False, TimeoutError(
+                f"{name}() ran past tool_timeout_seconds={self.tool_timeout_seconds}; "
+                "it goes on on the host"
+            )
 
     def _refusal(self, number: int | None, error: Exception) -> bytes:
         self._bad += 1
@@ -240,6 +274,12 @@ class Dispatcher:
         return encode(reply)
 
 
+def _stop(target: Any) -> None:
+    stop = getattr(target, "interrupt", None)
+    if callable(stop):
+        stop()
+
+
 def _raw(value: Any) -> Any:
     """What upstream's agent types (AgentText, AgentImage) wrap; anything else as it is."""
     unwrap = getattr(value, "to_raw", None)
@@ -247,7 +287,7 @@ def _raw(value: Any) -> Any:
     return unwrap() if wrapped and callable(unwrap) else value
 
 
-def _with_name(error: Exception, spec: StubSpec) -> Exception:
+def _with_name(error: BaseException, spec: StubSpec) -> BaseException:
     """A binding error in the words of the tool, not of ``Tool.forward()``."""
     if type(error) is TypeError and len(error.args) == 1 and isinstance(error.args[0], str):
         head, dot, rest = error.args[0].partition("forward() ")

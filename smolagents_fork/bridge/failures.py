@@ -21,13 +21,14 @@ _POSIX_PATH = re.compile(r"(?<![\w:/.~])/([\w.+@-]+)/[\w.+@/-]*|(?<!\w)~/[\w.+@/
 _WINDOWS_PATH = re.compile(r"(?<!\w)[A-Za-z]:\\[^\s'\"]+|\\\\[\w.$-]+\\[^\s'\"]+")
 
 
-def described_exception(error: Exception) -> list[Any]:
+def described_exception(error: BaseException) -> list[Any]:
     """``[type, arguments, message]`` for the reply.
 
     The type is the nearest builtin one. A type of the host's own is named in the message; anything
-    without a builtin base but ``Exception`` becomes a ``RuntimeError``.
+    without a builtin base but ``Exception`` becomes a ``RuntimeError``, and so do ``SystemExit``,
+    ``KeyboardInterrupt`` and ``GeneratorExit``: raised in the program, they would end it unseen.
     """
-    kind = next(base for base in type(error).__mro__ if _is_builtin(base))
+    kind = next((base for base in type(error).__mro__ if _is_builtin(base)), Exception)
     message = scrubbed(_text(error))
     exact = kind is type(error)
     if kind.__name__ in _NOT_SENT or (kind is Exception and not exact):
@@ -64,8 +65,8 @@ def _is_builtin(kind: type) -> bool:
     return getattr(builtins, kind.__name__, None) is kind and issubclass(kind, Exception)
 
 
-def _text(error: Exception) -> str:
+def _text(error: BaseException) -> str:
     try:
         return str(error)
-    except Exception:
+    except BaseException:
         return f"<{type(error).__name__} without a readable message>"

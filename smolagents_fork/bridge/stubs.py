@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import keyword
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,11 @@ __all__ = ["StubSpec", "describe"]
 
 # A default longer than this is shown as "...": enough for "celsius", too short for most secrets.
 _LONGEST_SHOWN_TEXT = 16
+# How upstream's prompts tell a model to call a managed agent.
+_OF_AGENTS: tuple[tuple[str, str, str | None], ...] = (
+    ("task", "POSITIONAL_OR_KEYWORD", None),
+    ("additional_args", "POSITIONAL_OR_KEYWORD", "None"),
+)
 
 
 @dataclass(frozen=True)
@@ -25,6 +30,8 @@ class StubSpec:
         doc: what ``help()`` shows.
         parameters: ``[name, kind, repr of the default or None]`` each, in order.
         unpack: whether one dict given by position holds the arguments by name.
+        closed: whether the host, too, takes no other arguments than these; a function's own
+            signature sees to that by itself.
         final: whether calling it ends the run with its value.
     """
 
@@ -32,7 +39,20 @@ class StubSpec:
     doc: str
     parameters: tuple[tuple[str, str, str | None], ...]
     unpack: bool = False
+    closed: bool = False
     final: bool = False
+
+    def misfit(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str | None:
+        """Why a closed signature does not take these arguments; ``None`` where it does."""
+        if not self.closed:
+            return None
+        names = [name for name, _, _ in self.parameters]
+        other = next((name for name in kwargs if name not in names), None)
+        if other is not None:
+            return f"{self.name}() got an unexpected keyword argument {other[:100]!r}"
+        if len(args) > len(names):
+            return f"{self.name}() takes {len(names)} positional arguments, {len(args)} were given"
+        return None
 
     def as_data(self) -> dict[str, Any]:
         """Plain data for the codec; the arguments of ``HostCalls.stub`` by name."""
@@ -56,7 +76,11 @@ def describe(name: str, target: Callable[..., Any]) -> StubSpec:
         )
     inputs = getattr(target, "inputs", None)
     has_forward = callable(getattr(target, "forward", None)) and isinstance(inputs, dict)
-    parameters = _parameters(target.forward if has_forward else target)  # type: ignore[attr-defined]
+    is_agent = not has_forward and callable(getattr(target, "run", None)) and _takes_task(target)
+    # An agent's __call__ hands every keyword on to run(): max_steps, reset, stream and so on are
+    # the host's to choose, and not the program's.
+    own = target.forward if has_forward else target  # type: ignore[attr-defined]
+    parameters = _OF_AGENTS if is_agent else _parameters(own)
     if has_forward and parameters and parameters[0][0] == "self":
         # What @tool makes says "self" in its signature and takes none.
         parameters = parameters[1:]
@@ -68,7 +92,15 @@ def describe(name: str, target: Callable[..., Any]) -> StubSpec:
         doc=_doc(target, inputs if isinstance(inputs, dict) else {}),
         parameters=parameters,
         unpack=has_forward,
+        closed=is_agent,
         final=name == "final_answer",
+    )
+
+
+def _takes_task(target: Callable[..., Any]) -> bool:
+    return _parameters(target) == (
+        ("task", "POSITIONAL_OR_KEYWORD", None),
+        ("kwargs", "VAR_KEYWORD", None),
     )
 
 

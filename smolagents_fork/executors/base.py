@@ -18,19 +18,27 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import threading
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import Any, ClassVar, TypeVar
 
-from ..errors import ExecutorClosedError
-from ..upstream_api import CodeOutput, PythonExecutor
+from rich.text import Text
+
+from ..bridge import CallRecord
+from ..errors import ExecutorClosedError, ExecutorError
+from ..upstream_api import CodeOutput, LogLevel, PythonExecutor
 
 __all__ = ["Executor"]
 
 # typing.Self is there from 3.11 on; the fork runs on 3.10 too.
 _Self = TypeVar("_Self", bound="Executor")
+# The executors in whose calls we are: tools run in threads of their own, with this context.
+_inside: contextvars.ContextVar[frozenset[int]] = contextvars.ContextVar(
+    "smolagents_fork_inside", default=frozenset()
+)
 
 
 class Executor(PythonExecutor):  # type: ignore[misc]  # upstream ships no types
@@ -53,6 +61,7 @@ class Executor(PythonExecutor):  # type: ignore[misc]  # upstream ships no types
     def __init__(self, additional_authorized_imports: Sequence[str], logger: Any = None) -> None:
         # First of all, so that cleanup() and __del__ work however far __init__ comes.
         self._lifecycle_lock = threading.RLock()
+        self._call_lock = threading.Lock()
         self._started = False
         self._closed = False
         self.additional_imports: list[str] = list(additional_authorized_imports or ())
@@ -162,6 +171,36 @@ class Executor(PythonExecutor):  # type: ignore[misc]  # upstream ships no types
         """Whether the next call can be expected to work."""
         return self._started and not self._closed
 
+    @contextlib.contextmanager
+    def _turn(self, action: str) -> Iterator[None]:
+        """One caller at a time, and an error in place of a wait for oneself.
+
+        Args:
+            action: what was asked, for messages.
+
+        Raises:
+            ExecutorClosedError: after ``cleanup()``.
+            ExecutorError: a tool that this executor's own code has called asks.
+        """
+        self._check_open(action)
+        if self._inside_own_call():
+            raise ExecutorError(
+                f"{type(self).__name__}: {action} from within a tool that its own code has called, "
+                "and that code waits for the tool; give a tool or a managed agent that runs code "
+                "an executor of its own"
+            )
+        with self._call_lock:
+            self._check_open(action)
+            token = _inside.set(_inside.get() | {id(self)})
+            try:
+                yield
+            finally:
+                _inside.reset(token)
+
+    def _inside_own_call(self) -> bool:
+        """Whether a tool or a callback asks that this executor's own code has called."""
+        return id(self) in _inside.get()
+
     def _check_open(self, action: str) -> None:
         """Raise when the executor is closed; ``action`` is what was asked, for the message."""
         if self._closed:
@@ -173,10 +212,18 @@ class Executor(PythonExecutor):  # type: ignore[misc]  # upstream ships no types
             "(an agent's cleanup(), or leaving its with block, closes its executor)"
         )
 
-    def _log(self, message: Any, level: Any = None) -> None:
+    def _log_call(self, record: CallRecord) -> None:
+        # At INFO a loop of calls would bury the steps.
+        self._log(str(record), LogLevel.DEBUG)
+
+    def _log(self, message: str, level: Any = None) -> None:
         """Log through the agent's logger when there is one."""
-        if self.logger is not None:
-            if level is None:
-                self.logger.log(message)
-            else:
-                self.logger.log(message, level=level)
+        if self.logger is None:
+            return
+        # Upstream's logger reads square brackets as markup, and raises on what is none: words of
+        # a program or of a tool's arguments must be neither.
+        text = Text(message)
+        if level is None:
+            self.logger.log(text)
+        else:
+            self.logger.log(text, level=level)

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import functools
 import os
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ..bridge.dispatcher import CallRecord
 from ..containers.provisioner import Sandbox
 from ..containers.runtime import DockerProvisioner
 from ..errors import ExecutorError
@@ -68,7 +65,8 @@ class DockerExecutor(Executor):
             ("1000:1000"), ``runtime``, ``environment``, ``volumes``, ``workdir``, ``workdir_size``
             ("512m"), ``tmp_size`` ("128m"), ``lease_seconds`` (5), ``max_output_bytes`` (1e6),
             ``max_value_bytes`` (256 MiB), ``max_tool_calls`` (100,000), ``tool_timeout_seconds``,
-            ``on_output``, ``tool_placement``, ``image``, ``base_image``, ``requirements``,
+            ``tools_in_calling_thread`` (False), ``on_output``, ``tool_placement``, ``image``,
+            ``base_image``, ``requirements``,
             ``ca_bundle``.
 
     Raises:
@@ -99,8 +97,6 @@ class DockerExecutor(Executor):
         super().__init__([*additional_imports, *additional_authorized_imports], logger)
         self.logger = logger or _NoLogger()
         self._pid = os.getpid()
-        self._call_lock = threading.Lock()
-        self._call_thread: int | None = None
         self._session: KernelSession | None = None
         self._pool = pool
         self.options = Options.of(
@@ -189,6 +185,7 @@ class DockerExecutor(Executor):
         if os.getpid() != getattr(self, "_pid", None) or self._session is None:
             return  # never started, or a forked child: the container is the parent's
         self._session.close()
+        self._host.calls.close()
         if self._pool is not None:
             self._pool.release()
 
@@ -356,23 +353,6 @@ class DockerExecutor(Executor):
         """Read a file of the sandbox; see :func:`.docker_files.get_file`."""
         return get_file(self._running_sandbox("get_file"), source, self.options.workdir, max_bytes)
 
-    @contextlib.contextmanager
-    def _turn(self, action: str) -> Iterator[None]:
-        """One caller at a time, and an error in place of a wait for oneself."""
-        self._check_open(action)
-        if self._call_thread == threading.get_ident():
-            raise ExecutorError(
-                f"DockerExecutor: {action} from within a tool that its own code has called; the "
-                "kernel runs one program at a time: use another executor there"
-            )
-        with self._call_lock:
-            self._check_open(action)
-            self._call_thread = threading.get_ident()
-            try:
-                yield
-            finally:
-                self._call_thread = None
-
     def _running_sandbox(self, action: str) -> Sandbox:
         self._check_open(action)
         sandbox = self._open_session().sandbox
@@ -387,10 +367,6 @@ class DockerExecutor(Executor):
 
     def _note(self, line: str) -> None:
         self._log(line, LogLevel.INFO)
-
-    def _log_call(self, record: CallRecord) -> None:
-        words = f"{record.name}() took {record.seconds * 1000:.0f} ms"
-        self._log(words + (f": {record.error}" if record.error else ""), LogLevel.DEBUG)
 
 
 def _shown(logs: str) -> str:

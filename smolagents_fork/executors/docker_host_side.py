@@ -27,6 +27,8 @@ _PICKLE_WARNING = (
     "Falling back to insecure pickle serialization. This is a security risk and will be removed in "
     "a future version. Consider using only safe serializable types."
 )
+# Digits of the number a kernel gives a call; it is sent back, so it must not be a gigabyte.
+_LONGEST_NUMBER = 20
 _UNPICKLE_WARNING = "Deserializing pickle data. This is a security risk if the data is untrusted."
 
 
@@ -45,17 +47,23 @@ class HostSide:
             max_reply_bytes=options.max_value_bytes,
             max_calls=options.max_tool_calls,
             tool_timeout_seconds=options.tool_timeout_seconds,
+            calling_thread=options.tools_in_calling_thread,
             on_call=on_call,
         )
         self._sources: list[str] = []
         self._variables: dict[str, tuple[str, bytes]] = {}
 
     def answer(self, question: InputRequest) -> tuple[str, Sequence[bytes]]:
-        """Answer a call of the bridge; anything else gets an empty line."""
-        if not question.buffers:
-            return "", ()
-        reply = self.calls.handle(bytes(question.buffers[0]))
-        return question.prompt.rpartition(" ")[2], [reply]
+        """Answer a call of the bridge; anything else gets an empty line.
+
+        Raises:
+            ProtocolError: the kernel goes on with what are no calls.
+        """
+        number = question.prompt.rpartition(" ")[2]
+        # Without a number of ours nobody there waits; counted as any call that cannot be read.
+        is_call = bool(question.buffers) and len(number) <= _LONGEST_NUMBER
+        reply = self.calls.handle(bytes(question.buffers[0]) if is_call else b"")
+        return (number, [reply]) if is_call else ("", ())
 
     # -- tools --
 

@@ -48,6 +48,7 @@ class Options:
     max_value_bytes: int = 256 * 1024 * 1024
     max_tool_calls: int = 100_000
     tool_timeout_seconds: float | None = None
+    tools_in_calling_thread: bool = False
     on_output: Callable[[str], None] | None = None
     tool_placement: Mapping[str, str] = field(default_factory=dict)
     allow_pickle: bool = False

@@ -40,6 +40,8 @@ __all__ = ["KernelSession"]
 
 # After the final answer the program has this long to end by itself.
 _AFTER_ANSWER_SECONDS = 1.0
+# An interrupted program is interrupted again this often: it may have caught the first.
+_AFTER_INTERRUPT_SECONDS = 0.5
 _MAX_ERROR_CHARS = 100_000
 
 
@@ -261,9 +263,11 @@ class KernelSession:
             self._running, self._interrupted = request, False
             deadline = Deadline(timeout)
             try:
-                channel.wait(request, deadline, until=answered)
-                if not request.done:
+                channel.wait(request, deadline, until=lambda: answered() or self._interrupted)
+                if not request.done and answered():
                     self._end_after_answer(channel, request)
+                elif not request.done:
+                    self._end_after_interrupt(channel, request)
             except DeadlinePassed:
                 self._overrun(channel, request)
             except BaseException as error:
@@ -353,6 +357,22 @@ class KernelSession:
                 if attempt == 0:
                     channel.interrupt()
         self._drop_sandbox()
+
+    def _end_after_interrupt(self, channel: Channel, request: Request) -> None:
+        """See that an interrupted program ends, also one that catches what it is stopped by."""
+        grace = Deadline(self.options.interrupt_grace_seconds)
+        while not request.done:
+            try:
+                channel.wait(request, Deadline(grace.at_most(_AFTER_INTERRUPT_SECONDS)))
+            except DeadlinePassed:
+                if grace.expired():
+                    self._drop_sandbox()
+                    raise SandboxTimeoutError(
+                        "code was interrupted by interrupt() and did not stop within "
+                        f"interrupt_grace_seconds={self.options.interrupt_grace_seconds}; its "
+                        "container was removed and its state is lost" + self._what_next()
+                    ) from None
+                channel.interrupt()
 
     def _stop_quietly(self, channel: Channel, request: Request) -> None:
         try:

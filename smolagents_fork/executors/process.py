@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
 from .. import codec
-from ..bridge import CallRecord, Dispatcher
-from ..errors import ConfigurationError, ExecutorError, ExecutorStartError
+from ..bridge import Dispatcher
+from ..errors import ConfigurationError, ExecutorStartError
 from ..interpreter import DEFAULT_IMPORTS, PrintContainer
 from ..interpreter.output import truncated
 from ..limits import check_seconds
@@ -50,6 +48,8 @@ class ProcessExecutor(Executor):
         max_value_bytes: largest encoded value in either direction.
         max_tool_calls: calls of tools in one run.
         tool_timeout_seconds: how long one tool may work on the host.
+        tools_in_calling_thread: call tools in the thread that runs the code and not in one of their
+            own, for those bound to it; interruption then waits for a tool that blocks.
         on_output: gets printed text while the code runs.
         tool_placement: tool name -> ``"host"``; there is no other place here.
         additional_functions: functions of the host the code may call, as it calls tools.
@@ -81,6 +81,7 @@ class ProcessExecutor(Executor):
         max_value_bytes: int = codec.DEFAULT_MAX_BYTES,
         max_tool_calls: int = 100_000,
         tool_timeout_seconds: float | None = None,
+        tools_in_calling_thread: bool = False,
         on_output: Callable[[str], None] | None = None,
         tool_placement: Mapping[str, str] | None = None,
         additional_functions: Mapping[str, Callable[..., Any]] | None = None,
@@ -120,8 +121,6 @@ class ProcessExecutor(Executor):
         self.state: dict[str, Any] = {"_print_outputs": ""}
         self._functions = dict(additional_functions or {})
         self._owner = os.getpid()
-        self._call_lock = threading.Lock()
-        self._user: int | None = None
         self._printed = PrintContainer(self.options.max_output_bytes)
         self._session: ProcessSession | None = None
         self._dispatcher = Dispatcher(
@@ -129,6 +128,7 @@ class ProcessExecutor(Executor):
             max_reply_bytes=max_value_bytes,
             max_calls=max_tool_calls,
             tool_timeout_seconds=tool_timeout_seconds,
+            calling_thread=tools_in_calling_thread,
             on_call=self._log_call,
         )
         self.start()
@@ -172,7 +172,8 @@ class ProcessExecutor(Executor):
             return  # a fork of the host: the child is not its own
         session = getattr(self, "_session", None)
         if session is not None:
-            session.close()
+            session.close(from_inside=self._inside_own_call())
+        self._dispatcher.close()
 
     def _account(self) -> str:
         confinement = self.confinement
@@ -201,7 +202,7 @@ class ProcessExecutor(Executor):
 
     def restart(self) -> None:
         """Throw the child and its state away; tools and sent variables are given to the new one."""
-        with self._alone("restart"):
+        with self._turn("restart"):
             self._open_session().restart()
 
     def interrupt(self) -> None:
@@ -248,7 +249,7 @@ class ProcessExecutor(Executor):
             ProtocolError: the child sent what it may not, and was killed.
             ExecutorClosedError: after ``cleanup()``.
         """
-        with self._alone("call"):
+        with self._turn("call"):
             session = self._open_session()
             self._printed = PrintContainer(self.options.max_output_bytes)
             try:
@@ -268,7 +269,7 @@ class ProcessExecutor(Executor):
 
     def send_tools(self, tools: Mapping[str, Any]) -> None:
         """Make tools and managed agents callable from the code; they stay on the host."""
-        with self._alone("send_tools"):
+        with self._turn("send_tools"):
             self._dispatcher.register({**self._functions, **tools})
             specs = [spec.as_data() for spec in self._dispatcher.specs]
             self._open_session().send_tools(specs)
@@ -286,33 +287,13 @@ class ProcessExecutor(Executor):
             name: codec.encode(value, path=f"vars[{name!r}]", max_bytes=limit)
             for name, value in variables.items()
         }
-        with self._alone("send_variables"):
+        with self._turn("send_variables"):
             self._open_session().send_variables(encoded)
-
-    @contextlib.contextmanager
-    def _alone(self, action: str) -> Iterator[None]:
-        """One use at a time; threads wait for each other."""
-        if self._user == threading.get_ident():
-            raise ExecutorError(
-                f"ProcessExecutor: {action} from inside one of its own calls, which waits for it; "
-                "give a tool or a managed agent that runs code an executor of its own"
-            )
-        with self._call_lock:
-            self._user = threading.get_ident()
-            try:
-                self._check_open(action)
-                yield
-            finally:
-                self._user = None
 
     def _open_session(self) -> ProcessSession:
         if self._session is None:
             raise ExecutorStartError("the process executor has not been started")
         return self._session
-
-    def _log_call(self, call: CallRecord) -> None:
-        end = "returned" if call.error is None else f"raised {call.error}"
-        self._log(f"{call.name}() {end} after {call.seconds * 1000:.1f} ms", LogLevel.DEBUG)
 
 
 def _check_placement(placement: Mapping[str, str]) -> None:

@@ -90,8 +90,7 @@ class ProcessSession:
         self._variables: dict[str, bytes] = {}
         self._run = 0
         self._interrupted = threading.Event()
-        #: The thread that is in a run, if one is.
-        self._running: int | None = None
+        self._running = False
         self._idle = threading.Event()
         self._idle.set()
         self._closing = False
@@ -149,14 +148,19 @@ class ProcessSession:
         # More than one thread can use more than the wall clock's time, but not without end.
         return 2 * (options.timeout_seconds + options.interrupt_grace_seconds)
 
-    def close(self) -> None:
-        """Kill the child and remove its folder. Idempotent; a run in another thread ends first."""
+    def close(self, *, from_inside: bool = False) -> None:
+        """Kill the child and remove its folder. Idempotent; a run in another thread ends first.
+
+        Args:
+            from_inside: a tool or a callback of the run asks: the run cleans up when it ends.
+        """
         self._closing = True
         child = self._child
-        if self._running is not None and child is not None:
+        if self._running and child is not None:
             child.kill()
-            if self._running == threading.get_ident():
-                return  # called by a tool or a callback of the run, which cleans up when it ends
+            if from_inside:
+                return
+            self._dispatcher.interrupt()
             self._idle.wait(5.0)
         self._drop()
         self._remove_folder()
@@ -193,7 +197,7 @@ class ProcessSession:
 
     def interrupt(self) -> None:
         """Stop what runs now; from any thread. Nothing runs: nothing happens."""
-        if self._running is not None:
+        if self._running:
             self._interrupted.set()
             self._dispatcher.interrupt()
 
@@ -262,7 +266,7 @@ class ProcessSession:
         self._run += 1
         self._dispatcher.begin_run()
         self._interrupted.clear()
-        self._running = threading.get_ident()
+        self._running = True
         self._idle.clear()
         deadline = Deadline(self.options.timeout_seconds)
         try:
@@ -284,7 +288,7 @@ class ProcessSession:
             self._abandon(child)
             raise
         finally:
-            self._running = None
+            self._running = False
             self._idle.set()
             if self._closing:
                 self._drop()

@@ -75,7 +75,9 @@ class Channel:
         *,
         until: Callable[[], bool] = lambda: False,
     ) -> Request:
-        """Feed ``request`` until it is done, or until an answered question makes ``until`` true.
+        """Feed ``request`` until it is done, or ``until`` is true.
+
+        That is asked after every message, and every second.
 
         The clock of ``deadline`` stands still while an input request is answered.
 
@@ -91,16 +93,13 @@ class Channel:
                 idle_since = idle_since or time.monotonic()
                 if received is None and time.monotonic() - idle_since > _REPLY_SECONDS:
                     request.give_up_on_reply()
-            if received is None:
-                continue
-            message, skipped = received
-            question = request.feed(message, skipped)
+            question = request.feed(*received) if received is not None else None
             if question is not None:
                 with deadline.paused():
                     self._answer(request, question)
                 self._last_heard = self._last_ping = time.monotonic()
-                if until():
-                    break
+            if until():
+                break
         return request
 
     def drain(self, request: Request) -> None:

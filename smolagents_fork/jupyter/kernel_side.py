@@ -23,6 +23,8 @@ PICKLE_KEY = "__smolagents_fork_pickle__"
 _CONNECT_ATTEMPTS = 1000
 _CONNECT_SECONDS = 0.01
 
+_RUN_ENDED = "tools can be called while the code runs; it has ended"
+
 
 class Stop(BaseException):
     """Ends the program after its final answer; the host has the answer already."""
@@ -41,6 +43,11 @@ class Sandbox:
         self.cut = 0
         self.formatting = False
         self.sent = 0
+        #: Number of the run that is on, and whether one is.
+        self.run = 0
+        self.running = False
+        #: Whether something was printed since the last flush.
+        self.unsent = True
         self.allow_pickle = settings["allow_pickle"]
         self.calls = codec.HostCalls(self.exchange, self.finish, self.max_value_bytes)
 
@@ -61,12 +68,20 @@ class Sandbox:
         import zmq
 
         kernel, socket = self.kernel, self.kernel.stdin_socket
+        # A thread that outlives its run asks nobody: the host answers the run that is on.
+        run = self.run
+        if not self.running:
+            raise RuntimeError(_RUN_ENDED)
         self.sent += 1
         number = str(self.sent)
         while socket.poll(0):  # replies nobody waited for any more
             socket.recv_multipart(zmq.NOBLOCK)
-        sys.stdout.flush()
-        sys.stderr.flush()
+        if self.unsent:
+            # What was printed before a call is seen before it. A flush waits for another thread,
+            # which is why it is left out where nothing was printed.
+            self.unsent = False
+            sys.stdout.flush()
+            sys.stderr.flush()
         for _ in range(_CONNECT_ATTEMPTS):
             try:
                 kernel.session.send(
@@ -86,8 +101,10 @@ class Sandbox:
         else:
             raise ConnectionError("the gateway has not connected to the kernel's stdin channel")
         while True:
-            # In slices, so that an interrupt is seen on every platform.
-            if not socket.poll(1000):
+            # In slices, so that an interrupt is seen on every platform, and the end of the run.
+            if not socket.poll(200):
+                if run != self.run or not self.running:
+                    raise RuntimeError(_RUN_ENDED)
                 continue
             _, reply = kernel.session.recv(socket)
             if reply is not None and reply["content"].get("value") == number:
@@ -102,6 +119,7 @@ class Sandbox:
         write = stream.write
 
         def bounded_write(text):
+            self.unsent = True
             if self.left <= 0:
                 self.cut += len(text)
                 return len(text)
@@ -124,8 +142,11 @@ class Sandbox:
                 self.limit(stream)
         self.left = self.max_output_bytes
         self.cut = 0
+        self.run += 1
+        self.running = True
 
     def after(self, *_):
+        self.running = False
         if self.cut:
             self.publish({"kind": "cut", "count": self.cut})
 

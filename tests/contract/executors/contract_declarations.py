@@ -115,6 +115,27 @@ DIFFERENCES: tuple[Difference, ...] = (
     ),
     Difference(
         ("local",),
+        ("test_signature_of_a_managed_agent",),
+        "A managed agent is called directly, and takes every argument of its `run()`.",
+    ),
+    Difference(
+        ("local",),
+        ("test_interrupt_does_not_wait_for_a_tool",),
+        "A tool works in the code's own thread: `interrupt()` is heard when it has ended.",
+    ),
+    Difference(
+        ("local",),
+        ("test_exceptions_of_tools_that_would_end_a_process",),
+        "What a tool raises is raised in the host's own thread: `SystemExit` and the like end the "
+        "call, and `KeyboardInterrupt` leaves it.",
+    ),
+    Difference(
+        ("local",),
+        ("test_calls_after_the_end_of_a_run",),
+        "A thread of the code is the host's own, and calls what it has until its time is over.",
+    ),
+    Difference(
+        ("local",),
         ("test_exceptions_of_tools_do_not_tell_of_the_host",),
         "The code runs in the host's process: an exception's message arrives as it is, paths "
         "included.",
@@ -136,6 +157,7 @@ DIFFERENCES: tuple[Difference, ...] = (
         (
             "test_tools_have_a_time_limit",
             "test_calls_are_capped",
+            "test_calls_are_logged",
             "test_prints_are_streamed",
         ),
         "There is no bridge in the local executor: a tool works for as long as it likes, and its "

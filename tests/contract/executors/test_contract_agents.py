@@ -100,6 +100,40 @@ def test_a_managed_agent_is_called_twice(contract):
     assert contract.shared("kept").output == 2
 
 
+@behaviour("Managed agents", "They take task and additional_args, and no other argument of run().")
+def test_signature_of_a_managed_agent(contract):
+    helper = code_agent(
+        contract.limited,
+        "final_answer(sum(numbers))",
+        "final_answer('by keyword')",
+        name="helper",
+        description="Adds.",
+    )
+    boss = code_agent(
+        contract.shared,
+        "words = [helper('add', additional_args={'numbers': [40, 2]}), helper(task='add')]\n"
+        "for call in (lambda: helper('add', max_steps=50), lambda: helper(), "
+        "lambda: helper('add', stream=True)):\n"
+        "    try:\n        call()\n    except TypeError as error:\n"
+        "        words.append(str(error))",
+        "final_answer(words)",
+        managed_agents=[helper],
+    )
+    if contract.differs:
+        helper.model.steps += ["final_answer('any keyword is taken')"] * 2
+        boss.run("go")
+        assert helper.max_steps == 5
+        return
+    added, keyword, *refused = boss.run("go")
+    assert "42" in added
+    assert "by keyword" in keyword
+    assert refused == [
+        "helper() got an unexpected keyword argument 'max_steps'",
+        "helper() missing 1 required positional argument: 'task'",
+        "helper() got an unexpected keyword argument 'stream'",
+    ]
+
+
 @behaviour("Managed agents", "An error of a managed agent is one the code can catch.")
 def test_error_of_a_managed_agent(contract):
     helper = ToolCallingAgent(

@@ -94,6 +94,46 @@ def test_interrupt_reaches_what_the_host_does(contract):
     assert working.stopped.is_set()
 
 
+@behaviour("Interruption", "A tool that blocks on the host does not hold interrupt() up.")
+def test_interrupt_does_not_wait_for_a_tool(contract):
+    release, ended = threading.Event(), threading.Event()
+
+    def blocks() -> str:
+        release.wait(6 if contract.declared else 60)
+        ended.set()
+        return "dropped"
+
+    executor = contract.shared
+    executor.send_tools({"blocks": blocks, "one": lambda: 1})
+    executor("kept = 'from before'")
+    contract.later(0.5, executor.interrupt)
+    # What the tool raises then can be caught, but not lived through.
+    code = "while True:\n    try:\n        blocks()\n    except Exception:\n        pass"
+    with pytest.raises(Exception, match="interrupted"):
+        executor(code)
+    # The tool's thread goes on, and nobody is given what it returns.
+    assert ended.is_set() is contract.differs
+    assert executor("[kept, one()]").output == ["from before", 1]
+    release.set()
+    assert ended.wait(20)
+    assert executor("one()").output == 1
+
+
+@behaviour("Interruption", "Code that catches every exception does not outlive interrupt().")
+def test_interrupt_of_code_that_catches_everything(contract):
+    # Interruption is the subject, and not the interpreter's budget.
+    budget = {"max_operations": 10**12, "max_while_iterations": 10**12}
+    executor = contract.make(
+        timeout_seconds=120, **(budget if contract.takes("max_operations") else {})
+    )
+    contract.later(1.0, executor.interrupt)
+    started = time.monotonic()
+    with pytest.raises(Exception, match="interrupted"):
+        executor(ENDLESS["a loop that catches"])
+    assert time.monotonic() - started < 60
+    assert executor("'next'").output == "next"
+
+
 @behaviour("Interruption", "interrupt() with nothing running does nothing.")
 def test_interrupt_while_idle(contract):
     executor = contract.shared

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 import time
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from contract_declarations import behaviour
 from contract_kinds import TIMEOUT, TOOL_CALLS, TOOL_TIMEOUT, printed
 from contract_parts import PREFIX, Counter, StoreError, prefixed
+from smolagents.monitoring import LogLevel
 
 
 @behaviour("Tools", "A function tool works, with its module's globals and its defaults.")
@@ -113,6 +115,34 @@ def test_exceptions_of_tools_are_builtin(contract, error, kind, words):
     assert words in executor(code).output
 
 
+@behaviour(
+    "Tools", "A tool that raises SystemExit or KeyboardInterrupt ends its call, not the host."
+)
+@pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt, GeneratorExit])
+def test_exceptions_of_tools_that_would_end_a_process(contract, kind):
+    def leaving() -> None:
+        raise kind("leaving")
+
+    executor = contract.shared
+    executor.send_tools({"leaving": leaving, "one": lambda: 1})
+    code = "try:\n    leaving()\nexcept Exception as error:\n    seen = str(error)\nseen"
+    if contract.differs:
+        with pytest.raises(BaseException, match="leaving"):
+            executor(code)
+    else:
+        assert executor(code).output == f"{kind.__name__}: leaving"
+    assert executor("one()").output == 1
+
+
+@behaviour("Tools", "A tool that asks the executor which waits for it gets an error, not a wait.")
+def test_a_tool_that_uses_its_own_executor(contract):
+    executor = contract.shared
+    executor.send_tools({"again": lambda code: executor(code).output})
+    with pytest.raises(Exception, match=r"an executor of its own|use another one"):
+        executor("again('6 * 7')")
+    assert executor("6 * 7").output == 42
+
+
 @behaviour("Tools", "An OSError of a tool keeps its number and its file's name.")
 def test_exceptions_of_tools_keep_a_file_name(contract):
     def opening_tool() -> None:
@@ -165,13 +195,13 @@ def test_exceptions_of_tools_do_not_tell_of_the_host(contract):
     assert "Traceback (most recent call last):\n  File" not in str(caught.value)
 
 
-@behaviour("Tools", "Calls are served in order, each once: a thousand in a loop.")
+@behaviour("Tools", "Calls are served in order, each once: ten thousand in a loop.")
 def test_calls_are_served_in_order(contract):
     seen: list[int] = []
-    executor = contract.shared
-    executor.send_tools({"note": lambda number: seen.append(number) or number})
-    assert executor("[note(n) for n in range(1000)] == list(range(1000))").output is True
-    assert seen == list(range(1000))
+    executor = contract.make(timeout_seconds=600)  # what matters is that it ends, not when
+    executor.send_tools({"note": lambda number: seen.append(number) or [number]})
+    assert executor("[note(n)[0] for n in range(10_000)] == list(range(10_000))").output is True
+    assert seen == list(range(10_000))
 
 
 @behaviour("Tools", "Calls from threads of the code are all served, none mixed up.")
@@ -187,6 +217,56 @@ def test_calls_from_threads(contract):
     executor = contract.shared
     executor.send_tools({"double": lambda number: 2 * number})
     assert executor(code).output is True
+
+
+@behaviour("Tools", "A thread of the code that outlives its run calls no tool, and holds none up.")
+def test_calls_after_the_end_of_a_run(contract):
+    calls: list[str] = []
+    executor = contract.shared
+    executor.send_tools({"late": calls.append, "one": lambda: 1})
+    code = (
+        "import threading, time\nwords = []\n"
+        "def work():\n    time.sleep(0.7)\n    try:\n        late('called')\n"
+        "    except BaseException as error:\n        words.append(str(error))\n"
+        "thread = threading.Thread(target=work)\nthread.start()"
+    )
+    executor(code)
+    time.sleep(1.0)
+    started = time.monotonic()
+    assert executor("[one() for _ in range(3)]").output == [1, 1, 1]
+    assert time.monotonic() - started < 30
+    told = executor("thread.join(20)\nwords").output
+    if contract.differs:
+        assert calls == ["called"]
+        return
+    assert calls == []
+    assert told == ["tools can be called while the code runs; it has ended"]
+
+
+@behaviour("Tools", "Each call is a line of the agent's log at level DEBUG, with its duration.")
+def test_calls_are_logged(contract, monkeypatch):
+    class Log:
+        lines: ClassVar[list[tuple[str, Any]]] = []
+
+        def log(self, message: Any, level: Any = None) -> None:
+            self.lines.append((str(message), level))
+
+    def fails() -> None:
+        raise KeyError("sofa")
+
+    executor = contract.shared
+    executor.send_tools({"slow": lambda: time.sleep(0.05), "fails": fails})
+    monkeypatch.setattr(executor, "logger", Log(), raising=False)
+    executor("slow()\ntry:\n    fails()\nexcept KeyError:\n    pass")
+    if contract.differs:
+        assert Log.lines == []
+        return
+    (first, level), (second, _) = Log.lines
+    duration = re.fullmatch(r"slow\(\) returned after (\d+\.\d) ms", first)
+    assert duration
+    assert float(duration[1]) >= 50
+    assert re.fullmatch(r"fails\(\) raised KeyError: 'sofa' after \d+\.\d ms", second)
+    assert level is LogLevel.DEBUG
 
 
 @behaviour("Tools", "A name that is no tool is a NameError.")

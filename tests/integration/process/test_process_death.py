@@ -101,7 +101,8 @@ def test_ctrl_c_on_the_host_does_not_leave_the_program_running():
     with executor(timeout_seconds=60) as ex:
 
         def pressed() -> None:
-            raise KeyboardInterrupt
+            signal.raise_signal(signal.SIGINT)
+            time.sleep(30)  # Ctrl-C does not wait for it
 
         ex.send_tools({"pressed": pressed})
         with pytest.raises(KeyboardInterrupt):

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import contextvars
 import dataclasses
+import gc
 import json
+import os
+import signal
 import threading
 import time
 from typing import Any
@@ -236,13 +239,55 @@ def test_a_rebuilt_exception_is_never_a_class_of_the_data():
     assert rebuilt_exception("UnicodeDecodeError", ["x"], "words").args == ("words",)
 
 
-def test_what_is_not_the_sandboxs_business_leaves():
+@pytest.mark.parametrize("calling_thread", [False, True])
+@pytest.mark.parametrize(
+    "error", [SystemExit(3), GeneratorExit("g"), KeyboardInterrupt("k"), Ended("own")], ids=repr
+)
+def test_what_would_end_a_thread_or_a_process_arrives_as_an_error(error, calling_thread):
     def tool() -> None:
-        raise KeyboardInterrupt
+        raise error
 
-    dispatcher, _ = serving(tool=tool)
-    with pytest.raises(KeyboardInterrupt):
-        dispatcher.handle(request())
+    dispatcher = Dispatcher(calling_thread=calling_thread)
+    dispatcher.register({"tool": tool, "other": lambda: 1})
+    stubs = connected(dispatcher)
+    if calling_thread and isinstance(error, KeyboardInterrupt):
+        # Nobody can tell it from Ctrl-C, which must end the host.
+        with pytest.raises(KeyboardInterrupt):
+            stubs["tool"]()
+        return
+    with pytest.raises(RuntimeError, match=f"{type(error).__name__}: {error}"):
+        stubs["tool"]()
+    assert stubs["other"]() == 1
+
+
+def test_what_is_raised_in_the_thread_that_waits_leaves():
+    """Ctrl-C of the host's user, or a signal's handler that ends the process."""
+    stopped, release = threading.Event(), threading.Event()
+
+    class Agent:
+        def __call__(self) -> None:
+            os.kill(os.getpid(), signal.SIGUSR1)
+            release.wait(30)
+
+        def interrupt(self) -> None:
+            stopped.set()
+
+    def handler(*_: Any) -> None:
+        raise SystemExit("ended by a signal")
+
+    records: list[CallRecord] = []
+    dispatcher = Dispatcher(on_call=records.append)
+    dispatcher.register({"agent": Agent(), "other": lambda: 1})
+    before = signal.signal(signal.SIGUSR1, handler)
+    try:
+        with pytest.raises(SystemExit, match="ended by a signal"):
+            dispatcher.handle(request(name="agent"))
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+        release.set()
+    assert stopped.is_set()  # an agent does not go on working for nobody
+    assert [record.error for record in records] == ["SystemExit"]
+    assert codec.decode(dispatcher.handle(request(2, "other")))["value"] == 1
 
 
 # -- limits --
@@ -292,37 +337,96 @@ def test_sizes_are_limited():
 def test_a_tool_past_its_time_is_left_behind():
     release = threading.Event()
     dispatcher = Dispatcher(tool_timeout_seconds=0.1)
-    dispatcher.register({"slow": lambda: release.wait(30), "quick": lambda: threading.get_ident()})
+    dispatcher.register({"slow": lambda: release.wait(30), "quick": threading.get_ident})
     stubs = connected(dispatcher)
+    kept = stubs["quick"]()
     with pytest.raises(
         TimeoutError, match=r"slow\(\) ran past tool_timeout_seconds=0.1; it goes on"
     ):
         stubs["slow"]()
-    assert stubs["quick"]() != threading.get_ident()
+    assert stubs["quick"]() != kept  # whose thread is still busy
     release.set()
 
 
-def test_a_timed_tool_can_be_interrupted_and_keeps_its_context():
-    release = threading.Event()
+def test_an_agent_past_its_time_is_told_to_stop():
+    stopped = threading.Event()
+
+    class Agent:
+        def __call__(self) -> bool:
+            return stopped.wait(30)
+
+        def interrupt(self) -> None:
+            stopped.set()
+
+    dispatcher = Dispatcher(tool_timeout_seconds=0.1)
+    dispatcher.register({"agent": Agent()})
+    with pytest.raises(TimeoutError):
+        connected(dispatcher)["agent"]()
+    assert stopped.wait(10)
+
+
+@pytest.mark.parametrize("seconds", [None, 60])
+def test_a_tool_that_blocks_does_not_hold_an_interruption_up(seconds):
+    release, dropped = threading.Event(), threading.Event()
+
+    def slow() -> str:
+        release.wait(50)
+        dropped.set()
+        return "of the interrupted call"
+
     variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable")
     variable.set("of the caller")
-    dispatcher = Dispatcher(tool_timeout_seconds=60)
-    dispatcher.register({"slow": lambda: release.wait(50), "context": variable.get})
+    dispatcher = Dispatcher(tool_timeout_seconds=seconds)
+    dispatcher.register({"slow": slow, "context": variable.get})
     stubs = connected(dispatcher)
     assert stubs["context"]() == "of the caller"
     timer = threading.Timer(0.2, dispatcher.interrupt)
     timer.start()
     start = time.monotonic()
-    with pytest.raises(TimeoutError, match="was interrupted"):
+    with pytest.raises(TimeoutError, match=r"slow\(\) was interrupted; it goes on on the host"):
         stubs["slow"]()
     assert time.monotonic() - start < 20
     timer.join()
+    with pytest.raises(TimeoutError, match=r"context\(\) was interrupted"):
+        stubs["context"]()  # the rest of the run calls nothing
+    dispatcher.begin_run()
     release.set()
+    assert dropped.wait(20)
+    assert stubs["context"]() == "of the caller"
 
 
-def test_without_a_time_limit_a_tool_runs_in_the_callers_thread():
-    _, stubs = serving(ident=threading.get_ident)
-    assert stubs["ident"]() == threading.get_ident()
+def test_tools_share_one_thread_from_call_to_call_and_from_run_to_run():
+    dispatcher, stubs = serving(ident=threading.get_ident)
+    first = stubs["ident"]()
+    dispatcher.begin_run()
+    assert stubs["ident"]() == first != threading.get_ident()
+
+
+def test_the_thread_of_the_tools_ends_with_its_dispatcher():
+    def threads() -> set[threading.Thread]:
+        return {thread for thread in threading.enumerate() if thread.name == "tools"}
+
+    before = threads()
+    dispatcher, stubs = serving(current=lambda: threading.current_thread().name)
+    forgotten, other = serving(current=lambda: threading.current_thread().name)
+    assert (stubs["current"](), other["current"]()) == ("tools", "tools")
+    ours = threads() - before
+    assert len(ours) == 2
+    dispatcher.close()
+    dispatcher.close()
+    del forgotten, other
+    gc.collect()
+    for thread in ours:
+        thread.join(20)
+        assert not thread.is_alive()
+
+
+def test_tools_can_be_kept_to_the_calling_thread():
+    dispatcher = Dispatcher(calling_thread=True)
+    dispatcher.register({"ident": threading.get_ident})
+    assert connected(dispatcher)["ident"]() == threading.get_ident()
+    with pytest.raises(ConfigurationError, match="cannot be given up on"):
+        Dispatcher(calling_thread=True, tool_timeout_seconds=1)
 
 
 def test_interrupt_reaches_an_agent_that_is_running():
@@ -339,7 +443,9 @@ def test_interrupt_reaches_an_agent_that_is_running():
     dispatcher, stubs = serving(agent=Agent())
     timer = threading.Timer(0.1, dispatcher.interrupt)
     timer.start()
-    assert stubs["agent"]("wait") is True
+    with pytest.raises(TimeoutError, match="was interrupted"):
+        stubs["agent"]("wait")
+    assert dispatcher.specs[0].name == "agent"
     timer.join()
 
 

@@ -1,0 +1,167 @@
+"""Every hostile frame of the corpus, and any sequence of frames, against what reads them."""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import make_corpus
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from smolagents_fork import codec
+from smolagents_fork.bridge import Dispatcher
+from smolagents_fork.errors import ProtocolError
+from smolagents_fork.jupyter import frames as jupyter_frames
+from smolagents_fork.jupyter.messages import Requests, Sink
+from smolagents_fork.process.frames import FrameReader, Kind, from_child
+
+
+def files(kind: str) -> list[Path]:
+    return sorted((make_corpus.CORPUS / kind).iterdir())
+
+
+@pytest.fixture(autouse=True)
+def _bounded():
+    """No frame may cost the host much: none is over 100 kB."""
+    started, before = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    yield
+    assert time.process_time() - started < 20
+    unit = 1 if sys.platform == "darwin" else 1024
+    assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * unit < 200_000_000
+
+
+def serving(called: list[Any]) -> Dispatcher:
+    dispatcher = Dispatcher(max_request_bytes=1_000_000)
+    dispatcher.register({"tool": lambda *args, **kwargs: called.append((args, kwargs))})
+    return dispatcher
+
+
+@pytest.mark.parametrize("kind", make_corpus.KINDS)
+def test_the_corpus_is_what_its_generator_makes(kind):
+    written = {path.stem: path.read_bytes() for path in files(kind)}
+    assert written == make_corpus.KINDS[kind]
+
+
+@pytest.mark.parametrize("path", files("requests"), ids=lambda path: path.stem)
+def test_requests_call_nothing_and_get_an_error(path):
+    called: list[Any] = []
+    dispatcher = serving(called)
+    reply = codec.decode(dispatcher.handle(path.read_bytes()))
+    assert set(reply) in ({"call", "error"}, {"call", "error", "expected"})
+    assert reply["error"][0] in ("ValueError", "NameError", "TypeError")
+    assert len(str(reply)) < 1000
+    assert called == []
+    # The next honest call is served.
+    number = reply.get("expected", 2)
+    assert codec.decode(dispatcher.handle(make_corpus.call(number)))["value"] is None
+    assert called == [((), {})]
+
+
+def test_all_requests_in_one_run_call_nothing_and_then_end_it():
+    called: list[Any] = []
+    dispatcher = serving(called)
+
+    def all_of_them() -> None:
+        for _ in range(3):
+            for path in files("requests"):
+                dispatcher.handle(path.read_bytes())
+
+    with pytest.raises(ProtocolError, match="went on after 100 refused calls"):
+        all_of_them()
+    assert called == []
+
+
+@pytest.mark.parametrize("path", files("process"), ids=lambda path: path.stem)
+@pytest.mark.parametrize("piece", [1, 1 << 20])
+def test_streams_of_a_child_give_no_call(path, piece):
+    reader = FrameReader(from_child(1_000_000, 1_000_000))
+    data, frames = path.read_bytes(), []
+    try:
+        while data and (size := min(reader.wanted, piece, len(data))):
+            frame = reader.feed(data[:size])
+            data = data[size:]
+            frames += [frame] if frame is not None else []
+    except ProtocolError:
+        pass
+    else:
+        assert reader.partial  # waits for the rest, under the run's deadline
+    assert [frame for frame in frames if frame.kind is Kind.CALL] == []
+
+
+@pytest.mark.parametrize("path", files("jupyter"), ids=lambda path: path.stem)
+@pytest.mark.parametrize("is_v1", [True, False])
+@pytest.mark.parametrize("binary", [True, False])
+def test_messages_of_a_kernel_ask_nothing_of_the_run(path, is_v1, binary):
+    from smolagents_fork.jupyter.messages import Request
+
+    try:
+        message = jupyter_frames.decode(path.read_bytes(), v1=is_v1, binary=binary)
+    except ProtocolError:
+        return
+    ours = Requests("session", "comm").execute("1", silent=False)
+    ours.header["msg_id"] = "run"
+    asked = Request(ours, Sink(), "comm").feed(message, 0)
+    assert asked is None or asked.buffers == ()
+
+
+frame = st.one_of(
+    st.sampled_from([path.read_bytes() for path in files("requests")]),
+    st.builds(
+        make_corpus.call,
+        st.integers(0, 6),
+        st.sampled_from(["tool", "other", "final_answer"]),
+        st.just((1,)),
+    ),
+    st.builds(
+        lambda data, cut, more: data[:cut] + more,
+        st.just(make_corpus.GOOD),
+        st.integers(0, len(make_corpus.GOOD)),
+        st.binary(max_size=4),
+    ),
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(frame, max_size=25))
+def test_any_sequence_of_frames_calls_what_is_in_order_and_nothing_else(sent):
+    called: list[str] = []
+    dispatcher = Dispatcher(max_request_bytes=1_000_000, max_calls=4, calling_thread=True)
+    dispatcher.register(
+        {
+            "tool": lambda *args, **kwargs: called.append("tool"),
+            "final_answer": lambda answer: called.append("final_answer") or answer,
+        }
+    )
+    expected: list[str] = []
+    number = 0
+    served = 0
+    for data in sent:
+        reply = codec.decode(dispatcher.handle(data))
+        try:
+            request: Any = codec.decode(data)
+            given_number, name = request["call"], request["name"]
+            shape = (type(given_number), type(name), type(request["args"]), set(request))
+        except Exception:
+            assert "error" in reply
+            continue
+        if shape != (int, str, list, {"call", "name", "args", "kwargs"}):
+            assert "error" in reply
+        elif given_number != number + 1:
+            assert reply["expected"] == number + 1
+        elif type(request["kwargs"]) is dict and all(type(k) is str for k in request["kwargs"]):
+            number += 1
+            if "final_answer" in expected:
+                assert reply == {"call": number, "final": True}
+                continue
+            served += 1
+            if served <= 4 and name in ("tool", "final_answer"):
+                expected.append(name)
+                assert "error" not in reply
+            else:
+                assert "error" in reply
+    assert called == expected
