@@ -55,6 +55,7 @@ class SafeFormatter:
         self._sizes = sizes
         #: The next automatic field number; ``None`` once fields are numbered by hand.
         self._automatic: int | None = 0
+        self._made = 0
 
     def vformat(self, template: str, args: tuple[Any, ...] | None, names: Any) -> str:
         """``template`` filled in; ``args`` is ``None`` for ``format_map``."""
@@ -75,8 +76,17 @@ class SafeFormatter:
                 value = _CONVERSIONS[conversion](value)
             if specification:
                 specification = self._filled(specification, args, names, depth - 1)
-            parts.append(format(value, self._sizes.specification(specification)))
+            parts.append(self._counted(format(value, self._sizes.specification(specification))))
         return "".join(parts)
+
+    def _counted(self, text: str) -> str:
+        self._made += len(text)
+        if len(text) > 64:
+            # All fields together: a long value may be asked for many times.
+            self._sizes.meter.charge(len(text) >> 6)
+            if self._made > self._sizes.meter.limits.max_text_length:
+                self._sizes.check_items(self._made, "A format", text=True)
+        return text
 
     def _field(self, field: str, args: tuple[Any, ...] | None, names: Any) -> Any:
         first, rest = _string.formatter_field_name_split(field)

@@ -418,6 +418,8 @@ class Guards(Ownership):
             "@few": 32,
             "@many": 200,
             "@counted": meter.counted,
+            "@counted_growing": meter.counted_growing,
+            "@fed": meter.fed,
             "@each": meter.each,
             "@each_lazy": meter.each_lazy,
             "@each_heavy": meter.each_heavy,

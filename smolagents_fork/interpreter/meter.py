@@ -6,7 +6,7 @@ which books what was used, looks at the clock and hands out the next portion. A 
 the cell below zero, so that every later check, in a handler, a ``finally`` or a ``__del__``, ends
 here again: a limit can be seen once more, but never outlived.
 
-No thread and no signal is involved: upstream runs agents in any thread.
+No signal is involved, and no thread but watch.py's: upstream runs agents in any thread.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, compress, repeat
-from threading import Lock
+from threading import Lock, get_ident
 from types import CellType, GeneratorType
 from typing import Any, NoReturn
 
 from ..errors import LimitExceededError, TimeLimitExceededError
+from . import watch
 from .limits import Limits
 
-__all__ = ["FinalAnswer", "InterruptStop", "Meter", "ProgramStop", "TimeStop"]
+__all__ = ["FinalAnswer", "InterruptStop", "LateStop", "Meter", "ProgramStop", "TimeStop"]
 
 #: Operations between two looks at the clock: about 30 microseconds of plain code. Slow operations
 #: shrink it, see refill().
@@ -30,6 +31,8 @@ PORTION = 600
 SMALLEST_PORTION = 20
 #: A portion that took longer than this (seconds) makes the next one smaller.
 SLOW_PORTION = 0.02
+#: Seconds a run may be late before watch.py ends what it is in.
+GRACE = 0.2
 
 
 #: How the file names of programs begin.
@@ -51,6 +54,10 @@ _FIXED = frozenset(
 )
 _SIZED = _FIXED | {list}
 _FEW_ITEMS = 64
+#: The same where each item may be dear.
+_HANDFUL = 16
+#: A chunk of items that took longer than this (seconds) makes the next one smaller.
+_SLOW_CHUNK = 0.02
 
 
 def _size(items: Any) -> int:
@@ -71,6 +78,10 @@ class TimeStop(ProgramStop):
 
 class InterruptStop(ProgramStop):
     """The host asked the program to stop."""
+
+
+class LateStop(ProgramStop):
+    """Raised by watch.py in the middle of what looks at no clock; the meter knows the reason."""
 
 
 class FinalAnswer(BaseException):
@@ -103,6 +114,9 @@ class Meter:
         self._interrupted = False
         self._away = 0
         self._left = (0.0, 0)
+        self._thread = 0
+        self._shot = False
+        self._shot_at = -math.inf
 
     # -- called by the interpreter --
 
@@ -120,17 +134,25 @@ class Meter:
             self._deadline = None if timeout is None else self._last_look + timeout
             self._interrupted = False
             self._away = 0
+            self._thread = get_ident()
+            self._shot, self._shot_at = False, -math.inf
             self.running = True
+        if timeout is not None:
+            watch.watch(self)
         self._hand_out()
 
     def end(self) -> None:
         """End a run: book what is left, and let nothing of the program run for free afterwards."""
         self._book()
-        with self._lock:
-            self.running = False
+        watch.forget(self)
         self._afterwards = 0.0
         self._used = 0
         self._hand_out()
+        with self._lock:
+            # Last: whoever is interrupted before this comes here again.
+            self.running = False
+            if self._shot:
+                watch.raise_in(self._thread, None)
 
     def interrupt(self) -> bool:
         """Let the run end at its next look at the clock; from any thread.
@@ -142,7 +164,22 @@ class Meter:
             if self.running:
                 self._interrupted = True
                 self._deadline = -math.inf
+                watch.watch(self)
             return self.running
+
+    def end_if_late(self) -> None:
+        """Called by watch.py: raise in the run's thread if the run has missed its deadline."""
+        with self._lock:
+            late = self._deadline is not None and self._clock() > self._deadline + GRACE
+            # A tool of the host is not to be broken off; it has no part in the program's time.
+            again = self._clock() > self._shot_at + 1.0
+            if not (late and again and self.running and not self._away):
+                return
+            if self.stop is None:
+                self.stop = self._time_stop()
+            self.cell.cell_contents = -1
+            self._shot, self._shot_at = True, self._clock()
+            watch.raise_in(self._thread, LateStop)
 
     # -- while a tool of the host works --
 
@@ -160,7 +197,7 @@ class Meter:
         given to the tool, or another thread.
         """
         with self._lock:
-            self._away -= 1
+            self._away = max(0, self._away - 1)
             if self._away or self._deadline is None:
                 return
             since, counter = self._left
@@ -224,11 +261,20 @@ class Meter:
         if left < 0:
             self.refill()
 
+    def came_late(self, late: LateStop) -> None:
+        """Take the place that ``late`` was raised at for the place of the stop it stands for."""
+        if self.stop is None:
+            self.stop = self._time_stop()
+        self.stop.__traceback__ = self.stop.__traceback__ or late.__traceback__
+
     def out_of_time(self) -> NoReturn:
         """Stop the run because its time is over, or was ended by the host."""
+        self._halt(self._time_stop())
+
+    def _time_stop(self) -> ProgramStop:
         if self._interrupted:
-            self._halt(InterruptStop("the code was interrupted by interrupt(); its state is kept"))
-        self._halt(TimeStop(self._too_long()))
+            return InterruptStop("the code was interrupted by interrupt(); its state is kept")
+        return TimeStop(self._too_long())
 
     def while_exceeded(self) -> NoReturn:
         """Stop the run because a ``while`` loop went round too often."""
@@ -296,6 +342,10 @@ class Meter:
             return items
         return self.metered(items, weight)
 
+    def counted_growing(self, items: Any, weight: int) -> Any:
+        """The same, of a loop that may add to the list it goes over."""
+        return self.metered(items, weight) if type(items) is list else self.counted(items, weight)
+
     def each(self, items: Any, weight: int) -> Any:
         """The source of a comprehension that calls nothing: counted ahead where it has a size."""
         if type(items) in _SIZED and _size(items) <= self.limits.max_operations:
@@ -305,7 +355,8 @@ class Meter:
 
     def each_lazy(self, items: Any, weight: int) -> Any:
         """The source of a generator expression that calls nothing; it may be left early."""
-        if type(items) in _SIZED and _size(items) <= _FEW_ITEMS:
+        # A list may grow while it is gone over: a.extend(x for x in a).
+        if type(items) in _FIXED and _size(items) <= _FEW_ITEMS:
             self.charge(len(items) * weight)
             return items
         if type(items) is GeneratorType and items.gi_code.co_filename.startswith(PROGRAM_FILE):
@@ -318,6 +369,19 @@ class Meter:
             self.charge(len(items) * weight)
             return items
         return compress(items, chain.from_iterable(self._chunks(weight, 32)))
+
+    def fed(self, items: Any) -> Any:
+        """What C code will take item by item, perhaps without an end: iterators are metered."""
+        if type(items) in _SIZED or not hasattr(type(items), "__next__"):
+            return items
+        return self.metered(items, 1)
+
+    def called_back(self, items: Any) -> Any:
+        """What C code will take item by item, and call a function with each."""
+        if type(items) in _FIXED and _size(items) <= _HANDFUL:
+            self.charge(len(items))
+            return items
+        return self.metered(items, 1)
 
     def stopped(self) -> None:
         """Raise again if a limit is spent."""
@@ -332,13 +396,20 @@ class Meter:
         return compress(items, chain.from_iterable(self._chunks(weight, 256)))
 
     def _chunks(self, weight: int, most: int) -> Iterator[Iterable[bool]]:
-        # From small to large, so that short sources cost what they are; C consumers of an endless
-        # source come by here often enough for the clock.
-        size = 8
+        # From small to large, so that short sources cost what they are, and as long as the items
+        # are quick: one of them may be a million additions. C consumers of an endless source come
+        # by here often enough for the clock.
+        size, since = 4, self._clock()
         while True:
             yield repeat(True, size)
             self.charge(size * weight)
-            size = min(most, size * 2)
+            now = self._clock()
+            if now - since > _SLOW_CHUNK:
+                size = max(1, size >> 2)
+                self.look()
+            elif size < most and now - since < _SLOW_CHUNK / 8:
+                size *= 2
+            since = now
 
     # -- inside --
 

@@ -268,6 +268,30 @@ def _is_text(node: ast.expr) -> bool:
     )
 
 
+#: Values that are no iterator, whatever they hold.
+_NO_ITERATOR = (
+    ast.Constant,
+    ast.JoinedStr,
+    ast.List,
+    ast.Tuple,
+    ast.ListComp,
+    ast.SetComp,
+    ast.Dict,
+)
+
+
+def _feed(node: ast.AugAssign, own: str, scope: Scope) -> None:
+    """Meter an iterator that is added to a list: it may be one over that list."""
+    value = node.value
+    if _is_text(value):
+        return
+    fed = call("@fed", value)
+    if scope.walrus and sum(1 for _ in ast.walk(value)) <= _SHORT_CODE:
+        test = is_type(load(own), "@list")
+        fed = ast.IfExp(test=test, body=fed, orelse=copy.deepcopy(value))  # type: ignore[assignment]
+    node.value = place(fed, node)
+
+
 def augmented(node: ast.AugAssign, scope: Scope) -> list[ast.stmt]:
     """``node``, its value rewritten already, with its result guarded if it can grow."""
     target, operator = node.target, node.op
@@ -293,6 +317,8 @@ def augmented(node: ast.AugAssign, scope: Scope) -> list[ast.stmt]:
             else:
                 node.value = call("@addend", node.value)
             return [place(node, node)]
+        if not isinstance(node.value, _NO_ITERATOR):
+            _feed(node, target.id, scope)
         # In place first: CPython appends to a local string without copying it.
         own = target.id
         if isinstance(node.value, ast.Constant) and len(str(node.value.value)) <= 16:

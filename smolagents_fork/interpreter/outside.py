@@ -35,12 +35,12 @@ class HostWork:
         meter, token = self._meter, object()
         # A program that outlived its limit for a moment must not act on the world.
         meter.stopped()
-        self._working[token] = tool
-        meter.leave()
         try:
+            self._working[token] = tool
+            meter.leave()
             return tool(*arguments, **keywords)
         finally:
-            del self._working[token]
+            self._working.pop(token, None)
             meter.back()
             if meter.final is None:
                 # Also when it raised: that may be how it ended because of the interruption.

@@ -18,6 +18,7 @@ __all__ = [
     "GUARDED_ATTRIBUTES",
     "GUARDED_DUNDERS",
     "IMPORTED_BY_C",
+    "KEYED_FUNCTIONS",
     "OWN_DUNDERS",
     "REFUSED_BUILTINS",
     "SIZED_METHODS",
@@ -188,13 +189,17 @@ SIZED_METHODS = frozenset(
     words(
         """
         center elements expand expandtabs extend extendleft from_bytes join ljust replace rjust
-        sub subn to_bytes translate update zfill
+        sort sub subn to_bytes translate update zfill
         """
     )
 )
 
-#: Built-in types that make much out of a small argument.
-SIZED_TYPES = frozenset({"range", "bytes", "bytearray"})
+#: Built-in types that make much out of a small argument,
+#: or call a function an item.
+SIZED_TYPES = frozenset({"range", "bytes", "bytearray", "map", "filter"})
+
+#: Functions that are guarded when they are given a key.
+KEYED_FUNCTIONS = frozenset({"min", "max"})
 
 #: Single-underscore names that are public interface of the standard library's classes.
 ALLOWED_UNDERSCORE = frozenset(

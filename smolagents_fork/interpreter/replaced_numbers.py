@@ -14,6 +14,9 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from .sized_callbacks import CALLING
+from .sized_types import SizedType
+
 __all__ = ["MAKERS", "guarded_random"]
 
 #: Combinatoric iterators of up to this many results run unmetered.
@@ -27,7 +30,7 @@ def _named(function: Any, like: Any) -> Any:
 
 
 def _itertools(modules: Any) -> dict[str, Any]:
-    meter = modules.meter
+    meter, sizes = modules.meter, modules.sizes
 
     def endless(maker: Callable[..., Any]) -> Callable[..., Any]:
         def make(*arguments: Any, **keywords: Any) -> Any:
@@ -74,6 +77,7 @@ def _itertools(modules: Any) -> dict[str, Any]:
         "count": endless(itertools.count),
         "cycle": endless(itertools.cycle),
         "repeat": repeat,
+        **{cls.__name__: SizedType(sizes.iterating(cls, at), cls) for cls, at in CALLING},
         "product": product,
         "tee": tee,
         "permutations": arrangement(itertools.permutations),
@@ -98,7 +102,9 @@ def _math(modules: Any) -> dict[str, Any]:
 
     def comb(n: int, k: int, /) -> int:
         if isinstance(n, int) and isinstance(k, int) and 0 < k <= n:
-            sizes.check_bits(min(n, min(k, n - k) * n.bit_length()), "comb()")
+            bits = min(n, min(k, n - k) * n.bit_length())
+            sizes.check_bits(bits, "comb()")
+            modules.meter.charge(min(k, n - k) * bits // 30_000)
         return math.comb(n, k)
 
     def total_bits(items: Iterable[Any], what: str) -> list[Any]:

@@ -240,7 +240,11 @@ def _functools(modules: Any) -> dict[str, Any]:
         made.register = registering  # type: ignore[method-assign]
         return made
 
+    def reduce(function: Any, iterable: Any, /, *initial: Any) -> Any:
+        return functools.reduce(function, modules.meter.called_back(iterable), *initial)
+
     return {
+        "reduce": reduce,
         "update_wrapper": update_wrapper,
         "wraps": wraps,
         "total_ordering": total_ordering,
@@ -303,6 +307,14 @@ def _json(modules: Any) -> dict[str, Any]:
 
     def dumps(obj: Any, **keywords: Any) -> str:
         meter.look()
+        indent, separators = keywords.get("indent"), keywords.get("separators") or ()
+        for between in (indent, *separators):
+            width = len(between) if isinstance(between, str) else between
+            if isinstance(width, int) and width > 1000:
+                # Written before every item, and nobody knows how many there are.
+                meter.too_large(
+                    f"json.dumps() with an indent or separator of {width} characters; at most 1000"
+                )
         return modules.sizes.grown(json.dumps(obj, **keywords))  # type: ignore[no-any-return]
 
     return {"dumps": dumps, "detect_encoding": REFUSED}

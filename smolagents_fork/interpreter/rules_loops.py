@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from .build import COUNTER, assign, call, const, load, place, store, walrus
+from .kinds import kind_of
 from .rules import Rules
 from .weights import block_weight, expression_weight, iteration_weight
 
@@ -59,6 +60,18 @@ class LoopRules(Rules):
                     return False
         return True
 
+    @staticmethod
+    def _may_grow(body: list[ast.stmt]) -> bool:
+        """Whether a light body may add to the list it goes over: with ``+=`` alone."""
+        return any(
+            isinstance(node, ast.AugAssign)
+            and isinstance(node.op, ast.Add)
+            and kind_of(node.value) is None
+            and kind_of(node.target) is None
+            for statement in body
+            for node in ast.walk(statement)
+        )
+
     def _round(self, rounds: tuple[str, str, int], again: ast.expr) -> ast.stmt:
         """``if (left := left - 1) < 1: left = given = <again>``"""
         left, given, _weight = rounds
@@ -92,7 +105,8 @@ class LoopRules(Rules):
             return node
         light = isinstance(node, ast.For) and self._is_light(node.body)
         if light and not any(isinstance(n, (ast.Yield, ast.YieldFrom)) for n in ast.walk(node)):
-            node.iter = place(call("@counted", node.iter, const(weight)), node.iter)
+            guard = "@counted_growing" if self._may_grow(node.body) else "@counted"
+            node.iter = place(call(guard, node.iter, const(weight)), node.iter)
             node.body = self.statements(node.body)
             node.orelse = self.statements(node.orelse)
             return node

@@ -29,6 +29,12 @@ def _is_object_or_super(node: ast.expr) -> bool:
     return isinstance(node, ast.Name) and node.id == "object"
 
 
+def _is_rough(node: ast.Call) -> bool:
+    """Whether a call of ``round`` may be asked for digits before the point."""
+    digits = [*node.args[1:], *(keyword.value for keyword in node.keywords)]
+    return any(not isinstance(value, ast.Constant) for value in digits)
+
+
 def mark_described(node: ast.AST) -> None:
     """Note that an expression only names or compares a type, and calls nothing."""
     node.described = True  # type: ignore[attr-defined]
@@ -58,7 +64,9 @@ class NameRules(Rules):
             self.bindable(node.id, node)
         elif node.id == "__import__" and node.id not in self.protected:
             return place(load("@__import__"), node)
-        elif node.id in policy.SIZED_TYPES and not getattr(node, "described", False):
+        elif node.id in policy.SIZED_TYPES | policy.KEYED_FUNCTIONS and not getattr(
+            node, "described", False
+        ):
             return place(call("@sized_type", node), node)
         elif node.id.startswith("__") and node.id.endswith("__"):
             known = policy.ALLOWED_DUNDER_NAMES | policy.WRITABLE_DUNDERS | self.protected
@@ -176,6 +184,24 @@ class NameRules(Rules):
             self.generic_arguments(node)
             node.args.insert(0, function)
             return node
+        elif (
+            isinstance(function, ast.Name)
+            and function.id == "sum"
+            and (len(node.args) > 1 or node.keywords)
+        ):
+            # With a start it may be of lists, which grow with each that is added.
+            node.func = place(load("@sum"), function)
+            self.generic_arguments(node)
+            node.args.insert(0, function)
+            return node
+        elif isinstance(function, ast.Name) and function.id == "round" and _is_rough(node):
+            node.func = place(load("@round_off"), function)
+            self.generic_arguments(node)
+            node.args.insert(0, function)
+            return node
+        elif isinstance(function, ast.Name) and function.id in policy.KEYED_FUNCTIONS:
+            if any(keyword.arg in (None, "key") for keyword in node.keywords):
+                node.func = self.visit(function)
         else:
             node.func = self.visit(function)
         self.generic_arguments(node)
@@ -193,6 +219,8 @@ class NameRules(Rules):
     def _small_call(node: ast.Call) -> bool:
         """Whether a call of a sized method can only give a result as small as its arguments say."""
         assert isinstance(node.func, ast.Attribute)
+        if node.func.attr == "sort":
+            return not any(keyword.arg in (None, "key") for keyword in node.keywords)
         if node.keywords or any(not isinstance(a, ast.Constant) for a in node.args):
             return False
         values = [a.value for a in node.args if isinstance(a, ast.Constant)]

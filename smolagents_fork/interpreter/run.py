@@ -15,7 +15,7 @@ from . import messages
 from .guards import Guards
 from .kinds import SUPPOSED_BUILTINS
 from .limits import Limits, Result
-from .meter import FinalAnswer, Meter, ProgramStop
+from .meter import FinalAnswer, LateStop, Meter, ProgramStop
 from .modules import Modules
 from .output import PrintContainer, truncated
 from .policy import DEFAULT_IMPORTS
@@ -207,24 +207,33 @@ class Interpreter:
         value: Any = None
         failure: BaseException | None = None
         with _recursion(limits.max_recursion_depth):
-            meter.begin(limits)
-            self.state["_operations_count"] = meter.count
             try:
+                meter.begin(limits)
+                self.state["_operations_count"] = meter.count
                 try:
-                    value = self._call(program, function)
-                except Exception as error:
+                    try:
+                        value = self._call(program, function)
+                    except Exception as error:
+                        failure = messages.failed(error, program)
+                except FinalAnswer as answer:
+                    meter.final = meter.final or answer
+                except LateStop as late:
+                    meter.came_late(late)
+                except ProgramStop as limit:
+                    meter.stop = meter.stop or limit
+                except (KeyboardInterrupt, GeneratorExit):
+                    raise  # the host's
+                except BaseException as error:
                     failure = messages.failed(error, program)
-            except FinalAnswer as answer:
-                meter.final = meter.final or answer
-            except ProgramStop as limit:
-                meter.stop = meter.stop or limit
-            except (KeyboardInterrupt, GeneratorExit):
-                raise  # the host's
-            except BaseException as error:
-                failure = messages.failed(error, program)
+            except LateStop as late:
+                meter.came_late(late)  # in the middle of one of these handlers
             finally:
                 stop, final = meter.stop, meter.final
-                meter.end()
+                while meter.running:
+                    try:
+                        meter.end()
+                    except LateStop:
+                        continue  # the last that can come
                 self.state.pop("__builtins__", None)
                 self.output.value = truncated(self.output.value, limits.max_print_outputs_length)
         if stop is not None:

@@ -16,12 +16,21 @@ from .build import COUNTER, assign, call, const, load, place, walrus
 from .rules import Refusal
 from .rules_loops import LoopRules
 from .rules_names import NameRules
-from .weights import block_weight
+from .weights import block_weight, is_long
 
 __all__ = ["Refusal", "Transformer"]
 
 _Function = TypeVar("_Function", ast.FunctionDef, ast.AsyncFunctionDef)
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_CALLING = (
+    ast.Call,
+    ast.ListComp,
+    ast.SetComp,
+    ast.DictComp,
+    ast.GeneratorExp,
+    ast.Await,
+    ast.Yield,
+    ast.YieldFrom,
+)
 #: Exception names whose handlers cannot catch what ends a run; anything else is checked.
 _ORDINARY_ERRORS = frozenset(
     name
@@ -131,10 +140,7 @@ class Transformer(NameRules, LoopRules):
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
         self._arguments(node.args)
-        calls = any(
-            isinstance(inner, (ast.Call, *_COMPREHENSIONS, ast.Await, ast.Yield, ast.YieldFrom))
-            for inner in ast.walk(node.body)
-        )
+        calls = any(isinstance(n, _CALLING) or is_long(n) for n in ast.walk(node.body))
         with self.inside("lambda", walrus=not self.scope.banned):
             node.body = self.visit(node.body)
             if calls:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-__all__ = ["block_weight", "expression_weight", "iteration_weight", "mark_leaves"]
+__all__ = ["block_weight", "expression_weight", "is_long", "iteration_weight", "mark_leaves"]
 
 _UNCOUNTED = (
     ast.expr_context,
@@ -134,6 +134,15 @@ _LEAF_EXPRESSIONS = (
 )
 
 
+def is_long(node: ast.AST) -> bool:
+    """Whether an operation that calls nothing may take long all the same: it goes over items."""
+    if isinstance(node, ast.Compare):
+        sides = (node.left, *node.comparators)
+        plain = any(isinstance(side, ast.Constant) for side in sides)
+        return not plain or any(isinstance(op, (ast.In, ast.NotIn)) for op in node.ops)
+    return isinstance(node, ast.Slice)
+
+
 def mark_leaves(tree: ast.Module) -> None:
     """Find functions so small that the blocks that call them can count them.
 
@@ -152,6 +161,7 @@ def mark_leaves(tree: ast.Module) -> None:
             else not isinstance(one, ast.expr) or isinstance(one, _LEAF_EXPRESSIONS)
             for one in inner
         )
+        leaf = leaf and not any(is_long(one) for one in inner)
         leaf = leaf and sum(isinstance(one, _DISPATCHING) for one in inner) <= 1
         targets = [t for one in inner if isinstance(one, ast.Assign) for t in one.targets]
         leaf = leaf and all(isinstance(target, ast.Name) for target in targets)

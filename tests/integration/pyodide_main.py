@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
+#: Seconds a hostile program has: the suite's second would add up to minutes.
+SECONDS = 0.3
 sys.path[:0] = [str(HERE), str(HERE / "tests/cases"), str(HERE / "tests/hostile")]
 
 
@@ -60,6 +62,7 @@ def run_hostile(without: list[str]) -> None:
     from smolagents_fork.errors import InterpreterError
     from smolagents_fork.interpreter import Interpreter, Limits
 
+    limits = Limits(**{**hostile_harness.LIMITS, "timeout_seconds": SECONDS})
     for name in hostile_harness.HARMLESS_MODULES:
         with contextlib.suppress(ImportError):
             __import__(name)
@@ -74,7 +77,7 @@ def run_hostile(without: list[str]) -> None:
         print(f"START {program.id}", flush=True)
         interpreter = Interpreter(
             additional_authorized_imports=tuple(hostile_harness.HARMLESS_MODULES),
-            limits=Limits(**hostile_harness.LIMITS),
+            limits=limits,
         )
         interpreter.send_tools(hostile_canary.tools())
         interpreter.send_variables(hostile_canary.variables())

@@ -1,0 +1,148 @@
+"""Guards of the operators whose result can be far larger than their operands.
+
+Part of the boundary in guards.py, which binds these functions; see operators.py for where they run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .build import words
+from .size_checks import SEQUENCES, SHORT, SizeChecks
+
+__all__ = ["SizedOperators"]
+
+
+class SizedOperators(SizeChecks):
+    """``*``, ``**``, ``<<`` and ``%``, in place and as methods."""
+
+    OPERATORS = frozenset(
+        words("__mul__ __rmul__ __imul__ __pow__ __rpow__ __lshift__ __rlshift__ __mod__ __rmod__ ")
+    )
+
+    def multiply(self, left: Any, right: Any, in_place: bool = False) -> Any:
+        """``left * right``"""
+        for sequence, count in ((left, right), (right, left)):
+            if isinstance(sequence, SEQUENCES) and isinstance(count, int):
+                size = len(sequence) * max(0, int(count))
+                if size > SHORT:
+                    text = isinstance(sequence, (str, bytes, bytearray))
+                    self.check_items(size, "A repetition", text)
+        if in_place:
+            left *= right
+            return left
+        result = left * right
+        if type(result) is int:
+            if result.bit_length() > 4096:
+                self.large(result)
+        elif isinstance(result, SEQUENCES) and len(result) > 64:
+            # Sums with products are not looked at again: see operators._is_charged.
+            self.meter.charge(len(result) >> 3)
+        return result
+
+    def imultiply(self, left: Any, right: Any) -> Any:
+        """``left *= right``"""
+        result = self.multiply(left, right, in_place=True)
+        if type(result) is int and result.bit_length() > 4096:
+            self.large(result)
+        return result
+
+    def _check_power(self, base: Any, exponent: Any) -> None:
+        if isinstance(base, int) and isinstance(exponent, int) and exponent > 0:
+            bits = int(base).bit_length() * int(exponent)
+            if bits > 4096 and abs(base) > 1:
+                self.check_bits(bits, "A power")
+
+    def power(self, base: Any, exponent: Any) -> Any:
+        """``base ** exponent``"""
+        self._check_power(base, exponent)
+        return base**exponent
+
+    def ipower(self, base: Any, exponent: Any) -> Any:
+        """``base **= exponent``"""
+        self._check_power(base, exponent)
+        base **= exponent
+        return base
+
+    def round_off(self, function: Any, /, *arguments: Any, **keywords: Any) -> Any:
+        """``round`` to a number of digits, if the name still means that."""
+        digits = arguments[1] if len(arguments) > 1 else keywords.get("ndigits")
+        if function is round and isinstance(digits, int) and digits < 0:
+            # It makes that power of ten first.
+            self.check_bits(-4 * int(digits), "round()")
+        return function(*arguments, **keywords)
+
+    def _check_shift(self, value: Any, count: Any) -> None:
+        if isinstance(value, int) and isinstance(count, int) and value:
+            bits = int(value).bit_length() + max(0, int(count))
+            if bits > 4096:
+                self.check_bits(bits, "A shift")
+
+    def shift(self, value: Any, count: Any) -> Any:
+        """``value << count``"""
+        self._check_shift(value, count)
+        return value << count
+
+    def ishift(self, value: Any, count: Any) -> Any:
+        """``value <<= count``"""
+        self._check_shift(value, count)
+        value <<= count
+        return value
+
+    def _check_modulo(self, left: Any, right: Any) -> None:
+        if isinstance(left, (str, bytes, bytearray)):
+            text = left if isinstance(left, str) else bytes(left).decode("latin-1")
+            self.specification(text)
+            if "*" in text:
+                values = right if isinstance(right, tuple) else (right,)
+                for value in values:
+                    if isinstance(value, int):
+                        self.check_items(abs(int(value)), "A format", text=True)
+            if isinstance(right, tuple):
+                total = sum(len(value) for value in right if isinstance(value, SEQUENCES))
+            elif isinstance(right, dict):
+                # Each may be asked for again and again.
+                longest = max(
+                    (len(v) for v in right.values() if isinstance(v, SEQUENCES)), default=0
+                )
+                total = longest * text.count("%(")
+            else:
+                total = len(right) if isinstance(right, SEQUENCES) else 0
+            if total > SHORT:
+                self.check_items(total, "A format", text=True)
+
+    def modulo(self, left: Any, right: Any) -> Any:
+        """``left % right``"""
+        self._check_modulo(left, right)
+        result = left % right
+        return self.grown(result) if isinstance(result, SEQUENCES) else result
+
+    def imodulo(self, left: Any, right: Any) -> Any:
+        """``left %= right``"""
+        self._check_modulo(left, right)
+        left %= right
+        return left
+
+    def operator(self, value: Any, name: str) -> Callable[..., Any]:
+        """``x.__mul__`` and its like of built-in types, under the same guard as the operator."""
+        found = getattr(value, name)
+        checks: dict[str, Callable[[Any, Any], Any]] = {
+            "mul": self.multiply,
+            "pow": self.power,
+            "lshift": self.shift,
+            "mod": self.modulo,
+        }
+        kind = name.strip("_")
+
+        def limited(*arguments: Any) -> Any:
+            operands = arguments if isinstance(value, type) else (value, *arguments)
+            if len(operands) >= 2 and all(
+                type(operand) in (*SEQUENCES, int, float) for operand in operands[:2]
+            ):
+                check = checks[kind.lstrip("ri") if kind not in checks else kind]
+                left, right = operands[:2]
+                check(*((right, left) if kind.startswith("r") else (left, right)))
+            return found(*arguments)
+
+        return limited
