@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..errors import AttributeRefusedError, ProgramRefusedError
-from . import formats, policy, replaced_data, replaced_reflection, sizes
+from . import formats, policy, replaced_data, replaced_reflection, replaced_waiting, sizes
 from .meter import Meter
 from .outside import HostWork
 from .ownership import FUNCTIONS, Ownership, is_dunder
@@ -267,6 +267,8 @@ class Guards(Ownership):
                 return getattr(value, name)
         elif isinstance(value, replaced_reflection.FrameStandIn):
             return value.f_builtins if name == "f_builtins" else getattr(value, name)
+        elif isinstance(value, replaced_waiting.LoopStandIn):
+            return getattr(value, name)
         elif (method := replaced_data.guarded_method(value, name)) is not None:
             return method
         elif name in formats.harmless(value):

@@ -58,6 +58,8 @@ _FEW_ITEMS = 64
 _HANDFUL = 16
 #: A chunk of items that took longer than this (seconds) makes the next one smaller.
 _SLOW_CHUNK = 0.02
+#: Operations that ``finally`` and ``__exit__`` may use between them after a final answer.
+_CLEANING_UP = 100_000
 
 
 def _size(items: Any) -> int:
@@ -100,6 +102,7 @@ class Meter:
         self.cell = CellType(-1)
         self.stop: BaseException | None = None
         self.final: FinalAnswer | None = None
+        self._latest = 0
         self.running = False
         self.count = {"counter": 0}
         self._used = 0
@@ -125,6 +128,7 @@ class Meter:
         self.limits = limits
         self.stop = None
         self.final = None
+        self._latest = 0
         self.count = {"counter": 0}
         self._used = 0
         self._size = PORTION
@@ -230,6 +234,8 @@ class Meter:
             self._halt(ProgramStop(self._too_many()))
         if self._deadline is not None and now > self._deadline:
             self.out_of_time()
+        if self.final is not None and self._used > self._latest:
+            raise self.final
         if now - self._last_look > SLOW_PORTION:
             self._size = max(SMALLEST_PORTION, self._size // 8)
         elif self._size < PORTION:
@@ -298,9 +304,13 @@ class Meter:
     def finish(self, value: Any) -> NoReturn:
         """Leave the program with the final answer ``value``."""
         answer = FinalAnswer(value)
-        if self.running:
+        if not self.running:
+            raise answer
+        if self.final is None:
+            # Its handlers may clean up, and may not go on for ever.
             self.final = answer
-        raise answer
+            self._latest = self._used + _CLEANING_UP
+        raise self.final
 
     def caught(self) -> None:
         """Called where the program may have caught everything: what ends a run goes on."""

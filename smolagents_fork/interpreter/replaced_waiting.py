@@ -14,7 +14,7 @@ from typing import Any
 from .build import words
 from .replaced import REFUSED
 
-__all__ = ["MAKERS", "run_coroutine"]
+__all__ = ["MAKERS", "LoopStandIn", "run_coroutine"]
 
 #: Seconds of one slice of a wait.
 _SLICE = 0.05
@@ -163,6 +163,28 @@ def _cancel(loop: Any, tasks: Any) -> None:
         return  # stopped at the deadline, which the caller reports
 
 
+class LoopStandIn:
+    """An event loop that is not running: it runs one coroutine after another, as ``run`` does."""
+
+    def __init__(self, modules: Any) -> None:
+        self._modules = modules
+        self._closed = False
+
+    def run_until_complete(self, future: Any) -> Any:
+        if self._closed:
+            raise RuntimeError("Event loop is closed")
+        return run_coroutine(self._modules, future)
+
+    def is_running(self) -> bool:
+        return False
+
+    def is_closed(self) -> bool:
+        return self._closed
+
+    def close(self) -> None:
+        self._closed = True
+
+
 #: What a program may use of asyncio: nothing that starts threads or processes, opens connections,
 #: takes signals or replaces the loop.
 _ASYNCIO = frozenset(
@@ -179,6 +201,7 @@ _ASYNCIO = frozenset(
 
 def _asyncio(modules: Any) -> dict[str, Any]:
     import asyncio
+    from asyncio import events
 
     refused = {
         name: REFUSED
@@ -189,7 +212,23 @@ def _asyncio(modules: Any) -> dict[str, Any]:
     def run(main: Any, **_options: Any) -> Any:
         return run_coroutine(modules, main)
 
-    return {**refused, "run": run, "Runner": REFUSED}
+    def get_event_loop() -> Any:
+        running = events._get_running_loop()
+        return LoopStandIn(modules) if running is None else running
+
+    async def to_thread(func: Any, /, *arguments: Any, **keywords: Any) -> Any:
+        # No thread: what it calls runs here and now.
+        return func(*arguments, **keywords)
+
+    return {
+        **refused,
+        "run": run,
+        "Runner": REFUSED,
+        "new_event_loop": lambda: LoopStandIn(modules),
+        "get_event_loop": get_event_loop,
+        "set_event_loop": lambda _loop: None,
+        "to_thread": to_thread,
+    }
 
 
 MAKERS: dict[str, Callable[[Any], dict[str, Any]]] = {

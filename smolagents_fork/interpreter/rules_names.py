@@ -43,20 +43,24 @@ def mark_described(node: ast.AST) -> None:
 class NameRules(Rules):
     """Names, attributes and calls."""
 
-    def bindable(self, name: str | None, node: ast.AST) -> None:
-        """Refuse to bind what the top level may not bind, in any form of binding."""
+    def bindable(self, name: str | None, node: ast.AST, kind: str = "") -> None:
+        """Refuse to bind what the top level may not bind, in any form of binding.
+
+        ``kind`` is that of the scope it is bound in, where it is not the present one.
+        """
         if name is None:
             return
+        kind = kind or self.scope.kind
         name = unicodedata.normalize("NFKC", name)
         if name.startswith("__") and name.endswith("__"):
-            in_class = self.scope.kind == "class"
+            in_class = kind == "class"
             if not in_class and name not in policy.ALLOWED_DUNDER_NAMES:
                 self.refuse(f"Cannot assign to name '{name}': it belongs to the interpreter", node)
-        elif self.scope.kind == "module" and name in self.protected:
+        elif kind == "module" and name in self.protected:
             self.refuse(
                 f"Cannot assign to name '{name}': doing this would erase the existing tool!", node
             )
-        elif name in ("_print_outputs", "_operations_count") and self.scope.kind == "module":
+        elif name in ("_print_outputs", "_operations_count") and kind == "module":
             self.refuse(f"Cannot assign to name '{name}': it belongs to the interpreter", node)
 
     def visit_Name(self, node: ast.Name) -> ast.expr:

@@ -133,6 +133,10 @@ class Transformer(NameRules, LoopRules):
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.expr:
         node.value = self.visit(node.value)
+        outside = [scope for scope in self.scopes if scope.kind != "comprehension"]
+        if outside[-1] is not self.scope:
+            # It binds around the comprehension it is in.
+            self.bindable(node.target.id, node, outside[-1].kind)
         self.visit(node.target)
         return node
 

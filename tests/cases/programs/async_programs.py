@@ -255,3 +255,17 @@ class C:
     async def make(cls): return cls()
 async def main(): return await (await C.make()).get()
 asyncio.run(main())
+# case: loop-made-by-hand
+import asyncio
+async def f(n):
+    await asyncio.sleep(0)
+    return n
+loop = asyncio.new_event_loop()
+asyncio.set_event_loop(loop)
+try:
+    print(loop.run_until_complete(f(5)), loop.is_running(), loop.is_closed())
+finally:
+    loop.close()
+async def g():
+    return asyncio.get_event_loop() is asyncio.get_running_loop(), await asyncio.to_thread(sum, [1, 2])
+print(loop.is_closed(), asyncio.run(g()))

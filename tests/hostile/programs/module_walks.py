@@ -244,8 +244,21 @@ asyncio.run(main())
 import asyncio
 leak(asyncio.subprocess)
 # hostile: asyncio-to-thread
-import asyncio
-asyncio.run(asyncio.to_thread(trip, "in a thread"))
+# ends: quietly: what it calls runs in the loop itself
+import asyncio, time
+out = []
+async def ticks():
+    for _ in range(50):
+        out.append(0)
+        await asyncio.sleep(0.001)
+async def main():
+    task = asyncio.create_task(ticks())
+    await asyncio.sleep(0)
+    before = len(out)
+    await asyncio.to_thread(time.sleep, 0.05)
+    if len(out) > before:
+        trip("a thread beside the loop")
+asyncio.run(main())
 # hostile: asyncio-run-in-executor
 import asyncio
 async def main(): await asyncio.get_running_loop().run_in_executor(None, trip)
