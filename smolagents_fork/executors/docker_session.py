@@ -270,6 +270,12 @@ class KernelSession:
                     self._end_after_interrupt(channel, request)
             except DeadlinePassed:
                 self._overrun(channel, request)
+            except ProtocolError as error:
+                # It goes on with what it was told not to: no kernel to keep.
+                self._drop_sandbox()
+                raise ProtocolError(
+                    f"{error}; its container was removed and its state is lost{self._what_next()}"
+                ) from error
             except BaseException as error:
                 if not isinstance(error, (ConnectionLost, KernelGone)):
                     # Ctrl-C on the host: the program must not go on behind the next call.

@@ -12,7 +12,9 @@ import builtins
 import contextlib
 import io
 import json
+import signal
 import sys
+import threading
 import time
 
 # How a pickled value is marked on its way to a host that allows it.
@@ -75,7 +77,7 @@ class Sandbox:
         self.sent += 1
         number = str(self.sent)
         while socket.poll(0):  # replies nobody waited for any more
-            socket.recv_multipart(zmq.NOBLOCK)
+            _unbroken(socket.recv_multipart, zmq.NOBLOCK)
         if self.unsent:
             # What was printed before a call is seen before it. A flush waits for another thread,
             # which is why it is left out where nothing was printed.
@@ -84,7 +86,8 @@ class Sandbox:
             sys.stderr.flush()
         for _ in range(_CONNECT_ATTEMPTS):
             try:
-                kernel.session.send(
+                _unbroken(
+                    kernel.session.send,
                     socket,
                     "input_request",
                     {"prompt": self.comm_id + " " + number, "password": False},
@@ -106,7 +109,7 @@ class Sandbox:
                 if run != self.run or not self.running:
                     raise RuntimeError(_RUN_ENDED)
                 continue
-            _, reply = kernel.session.recv(socket)
+            _, reply = _unbroken(kernel.session.recv, socket)
             if reply is not None and reply["content"].get("value") == number:
                 return bytes(reply["buffers"][0])
 
@@ -266,6 +269,24 @@ class Sandbox:
             return stub(*map(sent, args), **{key: sent(value) for key, value in kwargs.items()})
 
         return final_answer
+
+
+def _unbroken(function, *args, **kwargs):
+    """Call ``function``, with an interrupt put off until it is through.
+
+    A message of several parts that is broken off leaves its socket between two of them: everything
+    sent or received later would be taken for the rest.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return function(*args, **kwargs)  # interrupts are raised in the main thread
+    pending = []
+    before = signal.signal(signal.SIGINT, lambda *_: pending.append(True))
+    try:
+        return function(*args, **kwargs)
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if pending:
+            raise KeyboardInterrupt
 
 
 def _parent_ident(kernel):
