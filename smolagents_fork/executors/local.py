@@ -138,6 +138,8 @@ class LocalPythonExecutor(PythonExecutor):  # type: ignore[misc]  # upstream shi
         max_operations: syntax-tree nodes one call may evaluate; 10,000,000 by default.
         max_while_iterations: iterations of one ``while`` loop; 1,000,000 by default.
         max_recursion_depth: frames of the program on the stack; 1000 by default.
+        data_files: let numpy and pandas, where authorised, read and write files below the working
+            directory; addresses (``http:``, ``s3:``, ``file:``) stay refused.
 
     Raises:
         InterpreterError: an authorised module is not installed.
@@ -155,6 +157,7 @@ class LocalPythonExecutor(PythonExecutor):  # type: ignore[misc]  # upstream shi
         max_operations: int | None = None,
         max_while_iterations: int | None = None,
         max_recursion_depth: int | None = None,
+        data_files: bool = False,
     ) -> None:
         self.max_print_outputs_length = max_print_outputs_length or _MAX_PRINT
         self.additional_authorized_imports = list(additional_authorized_imports or ())
@@ -178,6 +181,7 @@ class LocalPythonExecutor(PythonExecutor):  # type: ignore[misc]  # upstream shi
             additional_functions=_own_tools(self.additional_functions),
             replaceable_functions=_math_tools(),
             extra_dunders=upstream_api.ALLOWED_DUNDER_METHODS,
+            data_files=data_files,
         )
 
     @property

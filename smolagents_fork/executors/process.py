@@ -54,6 +54,7 @@ class ProcessExecutor(Executor):
         tool_placement: tool name -> ``"host"``; there is no other place here.
         additional_functions: functions of the host the code may call, as it calls tools.
         max_operations, max_while_iterations, max_recursion_depth: the interpreter's own limits.
+        data_files: let numpy and pandas, where authorised, use files in the child's own folder.
 
     Raises:
         ConfigurationError: an argument that cannot work.
@@ -88,6 +89,7 @@ class ProcessExecutor(Executor):
         max_operations: int | None = None,
         max_while_iterations: int | None = None,
         max_recursion_depth: int | None = None,
+        data_files: bool = False,
     ) -> None:
         super().__init__(additional_authorized_imports, logger)
         limits = {
@@ -115,6 +117,7 @@ class ProcessExecutor(Executor):
             tool_timeout_seconds=check_seconds("tool_timeout_seconds", tool_timeout_seconds),
             on_output=on_output,
             limits={**given, "timeout_seconds": None},
+            data_files=data_files,
         )
         _check_placement(tool_placement or {})
         #: What upstream's agent shows of a failed step.

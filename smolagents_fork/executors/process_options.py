@@ -70,6 +70,7 @@ class Options:
     tool_timeout_seconds: float | None = None
     on_output: Callable[[str], None] | None = None
     limits: dict[str, Any] = field(default_factory=dict)
+    data_files: bool = False
 
     def __post_init__(self) -> None:
         self.timeout_seconds = check_seconds("timeout_seconds", self.timeout_seconds)

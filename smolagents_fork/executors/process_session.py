@@ -118,6 +118,7 @@ class ProcessSession:
         setup = {
             "imports": self._imports,
             "limits": options.limits,
+            "data_files": options.data_files,
             "cpu_seconds": self._cpu_seconds(),
         }
         try:

@@ -17,10 +17,19 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..errors import AttributeRefusedError, ProgramRefusedError
-from . import formats, policy, replaced_data, replaced_reflection, replaced_waiting, sizes
+from . import (
+    data_memory,
+    data_methods,
+    formats,
+    policy,
+    replaced_reflection,
+    replaced_waiting,
+    sizes,
+)
 from .meter import Meter
 from .outside import HostWork
 from .ownership import FUNCTIONS, Ownership, is_dunder
+from .policy_data import MEMORY_PROTOCOLS
 from .replaced_output import OutputStream
 
 __all__ = ["Guards", "ToolHandle"]
@@ -76,6 +85,7 @@ class Guards(Ownership):
         self.is_view = is_view
         self.called_member = called_member
         self.extra_dunders: frozenset[str] = frozenset()
+        self.data_files = False
         super().__init__()
         self.sizes = sizes.Sizes(meter)
         self.host = HostWork(meter)
@@ -113,6 +123,7 @@ class Guards(Ownership):
 
     def writable(self, value: Any, name: str) -> Any:
         """``value``, if the program may set or delete its attribute ``name``."""
+        data_methods.check_written(value, name)
         cls = type(value)
         if cls in self.own:
             return value
@@ -145,7 +156,7 @@ class Guards(Ownership):
     def augmentable(self, value: Any, name: str) -> Any:
         """``value``, if the program may both read and set its attribute ``name``."""
         self.writable(value, name)
-        if name in policy.GUARDED_ATTRIBUTES:
+        if name in policy.GUARDED_ATTRIBUTES or name in policy.DATA_ATTRIBUTES:
             self.read(value, name)
         return value
 
@@ -169,6 +180,10 @@ class Guards(Ownership):
             return self._read_guarded(value, name, default)
         if name in policy.SIZED_METHODS and isinstance(value, (str, bytes, bytearray, int, type)):
             return self.sizes.method(value, name)
+        if name in policy.DATA_ATTRIBUTES:
+            found = data_methods.method(value, name, self)
+            if found is not None:
+                return found
         if name.startswith("_"):
             if default is not _MISSING and not hasattr(value, name):
                 return default
@@ -200,6 +215,8 @@ class Guards(Ownership):
             return self._by_name(found, value)
         if name in ("__setattr__", "__delattr__"):
             return self._by_name_written(getattr(value, name), value, name)
+        if name == "__new__":
+            return self.maker(getattr(value, name))
         if name == "__format__":
             return self.sizes.limited_format(getattr(value, name))
         if name in self.sizes.OPERATORS:
@@ -222,6 +239,7 @@ class Guards(Ownership):
             if isinstance(name, str) and (
                 (is_dunder(name) and name not in policy.ALLOWED_DUNDERS)
                 or name in policy.GUARDED_ATTRIBUTES
+                or name in policy.DATA_ATTRIBUTES
             ):
                 return self.read(target, name)
             return self._vet(found(*arguments))
@@ -259,9 +277,11 @@ class Guards(Ownership):
             if not self.is_view(value):
                 raise AttributeRefusedError(f"Forbidden access to module: {value.__name__}")
             return getattr(value, name) if default is _MISSING else getattr(value, name, default)
-        if self.is_own(value) or name == "info":
+        if (method := data_methods.method(value, name, self)) is not None:
+            return method
+        if self.is_own(value):
             found = getattr(value, name) if default is _MISSING else getattr(value, name, default)
-            return replaced_data.printing_method(value, self._vet(found), self.stdout)
+            return self._vet(found)
         if isinstance(value, (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)):
             if name.endswith(("_running", "_suspended")):
                 return getattr(value, name)
@@ -269,8 +289,6 @@ class Guards(Ownership):
             return value.f_builtins if name == "f_builtins" else getattr(value, name)
         elif isinstance(value, replaced_waiting.LoopStandIn):
             return getattr(value, name)
-        elif (method := replaced_data.guarded_method(value, name)) is not None:
-            return method
         elif name in formats.harmless(value):
             found = getattr(value, name) if default is _MISSING else getattr(value, name, default)
             return self._vet(found)
@@ -345,7 +363,8 @@ class Guards(Ownership):
             if not self.is_own_class(value):
                 raise ProgramRefusedError(f"Forbidden call to vars() of class {value.__name__!r}")
             hidden = ("__dict__", "__weakref__")
-            return types.MappingProxyType({k: v for k, v in vars(value).items() if k not in hidden})
+            shown = data_memory.shown(vars(value))
+            return types.MappingProxyType({k: v for k, v in shown.items() if k not in hidden})
         if self.is_own_class(type(value)):
             return vars(value)
         found = vars(value)
@@ -356,7 +375,7 @@ class Guards(Ownership):
     def dir_(self, *arguments: Any) -> list[str]:
         if not arguments:
             return sorted(name for name in self.globals if not name.startswith(("_", "@")))
-        return dir(*arguments)
+        return [name for name in dir(*arguments) if name not in MEMORY_PROTOCOLS]
 
     def refused(self, name: str) -> Callable[..., Any]:
         """What stands in for a builtin that is refused."""
@@ -437,6 +456,7 @@ class Guards(Ownership):
             "@writable": self.writable,
             "@augmentable": self.augmentable,
             "@make_class": self.make_class,
+            "@constructed": self.constructed,
             "@source": self.source,
             **self.sizes.hidden(),
         }

@@ -14,9 +14,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..errors import AttributeRefusedError, ImportRefusedError, ProgramRefusedError
-from . import replaced
+from . import replaced, replaced_data
 from .build import words
 from .meter import Meter
+from .policy_data import CLOSED_MODULES
 
 __all__ = ["Modules", "is_authorized"]
 
@@ -28,7 +29,13 @@ _WITH_PACKAGE = {
     "numpy.fft": "numpy",
     "numpy.ma": "numpy",
     "numpy.polynomial": "numpy",
+    "pandas.api": "pandas",
+    "pandas.api.types": "pandas",
+    "pandas.errors": "pandas",
+    "pandas.tseries.offsets": "pandas",
 }
+#: Buffers are what numpy and pandas read and write here.
+_BUFFERS = ("numpy", "pandas")
 #: Functions refused even where their module is authorised, unless given as tools of that name.
 #: Upstream's DANGEROUS_FUNCTIONS.
 _DANGEROUS = frozenset(
@@ -67,9 +74,10 @@ class Modules:
     Args:
         authorized: authorised imports, upstream's default list included.
         meter: its limits, for members that must be held by them.
+        data_files: whether numpy and pandas may use files below the working directory.
     """
 
-    def __init__(self, authorized: Iterable[str], meter: Meter) -> None:
+    def __init__(self, authorized: Iterable[str], meter: Meter, data_files: bool = False) -> None:
         self.authorized = sorted(set(authorized))
         self.meter = meter
         self.tools: frozenset[str] = frozenset()
@@ -81,12 +89,24 @@ class Modules:
         self._views: dict[str, types.ModuleType] = {}
         self._known: set[int] = set()
         self.replaced: dict[str, Mapping[str, Any]] = {}
+        self.data_files = data_files
 
     def allows(self, name: str) -> bool:
         if is_authorized(name, self.authorized):
-            return True
+            return not self._closed(name)
+        if name == "io":
+            return any(self.allows(package) for package in _BUFFERS)
         package = _WITH_PACKAGE.get(name)
         return package is not None and package in self.authorized
+
+    def _closed(self, name: str) -> bool:
+        """Whether ``name`` is a submodule that ``numpy.*`` does not stand for."""
+        parts = name.split(".")
+        inside = parts[0] in _BUFFERS and (
+            ".".join(parts[:2]) in CLOSED_MODULES or any(p.startswith("_") for p in parts)
+        )
+        named = [entry for entry in self.authorized if entry != f"{parts[0]}.*"]
+        return inside and not is_authorized(name, named)
 
     def is_view(self, value: Any) -> bool:
         return id(value) in self._known
@@ -208,7 +228,7 @@ class Modules:
         name = view.__name__
         if name in ("os", "posix") and f"{name}.{member}" in _DANGEROUS and self.allows(name):
             return getattr(importlib.import_module(name), member)
-        return getattr(view, member)
+        return replaced_data.when_called(view, member)
 
     def _member(self, module: types.ModuleType, member: str) -> Any:
         """A member the view does not hold: a submodule, a lazy one, or a refused one."""

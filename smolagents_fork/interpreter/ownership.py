@@ -10,7 +10,7 @@ import types
 from typing import Any
 
 from ..errors import AttributeRefusedError
-from . import formats, policy
+from . import data_memory, formats, policy
 from .build import words
 
 __all__ = ["FUNCTIONS", "Ownership", "is_dunder"]
@@ -39,6 +39,13 @@ def is_dunder(name: str) -> bool:
     return name.startswith("__") and name.endswith("__")
 
 
+def _makes_classes(make: Any) -> bool:
+    """Whether a ``__new__`` is that of a metaclass written in Python, such as ``EnumType``."""
+    name = getattr(make, "__qualname__", "").rpartition(".")[0]
+    owner = getattr(make, "__globals__", {}).get(name)
+    return isinstance(owner, type) and issubclass(owner, type)
+
+
 class Ownership:
     """The classes one interpreter's programs have made."""
 
@@ -47,6 +54,8 @@ class Ownership:
         self.own: set[type] = set()
         self.derived: set[type] = set()
         self.building = 0
+        #: Whether a library may be authorised that takes an object's word for a memory address.
+        self.hardens = False
         self.globals: dict[str, Any] = {}
 
     def build_class(self, function: Any, name: str, *bases: Any, **keywords: Any) -> Any:
@@ -66,6 +75,7 @@ class Ownership:
         if len(arguments) == 3 and isinstance(arguments[2], dict):
             namespace = dict(arguments[2])
             namespace.setdefault("__module__", self.globals.get("__name__", "__main__"))
+            data_memory.refuse_protocols(namespace)
             made = type(arguments[0], arguments[1], namespace, **keywords)
             self.adopt(made)
             return made
@@ -75,11 +85,43 @@ class Ownership:
         """Count a class the program made as its own."""
         if not isinstance(made, type):
             return
+        if self.hardens:
+            data_memory.harden(made)
+            if issubclass(made, type) and "__new__" not in _NAMESPACE(made):
+                # M(name, bases, namespace) makes a class as a class statement does.
+                type.__setattr__(made, "__new__", staticmethod(self.maker(made.__new__)))
         for base in made.__mro__[1:]:
             if base not in self.own and base.__module__ not in _PLAIN_MODULES:
                 self.derived.add(made)
                 return
         self.own.add(made)
+
+    def constructed(self, cls: Any, *arguments: Any, **keywords: Any) -> Any:
+        """``type(x)(...)``: a class the program has not named itself."""
+        if isinstance(cls, type):
+            if issubclass(cls, type):
+                return self.maker(cls)(*arguments, **keywords)
+            if data_memory.takes_buffer(cls.__new__):
+                return data_memory.constructed(cls)(*arguments, **keywords)
+        return cls(*arguments, **keywords)
+
+    def maker(self, make: Any) -> Any:
+        """``__new__`` of a class, or a metaclass: what it makes is the program's own class."""
+        if data_memory.takes_buffer(make):
+            return data_memory.constructed(make)
+        metaclass = make if isinstance(make, type) else getattr(make, "__self__", None)
+        of_type = isinstance(metaclass, type) and issubclass(metaclass, type)
+
+        def making(*arguments: Any, **keywords: Any) -> Any:
+            for one in arguments[-1:]:
+                if isinstance(one, dict):
+                    data_memory.refuse_protocols(one)
+            made = make(*arguments, **keywords)
+            if isinstance(made, type) and len(arguments) > 1:
+                self.adopt(made)
+            return made
+
+        return making if of_type or _makes_classes(make) else make
 
     def is_own_class(self, cls: type) -> bool:
         if cls in self.own or cls in self.derived:
@@ -114,13 +156,19 @@ class Ownership:
                     break
         return True
 
-    def match_class(self, cls: Any) -> Any:
-        """A class with positional patterns: the attributes these read must be harmless.
+    def match_class(self, cls: Any, *keywords: str) -> Any:
+        """A class with patterns: the attributes these read must be harmless.
 
-        ``__match_args__`` names them, and the interpreter of Python reads them itself.
+        ``__match_args__`` names the positional ones; Python's own interpreter reads them all.
+
+        Args:
+            cls: the class.
+            keywords: names of keyword patterns that are not harmless on every object.
         """
         if not isinstance(cls, type):
             return cls
+        for name in keywords:
+            self._match_data(cls, name)
         for kind in type.mro(type(cls)):
             if kind in self.own or kind in self.derived:
                 for name in ("__match_args__", "__getattr__", "__getattribute__"):
@@ -139,7 +187,17 @@ class Ownership:
                     or is_dunder(formats.normal(name))
                 ):
                     raise AttributeRefusedError(f"Forbidden name in __match_args__: {name!r}")
+                if formats.normal(name) in policy.DATA_ATTRIBUTES:
+                    self._match_data(cls, name)
         return cls
+
+    def _match_data(self, cls: type, name: str) -> None:
+        """Refuse a pattern that may read ``name`` of an object of numpy's or pandas'."""
+        if cls not in self.own or type(cls) is not type:
+            raise AttributeRefusedError(
+                f"Forbidden access to attribute in a class pattern: {name}. Read it in the case's "
+                "body, or match a class of the program's own"
+            )
 
     def is_own(self, value: Any) -> bool:
         """Whether a class, a function or an instance is the program's."""
@@ -155,7 +213,8 @@ class Ownership:
             if not hasattr(value, name):
                 return getattr(value, name)  # says so
             if isinstance(value, FUNCTIONS) and value.__globals__ is self.globals:
-                return vars(value)
+                # A library may take its word for an address of memory: no writing around setattr.
+                return dict(vars(value)) if self.hardens else vars(value)
             if isinstance(value, type) and self.is_own_class(value):
                 return dict(self.vars_(value))  # a copy, which leads nowhere
             if self.is_own(value):

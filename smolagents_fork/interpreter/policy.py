@@ -8,12 +8,14 @@ from __future__ import annotations
 import ast
 
 from .build import words
+from .policy_data import DATA_ATTRIBUTES
 
 __all__ = [
     "ALLOWED_DUNDERS",
     "ALLOWED_DUNDER_NAMES",
     "ALLOWED_NODES",
     "ALLOWED_UNDERSCORE",
+    "DATA_ATTRIBUTES",
     "DEFAULT_IMPORTS",
     "GUARDED_ATTRIBUTES",
     "GUARDED_DUNDERS",
@@ -61,7 +63,8 @@ GUARDED_DUNDERS = frozenset(
         """
         __annotations__ __base__ __bases__ __defaults__ __delattr__ __dict__ __format__
         __getattr__ __getattribute__ __imul__ __kwdefaults__ __lshift__ __mod__ __mro__ __mul__
-        __pow__ __rlshift__ __rmod__ __rmul__ __rpow__ __setattr__ __subclasses__ __wrapped__
+        __new__ __pow__ __rlshift__ __rmod__ __rmul__ __rpow__ __setattr__ __subclasses__
+        __wrapped__
         """
     )
 )
@@ -79,7 +82,7 @@ ALLOWED_DUNDERS = (
             __float__ __floor__ __fspath__ __ge__ __get__ __getitem__ __gt__ __hash__ __index__
             __init__ __init_subclass__ __instancecheck__ __int__ __invert__ __iter__ __le__
             __len__ __length_hint__ __lt__ __match_args__ __members__ __missing__ __module__
-            __name__ __ne__ __neg__ __new__ __next__ __notes__ __optional_keys__ __origin__
+            __name__ __ne__ __neg__ __next__ __notes__ __optional_keys__ __origin__
             __parameters__ __pos__ __post_init__ __prepare__ __qualname__ __replace__ __repr__
             __required_keys__ __reversed__ __round__ __set__ __set_name__ __setitem__ __sizeof__
             __slots__ __str__ __subclasscheck__ __suppress_context__ __total__ __trunc__
@@ -154,13 +157,7 @@ GUARDED_ATTRIBUTES = frozenset(
             to_pickle read_pickle to_sql read_sql genfromtxt loadtxt DataSource open_memmap
             set_string_function lib core testing to_csv to_json to_excel to_parquet to_html
             to_latex to_markdown to_feather to_hdf to_stata to_xml to_orc to_string to_clipboard
-            to_gbq
-            """
-        ),
-        # pandas: prints to the host's stream
-        *words(
-            """
-            info
+            to_gbq to_iceberg to_typst
             """
         ),
         # queue.Queue: waits without end

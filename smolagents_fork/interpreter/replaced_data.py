@@ -1,143 +1,97 @@
-"""Members of numpy and pandas that run code, load pickles, read memory or reach files.
+"""Members of numpy, pandas and io that run code, load pickles, read memory or reach files.
 
-Part of the boundary that guards.py decides by. Files below the working directory and objects with
-``read``/``write`` are what an author means who authorises these libraries; the rest of the file
-system is not.
+Part of the boundary that guards.py decides by; see also data_files, data_memory, data_methods.
 """
 
 from __future__ import annotations
 
 import functools
-import os
-import re
-from collections.abc import Callable
+import types
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ..errors import ProgramRefusedError
+from . import data_files, data_memory, data_methods
 from .build import words
+from .policy_data import MEMORY_PROTOCOLS
 from .replaced import REFUSED
 
-__all__ = ["MAKERS", "guarded_method"]
-
-_URL = re.compile(r"^https?://", re.IGNORECASE)
-#: Attributes a query string may use; everything else in it that looks like one is refused.
-_QUERY_ATTRIBUTES = frozenset(
-    words(
-        "str dt isin isna notna isnull notnull contains startswith endswith lower upper strip len "
-        "abs between year month day hour minute second weekday dayofweek date mean sum min max "
-        "median std round values index "
-    )
-)
+__all__ = ["MAKERS", "when_called"]
 
 
-def check_path(path: Any) -> None:
-    """Refuse a path outside the working directory; objects that are no path pass."""
-    if isinstance(path, bytes):
-        path = os.fsdecode(path)
-    if not isinstance(path, (str, os.PathLike)):
-        return
-    text = str.__str__(os.fspath(path))
-    if _URL.match(text) or text.lstrip().startswith(("{", "[", "<")) or "\n" in text:
-        return  # fetched by HTTP, or the data itself
-    home = os.path.realpath(os.getcwd())
-    real = os.path.realpath(text)
-    if real != home and not real.startswith(home.rstrip(os.sep) + os.sep):
-        raise ProgramRefusedError(
-            f"Forbidden access to file {text!r}: only files below the working directory {home!r} "
-            "may be used. Put the file there, or take the data as a variable or through a tool"
-        )
+class _Archive(Mapping[str, Any]):
+    """The arrays of a ``.npz`` file, read; numpy's own object holds the zip file and a switch."""
+
+    def __init__(self, real: Any) -> None:
+        self.files = list(real.files)
+        with real:
+            self._arrays = {name: real[name] for name in self.files}
+
+    def __getitem__(self, name: str) -> Any:
+        return self._arrays[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._arrays)
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+    def __enter__(self) -> _Archive:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Nothing is open."""
 
 
-def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``function``, its arguments checked wherever a path can be among them."""
+def _without_pickles(save: Callable[..., Any], files: bool) -> Callable[..., Any]:
+    """``np.save`` and ``np.savez``: arrays of objects would be pickled, private parts included."""
+    guarded = data_files.checked(save, files)
 
-    @functools.wraps(function)
-    def checked(*arguments: Any, **keywords: Any) -> Any:
-        for value in arguments[:1]:
-            check_path(value)
-        for name in _PATH_KEYWORDS.intersection(keywords):
-            check_path(keywords[name])
-        return function(*arguments, **keywords)
+    @functools.wraps(save)
+    def call(file: Any, *arrays: Any, **keywords: Any) -> Any:
+        import numpy as np
 
-    del checked.__wrapped__  # would hand out the unchecked one
-    return checked
+        keywords.pop("allow_pickle", None)
+        if save is np.save and len(arrays) > 1:
+            arrays = arrays[:1]
+        named = {n: v for n, v in keywords.items() if n not in ("fix_imports",)}
+        for one in (*arrays, *named.values()):
+            if np.asanyarray(one).dtype.hasobject:
+                raise ProgramRefusedError("Forbidden: saving an array of objects, which pickles it")
+        return guarded(file, *arrays, **keywords)
 
-
-_PATH_KEYWORDS = frozenset(
-    words("filepath_or_buffer path_or_buf path_or_buffer path io buf file fname excel_writer fp ")
-)
-
-
-def check_query(expression: Any) -> None:
-    """Refuse a pandas expression that reaches beyond columns."""
-    if not isinstance(expression, str):
-        return
-    text = str.__str__(expression)
-    names = re.findall(r"\.\s*([^\W\d]\w*)", re.sub(r"`[^`]*`|'[^']*'|\"[^\"]*\"", "x", text))
-    bad = [name for name in names if name not in _QUERY_ATTRIBUTES]
-    if "@" in text or "__" in text or bad:
-        raise ProgramRefusedError(
-            f"Forbidden pandas expression {text!r}: it may use columns and comparisons only. "
-            "Use boolean indexing, as in df[df['a'] > limit]"
-        )
-
-
-def guarded_method(value: Any, name: str) -> Any:
-    """A guarded method of a numpy or pandas object, or ``None`` when it is not handed out."""
-    if type(value).__module__.split(".")[0] not in ("pandas", "numpy"):
-        return None
-    found = getattr(value, name)
-    if name in ("query", "eval"):
-
-        def evaluate(expr: str, *arguments: Any, **keywords: Any) -> Any:
-            for part in str(expr).splitlines():
-                check_query(part)
-            forbidden = {"engine", "local_dict", "global_dict", "resolvers", "level", "parser"}
-            if arguments[1:] or forbidden.intersection(keywords):
-                raise ProgramRefusedError(
-                    f"Forbidden argument of {name}(): only inplace is allowed"
-                )
-            return found(expr, *arguments, **keywords)
-
-        return evaluate
-    if name.startswith("to_") and name not in ("to_pickle", "to_sql", "to_hdf", "to_clipboard"):
-        return _checked(found)
-    if name == "tofile":
-        return _checked(found)
-    return None
-
-
-def printing_method(value: Any, found: Any, stdout: Any) -> Any:
-    """``found``; of a pandas object it is ``info()``, which prints to the program's output."""
-    if type(value).__module__.split(".")[0] != "pandas" or isinstance(value, type):
-        return found
-
-    def info(verbose: Any = None, buf: Any = None, *arguments: Any, **keywords: Any) -> Any:
-        return found(verbose, stdout if buf is None else buf, *arguments, **keywords)
-
-    return info
+    del call.__wrapped__
+    return call
 
 
 def _numpy(modules: Any) -> dict[str, Any]:
     import numpy as np
 
-    sizes = modules.sizes
+    sizes, files = modules.sizes, modules.data_files
+    # info and show_* print to the host's own stream; bmat takes names from its caller's frame.
     refused = words(
         "ctypeslib f2py fromfile memmap DataSource lib core testing distutils set_numeric_ops "
-        "seterrcall setbufsize set_string_function frompyfunc test show_config get_include "
-        "add_newdoc add_docstring nested_iters rec char emath "
+        "seterrcall setbufsize set_string_function test show_config show_runtime get_include "
+        "add_newdoc add_docstring nested_iters emath bmat info "
     )
-    result: dict[str, Any] = {n: REFUSED for n in refused if n not in ("frompyfunc", "rec", "char")}
+    result: dict[str, Any] = dict.fromkeys(refused, REFUSED)
 
     def load(file: Any, mmap_mode: Any = None, allow_pickle: bool = False, **keywords: Any) -> Any:
-        check_path(file)
         if allow_pickle or mmap_mode:
             raise ProgramRefusedError("Forbidden: np.load() with allow_pickle or mmap_mode")
-        return np.load(file, allow_pickle=False, **keywords)
+        file = data_files.allowed_path(file, files)
+        loaded = np.load(file, allow_pickle=False, **keywords)
+        return _Archive(loaded) if isinstance(loaded, np.lib.npyio.NpzFile) else loaded
 
     result["load"] = load
-    for name in ("save", "savez", "savez_compressed", "savetxt", "loadtxt", "genfromtxt"):
-        result[name] = _checked(getattr(np, name))
+    for name in ("save", "savez", "savez_compressed"):
+        result[name] = _without_pickles(getattr(np, name), files)
+    for name in ("savetxt", "loadtxt", "genfromtxt", "fromregex"):
+        result[name] = data_files.checked(getattr(np, name), files)
+    result["frombuffer"] = data_memory.from_buffer(np.frombuffer)
 
     def sized(name: str) -> Any:
         real = getattr(np, name)
@@ -175,20 +129,65 @@ def _numpy(modules: Any) -> dict[str, Any]:
     return result
 
 
-def _pandas(_modules: Any) -> dict[str, Any]:
+def _pandas(modules: Any) -> dict[str, Any]:
     import pandas as pd  # type: ignore[import-untyped,unused-ignore]  # stubs are optional
 
     refused = words(
         "read_pickle to_pickle read_sql read_sql_query read_sql_table read_hdf HDFStore "
-        "read_clipboard eval test show_versions read_gbq "
+        "read_clipboard eval test show_versions read_gbq read_iceberg ExcelFile ExcelWriter "
     )
     result: dict[str, Any] = dict.fromkeys(refused, REFUSED)
     for name in dir(pd):
         if name.startswith("read_") and name not in result:
-            result[name] = _checked(getattr(pd, name))
-    for name in ("ExcelFile", "ExcelWriter"):
-        result[name] = REFUSED
+            result[name] = data_files.checked(getattr(pd, name), modules.data_files)
+    result["pivot_table"] = data_methods.checked_names(pd.pivot_table, 4)
+    result["crosstab"] = data_methods.checked_names(pd.crosstab, 5)
+
+    def option(real: Any) -> Any:
+        @functools.wraps(real)
+        def call(*arguments: Any, **keywords: Any) -> Any:
+            for one in (*arguments, *keywords):
+                texts = one if isinstance(one, dict) else [one]
+                if any("backend" in t or "plotting" in t for t in texts if isinstance(t, str)):
+                    raise ProgramRefusedError(
+                        "Forbidden option: plotting.backend names a module to be imported"
+                    )
+            return real(*arguments, **keywords)
+
+        del call.__wrapped__
+        return call
+
+    result["set_option"], result["option_context"] = (
+        option(pd.set_option),
+        option(pd.option_context),
+    )
+    for cls in (pd.DataFrame, pd.Series):
+        # A label of this name would be read as the attribute by which numpy is told an address.
+        reserved = getattr(cls, "_internal_names_set", None)
+        if isinstance(reserved, set):
+            reserved.update(MEMORY_PROTOCOLS)
     return result
 
 
-MAKERS: dict[str, Callable[[Any], dict[str, Any]]] = {"numpy": _numpy, "pandas": _pandas}
+def _io(_modules: Any) -> dict[str, Any]:
+    # open() by other names.
+    return dict.fromkeys(("open", "open_code", "FileIO", "OpenWrapper"), REFUSED)
+
+
+def when_called(view: types.ModuleType, member: str) -> Any:
+    """A class of the libraries in the form it is called in: it lays arrays over bytes."""
+    found = getattr(view, member)
+    if member == "MultiIndex" and view.__name__ == "pandas":
+        return data_methods.verified(found)
+    if view.__name__.split(".")[0] == "numpy" and data_memory.takes_buffer(
+        getattr(found, "__new__", None)
+    ):
+        return data_memory.constructed(found)
+    return found
+
+
+MAKERS: dict[str, Callable[[Any], dict[str, Any]]] = {
+    "numpy": _numpy,
+    "pandas": _pandas,
+    "io": _io,
+}

@@ -20,6 +20,7 @@ from typing import Any
 
 from ..errors import ProgramRefusedError
 from .build import words
+from .data_memory import refuse_protocols
 from .replaced import REFUSED
 from .sized_types import plain_type
 
@@ -209,6 +210,7 @@ def _functools(modules: Any) -> dict[str, Any]:
         if tuple(updated) not in ((), functools.WRAPPER_UPDATES):
             raise ProgramRefusedError("Forbidden argument of functools.update_wrapper(): updated")
         guards.writable(wrapper, "__wrapped__")
+        refuse_protocols(getattr(wrapped, "__dict__", ()))
         if not guards.is_own(wrapped):
             # The wrapper of a host's function must not lead to its attributes.
             for name in assigned:

@@ -7,6 +7,7 @@ import unicodedata
 
 from . import policy
 from .build import call, const, load, place
+from .policy_data import MEMORY_PROTOCOLS
 from .rules import Rules
 from .scopes import mangled
 
@@ -35,6 +36,16 @@ def _is_rough(node: ast.Call) -> bool:
     return any(not isinstance(value, ast.Constant) for value in digits)
 
 
+def _is_type_of(node: ast.expr) -> bool:
+    """Whether an expression is ``type(x)``."""
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "type"
+        and len(node.args) == 1
+    )
+
+
 def mark_described(node: ast.AST) -> None:
     """Note that an expression only names or compares a type, and calls nothing."""
     node.described = True  # type: ignore[attr-defined]
@@ -52,7 +63,13 @@ class NameRules(Rules):
             return
         kind = kind or self.scope.kind
         name = unicodedata.normalize("NFKC", name)
-        if name.startswith("__") and name.endswith("__"):
+        if name in MEMORY_PROTOCOLS and kind == "class":
+            self.refuse(
+                f"Cannot define {name}: it would let the program read memory by address. "
+                "Define __array__, which returns an array",
+                node,
+            )
+        elif name.startswith("__") and name.endswith("__"):
             in_class = kind == "class"
             if not in_class and name not in policy.ALLOWED_DUNDER_NAMES:
                 self.refuse(f"Cannot assign to name '{name}': it belongs to the interpreter", node)
@@ -113,7 +130,7 @@ class NameRules(Rules):
             private = mangled(name, self.scope.class_name)
             node.value = self._vetted(node.value, private, "@private")
             return node
-        if name in policy.GUARDED_ATTRIBUTES:
+        if name in policy.GUARDED_ATTRIBUTES or name in policy.DATA_ATTRIBUTES:
             return place(call("@called" if called else "@getattr", node.value, const(name)), node)
         if name in policy.SIZED_METHODS and not called:
             return place(call("@getattr", node.value, const(name)), node)
@@ -171,7 +188,13 @@ class NameRules(Rules):
                 return node
             if isinstance(function.value, ast.Attribute):
                 function.value.described = True  # type: ignore[attr-defined]
+            by_class = function.attr == "__class__"
             node.func = self.attribute(function, called=True)
+            if by_class:
+                self.generic_arguments(node)
+                node.args.insert(0, node.func)
+                node.func = place(load("@constructed"), function)
+                return node
         elif isinstance(function, ast.Name) and function.id == "type":
             # type(x) only reads; type(name, bases, namespace) makes a class, which must be known.
             makes = len(node.args) != 1 or isinstance(node.args[0], ast.Starred) or node.keywords
@@ -187,6 +210,13 @@ class NameRules(Rules):
             node.func = place(load("@make"), function)
             self.generic_arguments(node)
             node.args.insert(0, function)
+            return node
+        elif _is_type_of(function):
+            # type(x)(...): the class of something, perhaps a metaclass.
+            node.func = place(load("@constructed"), function)
+            made = self.visit(function)
+            self.generic_arguments(node)
+            node.args.insert(0, made)
             return node
         elif (
             isinstance(function, ast.Name)

@@ -40,6 +40,7 @@ class Interpreter:
         state: the dict to keep the program's globals in; a new one by default.
         replaceable_functions: functions programs may call and may overwrite.
         extra_dunders: dunder attributes to allow on top of policy, at the caller's own risk.
+        data_files: whether numpy and pandas may use files below the working directory.
     """
 
     def __init__(
@@ -52,14 +53,20 @@ class Interpreter:
         state: dict[str, Any] | None = None,
         replaceable_functions: Mapping[str, Callable[..., Any]] | None = None,
         extra_dunders: Iterable[str] = (),
+        data_files: bool = False,
     ) -> None:
         self.limits = limits or Limits()
         self.meter = Meter(self.limits)
-        self.modules = Modules({*default_imports, *additional_authorized_imports}, self.meter)
+        authorized = {*default_imports, *additional_authorized_imports}
+        self.modules = Modules(authorized, self.meter, data_files)
         self.guards = Guards(
             self.meter, self.modules.view, self.modules.is_view, self.modules.called_member
         )
         self.modules.guards = self.guards
+        self.guards.data_files = data_files
+        # Any library that is not Python's own may use numpy.
+        roots = {one.split(".")[0] for one in authorized}
+        self.guards.hardens = not roots <= sys.stdlib_module_names
         self.guards.roots = lambda: {one.split(".")[0] for one in self.modules.authorized}
         self.modules.sizes = self.guards.sizes
         self.modules.namespace = self._namespace

@@ -11,7 +11,7 @@ import ast
 import unicodedata
 from typing import Any, TypeVar
 
-from . import operators, policy
+from . import formats, operators, policy
 from .build import COUNTER, assign, call, const, load, place, walrus
 from .rules import Refusal
 from .rules_loops import LoopRules
@@ -323,11 +323,14 @@ class Transformer(NameRules, LoopRules):
             if normal.startswith("_") or normal in policy.GUARDED_ATTRIBUTES:
                 self.refuse(f"Forbidden access to attribute in a class pattern: {name}", node)
         self.generic_visit(node)
-        if node.patterns or not _is_dotted(node.cls):
+        looked = [n for n in node.kwd_attrs if formats.normal(n) in policy.DATA_ATTRIBUTES]
+        if node.patterns or looked or not _is_dotted(node.cls):
             # Positional patterns read what __match_args__ names. The class is looked at before the
             # match, and the very class that was looked at is what the pattern uses.
             held = self.hidden()
-            looked_at = call("@match_class", node.cls) if node.patterns else node.cls
+            looked_at = node.cls
+            if node.patterns or looked:
+                looked_at = call("@match_class", node.cls, *map(const, looked))
             guard = place(assign(held, looked_at), node.cls)
             self.scope.match_classes.append((held, guard))
             node.cls = place(load(held), node)

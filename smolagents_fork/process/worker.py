@@ -128,14 +128,15 @@ class Worker:
 
     Args:
         link: the connection.
-        options: ``imports``, ``limits`` and ``cpu_seconds`` as the host sent them.
+        options: ``imports``, ``limits``, ``data_files`` and ``cpu_seconds`` as the host sent them.
     """
 
     def __init__(self, link: Link, options: dict[str, Any]) -> None:
         self._link = link
         link.shield = self.shielded
         self._cpu_seconds = options["cpu_seconds"]
-        self._interpreter = _Streaming(link, options["imports"], Limits(**options["limits"]))
+        limits = Limits(**options["limits"])
+        self._interpreter = _Streaming(link, options["imports"], limits, options["data_files"])
         self._calls = HostCalls(self._ask_host, self._finish)
         self._in_run = False
         self._in_program = False
@@ -260,9 +261,9 @@ class Worker:
 class _Streaming(Interpreter):
     """The interpreter, with what it prints sent to the host as it is printed."""
 
-    def __init__(self, link: Link, imports: list[str], limits: Limits) -> None:
+    def __init__(self, link: Link, imports: list[str], limits: Limits, data_files: bool) -> None:
         self._link = link
-        super().__init__(imports, limits=limits)
+        super().__init__(imports, limits=limits, data_files=data_files)
 
     @property
     def output(self) -> PrintContainer:

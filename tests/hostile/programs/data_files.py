@@ -1,0 +1,180 @@
+# hostile: files-fromregex
+# imports: numpy
+import numpy as np
+np.fromregex("/etc/passwd", r"(\w+)", [("name", "S20")])
+trip("a file was read")
+# hostile: files-below-the-working-directory
+# imports: pandas
+import pandas as pd
+pd.DataFrame({"a": [1]}).to_csv("hostile-canary.csv")
+pd.read_csv("hostile-canary.csv")
+import os
+os.remove("hostile-canary.csv")
+trip("a file was written")
+# hostile: files-numpy-below-the-working-directory
+# imports: numpy
+import numpy as np
+np.save("hostile-canary.npy", np.zeros(1))
+np.load("hostile-canary.npy")
+import os
+os.remove("hostile-canary.npy")
+trip("a file was written")
+# hostile: files-by-address
+# imports: pandas
+import pandas as pd
+pd.read_csv("file:///etc/passwd", sep="@", header=None)
+trip("a file was read")
+# hostile: files-by-address-of-one-slash
+# imports: pandas
+import pandas as pd
+pd.read_csv("file:/etc/passwd", sep="@", header=None)
+trip("a file was read")
+# hostile: files-by-address-in-capitals
+# imports: pandas
+import pandas as pd
+pd.read_csv("FILE:///etc/passwd", sep="@", header=None)
+trip("a file was read")
+# hostile: files-of-the-home-folder
+# weak: a home folder need not have the file
+# imports: pandas
+import pandas as pd
+pd.read_csv("~/.bashrc", sep="\x01", header=None)
+trip("a file was read")
+# hostile: files-over-http
+# weak: the test machine has no network
+# imports: pandas
+import pandas as pd
+pd.read_csv("http://127.0.0.1:9/secret?x=1")
+trip("an address was fetched")
+# hostile: files-over-s3
+# weak: needs another library
+# imports: pandas
+import pandas as pd
+pd.read_parquet("s3://bucket/key")
+trip("an address was fetched")
+# hostile: files-loadtxt-over-http
+# weak: the test machine has no network
+# imports: numpy
+import numpy as np
+np.loadtxt("https://127.0.0.1:9/secret")
+trip("an address was fetched")
+# hostile: files-by-a-path-object-of-its-own
+# imports: pandas
+import pandas as pd
+class Path:
+    def __fspath__(self):
+        return "/etc/passwd"
+pd.read_csv(Path(), sep="@", header=None)
+trip("a file was read")
+# hostile: files-by-keyword
+# imports: pandas
+import pandas as pd
+pd.read_csv(sep="@", header=None, filepath_or_buffer="/etc/passwd")
+trip("a file was read")
+# hostile: files-by-unpacked-keyword
+# imports: numpy
+import numpy as np
+np.loadtxt(**{"fname": "/etc/passwd", "dtype": str, "delimiter": "@"})
+trip("a file was read")
+# hostile: files-stylesheet
+# weak: needs lxml
+# imports: pandas
+import io
+import pandas as pd
+pd.read_xml(io.StringIO("<a><b/></a>"), stylesheet="/etc/passwd")
+trip("a file was read")
+# hostile: files-to-string
+# imports: pandas
+import pandas as pd
+pd.DataFrame({"a": [1]}).to_string("/tmp/hostile-canary.txt")
+trip("a file was written")
+# hostile: files-style-to-html
+# imports: pandas
+import pandas as pd
+pd.DataFrame({"a": [1]}).style.to_html("/tmp/hostile-canary.html")
+trip("a file was written")
+# hostile: files-of-an-own-frame
+# imports: pandas
+import pandas as pd
+class Frame(pd.DataFrame): pass
+Frame({"a": [1]}).to_csv("/tmp/hostile-canary.csv")
+trip("a file was written")
+# hostile: files-of-an-own-frame-by-super
+# imports: pandas
+import pandas as pd
+class Frame(pd.DataFrame):
+    def write(self):
+        return super().to_csv("/tmp/hostile-canary.csv")
+Frame({"a": [1]}).write()
+trip("a file was written")
+# hostile: files-of-an-own-frame-that-lies-about-its-module
+# imports: pandas
+import pandas as pd
+class Frame(pd.DataFrame):
+    __module__ = "builtins"
+Frame({"a": [1]}).to_csv("/tmp/hostile-canary.csv")
+trip("a file was written")
+# hostile: files-of-an-own-array
+# imports: numpy
+import numpy as np
+class A(np.ndarray): pass
+np.zeros(1).view(A).tofile("/tmp/hostile-canary.bin")
+trip("a file was written")
+# hostile: files-off-the-class
+# imports: pandas
+import pandas as pd
+pd.DataFrame.to_csv(pd.DataFrame({"a": [1]}), "/tmp/hostile-canary.csv")
+trip("a file was written")
+# hostile: files-by-pattern
+# imports: pandas
+import pandas as pd
+match pd.DataFrame({"a": [1]}):
+    case pd.DataFrame(apply=apply):
+        apply(lambda s: s)
+        leak(apply.__func__.__globals__)
+# hostile: files-io-open
+# imports: io
+import io
+io.open("/etc/passwd").readline()
+trip("a file was read")
+# hostile: files-io-fileio
+# imports: io
+import io
+io.FileIO("/etc/passwd").readline()
+trip("a file was read")
+# hostile: files-zip-of-an-archive
+# imports: numpy
+import io
+import numpy as np
+b = io.BytesIO()
+np.savez(b, a=np.zeros(1))
+b.seek(0)
+z = np.load(b)
+z.zip.extract("a.npy", "/tmp/hostile-canary")
+trip("files were written")
+# hostile: files-pickles-of-an-archive
+# imports: numpy
+import io
+import numpy as np
+b = io.BytesIO()
+np.savez(b, a=np.zeros(1))
+b.seek(0)
+z = np.load(b)
+assert hasattr(z, "zip")
+z.allow_pickle = True
+z["a"]
+trip("pickles are allowed")
+# hostile: files-pickled-secrets
+# imports: numpy
+import io
+import numpy as np
+b = io.BytesIO()
+np.save(b, np.array([lookup], dtype=object), allow_pickle=True)
+print(b.getvalue())
+# hostile: files-pickled-secrets-in-an-archive
+# imports: numpy
+import io
+import numpy as np
+b = io.BytesIO()
+np.savez(b, a=np.array([lookup], dtype=object))
+print(b.getvalue())
