@@ -268,3 +268,11 @@ trip("positions are not checked")
 import pandas as pd
 pd.MultiIndex.from_tuples([(1, 2)]).set_codes([[5], [5]], verify_integrity=False)
 trip("positions are not checked")
+# hostile: memory-interface-in-a-functions-dict
+# imports: numpy
+import numpy as np
+def f(): pass
+f.__dict__["__array_interface__"] = {"data": (id(search), True), "shape": (64,), "typestr": "|u1", "version": 3}
+found = np.array(f)
+assert found.dtype != object
+trip("memory was read by address")
