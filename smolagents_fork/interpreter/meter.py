@@ -13,15 +13,15 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator
-from itertools import chain, compress, repeat
+from collections.abc import Callable
 from threading import Lock, get_ident
-from types import CellType, GeneratorType
+from types import CellType
 from typing import Any, NoReturn
 
 from ..errors import LimitExceededError, TimeLimitExceededError
 from . import watch
 from .limits import Limits
+from .metered_items import MeteredItems
 
 __all__ = ["FinalAnswer", "InterruptStop", "LateStop", "Meter", "ProgramStop", "TimeStop"]
 
@@ -35,39 +35,8 @@ SLOW_PORTION = 0.02
 GRACE = 0.2
 
 
-#: How the file names of programs begin.
-PROGRAM_FILE = "<program "
-#: Exact types with a size; those of them that cannot grow while they are iterated over.
-_FIXED = frozenset(
-    {
-        tuple,
-        range,
-        str,
-        bytes,
-        dict,
-        set,
-        frozenset,
-        type({}.keys()),
-        type({}.values()),
-        type({}.items()),
-    }
-)
-_SIZED = _FIXED | {list}
-_FEW_ITEMS = 64
-#: The same where each item may be dear.
-_HANDFUL = 16
-#: A chunk of items that took longer than this (seconds) makes the next one smaller.
-_SLOW_CHUNK = 0.02
 #: Operations that ``finally`` and ``__exit__`` may use between them after a final answer.
 _CLEANING_UP = 100_000
-
-
-def _size(items: Any) -> int:
-    """How many items there are; a range may have more than ``len`` can say."""
-    try:
-        return len(items)
-    except OverflowError:
-        return 1 << 63
 
 
 class ProgramStop(BaseException):
@@ -90,7 +59,7 @@ class FinalAnswer(BaseException):
     """``final_answer`` was called; ends the run through every handler of the program."""
 
 
-class Meter:
+class Meter(MeteredItems):
     """Counter, clock and verdict of the runs of one interpreter.
 
     Args:
@@ -343,83 +312,10 @@ class Meter:
             self._size = SMALLEST_PORTION
         self._last_look = now
 
-    def counted(self, items: Any, weight: int) -> Any:
-        """The source of a loop that calls nothing and always runs to its end."""
-        if type(items) is GeneratorType and items.gi_code.co_filename.startswith(PROGRAM_FILE):
-            return items  # counts itself
-        if type(items) in _SIZED and _size(items) <= 1000:
-            self.charge(len(items) * weight)
-            return items
-        return self.metered(items, weight)
-
-    def counted_growing(self, items: Any, weight: int) -> Any:
-        """The same, of a loop that may add to the list it goes over."""
-        return self.metered(items, weight) if type(items) is list else self.counted(items, weight)
-
-    def each(self, items: Any, weight: int) -> Any:
-        """The source of a comprehension that calls nothing: counted ahead where it has a size."""
-        if type(items) in _SIZED and _size(items) <= self.limits.max_operations:
-            self.charge(len(items) * weight)
-            return items
-        return self.metered(items, weight)
-
-    def each_lazy(self, items: Any, weight: int) -> Any:
-        """The source of a generator expression that calls nothing; it may be left early."""
-        # A list may grow while it is gone over: a.extend(x for x in a).
-        if type(items) in _FIXED and _size(items) <= _FEW_ITEMS:
-            self.charge(len(items) * weight)
-            return items
-        if type(items) is GeneratorType and items.gi_code.co_filename.startswith(PROGRAM_FILE):
-            return items  # counts itself
-        return self.metered(items, weight)
-
-    def each_heavy(self, items: Any, weight: int) -> Any:
-        """The source of a comprehension that calls something, which may let a list grow."""
-        if type(items) in _FIXED and _size(items) <= _FEW_ITEMS:
-            self.charge(len(items) * weight)
-            return items
-        return compress(items, chain.from_iterable(self._chunks(weight, 32)))
-
-    def fed(self, items: Any) -> Any:
-        """What C code will take item by item, perhaps without an end: iterators are metered."""
-        if type(items) in _SIZED or not hasattr(type(items), "__next__"):
-            return items
-        return self.metered(items, 1)
-
-    def called_back(self, items: Any) -> Any:
-        """What C code will take item by item, and call a function with each."""
-        if type(items) in _FIXED and _size(items) <= _HANDFUL:
-            self.charge(len(items))
-            return items
-        return self.metered(items, 1)
-
     def stopped(self) -> None:
         """Raise again if a limit is spent."""
         if self.stop is not None:
             raise self.stop
-
-    def metered(self, items: Iterable[Any], weight: int = 4) -> Iterator[Any]:
-        """``items`` at nearly C speed, charged and clocked every 256 of them.
-
-        The default weight is that of a round of the smallest loop in upstream's count.
-        """
-        return compress(items, chain.from_iterable(self._chunks(weight, 256)))
-
-    def _chunks(self, weight: int, most: int) -> Iterator[Iterable[bool]]:
-        # From small to large, so that short sources cost what they are, and as long as the items
-        # are quick: one of them may be a million additions. C consumers of an endless source come
-        # by here often enough for the clock.
-        size, since = 4, self._clock()
-        while True:
-            yield repeat(True, size)
-            self.charge(size * weight)
-            now = self._clock()
-            if now - since > _SLOW_CHUNK:
-                size = max(1, size >> 2)
-                self.look()
-            elif size < most and now - since < _SLOW_CHUNK / 8:
-                size *= 2
-            since = now
 
     # -- inside --
 

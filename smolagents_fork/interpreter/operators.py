@@ -11,22 +11,34 @@ import ast
 import copy
 from collections.abc import Callable
 
-from .build import assign, call, const, is_type, load, place, walrus
+from .build import call, const, is_type, load, place, walrus
 from .kinds import FLOAT, kind_of
 from .scopes import Scope
 
-__all__ = ["augmented", "binary"]
+__all__ = [
+    "DIGIT",
+    "between",
+    "binary",
+    "is_charged",
+    "is_float",
+    "is_kind",
+    "is_number",
+    "is_text",
+    "may_rebind",
+    "never_sequence",
+    "temporary",
+    "ungrown",
+]
 
 _GUARDS = {ast.Mult: "@mul", ast.Pow: "@power", ast.LShift: "@shift", ast.Mod: "@modulo"}
-_IN_PLACE = {ast.Mult: "@imul", ast.Pow: "@ipower", ast.LShift: "@ishift", ast.Mod: "@imodulo"}
 
 
-def _is_number(node: ast.expr) -> bool:
+def is_number(node: ast.expr) -> bool:
     """Whether an expression can only be an integer or a float."""
     return kind_of(node) is not None
 
 
-def _is_float(node: ast.expr) -> bool:
+def is_float(node: ast.expr) -> bool:
     """Whether arithmetic with this operand can only give a float or an error."""
     return kind_of(node) == FLOAT
 
@@ -39,18 +51,18 @@ def _copy(node: ast.expr) -> ast.expr:
     return const(node.value)
 
 
-def _is(name: str, kind: str) -> ast.expr:
+def is_kind(name: str, kind: str) -> ast.expr:
     return ast.Compare(left=load(name), ops=[ast.Is()], comparators=[load(kind)])
 
 
-def _never_sequence(node: ast.expr) -> bool:
+def never_sequence(node: ast.expr) -> bool:
     """Whether a value can have no ``+`` or ``*`` of a built-in sequence."""
     return kind_of(node) is not None or getattr(node, "never_sequence", False)
 
 
 def binary(node: ast.BinOp, scope: Scope) -> ast.expr:
     """``node``, its operands rewritten already, with its result guarded if it can grow."""
-    left, right = _never_sequence(node.left), _never_sequence(node.right)
+    left, right = never_sequence(node.left), never_sequence(node.right)
     if isinstance(node.op, ast.Add):
         plain = left or right
     elif isinstance(node.op, ast.Mult):
@@ -72,11 +84,11 @@ def _guarded(node: ast.BinOp, scope: Scope) -> ast.expr:
         return _addition(node, scope)
     if type(node.op) not in _GUARDS:
         return node
-    if isinstance(node.op, ast.Mult) and (_is_float(left) or _is_float(right)):
+    if isinstance(node.op, ast.Mult) and (is_float(left) or is_float(right)):
         return node
-    if isinstance(node.op, ast.Mod) and _never_sequence(left):
+    if isinstance(node.op, ast.Mod) and never_sequence(left):
         return node
-    if isinstance(node.op, ast.Pow) and _is_float(left) and _is_number(right):
+    if isinstance(node.op, ast.Pow) and is_float(left) and is_number(right):
         return node
     if not scope.walrus or isinstance(node.op, ast.LShift):
         return place(call(_GUARDS[type(node.op)], left, right), node)
@@ -84,14 +96,14 @@ def _guarded(node: ast.BinOp, scope: Scope) -> ast.expr:
         return _power(node, scope)
     if isinstance(node.op, ast.Mod):
         return _modulo(node, scope)
-    if _is_number(left) and _is_number(right):
+    if is_number(left) and is_number(right):
         return place(_small_or_large(node, scope), node)
     product = _product(node, scope)
     product.charged = True  # type: ignore[attr-defined]
     return product
 
 
-def _is_charged(node: ast.expr) -> bool:
+def is_charged(node: ast.expr) -> bool:
     """Whether a sequence this may give has been counted by its length, so that adding it may go by.
 
     So it is with products: two numbers on the inline road, anything else through the guard.
@@ -100,33 +112,33 @@ def _is_charged(node: ast.expr) -> bool:
 
 
 #: Largest integer that CPython compares without looking at more than one digit.
-_DIGIT = (1 << 30) - 1
+DIGIT = (1 << 30) - 1
 _WORD = 1 << 64
 #: Nodes of an expression that may be written three times.
 _SHORT_CODE = 12
 
 
-def _between(value: ast.expr, least: ast.expr, most: int) -> ast.expr:
+def between(value: ast.expr, least: ast.expr, most: int) -> ast.expr:
     return ast.Compare(left=least, ops=[ast.Lt(), ast.Lt()], comparators=[value, const(most)])
 
 
 def _small_or_large(operation: ast.expr, scope: Scope) -> ast.expr:
     """A number, compared with 2**30 first, which costs CPython least, then with 2**64."""
-    name = _temporary(scope)
+    name = temporary(scope)
     larger = ast.IfExp(
-        test=_between(load(name), const(-_WORD), _WORD),
+        test=between(load(name), const(-_WORD), _WORD),
         body=load(name),
         orelse=call("@large", load(name)),
     )
-    test = _between(walrus(name, operation), const(-_DIGIT), _DIGIT)
+    test = between(walrus(name, operation), const(-DIGIT), DIGIT)
     return ast.IfExp(test=test, body=load(name), orelse=larger)
 
 
-def _temporary(scope: Scope) -> str:
+def temporary(scope: Scope) -> str:
     return f"@{next(scope.temporaries)}"
 
 
-def _may_rebind(node: ast.expr) -> bool:
+def may_rebind(node: ast.expr) -> bool:
     """Whether evaluating ``node`` may give another value to a name read before it."""
     kinds = (ast.Call, ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
     return any(isinstance(inner, kinds) for inner in ast.walk(node))
@@ -136,7 +148,7 @@ def _kept(node: ast.expr, scope: Scope, keep: bool = False) -> tuple[ast.expr, s
     """An expression that evaluates ``node``, and the hidden name to read it again by, if any."""
     if isinstance(node, (ast.Name, ast.Constant)) and not keep:
         return node, None
-    name = _temporary(scope)
+    name = temporary(scope)
     return walrus(name, node), name
 
 
@@ -149,13 +161,13 @@ def _product(node: ast.BinOp, scope: Scope) -> ast.expr:
     left, right = node.left, node.right
     sequences = (ast.List, ast.Tuple, ast.ListComp, ast.JoinedStr)
     if any(
-        isinstance(side, sequences) or (isinstance(side, ast.Constant) and not _is_number(side))
+        isinstance(side, sequences) or (isinstance(side, ast.Constant) and not is_number(side))
         for side in (left, right)
     ):
         return place(call("@mul", left, right), node)
-    first, left_name = _kept(left, scope, keep=_may_rebind(right))
+    first, left_name = _kept(left, scope, keep=may_rebind(right))
     second, right_name = _kept(right, scope)
-    kind = _temporary(scope)
+    kind = temporary(scope)
 
     def multiply() -> ast.expr:
         return ast.BinOp(_again(left, left_name), ast.Mult(), _again(right, right_name))
@@ -163,16 +175,16 @@ def _product(node: ast.BinOp, scope: Scope) -> ast.expr:
     def decide() -> ast.expr:
         return call("@mul", _again(left, left_name), _again(right, right_name))
 
-    if (_is_number(right) and right_name is None) or _is_number(left):
+    if (is_number(right) and right_name is None) or is_number(left):
         # One type to look at: that of the side that is not a number for certain.
-        unknown = second if _is_number(left) else first
+        unknown = second if is_number(left) else first
         if unknown is second and left_name is not None:
             return place(call("@mul", left, right), node)
         test: ast.expr = ast.Compare(
             left=walrus(kind, call("@type", unknown)), ops=[ast.Is()], comparators=[load("@float")]
         )
         whole = ast.IfExp(
-            test=_is(kind, "@int"), body=_small_or_large(multiply(), scope), orelse=decide()
+            test=is_kind(kind, "@int"), body=_small_or_large(multiply(), scope), orelse=decide()
         )
         return place(ast.IfExp(test=test, body=multiply(), orelse=whole), node)
     if right_name is not None and sum(1 for _ in ast.walk(right)) > _SHORT_CODE:
@@ -182,9 +194,9 @@ def _product(node: ast.BinOp, scope: Scope) -> ast.expr:
             ops=[ast.Is()],
             comparators=[call("@type", second)],
         )
-        other = ast.IfExp(test=_is(kind, "@float"), body=multiply(), orelse=decide())
+        other = ast.IfExp(test=is_kind(kind, "@float"), body=multiply(), orelse=decide())
         by_kind = ast.IfExp(
-            test=_is(kind, "@int"), body=_small_or_large(multiply(), scope), orelse=other
+            test=is_kind(kind, "@int"), body=_small_or_large(multiply(), scope), orelse=other
         )
         return place(ast.IfExp(test=same, body=by_kind, orelse=decide()), node)
 
@@ -208,10 +220,10 @@ def _power(node: ast.BinOp, scope: Scope) -> ast.expr:
     if not isinstance(right, ast.Constant) or type(right.value) not in (int, float):
         return place(call("@power", node.left, right), node)
     few = type(right.value) is int and 0 <= right.value <= 4
-    if few and _is_number(node.left):
+    if few and is_number(node.left):
         return place(_small_or_large(node, scope), node)
     first, name = _kept(node.left, scope)
-    kind = _temporary(scope)
+    kind = temporary(scope)
 
     def raised() -> ast.expr:
         return ast.BinOp(left=_again(node.left, name), op=ast.Pow(), right=_copy(right))
@@ -219,7 +231,7 @@ def _power(node: ast.BinOp, scope: Scope) -> ast.expr:
     decide: ast.expr = call("@power", _again(node.left, name), _copy(right))
     if few:
         small = _small_or_large(raised(), scope)
-        decide = ast.IfExp(test=_is(kind, "@int"), body=small, orelse=decide)
+        decide = ast.IfExp(test=is_kind(kind, "@int"), body=small, orelse=decide)
     test = ast.Compare(
         left=walrus(kind, call("@type", first)), ops=[ast.Is()], comparators=[load("@float")]
     )
@@ -239,182 +251,30 @@ def _modulo(node: ast.BinOp, scope: Scope) -> ast.expr:
     return place(ast.IfExp(test=is_type(first, "@int"), body=divide, orelse=decide), node)
 
 
-def _ungrown(kind: ast.expr, name: str, value: Callable[[], ast.expr], bound: str) -> ast.expr:
+def ungrown(kind: ast.expr, name: str, value: Callable[[], ast.expr], bound: str) -> ast.expr:
     """A test that is true of numbers, and of strings and lists shorter than ``bound``."""
     integer = ast.Compare(left=walrus(name, kind), ops=[ast.Is()], comparators=[load("@int")])
     short = ast.Compare(left=call("@len", value()), ops=[ast.Lt()], comparators=[load(bound)])
-    sized = ast.BoolOp(op=ast.Or(), values=[_is(name, "@str"), _is(name, "@list")])
+    sized = ast.BoolOp(op=ast.Or(), values=[is_kind(name, "@str"), is_kind(name, "@list")])
     both = ast.BoolOp(op=ast.And(), values=[sized, short])
-    return ast.BoolOp(op=ast.Or(), values=[integer, _is(name, "@float"), both])
+    return ast.BoolOp(op=ast.Or(), values=[integer, is_kind(name, "@float"), both])
 
 
 def _addition(node: ast.BinOp, scope: Scope) -> ast.expr:
-    if _never_sequence(node.left) or _never_sequence(node.right) or _is_charged(node.right):
+    if never_sequence(node.left) or never_sequence(node.right) or is_charged(node.right):
         return node  # no concatenation, so nothing grows
     if not scope.walrus:
         return place(call("@grown", node), node)
-    result, name = _temporary(scope), _temporary(scope)
+    result, name = temporary(scope), temporary(scope)
     kind = call("@type", walrus(result, node))
-    test = _ungrown(kind, name, lambda: load(result), "@short")
+    test = ungrown(kind, name, lambda: load(result), "@short")
     return place(ast.IfExp(test=test, body=load(result), orelse=call("@grown", load(result))), node)
 
 
-def _is_text(node: ast.expr) -> bool:
+def is_text(node: ast.expr) -> bool:
     """Whether a value is a string in all likelihood: decides the order of tests only."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         return node.func.id == "str"
     return isinstance(node, ast.JoinedStr) or (
         isinstance(node, ast.Constant) and isinstance(node.value, str)
     )
-
-
-#: Values that are no iterator, whatever they hold.
-_NO_ITERATOR = (
-    ast.Constant,
-    ast.JoinedStr,
-    ast.List,
-    ast.Tuple,
-    ast.ListComp,
-    ast.SetComp,
-    ast.Dict,
-)
-
-
-def _feed(node: ast.AugAssign, own: str, scope: Scope) -> None:
-    """Meter an iterator that is added to a list: it may be one over that list."""
-    value = node.value
-    if _is_text(value):
-        return
-    fed = call("@fed", value)
-    if scope.walrus and sum(1 for _ in ast.walk(value)) <= _SHORT_CODE:
-        test = is_type(load(own), "@list")
-        fed = ast.IfExp(test=test, body=fed, orelse=copy.deepcopy(value))  # type: ignore[assignment]
-    node.value = place(fed, node)
-
-
-def augmented(node: ast.AugAssign, scope: Scope) -> list[ast.stmt]:
-    """``node``, its value rewritten already, with its result guarded if it can grow."""
-    target, operator = node.target, node.op
-    if isinstance(operator, ast.Add):
-        if _never_sequence(node.value) or _is_number(target) or _is_charged(node.value):
-            return [node]
-        if not isinstance(target, ast.Name):
-            # What is added bounds what is gained; the target must not be read twice.
-            if isinstance(node.value, ast.Constant):
-                return [node]
-            if isinstance(node.value, ast.Name) and scope.walrus:
-                held = _temporary(scope)
-                integer = ast.Compare(
-                    left=walrus(held, call("@type", load(node.value.id))),
-                    ops=[ast.Is()],
-                    comparators=[load("@int")],
-                )
-                node.value = ast.IfExp(
-                    test=ast.BoolOp(op=ast.Or(), values=[integer, _is(held, "@float")]),
-                    body=node.value,
-                    orelse=call("@addend", load(node.value.id)),
-                )
-            else:
-                node.value = call("@addend", node.value)
-            return [place(node, node)]
-        if not isinstance(node.value, _NO_ITERATOR):
-            _feed(node, target.id, scope)
-        # In place first: CPython appends to a local string without copying it.
-        own = target.id
-        if isinstance(node.value, ast.Constant) and len(str(node.value.value)) <= 16:
-            return [node]  # linear, and little at a time: the count of operations bounds it
-        if not scope.walrus:
-            return [node, place(ast.Expr(value=call("@appended", load(own))), node)]
-        asked = call("@type", load(own))
-        if _is_text(node.value):
-            short = ast.Compare(
-                left=call("@len", load(own)), ops=[ast.Lt()], comparators=[load("@most_items")]
-            )
-            test: ast.expr = ast.BoolOp(op=ast.And(), values=[is_type(load(own), "@str"), short])
-        else:
-            test = _ungrown(asked, _temporary(scope), lambda: load(own), "@most_items")
-        check = ast.If(
-            test=ast.UnaryOp(op=ast.Not(), operand=test),
-            body=[ast.Expr(value=call("@appended", load(own)))],
-            orelse=[],
-        )
-        return [node, place(check, node)]
-    if type(operator) not in _IN_PLACE:
-        return [node]
-    if isinstance(operator, ast.Mult) and _is_float(node.value):
-        return [node]
-    if not isinstance(target, ast.Name):
-        return _augmented_part(node, scope)
-    value, own = node.value, target.id
-    decide: list[ast.stmt] = [assign(own, call(_IN_PLACE[type(operator)], load(own), value))]
-    if _is_number(target) and (isinstance(operator, ast.Mod) or _is_float(target)):
-        return [node]
-    if not scope.walrus or _may_rebind(value):
-        return [place(s, node) for s in decide]
-    if isinstance(operator, ast.Mod):
-        # In place, as written: its error names the operator that the program uses.
-        branch = ast.If(test=is_type(load(own), "@int"), body=[node], orelse=decide)
-        return [place(branch, node)]
-    if not isinstance(operator, ast.Mult):
-        return [place(s, node) for s in decide]
-    held, kind = _temporary(scope), _temporary(scope)
-    node.value = load(held)
-    decide = [assign(own, call("@imul", load(own), load(held)))]
-    large = ast.If(
-        test=ast.BoolOp(
-            op=ast.And(),
-            values=[
-                _is(kind, "@int"),
-                ast.UnaryOp(op=ast.Not(), operand=_between(load(own), const(-_DIGIT), _DIGIT)),
-            ],
-        ),
-        body=[ast.Expr(value=call("@large", load(own)))],
-        orelse=[],
-    )
-    same = ast.Compare(
-        left=walrus(kind, call("@type", load(own))),
-        ops=[ast.Is()],
-        comparators=[call("@type", load(held))],
-    )
-    plain = ast.BoolOp(op=ast.Or(), values=[_is(kind, "@int"), _is(kind, "@float")])
-    branch = ast.If(
-        test=ast.BoolOp(op=ast.And(), values=[same, plain]), body=[node, large], orelse=decide
-    )
-    return [place(assign(held, value), node), place(branch, node)]
-
-
-def _augmented_part(node: ast.AugAssign, scope: Scope) -> list[ast.stmt]:
-    """``x.y *= z`` and ``x[y] *= z``: the target is evaluated once, as Python does."""
-    target = node.target
-    assert isinstance(target, (ast.Attribute, ast.Subscript))
-    if scope.kind == "class":
-        # No names here: they would land in the class's namespace.
-        key = const(target.attr) if isinstance(target, ast.Attribute) else target.slice
-        kind = "@attribute_part" if isinstance(target, ast.Attribute) else "@item_part"
-        operation = load(_IN_PLACE[type(node.op)])
-        part = call(kind, operation, target.value, key)
-        whole = ast.Call(func=part, args=[node.value], keywords=[])
-        return [place(ast.Expr(value=whole), node)]
-    return _augmented_in_function(node, target, scope)
-
-
-def _augmented_in_function(
-    node: ast.AugAssign, target: ast.Attribute | ast.Subscript, scope: Scope
-) -> list[ast.stmt]:
-    holder, key = _temporary(scope), _temporary(scope)
-    result: list[ast.stmt] = [assign(holder, target.value)]
-    used = [holder]
-
-    def part(context: ast.expr_context) -> ast.expr:
-        if isinstance(target, ast.Attribute):
-            return ast.Attribute(value=load(holder), attr=target.attr, ctx=context)
-        return ast.Subscript(value=load(holder), slice=load(key), ctx=context)
-
-    if isinstance(target, ast.Subscript):
-        result.append(assign(key, target.slice))
-        used.append(key)
-    value = call(_IN_PLACE[type(node.op)], part(ast.Load()), node.value)
-    result.append(ast.Assign(targets=[part(ast.Store())], value=value))
-    # Nothing of it may stay behind in a class's namespace, or keep an object alive.
-    result.append(ast.Delete(targets=[ast.Name(id=name, ctx=ast.Del()) for name in used]))
-    return [place(statement, node) for statement in result]

@@ -8,14 +8,13 @@ guard or an inline test that leads to one. ``guards.namespace`` binds the hidden
 from __future__ import annotations
 
 import ast
-import unicodedata
 from typing import Any, TypeVar
 
-from . import formats, operators, policy
+from . import augmented, operators, policy
 from .build import COUNTER, assign, call, const, load, place, walrus
 from .rules import Refusal
 from .rules_loops import LoopRules
-from .rules_names import NameRules
+from .rules_match import MatchRules
 from .weights import block_weight, is_long
 
 __all__ = ["Refusal", "Transformer"]
@@ -39,13 +38,7 @@ _ORDINARY_ERRORS = frozenset(
 )
 
 
-def _is_dotted(node: ast.expr) -> bool:
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return isinstance(node, ast.Name)
-
-
-class Transformer(NameRules, LoopRules):
+class Transformer(MatchRules, LoopRules):
     """Rewrites one module: all rules together."""
 
     # -- operators --
@@ -59,7 +52,7 @@ class Transformer(NameRules, LoopRules):
         node.value = self.visit(node.value)
         node.target.augmented = True  # type: ignore[union-attr]  # read as well as written
         node.target = self.visit(node.target)
-        return operators.augmented(node, self.scope)
+        return augmented.augmented(node, self.scope)
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
         if getattr(node, "is_specification", False):
@@ -314,56 +307,6 @@ class Transformer(NameRules, LoopRules):
             # What a guard gives, in the form a pattern may have.
             holder = call("@held", node.value)
             node.value = place(ast.Attribute(value=holder, attr="value", ctx=ast.Load()), node)
-        return node
-
-    def visit_MatchClass(self, node: ast.MatchClass) -> ast.pattern:
-        node.cls.described = True  # type: ignore[attr-defined]
-        for name in node.kwd_attrs:
-            normal = unicodedata.normalize("NFKC", name)
-            if normal.startswith("_") or normal in policy.GUARDED_ATTRIBUTES:
-                self.refuse(f"Forbidden access to attribute in a class pattern: {name}", node)
-        self.generic_visit(node)
-        looked = [n for n in node.kwd_attrs if formats.normal(n) in policy.DATA_ATTRIBUTES]
-        if node.patterns or looked or not _is_dotted(node.cls):
-            # Positional patterns read what __match_args__ names. The class is looked at before the
-            # match, and the very class that was looked at is what the pattern uses.
-            held = self.hidden()
-            looked_at = node.cls
-            if node.patterns or looked:
-                looked_at = call("@match_class", node.cls, *map(const, looked))
-            guard = place(assign(held, looked_at), node.cls)
-            self.scope.match_classes.append((held, guard))
-            node.cls = place(load(held), node)
-        return node
-
-    def visit_Match(self, node: ast.Match) -> list[ast.stmt]:
-        outer, self.scope.match_classes = self.scope.match_classes, []
-        node.subject = self.visit(node.subject)
-        for case in node.cases:
-            case.pattern = self.visit(case.pattern)
-            if case.guard is not None:
-                case.guard = self.visit(case.guard)
-        held, self.scope.match_classes = self.scope.match_classes, outer
-        for case in node.cases:
-            case.body = self.statements(case.body)
-        result: list[ast.stmt] = [*(guard for _name, guard in held), node]
-        if held and self.scope.kind == "class":
-            names: list[ast.expr] = [ast.Name(id=name, ctx=ast.Del()) for name, _guard in held]
-            result.append(place(ast.Delete(targets=names), node))
-        return result
-
-    def visit_MatchAs(self, node: ast.MatchAs) -> ast.pattern:
-        self.bindable(node.name, node)
-        self.generic_visit(node)
-        return node
-
-    def visit_MatchStar(self, node: ast.MatchStar) -> ast.pattern:
-        self.bindable(node.name, node)
-        return node
-
-    def visit_MatchMapping(self, node: ast.MatchMapping) -> ast.pattern:
-        self.bindable(node.rest, node)
-        self.generic_visit(node)
         return node
 
     # -- imports --
