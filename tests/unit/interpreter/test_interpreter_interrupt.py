@@ -37,7 +37,7 @@ def interrupted(interpreter: Interpreter, code: str) -> None:
     started = time.monotonic()
     with later(interpreter.interrupt), pytest.raises(ProgramInterruptedError, match=WORDS):
         interpreter.run(code)
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 20
 
 
 ENDLESS = {
@@ -91,9 +91,10 @@ def test_nothing_runs_and_nothing_happens() -> None:
 
 
 def test_the_run_after_an_interrupted_one_has_its_own_limits() -> None:
-    interpreter = Interpreter(limits=Limits(timeout_seconds=1, max_while_iterations=10**12))
+    interpreter = Interpreter(limits=PLENTY)
     with later(interpreter.interrupt), pytest.raises(ProgramInterruptedError):
-        interpreter.run("import time\ntime.sleep(0.9)")
+        interpreter.run("import time\ntime.sleep(50)")
+    interpreter.limits = Limits(timeout_seconds=1)
     with pytest.raises(TimeLimitExceededError, match="1 seconds"):
         interpreter.run("import time\ntime.sleep(9)")
 
@@ -160,9 +161,9 @@ def test_the_executors_error_is_both_sides() -> None:
 
 
 def test_the_time_a_tool_works_is_not_the_programs() -> None:
-    interpreter = Interpreter(limits=Limits(timeout_seconds=0.4))
-    interpreter.send_tools({"slow": lambda: time.sleep(0.6)})
-    assert interpreter.run("slow()\nfor i in range(10_000): pass\nslow()\n'ends'").output == "ends"
+    interpreter = Interpreter(limits=Limits(timeout_seconds=1))
+    interpreter.send_tools({"slow": lambda: time.sleep(1.1)})
+    assert interpreter.run("slow()\nfor i in range(10_000): pass\n'ends'").output == "ends"
 
 
 def test_what_a_tool_lets_the_program_do_is_the_programs_time() -> None:
@@ -171,14 +172,14 @@ def test_what_a_tool_lets_the_program_do_is_the_programs_time() -> None:
     started = time.monotonic()
     with pytest.raises(TimeLimitExceededError):
         interpreter.run("import time\nwhile True:\n    apply(lambda: time.sleep(0.2))\n    [0] * 5")
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 20
 
 
 def test_a_tool_that_fails_gives_its_time_back_too() -> None:
-    interpreter = Interpreter(limits=Limits(timeout_seconds=0.4))
+    interpreter = Interpreter(limits=Limits(timeout_seconds=1))
 
     def slow() -> None:
-        time.sleep(0.6)
+        time.sleep(1.1)
         raise ValueError("slow")
 
     interpreter.send_tools({"slow": slow})
