@@ -93,10 +93,14 @@ def _syntax_error(source: str, error: SyntaxError) -> InterpreterError:
     line = error.text
     if line is None and error.lineno and error.lineno <= len(source.splitlines()):
         line = source.splitlines()[error.lineno - 1]
-    pointer = " " * (error.offset or 0) + "^"
+    shown = ""
+    if line:
+        first = max(0, (error.offset or 1) - 1)  # tabs stay, so that the caret stands below
+        before = "".join(c if c == "\t" else " " for c in line[:first].ljust(first))
+        shown = f"\n{line.rstrip()}\n{before}^"
     return InterpreterError(
-        f"Code parsing failed on line {error.lineno} due to: {type(error).__name__}: {error}\n"
-        f"{(line or '').rstrip()}\n{pointer}"
+        f"Code parsing failed on line {error.lineno or 1} due to: {type(error).__name__}: {error}"
+        f"{shown}"
     )
 
 

@@ -228,8 +228,10 @@ class Interpreter:
                     meter.came_late(late)
                 except ProgramStop as limit:
                     meter.stop = meter.stop or limit
-                except (KeyboardInterrupt, GeneratorExit):
-                    raise  # the host's
+                except (KeyboardInterrupt, GeneratorExit) as error:
+                    if not messages.raised_by_program(error):
+                        raise  # the host's
+                    failure = messages.failed(error, program)
                 except BaseException as error:
                     failure = messages.failed(error, program)
             except LateStop as late:

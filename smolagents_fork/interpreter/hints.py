@@ -1,0 +1,227 @@
+"""Hints for errors of programs: the nearest name, the value indexed, what to write instead.
+
+Made from the syntax tree and from values that are looked at without running any code of the
+program. A hint suggests and never substitutes.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import contextlib
+import difflib
+import itertools
+from collections.abc import Iterable, Iterator
+from types import FrameType, ModuleType, TracebackType
+from typing import Any
+
+from .program import Program
+
+__all__ = ["hint", "positions"]
+
+#: Characters shown of a value.
+_MOST_TEXT = 200
+_PLAIN = (int, float, complex, str, bytes, bool, type(None))
+#: Attributes shown by nobody, and the dict of any object, whatever its class says.
+_NAMESPACE = type.__dict__["__dict__"].__get__
+
+
+def safe_repr(value: Any, depth: int = 2) -> str:
+    """A short ``repr`` that runs none of the program's code."""
+    kind = type(value)
+    if kind in _PLAIN:
+        try:
+            text = repr(value)
+        except ValueError:  # an integer too long for text
+            return "<int>"
+        return text if len(text) <= _MOST_TEXT else text[:_MOST_TEXT] + "..."
+    if depth and kind in (list, tuple, dict):
+        if kind is dict:
+            pairs = itertools.islice(value.items(), 11)
+            parts = [f"{safe_repr(k, 0)}: {safe_repr(v, depth - 1)}" for k, v in pairs]
+        else:
+            parts = [safe_repr(one, depth - 1) for one in itertools.islice(value, 11)]
+        if len(parts) > 10:
+            parts[10] = "..."
+        opening, closing = (
+            ("{", "}") if kind is dict else ("[", "]") if kind is list else ("(", ")")
+        )
+        return f"{opening}{', '.join(parts)}{closing}"
+    return f"<{kind.__name__} object>"
+
+
+# -- where it failed --
+
+
+def positions(entry: TracebackType) -> tuple[int | None, int | None, int | None, int | None]:
+    """First line, last line, first column and last column of what failed, where Python knows."""
+    code = entry.tb_frame.f_code
+    if not hasattr(code, "co_positions"):  # Python 3.10 knows the line only
+        return (entry.tb_lineno, None, None, None)
+    places = itertools.islice(code.co_positions(), entry.tb_lasti // 2, None)
+    return next(places, (entry.tb_lineno, None, None, None))
+
+
+def _nodes_at(program: Program, entry: TracebackType) -> Iterator[ast.AST]:
+    """Nodes of the program as written at the place that failed, the exact one first."""
+    line, end_line, column, end_column = positions(entry)
+    later = []
+    for node in ast.walk(program.tree):
+        if getattr(node, "lineno", None) != line:
+            continue
+        place = (
+            getattr(node, "end_lineno", None),
+            getattr(node, "col_offset", None),
+            getattr(node, "end_col_offset", None),
+        )
+        if place == (end_line, column, end_column):
+            yield node
+        else:
+            later.append(node)
+    yield from later
+
+
+def _value_of(node: ast.AST, frame: FrameType) -> tuple[bool, Any]:
+    """The value of a name, a constant, or an item of one, without running anything."""
+    if isinstance(node, ast.Constant):
+        return True, node.value
+    if isinstance(node, ast.Name):
+        for names in (frame.f_locals, frame.f_globals):
+            if node.id in names:
+                return True, names[node.id]
+    if isinstance(node, ast.Subscript):
+        found, value = _value_of(node.value, frame)
+        has_key, key = _value_of(node.slice, frame)
+        if found and has_key and type(value) in (dict, list, tuple) and type(key) in _PLAIN:
+            try:
+                return True, value[key]
+            except (LookupError, TypeError):
+                return False, None
+    return False, None
+
+
+# -- the hints --
+
+
+def _similar(name: str, names: Iterable[Any]) -> str:
+    plain = {n for n in names if type(n) is str and (n[:1] != "_" or name[:1] == "_")}
+    close = difflib.get_close_matches(name, sorted(n for n in plain if n[:1] != "@"), n=3)
+    return f"Did you mean: {', '.join(map(repr, close))}?" if close else ""
+
+
+def _name_hint(error: NameError, program: Program, entry: TracebackType) -> str:
+    name = getattr(error, "name", None) or _quoted(str(error))
+    if not name:
+        return ""
+    nodes = list(_nodes_at(program, entry))
+    frame = entry.tb_frame
+    if any(isinstance(n, ast.Delete) for n in nodes):
+        return f"Cannot delete name '{name}': name is not defined"
+    called = any(
+        isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == name
+        for n in nodes
+    )
+    if called:
+        found = (
+            f"Forbidden function evaluation: '{name}' is not among the explicitly allowed tools "
+            "or defined/imported in the preceding code"
+        )
+    else:
+        found = f"The variable `{name}` is not defined"
+    names = {*frame.f_locals, *frame.f_globals, *frame.f_builtins, *dir(builtins)}
+    close = _similar(name, names)
+    return f"{found}. {close}" if close else found
+
+
+def _quoted(text: str) -> str:
+    parts = text.split("'")
+    return parts[1] if len(parts) > 2 else ""
+
+
+def _attribute_hint(error: AttributeError) -> str:
+    name, value = getattr(error, "name", None), getattr(error, "obj", None)
+    if type(name) is not str or value is None:
+        return ""
+    if type(value) is dict and name in value:
+        return f"A dict is asked for a key in brackets: [{name!r}]"
+    if isinstance(value, ModuleType):
+        own = vars(value)
+        return _similar(name, [n for n in own if not isinstance(own[n], ModuleType)])
+    names: set[Any] = set()
+    for kind in (*type.mro(type(value)), *(type.mro(value) if isinstance(value, type) else ())):
+        names.update(_NAMESPACE(kind))
+    with contextlib.suppress(AttributeError):  # it has slots
+        names.update(object.__getattribute__(value, "__dict__"))
+    return _similar(name, names)
+
+
+def _index_hint(error: BaseException, program: Program, entry: TracebackType) -> str:
+    place = positions(entry)[2:]
+    for node in _nodes_at(program, entry):
+        exact = place == (getattr(node, "col_offset", None), getattr(node, "end_col_offset", None))
+        if not isinstance(node, ast.Subscript):
+            continue
+        if place[0] is not None and not exact:
+            return ""  # it is not these brackets that failed
+        found, value = _value_of(node.value, entry.tb_frame)
+        has_key, key = _value_of(node.slice, entry.tb_frame)
+        if not has_key and isinstance(error, KeyError) and error.args:
+            key, has_key = error.args[0], True
+        if not (found and has_key):
+            continue
+        if isinstance(value, str) and isinstance(key, str):
+            return "You're trying to subscript a string with a string index, which is impossible"
+        made = f"Could not index {safe_repr(value)} with {safe_repr(key)}"
+        if type(value) is dict and isinstance(key, str):
+            close = difflib.get_close_matches(key, [k for k in value if type(k) is str])
+            if close:
+                made += f". Maybe you meant one of these indexes instead: {close}"
+        return made
+    return ""
+
+
+def _type_hint(error: TypeError, program: Program, entry: TracebackType) -> str:
+    text = str(error)
+    if "argument after ** must be a mapping" in text:
+        return f"Cannot unpack non-dict value in **kwargs: {text.rsplit('not ', 1)[-1]}"
+    if "object is not iterable" in text:
+        for node in _nodes_at(program, entry):
+            if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
+                found, left = _value_of(node.target, entry.tb_frame)
+                has_right, right = _value_of(node.value, entry.tb_frame)
+                if found and has_right and type(left) is list:
+                    return f"Cannot add non-list value {safe_repr(right)} to a list."
+    if "not subscriptable" in text or "indices must be" in text:
+        return _index_hint(error, program, entry)
+    return ""
+
+
+def hint(error: BaseException, program: Program, entry: TracebackType, inside: bool) -> str:
+    """What may help with ``error``, or the empty string.
+
+    Args:
+        error: what the program ended with.
+        program: the program whose frame is the innermost.
+        entry: that frame's entry in the traceback.
+        inside: whether the error was raised in that frame itself.
+    """
+    if isinstance(error, NameError) and type(error) in (NameError, UnboundLocalError):
+        return _name_hint(error, program, entry)
+    if type(error) is AttributeError:
+        if "'coroutine' object" in str(error):
+            return _AWAIT
+        return _attribute_hint(error)
+    if not inside:
+        return ""
+    if type(error) in (KeyError, IndexError):
+        return _index_hint(error, program, entry)
+    if type(error) is TypeError:
+        if "'coroutine'" in str(error):
+            return _AWAIT
+        return _type_hint(error, program, entry)
+    if type(error) is ValueError and "values to unpack" in str(error):
+        return "Cannot unpack tuple of wrong size"
+    return ""
+
+
+_AWAIT = "A coroutine gives its value to `await`: write `await f(...)`"
