@@ -31,6 +31,8 @@ from traitlets.config import Config
 
 LEASE_SECONDS = float(os.environ.get("SANDBOX_LEASE_SECONDS", "60"))
 MAX_MESSAGE_BYTES = 1 << 30
+# Every cell would be written into a database that nobody reads.
+KERNEL_OPTIONS = ["--HistoryManager.enabled=False"]
 
 
 def note(text):
@@ -63,7 +65,7 @@ class Manager(KernelGatewayIOLoopKernelManager):
         env = kw["env"]
         env.pop("KG_AUTH_TOKEN", None)
         self._told = False
-        return await super()._async_launch_kernel(kernel_cmd, **kw)
+        return await super()._async_launch_kernel([*kernel_cmd, *KERNEL_OPTIONS], **kw)
 
     async def _async_is_alive(self):
         alive = await super()._async_is_alive()
@@ -161,7 +163,6 @@ def main():
     config.KernelRestarter.time_to_dead = 0.2
     config.KernelRestarter.random_ports_until_alive = False
     config.KernelRestarter.stable_start_time = 1.0
-    config.HistoryManager.enabled = False
     app = KernelGatewayApp(config=config)
     app.initialize([], new_httpserver=False)
     app.web_app.settings["websocket_max_message_size"] = MAX_MESSAGE_BYTES

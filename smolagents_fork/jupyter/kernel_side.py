@@ -44,6 +44,7 @@ class Sandbox:
         self.left = self.max_output_bytes
         self.cut = 0
         self.formatting = False
+        self.pipes = None
         self.sent = 0
         #: Number of the run that is on, and whether one is.
         self.run = 0
@@ -119,7 +120,7 @@ class Sandbox:
     # -- what the program prints --
 
     def limit(self, stream):
-        write = stream.write
+        write, flush = stream.write, stream.flush
 
         def bounded_write(text):
             self.unsent = True
@@ -136,7 +137,13 @@ class Sandbox:
             write(kept)
             return len(text)
 
+        def flush_what_was_written():
+            # The stream's own flush waits for another thread, four times a call, also for nothing.
+            if getattr(stream, "_flush_pending", True):
+                flush()
+
         stream.write = bounded_write
+        stream.flush = flush_what_was_written
 
     def before(self, *_):
         for stream in (sys.stdout, sys.stderr):
@@ -145,11 +152,14 @@ class Sandbox:
                 self.limit(stream)
         self.left = self.max_output_bytes
         self.cut = 0
+        self.pipes = _last_writes()
         self.run += 1
         self.running = True
 
     def after(self, *_):
         self.running = False
+        if self.pipes is None or _last_writes() != self.pipes:
+            _let_pipes_drain()
         if self.cut:
             self.publish({"kind": "cut", "count": self.cut})
 
@@ -296,6 +306,35 @@ def _parent_ident(kernel):
     return kernel._parent_ident["shell"]
 
 
+def _last_writes():
+    """When other processes last wrote to this one's output, and what of it is still unread.
+
+    They write into pipes that a thread of the kernel's reads; a pipe's time of change is that of
+    its last write.
+    """
+    import fcntl
+    import os
+    import struct
+    import termios
+
+    try:
+        unread = [
+            struct.unpack("i", fcntl.ioctl(n, termios.FIONREAD, b"\0" * 4))[0] for n in (1, 2)
+        ]
+        return [os.fstat(1).st_mtime_ns, os.fstat(2).st_mtime_ns, *unread]
+    except OSError:
+        return None
+
+
+def _let_pipes_drain():
+    """Wait until the kernel's threads have taken what other processes have written, at most 1 s."""
+    for _ in range(200):
+        time.sleep(0.005)
+        last = _last_writes()
+        if last is None or not any(last[2:]):
+            break
+
+
 def _figure_png(value):
     if not type(value).__module__.startswith("matplotlib."):
         return None
@@ -363,4 +402,8 @@ def install(shell, codec, settings):
     except Exception:
         with contextlib.suppress(Exception):
             shell.colors = "NoColor"
+    # The kernel waits half a millisecond for its output to get ahead of its reply, which the host
+    # does not need, and repeats the code to everybody who listens, who is the host alone.
+    shell.kernel._execute_sleep = 0
+    shell.kernel._publish_execute_input = lambda *_args, **_kwargs: None
     builtins.__dict__["__smolagents_fork__"] = sandbox

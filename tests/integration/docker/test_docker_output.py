@@ -132,6 +132,17 @@ def test_binary_rubbish_from_a_program(bounded):
     assert peak.bytes < 30 * MIB
 
 
+def test_output_of_other_processes_belongs_to_the_call_that_started_them(bounded):
+    # They write into a pipe that a thread of the kernel's reads in its own time.
+    for number in range(20):
+        result = bounded(f"import os\nos.system('echo out {number}; echo err {number} >&2')\n")
+        assert sorted(result.logs.split("\n")) == ["", f"err {number}", f"out {number}"]
+    started = time.monotonic()
+    for number in range(20):
+        assert bounded(f"{number}").logs == ""
+    assert time.monotonic() - started < PROMPT_SECONDS
+
+
 def test_no_newline_and_surrogates(bounded):
     assert bounded("print('no newline', end='')").logs == "no newline"
     result = bounded("print('n' * 50_000_000, end='')\n'end'")
