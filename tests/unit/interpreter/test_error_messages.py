@@ -21,9 +21,9 @@ def failure(code: str) -> str:
 
 
 def test_the_failing_line_of_a_longer_statement_is_shown() -> None:
-    assert failure("x = {\n    'a': 1,\n    'b': unknown_thing,\n}").endswith(
-        "NameError: name 'unknown_thing' is not defined. The variable `unknown_thing` is not defined\n"
-        "Traceback (most recent call last):\n  Line 3, in <module>\n    'b': unknown_thing,"
+    assert failure("x = {\n    'a': 1,\n    'b': unknown,\n}").endswith(
+        "NameError: name 'unknown' is not defined. The variable `unknown` is not defined\n"
+        "Traceback (most recent call last):\n  Line 3, in <module>\n    'b': unknown,"
     )
 
 
