@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
 import tempfile
 import threading
 from collections.abc import Callable, Mapping
@@ -26,6 +25,7 @@ from ..errors import (
 )
 from ..limits import Deadline
 from ..process.child import Child
+from ..process.folders import remove_tree
 from ..process.frames import Frame, Kind, from_child
 from ..process.layout import Layout
 from ..process.spawn import spawn
@@ -168,7 +168,7 @@ class ProcessSession:
 
     def _remove_folder(self) -> None:
         if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            remove_tree(self._folder)
             self._folder = None
 
     @property

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import contextlib
-import mmap
 import os
 import select
 import signal
@@ -35,7 +34,7 @@ class Child:
         data: socket.socket,
         status: socket.socket,
         output: int,
-        log: mmap.mmap,
+        log: int,
         kinds: dict[Kind, int],
     ) -> None:
         self.pid = 0
@@ -43,6 +42,8 @@ class Child:
         self._data = data
         self._status = status
         self._output: int | None = output
+        # Read, not mapped: the child may cut the file short, and a map of what is not there is the
+        # end of the process that looks.
         self._log = log
         self._reader = FrameReader(kinds)
         self._status_lock = threading.Lock()  # others may ask whether the child is alive
@@ -167,12 +168,15 @@ class Child:
     def text_in_log(self) -> str:
         """Printed text that has not been sent, as far as it was not seen before."""
         # The child may have written anything here; it can only spoil its own output.
-        sent, length = LOG_HEADER.unpack_from(self._log, 0)
+        header = os.pread(self._log, LOG_HEADER.size, 0)
+        if len(header) < LOG_HEADER.size:
+            return ""
+        sent, length = LOG_HEADER.unpack(header)
         if sent != self._output_frames:
             return ""  # it is on its way as a frame
         begin = LOG_HEADER.size
         length = min(length, LOG_SIZE - begin)
-        new = self._log[begin + self._seen : begin + length]
+        new = os.pread(self._log, max(0, length - self._seen), begin + self._seen)
         self._seen = max(self._seen, length)
         return self._decoder.decode(new)
 
@@ -208,7 +212,7 @@ class Child:
         if self._output is not None:
             os.close(self._output)
             self._output = None
-        self._log.close()
+        os.close(self._log)
 
 
 def _end_in_words(code: int) -> str:

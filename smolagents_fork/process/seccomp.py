@@ -21,6 +21,7 @@ _ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
 _LOAD, _EQUAL, _ANY_BIT, _AT_LEAST, _RETURN = 0x20, 0x15, 0x45, 0x35, 0x06
 _NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16  # offsets in struct seccomp_data
 _CLONE_THREAD = 0x00010000
+_SET_PDEATHSIG = 1
 
 # machine -> (audit architecture, name -> number)
 _MACHINES: dict[str, tuple[int, dict[str, int]]] = {
@@ -36,6 +37,15 @@ _MACHINES: dict[str, tuple[int, dict[str, int]]] = {
         "open_by_handle_at": 304, "setns": 308, "process_vm_readv": 310, "process_vm_writev": 311,
         "finit_module": 313, "kexec_file_load": 320, "bpf": 321, "execveat": 322,
         "userfaultfd": 323,
+        "prctl": 157,
+        # Memory and queues that outlive the process, or that no limit counts.
+        "shmget": 29, "shmat": 30, "shmctl": 31, "semget": 64, "semop": 65, "semctl": 66,
+        "msgget": 68, "msgsnd": 69, "msgrcv": 70, "msgctl": 71, "semtimedop": 220, "mq_open": 240,
+        "mq_unlink": 241, "memfd_create": 319,
+        # The place of other processes of the same user in the queue for a processor.
+        "setpriority": 141, "sched_setparam": 142, "sched_setscheduler": 144,
+        "sched_setaffinity": 203, "ioprio_set": 251, "migrate_pages": 256, "move_pages": 279,
+        "sched_setattr": 314,
     }),
     "aarch64": (0xC00000B7, {
         "umount2": 39, "mount": 40, "pivot_root": 41, "chroot": 51, "quotactl": 60, "acct": 89,
@@ -48,6 +58,12 @@ _MACHINES: dict[str, tuple[int, dict[str, int]]] = {
         "open_by_handle_at": 265, "setns": 268, "process_vm_readv": 270,
         "process_vm_writev": 271, "finit_module": 273, "bpf": 280, "execveat": 281,
         "userfaultfd": 282, "kexec_file_load": 294,
+        "prctl": 167, "shmget": 194, "shmctl": 195, "shmat": 196, "semget": 190, "semctl": 191,
+        "semtimedop": 192, "semop": 193, "msgget": 186, "msgctl": 187, "msgrcv": 188,
+        "msgsnd": 189, "mq_open": 180, "mq_unlink": 181, "memfd_create": 279,
+        "setpriority": 140, "sched_setparam": 118, "sched_setscheduler": 119,
+        "sched_setaffinity": 122, "ioprio_set": 30, "migrate_pages": 238, "move_pages": 239,
+        "sched_setattr": 274,
     }),
 }  # fmt: skip
 # Newer calls have one number everywhere.
@@ -55,11 +71,14 @@ _COMMON = {
     "pidfd_send_signal": 424, "io_uring_setup": 425, "io_uring_enter": 426,
     "io_uring_register": 427, "open_tree": 428, "move_mount": 429, "fsopen": 430,
     "fsconfig": 431, "fsmount": 432, "fspick": 433, "pidfd_getfd": 438, "process_madvise": 440,
-    "mount_setattr": 442, "process_mrelease": 448,
+    "mount_setattr": 442, "memfd_secret": 447, "process_mrelease": 448,
 }  # fmt: skip
 _CLONE3 = 435
 # Calls whose first argument is a process: allowed on oneself.
-_ON_A_PROCESS = ("kill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "prlimit64")
+_ON_A_PROCESS = (
+    "kill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "prlimit64", "sched_setparam",
+    "sched_setscheduler", "sched_setaffinity", "migrate_pages", "move_pages", "sched_setattr",
+)  # fmt: skip
 _X32_BIT = 0x40000000
 
 
@@ -86,6 +105,9 @@ def program(machine: str, own_pid: int) -> bytes:
     for name, number in {**table, **_COMMON}.items():
         if name == "clone":
             checks = [_statement(_LOAD, _FIRST_ARGUMENT), _jump(_ANY_BIT, _CLONE_THREAD, 1, 0)]
+        elif name == "prctl":
+            # It could outlive its parent.
+            checks = [_statement(_LOAD, _FIRST_ARGUMENT), _jump(_EQUAL, _SET_PDEATHSIG, 0, 1)]
         elif name in _ON_A_PROCESS:
             checks = [
                 _statement(_LOAD, _FIRST_ARGUMENT),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import json
-import mmap
 import os
 import socket
 import struct
@@ -166,10 +165,8 @@ def _forked(template: _Template, request: bytes, kinds: dict[Kind, int]) -> Chil
         theirs = [their_data.fileno(), their_status.fileno(), their_output, log]
         for end in (their_data, their_status):
             stack.callback(end.close)
-        for number in (their_output, log):
-            stack.callback(os.close, number)
-        memory = mmap.mmap(log, LOG_SIZE)
-        child = Child(data, status, output, memory, kinds)
+        stack.callback(os.close, their_output)
+        child = Child(data, status, output, log, kinds)
         pid = None
         try:
             pid = template.fork(request, theirs)

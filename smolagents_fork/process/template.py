@@ -16,7 +16,6 @@ import json
 import os
 import random
 import selectors
-import shutil
 import signal
 import socket
 import struct
@@ -26,6 +25,7 @@ import threading
 from typing import Any
 
 from . import confinement, worker
+from .folders import remove_tree
 from .measures import Bounds
 
 __all__ = ["main"]
@@ -191,7 +191,7 @@ class Template:
         for pid in self._children:
             _signal(pid, signal.SIGKILL)
         for folder in self._folders:
-            shutil.rmtree(folder, ignore_errors=True)
+            remove_tree(folder)
 
 
 def _signal(pid: int, number: int) -> None:

@@ -55,7 +55,7 @@ def test_ordinary_calls_are_allowed(machine: str):
 @pytest.mark.parametrize("machine", MACHINES)
 def test_listed_calls_are_refused(machine: str):
     for name, number in {**seccomp._MACHINES[machine][1], **seccomp._COMMON}.items():
-        if name not in ("clone", *seccomp._ON_A_PROCESS):
+        if name not in ("clone", "prctl", *seccomp._ON_A_PROCESS):
             assert verdict(machine, number) == EPERM, name
 
 
@@ -65,6 +65,14 @@ def test_threads_are_allowed_and_processes_are_not(machine: str):
     assert verdict(machine, clone, 0x3D0F00) == ALLOW  # as pthread_create calls it
     assert verdict(machine, clone, 0x1200011) == EPERM  # as fork calls it
     assert verdict(machine, 435) == ENOSYS  # clone3: the C library falls back to clone
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_the_signal_at_the_parents_death_stays(machine: str):
+    prctl = seccomp._MACHINES[machine][1]["prctl"]
+    assert verdict(machine, prctl, 1) == EPERM  # PR_SET_PDEATHSIG
+    assert verdict(machine, prctl, 2) == ALLOW
+    assert verdict(machine, prctl, 15) == ALLOW  # PR_SET_NAME, which threads use
 
 
 @pytest.mark.parametrize("machine", MACHINES)
