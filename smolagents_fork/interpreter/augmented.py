@@ -29,7 +29,7 @@ __all__ = ["augmented"]
 
 _IN_PLACE = {ast.Mult: "@imul", ast.Pow: "@ipower", ast.LShift: "@ishift", ast.Mod: "@imodulo"}
 #: Nodes of an expression that may be written twice.
-_LONG_CODE = 60
+_LONG_CODE = 150
 #: Values that are no iterator, whatever they hold.
 _NO_ITERATOR = (
     ast.Constant,
@@ -60,12 +60,18 @@ def _added(node: ast.AugAssign, own: str, scope: Scope) -> list[ast.stmt]:
         negated = ast.UnaryOp(op=ast.Not(), operand=test)
         return place(ast.If(test=negated, body=[appended], orelse=[]), node)
 
-    if is_text(value):
+    if is_text(getattr(value, "unguarded", value)):
+        fed = copy.deepcopy(value) if finite else call("@fed", copy.deepcopy(value))
+        other = ast.AugAssign(target=store(own), op=ast.Add(), value=fed)
         short = ast.Compare(
             left=call("@len", load(own)), ops=[ast.Lt()], comparators=[load("@most_items")]
         )
-        test: ast.expr = ast.BoolOp(op=ast.And(), values=[is_type(load(own), "@str"), short])
-        return [node, unless(test)]
+        text = ast.If(
+            test=is_type(load(own), "@str"),
+            body=[node, unless(short)],
+            orelse=[other, copy.deepcopy(appended)],
+        )
+        return [place(text, node)]
     asked, kind = call("@type", load(own)), temporary(scope)
     check = unless(ungrown(asked, kind, lambda: load(own), "@most_items"))
     if finite:
@@ -82,12 +88,14 @@ def _added(node: ast.AugAssign, own: str, scope: Scope) -> list[ast.stmt]:
             ast.IfExp(test=number, body=load(held), orelse=call("@fed", load(held))), value
         )
         return [node, check]
-    # A number stays one, whatever is added; so one look at it before is enough.
+    # A number stays one, whatever is added, so one look at it before is enough. A sequence cannot
+    # be added to it, however large a sum of two has become.
     other = ast.AugAssign(target=store(own), op=ast.Add(), value=call("@fed", copy.deepcopy(value)))
     before = ast.Compare(
         left=walrus(kind, call("@type", load(own))), ops=[ast.Is()], comparators=[load("@int")]
     )
     number = ast.BoolOp(op=ast.Or(), values=[before, is_kind(kind, "@float")])
+    node.value = getattr(value, "unguarded", value)
     return [place(ast.If(test=number, body=[node], orelse=[other, check]), node)]
 
 

@@ -114,6 +114,8 @@ def is_charged(node: ast.expr) -> bool:
 #: Largest integer that CPython compares without looking at more than one digit.
 DIGIT = (1 << 30) - 1
 _WORD = 1 << 64
+#: Operands of sums in a row that are looked at together.
+_LONGEST_CHAIN = 8
 #: Nodes of an expression that may be written three times.
 _SHORT_CODE = 12
 
@@ -265,16 +267,33 @@ def _addition(node: ast.BinOp, scope: Scope) -> ast.expr:
         return node  # no concatenation, so nothing grows
     if not scope.walrus:
         return place(call("@grown", node), node)
+    # Of a chain of sums the last is looked at: few operands, each within the limits.
+    terms: int = getattr(node.left, "terms", 1) + 1
+    if 2 < terms <= _LONGEST_CHAIN:
+        node.left = node.left.unguarded  # type: ignore[attr-defined]
+    else:
+        terms = 2
     result, name = temporary(scope), temporary(scope)
     kind = call("@type", walrus(result, node))
-    test = ungrown(kind, name, lambda: load(result), "@short")
-    return place(ast.IfExp(test=test, body=load(result), orelse=call("@grown", load(result))), node)
+    if is_text(node.left) or is_text(node.right):
+        string = ast.Compare(left=kind, ops=[ast.Is()], comparators=[load("@str")])
+        short = ast.Compare(
+            left=call("@len", load(result)), ops=[ast.Lt()], comparators=[load("@short")]
+        )
+        test: ast.expr = ast.BoolOp(op=ast.And(), values=[string, short])
+    else:
+        test = ungrown(kind, name, lambda: load(result), "@short")
+    guarded = ast.IfExp(test=test, body=load(result), orelse=call("@grown", load(result)))
+    guarded.unguarded, guarded.terms = node, terms  # type: ignore[attr-defined]
+    return place(guarded, node)
 
 
 def is_text(node: ast.expr) -> bool:
     """Whether a value is a string in all likelihood: decides the order of tests only."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         return node.func.id == "str"
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return is_text(node.left) or is_text(node.right)
     return isinstance(node, ast.JoinedStr) or (
         isinstance(node, ast.Constant) and isinstance(node.value, str)
     )

@@ -21,6 +21,8 @@ __all__ = ["MAKERS", "guarded_random"]
 
 #: Combinatoric iterators of up to this many results run unmetered.
 _FEW = 20_000
+#: Characters of a substitution's result below which it is not measured first.
+_SHORT_TEXT = 1 << 16
 
 
 def _named(function: Any, like: Any) -> Any:
@@ -245,7 +247,12 @@ def _re(modules: Any) -> dict[str, Any]:
     sizes = modules.sizes
 
     def sub(pattern: Any, repl: Any, string: Any, count: int = 0, flags: int = 0) -> Any:
-        sizes.check_substitution(re.compile(pattern, flags), repl, string)
+        if not (
+            type(repl) is str
+            and type(string) is str
+            and (len(string) + 1) * (len(repl) + 1) < _SHORT_TEXT
+        ):
+            sizes.check_substitution(re.compile(pattern, flags), repl, string)
         return re.sub(pattern, repl, string, count=count, flags=flags)
 
     def subn(pattern: Any, repl: Any, string: Any, count: int = 0, flags: int = 0) -> Any:
