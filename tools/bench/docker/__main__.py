@@ -9,6 +9,7 @@ go, on the same base image; figures of different runs are not compared with one 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import datetime
 import io
 import json
@@ -19,6 +20,8 @@ import tarfile
 import time
 from pathlib import Path
 from typing import Any
+
+import docker
 
 from smolagents_fork.containers.engine import connect
 from smolagents_fork.containers.images import BASE_IMAGE_VARIABLE, DEFAULT_BASE_IMAGE, exists
@@ -101,7 +104,11 @@ def measured(options: argparse.Namespace) -> dict[str, Any]:
         say("a bare container")
         results["bare"] = {"cold": repeated(lambda: bare_run(client, image), options.starts)}
         say(f"upstream's {results['upstream_version']}")
-        results["upstream"] = run_upstream(python, options)
+        remove_upstream_containers(client)  # of a run that was killed: they hold the ports
+        try:
+            results["upstream"] = run_upstream(python, options)
+        finally:
+            remove_upstream_containers(client)
         say("the fork's")
         results["fork"] = run_fork(options.calls, options.starts, options.tool_calls)
     finally:
@@ -148,6 +155,13 @@ def build_upstream_image(client: Any, base: str) -> None:
         last = event.get("stream") or last
         if "error" in event:
             raise PristineError(f"upstream's image could not be built: {event['error']}\n{last}")
+
+
+def remove_upstream_containers(client: Any) -> None:
+    """Remove what upstream's half has left; it has no lease, and its ports are fixed."""
+    for container in client.containers.list(all=True, filters={"ancestor": UPSTREAM_IMAGE}):
+        with contextlib.suppress(docker.errors.APIError):  # it is going already
+            container.remove(force=True)
 
 
 def run_upstream(python: str | Path, options: argparse.Namespace) -> Any:
