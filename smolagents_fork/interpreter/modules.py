@@ -6,9 +6,11 @@ reading ``math.sqrt`` costs what it costs in CPython, and nothing leads from it 
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import importlib
 import importlib.util
+import sys
 import types
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -24,6 +26,7 @@ __all__ = ["Modules", "is_authorized"]
 #: Submodules that come with their package: they hold nothing their package does not.
 _WITH_PACKAGE = {
     "collections.abc": "collections",
+    "os.path": "os",
     "numpy.random": "numpy",
     "numpy.linalg": "numpy",
     "numpy.fft": "numpy",
@@ -88,6 +91,7 @@ class Modules:
         self.stderr: Any = None
         self._views: dict[str, types.ModuleType] = {}
         self._known: set[int] = set()
+        self._imported_as: dict[str, str] = {}
         self.replaced: dict[str, Mapping[str, Any]] = {}
         self.data_files = data_files
 
@@ -119,7 +123,17 @@ class Modules:
                 f"Import of {name} is not allowed. Authorized imports are: {self.authorized}. "
                 f"To allow it, the agent's author can pass additional_authorized_imports=[{name!r}]"
             )
-        return importlib.import_module(name)
+        return self._load(name)
+
+    def _load(self, name: str) -> types.ModuleType:
+        real = importlib.import_module(name)
+        self._named(real, name)
+        return real
+
+    def _named(self, module: types.ModuleType, name: str) -> None:
+        """Remember the name by which the import system knows a module: posixpath is os.path."""
+        if module.__name__ != name and sys.modules.get(name) is module:
+            self._imported_as[module.__name__] = name
 
     def import_(self, name: str, as_name: bool) -> types.ModuleType:
         """``import a.b`` gives the view of ``a``; ``import a.b as c`` that of ``a.b``."""
@@ -130,7 +144,7 @@ class Modules:
         found = outer = self.view(importlib.import_module(top), partial=not self.allows(top))
         for depth, part in enumerate(rest, 2):
             inner_name = ".".join(name.split(".")[:depth])
-            inner = self.view(importlib.import_module(inner_name))
+            inner = self.view(self._load(inner_name))
             outer.__dict__[part] = inner
             outer = inner
         return found
@@ -148,9 +162,11 @@ class Modules:
         try:
             return getattr(view, name)
         except AttributeError as error:
-            if isinstance(error, ProgramRefusedError):
-                raise
             inner = f"{module}.{name}"
+            if isinstance(error, ProgramRefusedError):
+                if sys.modules.get(inner) is not None and not self.allows(inner):
+                    self._import(inner)  # says how to authorise it
+                raise
             if importlib.util.find_spec(inner) is not None if hasattr(real, "__path__") else False:
                 return self.view(self._import(inner))
             close = difflib.get_close_matches(name, [n for n in vars(view) if n[0] != "_"], n=3)
@@ -165,7 +181,12 @@ class Modules:
         public = vars(view).get("__all__")
         if public is None:
             public = [name for name in vars(view) if not name.startswith("_")]
-        return {name: getattr(view, name) for name in public}
+        found = {}
+        for name in public:
+            # Asked for by no name, so that what is refused is left out instead.
+            with contextlib.suppress(AttributeError):
+                found[name] = getattr(view, name)
+        return found
 
     # -- views --
 
@@ -178,8 +199,15 @@ class Modules:
         if self.is_view(module):
             return module
         name = module.__name__
-        if not partial and not self.allows(name):
-            raise AttributeRefusedError(f"Forbidden access to module: {name}")
+        if not partial and not self.allows(self._imported_as.get(name, name)):
+            root = name.split(".")[0]
+            hint = ""
+            if "." in name and self.allows(root):
+                hint = (
+                    f". Authorized imports are: {self.authorized}. To allow it, the agent's author "
+                    f"can pass additional_authorized_imports=[{name!r}], or [{root + '.*'!r}]"
+                )
+            raise AttributeRefusedError(f"Forbidden access to module: {name}{hint}")
         view = self._views.get(name)
         if view is None:
             view = self._views[name] = types.ModuleType(name)
@@ -244,6 +272,7 @@ class Modules:
             )
         value = getattr(module, member)
         if isinstance(value, types.ModuleType):
+            self._named(value, f"{name}.{member}")
             return self.view(value)
         refusal = self._refusal(name, member, value)
         if refusal is None and member.startswith("_"):

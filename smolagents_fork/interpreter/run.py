@@ -127,12 +127,16 @@ class Interpreter:
                 {
                     "@import": self.modules.import_,
                     "@import_from": self.modules.import_from,
-                    "@import_all": lambda module: self.state.update(self.modules.names(module)),
+                    "@import_all": self._import_all,
                     "@empties": lambda: itertools.repeat((), rounds + 1),
                 }
             )
             self._builtins = namespace
         return self._builtins
+
+    def _import_all(self, module: str) -> None:
+        names = self.modules.names(module)
+        self.state.update({n: value for n, value in names.items() if n not in self._protected})
 
     def _final_answer(self, tool: Callable[..., Any]) -> Callable[..., Any]:
         def final_answer(*arguments: Any, **keywords: Any) -> Any:

@@ -99,3 +99,16 @@ def test_the_first_final_answer_ends_the_run(code: str) -> None:
 def test_handlers_may_clean_up_after_a_final_answer() -> None:
     code = "try:\n    final_answer(1)\nfinally:\n    for i in range(2000): pass\n    print('done')"
     assert with_tools().run(code).logs == "done\n"
+
+
+def test_a_star_import_leaves_tools_alone() -> None:
+    interpreter = Interpreter()
+    interpreter.send_tools({"sqrt": lambda x: f"root of {x}"})
+    result = interpreter.run("from math import *\n(sqrt(4), floor(1.5))")
+    assert result.output == ("root of 4", 1)
+
+
+def test_a_star_import_leaves_out_what_is_refused() -> None:
+    pytest.importorskip("numpy")
+    result = Interpreter(["numpy"]).run("from numpy import *\nint(array([1, 2]).sum())")
+    assert result.output == 3
