@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from typing import Any, ClassVar
 
 from .. import upstream_api
+from ..bridge import directly
 from ..errors import InterpreterError, TimeLimitExceededError
 from ..interpreter import Interpreter, Limits
 from ..upstream_api import CodeOutput, PythonExecutor
@@ -251,7 +252,8 @@ class LocalPythonExecutor(PythonExecutor):  # type: ignore[misc]  # upstream shi
     def send_tools(self, tools: dict[str, Any]) -> None:
         """Make ``tools`` callable by name, in place of those sent before."""
         self.static_tools = {**tools, **upstream_api.BASE_PYTHON_TOOLS, **self.additional_functions}
-        self._interpreter.send_tools(_own_tools(tools))
+        own = {name: directly(name, tool) for name, tool in _own_tools(tools).items()}
+        self._interpreter.send_tools(own)
 
     def cleanup(self) -> None:
         """Nothing is kept outside the process; there for the executors' common contract."""

@@ -231,7 +231,6 @@ REFUSED_BUILTINS = {
     "locals": "use plain variables, or a dict of your own",
     "input": "nobody can answer; take the value as a variable or through a tool",
     "breakpoint": "use print() to look at values",
-    "help": "use print() on what you want to know",
     "exit": "let the program end, or call final_answer()",
     "quit": "let the program end, or call final_answer()",
 }

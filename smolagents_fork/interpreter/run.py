@@ -13,6 +13,7 @@ from typing import Any
 from ..errors import InterpreterError, ProgramRefusedError
 from . import messages
 from .guards import Guards
+from .help import helper
 from .kinds import SUPPOSED_BUILTINS
 from .limits import Limits, Result
 from .meter import FinalAnswer, LateStop, Meter, ProgramStop
@@ -120,7 +121,9 @@ class Interpreter:
             handed = {
                 n: self.guards.handle(n, tool) for n, tool in {**self._replaceable, **tools}.items()
             }
-            namespace = self.guards.namespace({"print": self._print, **handed})
+            described = {**self._replaceable, **tools, **self._tools, **self._functions}
+            shown = helper(handed, described, self.guards, self._print)
+            namespace = self.guards.namespace({"print": self._print, "help": shown, **handed})
             namespace["__name__"] = "__main__"  # for states that do not say
             rounds = self.limits.max_while_iterations
             namespace.update(

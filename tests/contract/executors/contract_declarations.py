@@ -99,24 +99,9 @@ DIFFERENCES: tuple[Difference, ...] = (
         "upstream's local executor.",
     ),
     Difference(
-        ("local", "process"),
-        ("test_help_of_a_tool",),
-        "The interpreter refuses `help()`; the agent's prompt has every tool's documentation.",
-    ),
-    Difference(
         ("process", "docker"),
         ("test_tools_that_are_not_sent_again",),
         "Tools add up; upstream's remote executors have it so.",
-    ),
-    Difference(
-        ("local",),
-        ("test_signature_errors_name_the_tool",),
-        "A `Tool` object is called directly, and Python names its `forward()`.",
-    ),
-    Difference(
-        ("local",),
-        ("test_signature_of_a_managed_agent",),
-        "A managed agent is called directly, and takes every argument of its `run()`.",
     ),
     Difference(
         ("local",),

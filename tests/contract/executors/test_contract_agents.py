@@ -119,11 +119,6 @@ def test_signature_of_a_managed_agent(contract):
         "final_answer(words)",
         managed_agents=[helper],
     )
-    if contract.differs:
-        helper.model.steps += ["final_answer('any keyword is taken')"] * 2
-        boss.run("go")
-        assert helper.max_steps == 5
-        return
     added, keyword, *refused = boss.run("go")
     assert "42" in added
     assert "by keyword" in keyword

@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 import pytest
 from contract_declarations import behaviour
 from contract_kinds import TIMEOUT, TOOL_CALLS, TOOL_TIMEOUT, printed
-from contract_parts import PREFIX, Counter, StoreError, prefixed
+from contract_parts import PREFIX, Caller, Counter, StoreError, prefixed
+from smolagents import ToolCallingAgent
 from smolagents.monitoring import LogLevel
 
 
@@ -76,22 +77,39 @@ def test_signature_errors_name_the_tool(contract):
     executor.send_tools({"counter": Counter(0)})
     with pytest.raises(Exception, match="TypeError") as caught:
         executor("counter()")
-    name = "Counter.forward" if contract.differs else " counter"
-    assert f"{name}() missing 1 required positional argument: 'step'" in str(caught.value)
+    assert " counter() missing 1 required positional argument: 'step'" in str(caught.value)
 
 
 @behaviour("Tools", "help(tool) shows signature and documentation.")
 def test_help_of_a_tool(contract):
     executor = contract.shared
     executor.send_tools({"prefixed": prefixed})
-    if contract.differs:
-        with pytest.raises(Exception, match="'help' is not among the explicitly allowed tools"):
-            executor("help(prefixed)")
-        return
     logs = executor("help(prefixed)").logs
     assert "prefixed(text, times=1)" in logs
     assert "Puts a prefix before a text." in logs
     assert "times: how often to say the text." in logs
+
+
+@behaviour("Tools", "help() shows an agent's and the code's own functions, and no long default.")
+def test_help_of_agents_and_own_functions(contract):
+    def connect(host: str = "db", password: str = "correct-horse-battery-staple") -> None:
+        """Opens it."""
+
+    agent = ToolCallingAgent(
+        tools=[], model=Caller(), name="helper", description="Helps.", verbosity_level=0
+    )
+    executor = contract.shared
+    executor.send_tools({"helper": agent, "connect": connect})
+    logs = executor(
+        "def own(first, second=2):\n    'Documented here.'\n\n"
+        "help(helper)\nhelp(own)\nhelp(connect)"
+    ).logs
+    assert "helper(task, additional_args=None)" in logs
+    assert "Helps." in logs
+    assert "own(first, second=2)" in logs
+    assert "Documented here." in logs
+    assert "connect(host='db', password=...)" in logs
+    assert "horse" not in logs
 
 
 @behaviour("Tools", "What a tool raises is caught in the code as the matching builtin type.")

@@ -1,0 +1,65 @@
+"""Tools of code that runs in the host's own process: called directly, with a stub's signature."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+from ..codec.calls import make_binder, signature_of
+from ..errors import ConfigurationError
+from .stubs import StubSpec, describe
+
+__all__ = ["directly"]
+
+
+def directly(name: str, target: Callable[..., Any]) -> Callable[..., Any]:
+    """``target`` as code in the host's own process is given it.
+
+    A ``Tool`` or an agent is called by its name, takes what it takes through the bridge, and shows
+    the same to ``help()``; a plain function, and what no stub could be made for, stays as it is.
+    """
+    try:
+        spec = describe(name, target)
+    except ConfigurationError:
+        return target
+    return DirectCall(spec, target) if spec.unpack or spec.closed else target
+
+
+class DirectCall:
+    """Stands for a ``Tool`` or an agent, and binds arguments as a stub in a sandbox does."""
+
+    def __init__(self, spec: StubSpec, target: Callable[..., Any]) -> None:
+        parameters = [list(parameter) for parameter in spec.parameters]
+        self._target = target
+        self._unpack = spec.unpack
+        self._bind = make_binder(spec.name, parameters)
+        self._names = {parameter[0] for parameter in parameters}
+        self.__name__ = self.name = spec.name
+        self.__doc__ = spec.doc
+        self.__signature__ = signature_of(parameters)
+        self.description = getattr(target, "description", None)
+        # A copy: what a program does to it must not change the tool.
+        self.inputs = copy.deepcopy(getattr(target, "inputs", None))
+        self.output_type = getattr(target, "output_type", None)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the target.
+
+        Raises:
+            TypeError: the arguments do not fit; in Python's words, under the tool's name.
+        """
+        given = args[0] if self._unpack and len(args) == 1 and not kwargs else None
+        if not (type(given) is dict and given and self._names.issuperset(given)):
+            self._bind(*args, **{k: v for k, v in kwargs.items() if k != _SANITIZE})
+        return self._target(*args, **kwargs)
+
+    def interrupt(self) -> None:
+        """Ask the target to stop, if it can be asked."""
+        stop = getattr(self._target, "interrupt", None)
+        if callable(stop):
+            stop()
+
+
+# Upstream's Tool.__call__ takes this beside the tool's own arguments.
+_SANITIZE = "sanitize_inputs_outputs"

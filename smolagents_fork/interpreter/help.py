@@ -1,0 +1,102 @@
+"""``help()`` for programs: what a tool, an agent or something of the program's own says of itself.
+
+No pager, no look into anything of the host's, and nothing longer than a page: Python's own ``help``
+imports by name, opens a terminal's pager and walks through whatever it is given.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..codec.calls import ShownDefault
+from .ownership import Ownership
+
+__all__ = ["helper"]
+
+# Longest text for one object, in characters.
+_LONGEST = 10_000
+# A default that is longer is shown as "...", and so is what is no plain value: the rule of the
+# bridge, where a default may be a secret.
+_LONGEST_DEFAULT = 16
+
+
+def helper(
+    handed: Mapping[str, Any],
+    tools: Mapping[str, Any],
+    guards: Ownership,
+    write: Callable[[str], Any],
+) -> Callable[..., None]:
+    """The ``help`` of one program.
+
+    Args:
+        handed: what stands for each tool in the program.
+        tools: the tools themselves, by the same names.
+        guards: what knows the program's own classes.
+        write: prints.
+    """
+    # The handles are kept, so that no other object can come to have one's id.
+    known = {id(handle): (handle, name) for name, handle in handed.items() if name in tools}
+
+    def text_of(value: Any) -> str:
+        if id(value) in known:
+            name = known[id(value)][1]
+            return _described(name, tools[name])
+        if type(value) is types.FunctionType and guards.is_own(value):
+            return _described(value.__name__, value)
+        if isinstance(value, type) and guards.is_own_class(value):
+            return f"class {_described(type.__getattribute__(value, '__name__'), value)}"
+        return (
+            "help() describes tools, agents, and functions and classes of the program itself; "
+            f"this is of type {type(value).__name__}: use print()"
+        )
+
+    def help(*objects: Any) -> None:
+        if not objects:
+            names = ", ".join(sorted(name for name in tools if name.isidentifier()))
+            write(f"help(name) describes one of: {names}"[:_LONGEST])
+        for value in objects:
+            text = text_of(value)
+            write(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}... ({len(text)} in all)")
+
+    return help
+
+
+def _described(name: str, value: Any) -> str:
+    doc = getattr(value, "__doc__", None)
+    lines = inspect.cleandoc(doc[:_LONGEST]).splitlines() if type(doc) is str else []
+    return "\n".join([f"{name}{_signature(value)}", *(f"    {line}".rstrip() for line in lines)])
+
+
+def _signature(value: Any) -> str:
+    try:
+        signature = inspect.signature(value, follow_wrapped=False)
+    except Exception:  # some builtins have none; a program's object may raise anything
+        return "(...)"
+    empty = inspect.Parameter.empty
+    parameters = [
+        one.replace(
+            annotation=empty,
+            default=empty if one.default is empty else _Shown(_shown(one.default)),
+        )
+        for one in signature.parameters.values()
+    ]
+    return str(signature.replace(parameters=parameters, return_annotation=empty))
+
+
+class _Shown:
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+def _shown(default: Any) -> str:
+    if type(default) is ShownDefault or default is None or type(default) in (bool, int, float):
+        return repr(default)[:100]
+    if type(default) is str and len(default) <= _LONGEST_DEFAULT:
+        return repr(default)
+    return "..."

@@ -1,0 +1,77 @@
+"""A tool whose source is sent: its package is in the image before any code runs."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import Any, ClassVar
+
+import pytest
+from bridge_harness import code_agent
+from smolagents import LocalPythonExecutor, Tool
+
+from smolagents_fork import DockerExecutor, ProcessExecutor
+from smolagents_fork.errors import ConfigurationError, ExecutorError
+
+# Small, pure Python, without requirements of its own, and not in the fork's image.
+PACKAGE = "sortedcontainers"
+
+
+class Smallest(Tool):
+    name = "smallest"
+    description = "Gives the smallest numbers, and the name of the machine."
+    inputs: ClassVar[dict[str, Any]] = {
+        "numbers": {"type": "array", "description": "Which."},
+        "count": {"type": "integer", "description": "How many.", "nullable": True},
+    }
+    output_type = "array"
+
+    def forward(self, numbers: list, count: int = 2) -> list:
+        import platform
+
+        import sortedcontainers
+
+        return [*sortedcontainers.SortedList(numbers)[:count], platform.node()]
+
+
+@pytest.mark.docker
+@pytest.mark.network
+def test_requirements_of_a_tool_in_the_sandbox_are_built_into_its_image(engine):
+    tool = Smallest()
+    assert PACKAGE in tool.to_dict()["requirements"]
+    with DockerExecutor(tool_placement={"smallest": "sandbox"}, timeout_seconds=60) as executor:
+        before = executor.container.id
+        agent = code_agent(
+            executor,
+            "import socket\nfound = smallest([3, 1, 2])\nnode = socket.gethostname()",
+            "final_answer([found[:2], found[2] == node, smallest([5, 4], count=1)[0]])",
+            tools=[tool],
+        )
+        assert agent.run("go") == [[1, 2], True, 4]
+        assert executor.installed_packages == [PACKAGE]
+        assert executor.options.network == "none"
+        assert executor.container.id != before  # of the image with the package
+        # Once code has run there is state that a new container would not have.
+        executor.options.tool_placement["other"] = "sandbox"
+        other = Smallest()
+        other.name = "other"
+        other.to_dict = lambda: {"requirements": {"colorama"}}  # type: ignore[method-assign]
+        with pytest.raises(ExecutorError, match="colorama: the container runs already, with state"):
+            executor.send_tools({"other": other})
+        assert executor("smallest([9, 8])[0]").output == 8
+
+
+def test_where_nothing_can_be_installed_the_sandbox_is_refused():
+    with pytest.raises(ConfigurationError, match="calls tools on the host only"):
+        ProcessExecutor(tool_placement={"smallest": "sandbox"})
+    with pytest.raises(TypeError, match="tool_placement"):
+        LocalPythonExecutor([], tool_placement={"smallest": "sandbox"})
+
+
+def test_a_tool_on_the_host_needs_its_package_on_the_host_only(sandbox):
+    """The same tool, placed where tools are by default."""
+    sandbox.executor.send_tools({"smallest": Smallest()})
+    if importlib.util.find_spec(PACKAGE) is not None:
+        assert sandbox.executor("smallest([3, 1])[:2]").output == [1, 3]
+        return
+    code = "try:\n    smallest([1])\nexcept ImportError as error:\n    words = str(error)\nwords"
+    assert PACKAGE in sandbox.executor(code).output
