@@ -1,0 +1,46 @@
+"""Tools of local code: called directly, by the name and with the signature a stub has."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import pytest
+
+from smolagents_fork.bridge import directly
+from smolagents_fork.executors.local import LocalPythonExecutor
+from smolagents_fork.upstream_api import Tool
+
+
+class Search(Tool):
+    name = "search"
+    description = "Searches."
+    inputs: ClassVar[dict[str, Any]] = {"query": {"type": "string", "description": "What."}}
+    output_type = "string"
+
+    def forward(self, query: str) -> str:
+        return query + "!"
+
+
+def test_calls_are_the_tools_own():
+    call = directly("search", Search())
+    assert call("a") == call(query="a") == call({"query": "a"}) == "a!"
+    assert call("a", sanitize_inputs_outputs=True) == "a!"
+    for bad in (lambda: call(), lambda: call("a", "b"), lambda: call(nope=1)):
+        with pytest.raises(TypeError, match=r"^search\(\) "):
+            bad()
+
+
+def test_functions_and_what_no_stub_could_be_made_for_stay_as_they_are():
+    assert directly("len", len) is len
+    own = Search()
+    assert directly("not a name", own) is own
+
+
+def test_a_program_does_not_change_the_tool():
+    tool = Search()
+    before = {"query": {"type": "string", "description": "What."}}
+    executor = LocalPythonExecutor([])
+    executor.send_tools({"search": tool})
+    executor("search.inputs['query']['type'] = 'integer'\nsearch.inputs.clear()")
+    assert tool.inputs == before == Search.inputs
+    assert executor("search('a')").output == "a!"
