@@ -11,7 +11,6 @@ catch any error, or stops the run through the meter, which it may not.
 from __future__ import annotations
 
 import builtins
-import functools
 import types
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -26,11 +25,12 @@ from . import (
     replaced_waiting,
     sizes,
 )
+from .handles import ToolHandle, handle
 from .meter import Meter
 from .outside import HostWork
-from .ownership import FUNCTIONS, Ownership, is_dunder
+from .ownership import FUNCTIONS, is_dunder
 from .policy_data import MEMORY_PROTOCOLS
-from .replaced_output import OutputStream
+from .writing import WRITING_METHODS, Writing
 
 __all__ = ["Guards", "ToolHandle"]
 
@@ -40,30 +40,7 @@ _BUILTIN_METHOD = type("".format)
 _NEVER = (types.FrameType, types.CodeType, types.TracebackType)
 
 
-class ToolHandle:
-    """A host's tool or agent as programs see it: something to call, that describes itself.
-
-    The tool itself stays out of reach: its attributes may hold clients, keys or modules.
-    """
-
-    def __init__(self, name: str, tool: Callable[..., Any], guards: Guards) -> None:
-        def call(*arguments: Any, **keywords: Any) -> Any:
-            return guards._vet(guards.host.call(tool, arguments, keywords))
-
-        self._call = call
-        self.__name__ = self.name = name
-        self.__doc__ = self.description = str(getattr(tool, "description", "") or "")
-        self.inputs = getattr(tool, "inputs", None)
-        self.output_type = getattr(tool, "output_type", None)
-
-    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
-        return self._call(*arguments, **keywords)
-
-    def __repr__(self) -> str:
-        return f"<tool {self.name}>"
-
-
-class Guards(Ownership):
+class Guards(Writing):
     """The guards of one interpreter.
 
     Args:
@@ -90,68 +67,36 @@ class Guards(Ownership):
         self.sizes = sizes.Sizes(meter)
         self.host = HostWork(meter)
         self.roots: Callable[[], Any] = frozenset
-        self.shared: tuple[type, ...] = (ToolHandle, OutputStream)
         self.stdout: Any = None
+        self.deepcopy: Callable[[Any, Any], Any] | None = None
 
     # -- attributes --
 
     def private(self, value: Any, name: str) -> Any:
         """``value``, if its single-underscore attribute ``name`` may be read by the program."""
         cls = type(value)
-        if cls in self.own or name in policy.ALLOWED_UNDERSCORE:
+        if id(cls) in self.own:
+            return value
+        if name in policy.ALLOWED_UNDERSCORE and (
+            name not in policy.OWN_UNDERSCORE or self.is_own(value)
+        ):
             return value
         if isinstance(value, types.ModuleType):
             getattr(value, name)  # a view answers with what is refused and why
             if self.is_view(value) and name in vars(value):
                 return value
             raise AttributeRefusedError(f"Forbidden access to attribute: {name}")
-        if isinstance(value, type):
-            if self.is_own_class(value) and self.is_own_name(value, name):
-                self._vet(getattr(value, name))
-                return value
-        elif self.is_own_class(cls) and self.is_own_name(value, name):
+        if self.is_own_member(value, name):
             self._vet(getattr(value, name, None))
             return value
-        elif isinstance(value, FUNCTIONS) and value.__globals__ is self.globals:
+        if isinstance(value, FUNCTIONS) and value.__globals__ is self.globals:
             return value
-        elif not hasattr(value, name):
+        if not hasattr(value, name):
             return value  # the plain access says so, in CPython's words
         raise AttributeRefusedError(
             f"Forbidden access to attribute: {name} of {cls.__name__!r} object: names that begin "
             "with an underscore are private to the object's own library"
         )
-
-    def writable(self, value: Any, name: str) -> Any:
-        """``value``, if the program may set or delete its attribute ``name``."""
-        data_methods.check_written(value, name)
-        cls = type(value)
-        if cls in self.own:
-            return value
-        if isinstance(value, types.ModuleType):
-            raise AttributeRefusedError(
-                f"Cannot assign to {name!r} of module {value.__name__!r}: modules are read-only"
-            )
-        if isinstance(value, type):
-            if self.is_own_class(value):
-                return value
-            raise AttributeRefusedError(
-                f"Cannot assign to {name!r} of class {value.__name__!r}: only classes that the "
-                "program itself defines may be changed"
-            )
-        if isinstance(value, FUNCTIONS):
-            if value.__globals__ is self.globals:
-                return value
-            raise AttributeRefusedError(
-                f"Cannot assign to {name!r} of function {value.__name__!r}: only functions that "
-                "the program itself defines may be changed"
-            )
-        if self.is_own_class(cls):
-            return value
-        if isinstance(value, self.shared) or name.startswith("_"):
-            raise AttributeRefusedError(
-                f"Cannot assign to {name!r} of {cls.__name__!r} object: it belongs to the host"
-            )
-        return value
 
     def augmentable(self, value: Any, name: str) -> Any:
         """``value``, if the program may both read and set its attribute ``name``."""
@@ -203,7 +148,7 @@ class Guards(Ownership):
             return self._vet(found)
         if name in policy.OWN_DUNDERS:
             return self.own_dunder(value, name)
-        if name == "__annotations__":
+        if name in ("__annotations__", "__dataclass_fields__"):
             found = getattr(value, name)
             return found if self.is_own(value) else dict(found)
         if name in ("__wrapped__", "__defaults__", "__kwdefaults__") and self.is_own(value):
@@ -214,7 +159,12 @@ class Guards(Ownership):
             found = getattr(value, name)
             return self._by_name(found, value)
         if name in ("__setattr__", "__delattr__"):
-            return self._by_name_written(getattr(value, name), value, name)
+            return self.written_by_name(getattr(value, name), value, name)
+        if name in WRITING_METHODS:
+            return self.written_by_method(getattr(value, name), value, name)
+        if name == "__deepcopy__":
+            found = getattr(value, name)
+            return found if self.is_own(value) or self.deepcopy is None else self._copier(value)
         if name == "__new__":
             return self.maker(getattr(value, name))
         if name == "__format__":
@@ -226,6 +176,13 @@ class Guards(Ownership):
             "Forbidden function evaluation: 'getattr' may not reach it either"
         )
 
+    def _copier(self, value: Any) -> Any:
+        def deepcopy(memo: Any = None) -> Any:
+            assert self.deepcopy is not None
+            return self.deepcopy(value, memo)
+
+        return deepcopy
+
     def _by_name(self, found: Any, owner: Any) -> Any:
         """``object.__getattribute__``, ``super().__getattr__``: names checked as anywhere else."""
         static = isinstance(owner, type)
@@ -233,38 +190,21 @@ class Guards(Ownership):
         def getattribute(*arguments: Any) -> Any:
             name = arguments[-1]
             target = arguments[0] if static and len(arguments) > 1 else owner
-            name = formats.normal(str.__str__(name)) if isinstance(name, str) else name
-            if isinstance(name, str) and name.startswith("_") and not self.is_own(target):
-                self.read(target, name)
-            if isinstance(name, str) and (
-                (is_dunder(name) and name not in policy.ALLOWED_DUNDERS)
-                or name in policy.GUARDED_ATTRIBUTES
-                or name in policy.DATA_ATTRIBUTES
-            ):
-                return self.read(target, name)
+            if isinstance(name, str):
+                name = formats.normal(str.__str__(name))
+                arguments = (*arguments[:-1], name)
+                hidden = (
+                    name.startswith("_")
+                    or name in policy.GUARDED_ATTRIBUTES
+                    or name in policy.DATA_ATTRIBUTES
+                )
+                if is_dunder(name) and name in policy.ALLOWED_DUNDERS:
+                    hidden = False
+                if hidden and (is_dunder(name) or not self.is_own_member(target, name)):
+                    return self.read(target, name)
             return self._vet(found(*arguments))
 
         return getattribute
-
-    def _by_name_written(self, found: Any, owner: Any, method: str) -> Any:
-        def setattribute(*arguments: Any) -> Any:
-            bound = not isinstance(owner, type) or len(arguments) == (
-                2 if method == "__setattr__" else 1
-            )
-            target = getattr(found, "__self__", owner) if bound else arguments[0]
-            name = arguments[0 if bound else 1]
-            self.check_written_name(name)
-            self.writable(target, name)
-            return found(*arguments)
-
-        return setattribute
-
-    def check_written_name(self, name: Any) -> None:
-        """Refuse to write an attribute of this name, whatever it is of."""
-        if isinstance(name, str):
-            name = formats.normal(str.__str__(name))
-            if is_dunder(name) and name not in policy.WRITABLE_DUNDERS:
-                raise AttributeRefusedError(f"Cannot assign to dunder attribute: {name}")
 
     def _read_guarded(self, value: Any, name: str, default: Any) -> Any:
         text = isinstance(value, str) or (isinstance(value, type) and issubclass(value, str))
@@ -279,9 +219,15 @@ class Guards(Ownership):
             return getattr(value, name) if default is _MISSING else getattr(value, name, default)
         if (method := data_methods.method(value, name, self)) is not None:
             return method
-        if self.is_own(value):
+        if name == "mro" and isinstance(value, type):
+            return lambda *given: self.visible_mro(given[0] if given else value)
+        if self.is_own_member(value, name):
             found = getattr(value, name) if default is _MISSING else getattr(value, name, default)
             return self._vet(found)
+        if name == "register":
+            found = getattr(value, name) if default is _MISSING else getattr(value, name, default)
+            is_class = isinstance(value, type) or type(value) is super
+            return self.registering(found) if is_class else self._vet(found)
         if isinstance(value, (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)):
             if name.endswith(("_running", "_suspended")):
                 return getattr(value, name)
@@ -302,21 +248,7 @@ class Guards(Ownership):
 
     def handle(self, name: str, tool: Any) -> Any:
         """``tool`` as it may be handed to a program."""
-        if isinstance(tool, (type, ToolHandle)) or not callable(tool):
-            return tool
-        if isinstance(tool, types.BuiltinFunctionType) and tool.__module__ in ("math", "builtins"):
-            return tool  # upstream's functions that need no import
-        if not isinstance(tool, types.FunctionType):
-            return ToolHandle(name, tool, self)
-        if tool.__globals__ is self.globals:
-            return tool
-
-        @functools.wraps(tool)
-        def call(*arguments: Any, **keywords: Any) -> Any:
-            return self._vet(self.host.call(tool, arguments, keywords))
-
-        del call.__wrapped__  # would hand out the tool itself
-        return call
+        return handle(name, tool, self)
 
     # -- builtins that reach attributes by name --
 
@@ -335,20 +267,6 @@ class Guards(Ownership):
             return False
         return True
 
-    def setattr_(self, *arguments: Any) -> None:
-        if len(arguments) != 3:
-            raise TypeError(f"setattr expected 3 arguments, got {len(arguments)}")
-        value, name, new = arguments
-        self.check_written_name(name)
-        setattr(self.writable(value, name), name, new)
-
-    def delattr_(self, *arguments: Any) -> None:
-        if len(arguments) != 2:
-            raise TypeError(f"delattr expected 2 arguments, got {len(arguments)}")
-        value, name = arguments
-        self.check_written_name(name)
-        delattr(self.writable(value, name), name)
-
     def vars_(self, *arguments: Any) -> Any:
         if not arguments:
             raise ProgramRefusedError(
@@ -357,7 +275,7 @@ class Guards(Ownership):
         value = arguments[0]
         if isinstance(value, types.ModuleType):
             raise ProgramRefusedError("Forbidden call to vars() of a module: use its attributes")
-        if type(value) in self.own:
+        if id(type(value)) in self.own:
             return vars(value)
         if isinstance(value, type):
             if not self.is_own_class(value):
@@ -450,6 +368,7 @@ class Guards(Ownership):
             "@match_class": self.match_class,
             "@held": lambda value: types.SimpleNamespace(value=value),
             "@own": self.own,
+            "@id": id,
             "@getattr": self.read,
             "@called": self.called,
             "@private": self.private,

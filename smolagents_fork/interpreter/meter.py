@@ -72,6 +72,8 @@ class Meter(MeteredItems):
         self.stop: BaseException | None = None
         self.final: FinalAnswer | None = None
         self._latest = 0
+        #: What was answered; programs may get at the exception, and not at this.
+        self.answer: Any = None
         self.running = False
         self.count = {"counter": 0}
         self._used = 0
@@ -96,7 +98,7 @@ class Meter(MeteredItems):
         """Start a run: everything counted so far is forgotten."""
         self.limits = limits
         self.stop = None
-        self.final = None
+        self.final = self.answer = None
         self._latest = 0
         self.count = {"counter": 0}
         self._used = 0
@@ -277,7 +279,7 @@ class Meter(MeteredItems):
             raise answer
         if self.final is None:
             # Its handlers may clean up, and may not go on for ever.
-            self.final = answer
+            self.final, self.answer = answer, value
             self._latest = self._used + _CLEANING_UP
         raise self.final
 

@@ -6,7 +6,9 @@ reading ``math.sqrt`` costs what it costs in CPython, and nothing leads from it 
 
 from __future__ import annotations
 
+import collections
 import contextlib
+import copy
 import difflib
 import importlib
 import importlib.util
@@ -19,6 +21,7 @@ from ..errors import AttributeRefusedError, ImportRefusedError, ProgramRefusedEr
 from . import replaced, replaced_data
 from .build import words
 from .meter import Meter
+from .ownership import FUNCTIONS
 from .policy_data import CLOSED_MODULES
 
 __all__ = ["Modules", "is_authorized"]
@@ -71,6 +74,17 @@ def is_authorized(name: str, authorized: Iterable[str]) -> bool:
     return False
 
 
+def _copied(value: Any) -> Any:
+    """``value``, or a copy if it is a container that everybody could change."""
+    if type(value) in (list, set, bytearray, collections.deque):
+        return type(value)(value)
+    if type(value) in (dict, collections.OrderedDict):
+        return type(value)((key, _copied(one)) for key, one in value.items())
+    if isinstance(value, (dict, list, set)):
+        return copy.copy(value)
+    return value
+
+
 class Modules:
     """The modules of one interpreter.
 
@@ -92,6 +106,7 @@ class Modules:
         self._views: dict[str, types.ModuleType] = {}
         self._known: set[int] = set()
         self._imported_as: dict[str, str] = {}
+        self.borrowed: Any = None
         self.replaced: dict[str, Mapping[str, Any]] = {}
         self.data_files = data_files
 
@@ -159,6 +174,8 @@ class Modules:
         """``from module import name``"""
         real = self._import(module)
         view = self.view(real)
+        if name.startswith("__") and name not in vars(view):
+            raise ImportError(f"cannot import name {name!r} from {module!r} (unknown location)")
         try:
             return getattr(view, name)
         except AttributeError as error:
@@ -217,10 +234,11 @@ class Modules:
 
     def _fill(self, view: types.ModuleType, module: types.ModuleType) -> None:
         name = module.__name__
+        self.borrowed.use(name)
         members = vars(view)
         for dunder in _DUNDERS:
             if dunder in vars(module):
-                members[dunder] = vars(module)[dunder]
+                members[dunder] = _copied(vars(module)[dunder])
         members.pop("__loader__", None)
         members.pop("__spec__", None)
         instead = replaced.members(name, self)
@@ -230,13 +248,20 @@ class Modules:
             if member in instead:
                 continue
             if self._refusal(name, member, value) is None:
-                members[member] = value
+                members[member] = self._shared(value)
         members.update({k: v for k, v in instead.items() if v is not replaced.REFUSED})
 
         def missing(member: str) -> Any:
             return self._member(module, member)
 
         members["__getattr__"] = missing
+
+    def _shared(self, value: Any) -> Any:
+        """A member of a module as everybody may have it: containers copied, objects noted."""
+        copied = _copied(value)
+        if copied is value and not isinstance(value, (type, *FUNCTIONS)):
+            self.guards.shared[id(value)] = value
+        return copied
 
     def _refusal(self, module: str, member: str, value: Any) -> str | None:
         """Why a member is not handed out, if it is not."""
@@ -279,4 +304,4 @@ class Modules:
             refusal = f"Forbidden access to attribute: {member} of module {name!r}"
         if refusal is not None:
             raise AttributeRefusedError(refusal)
-        return value
+        return self._shared(value)

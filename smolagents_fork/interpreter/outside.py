@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from .borrowed import Borrowed
 from .meter import Meter
 
 __all__ = ["HostWork"]
@@ -20,6 +21,7 @@ class HostWork:
     def __init__(self, meter: Meter) -> None:
         self._meter = meter
         self._working: dict[object, Callable[..., Any]] = {}
+        self.borrowed = Borrowed()
 
     def call(
         self,
@@ -35,11 +37,16 @@ class HostWork:
         meter, token = self._meter, object()
         # A program that outlived its limit for a moment must not act on the world.
         meter.stopped()
+        left = False
         try:
             self._working[token] = tool
             meter.leave()
+            self.borrowed.leave()
+            left = True
             return tool(*arguments, **keywords)
         finally:
+            if left:
+                self.borrowed.back()
             self._working.pop(token, None)
             meter.back()
             if meter.final is None:

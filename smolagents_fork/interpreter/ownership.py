@@ -7,31 +7,40 @@ from __future__ import annotations
 
 import builtins
 import types
+import typing
+from collections.abc import Callable
 from typing import Any
 
 from ..errors import AttributeRefusedError
 from . import data_memory, formats, policy
 from .build import words
 
-__all__ = ["FUNCTIONS", "Ownership", "is_dunder"]
+__all__ = ["FUNCTIONS", "GUARDS_ITS_BASES", "Ownership", "is_dunder", "real_mro"]
 
 FUNCTIONS = (types.FunctionType, types.LambdaType)
 #: Classes whose own single-underscore attributes hold nothing dangerous, so that the program's
 #: subclasses of them count as entirely its own.
 _PLAIN_MODULES = frozenset(
     words(
-        "builtins collections abc typing dataclasses numbers fractions decimal datetime "
+        "builtins collections abc numbers fractions decimal datetime "
         "collections.abc _collections_abc json.encoder json.decoder random "
     )
 )
+#: The same of typing's, whose other classes pass reads and writes on to what they stand for.
+_PLAIN_CLASSES = frozenset({typing.Generic, typing.Protocol, typing.NamedTuple})
 
 
 #: Modules whose classes hold nothing that a program could not reach by their names.
 _OPEN_MODULES = frozenset(words("builtins abc typing enum collections datetime decimal fractions"))
 
 
-#: The namespace of a class, which a metaclass cannot lie about.
+#: Marks a class that holds a limit which its bases do not.
+GUARDS_ITS_BASES = "@guards"
+#: Built-in classes that answer for others.
+_FORWARDING = frozenset({type, super, property, classmethod, staticmethod})
+#: The namespace of a class, which a metaclass cannot lie about; and the classes it looks in.
 _NAMESPACE = type.__dict__["__dict__"].__get__
+real_mro: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
 
 
 def is_dunder(name: str) -> bool:
@@ -51,8 +60,9 @@ class Ownership:
 
     def __init__(self) -> None:
         #: Classes entirely the program's own, and those that derive from classes of the host.
-        self.own: set[type] = set()
-        self.derived: set[type] = set()
+        #: By identity: a metaclass of the program's may say that its classes equal the host's.
+        self.own: dict[int, type] = {}
+        self.derived: dict[int, type] = {}
         self.building = 0
         #: Whether a library may be authorised that takes an object's word for a memory address.
         self.hardens = False
@@ -90,11 +100,13 @@ class Ownership:
             if issubclass(made, type) and "__new__" not in _NAMESPACE(made):
                 # M(name, bases, namespace) makes a class as a class statement does.
                 type.__setattr__(made, "__new__", staticmethod(self.maker(made.__new__)))
-        for base in made.__mro__[1:]:
-            if base not in self.own and base.__module__ not in _PLAIN_MODULES:
-                self.derived.add(made)
+        for base in real_mro(made)[1:]:
+            if id(base) in self.own or base in _PLAIN_CLASSES:
+                continue
+            if base.__module__ not in _PLAIN_MODULES or base in _FORWARDING:
+                self.derived[id(made)] = made
                 return
-        self.own.add(made)
+        self.own[id(made)] = made
 
     def constructed(self, cls: Any, *arguments: Any, **keywords: Any) -> Any:
         """``type(x)(...)``: a class the program has not named itself."""
@@ -124,9 +136,9 @@ class Ownership:
         return making if of_type or _makes_classes(make) else make
 
     def is_own_class(self, cls: type) -> bool:
-        if cls in self.own or cls in self.derived:
+        if id(cls) in self.own or id(cls) in self.derived:
             return True
-        if any(base in self.own or base in self.derived for base in cls.__mro__):
+        if any(id(base) in self.own or id(base) in self.derived for base in real_mro(cls)):
             return True  # made by __init_subclass__, dataclass(slots=True) and the like
         if self.building and cls.__module__ == self.globals.get("__name__"):
             return cls.__flags__ & (1 << 9) != 0  # Py_TPFLAGS_HEAPTYPE
@@ -138,23 +150,66 @@ class Ownership:
             return False
         return self.is_own_class(cls) or cls.__module__ in _OPEN_MODULES
 
-    def is_own_name(self, value: Any, name: str) -> bool:
-        """Whether a single-underscore name of an own object is the program's own, too.
+    def is_own_member(self, value: Any, name: str) -> bool:
+        """Whether an attribute of an own object is the program's own, too.
 
-        A class of the program inherits private members of the host's base classes and of its
-        metaclass; these do what their library wants, such as reading a module by its name.
+        A class of the program inherits members of the host's base classes and of its metaclass;
+        these do what their library wants, such as reading a module by its name, or passing the
+        name on to another object. Asks namespaces only: runs no code of the program's.
         """
+        if isinstance(value, FUNCTIONS):
+            return value.__globals__ is self.globals
         cls = type(value)
-        chains = [type.mro(cls)]
-        if isinstance(value, type):
-            chains.append(type.mro(value))
+        if id(cls) in self.own:
+            return True
+        is_class = isinstance(value, type)
+        if not (self.is_own_class(value) if is_class else self.is_own_class(cls)):
+            return False
+        if is_class and id(value) in self.own and cls is type:
+            return True
+        chains = [real_mro(cls)]
+        if is_class:
+            chains.append(real_mro(value))
+        found = False
         for chain in chains:
             for one in chain:
                 if name in _NAMESPACE(one):
                     if not self.is_own_class(one):
                         return False
+                    found = True
+                    break
+        if found or (not is_class and name in self.instance_namespace(value)):
+            return True
+        # Only a hook could answer now: it must not be the host's.
+        for hook in ("__getattribute__", "__getattr__"):
+            for one in chains[0]:
+                if hook in _NAMESPACE(one):
+                    if one not in (object, type) and not self.is_own_class(one):
+                        return False
                     break
         return True
+
+    @staticmethod
+    def instance_namespace(value: Any) -> dict[str, Any]:
+        """The real ``__dict__`` of an instance, whatever its class says; ``{}`` if it has none."""
+        for one in real_mro(type(value)):
+            found = _NAMESPACE(one).get("__dict__")
+            if type(found) is types.GetSetDescriptorType:
+                held = found.__get__(value)
+                return held if isinstance(held, dict) else {}
+        return {}
+
+    @staticmethod
+    def visible_mro(cls: type) -> list[type]:
+        """``cls.mro()`` without the classes that guarded ones are made of."""
+        found = []
+        hidden: set[int] = set()
+        for one in real_mro(cls):
+            if id(one) not in hidden:
+                found.append(one)
+            if _NAMESPACE(one).get(GUARDS_ITS_BASES):
+                hidden.update(id(base) for base in real_mro(one)[1:] if base is not object)
+        return found
 
     def match_class(self, cls: Any, *keywords: str) -> Any:
         """A class with patterns: the attributes these read must be harmless.
@@ -169,21 +224,22 @@ class Ownership:
             return cls
         for name in keywords:
             self._match_data(cls, name)
-        for kind in type.mro(type(cls)):
-            if kind in self.own or kind in self.derived:
+        for kind in real_mro(type(cls)):
+            if id(kind) in self.own or id(kind) in self.derived:
                 for name in ("__match_args__", "__getattr__", "__getattribute__"):
-                    if name in kind.__dict__:
+                    if name in _NAMESPACE(kind):
                         raise AttributeRefusedError(
                             f"Forbidden positional class pattern: the metaclass of "
                             f"{cls.__name__!r} defines {name}. Use keyword patterns"
                         )
-        for base in cls.__mro__:
-            names = base.__dict__.get("__match_args__", ())
+        for base in real_mro(cls):
+            names = _NAMESPACE(base).get("__match_args__", ())
             for name in names if type(names) is tuple else ():
                 if (
                     type(name) is not str
                     or formats.normal(name) in policy.GUARDED_ATTRIBUTES
-                    or (name.startswith("_") and not self.is_own_class(cls))
+                    # Another metaclass may let objects of the host match.
+                    or (name.startswith("_") and (type(cls) is not type or id(cls) not in self.own))
                     or is_dunder(formats.normal(name))
                 ):
                     raise AttributeRefusedError(f"Forbidden name in __match_args__: {name!r}")
@@ -193,7 +249,7 @@ class Ownership:
 
     def _match_data(self, cls: type, name: str) -> None:
         """Refuse a pattern that may read ``name`` of an object of numpy's or pandas'."""
-        if cls not in self.own or type(cls) is not type:
+        if id(cls) not in self.own or type(cls) is not type:
             raise AttributeRefusedError(
                 f"Forbidden access to attribute in a class pattern: {name}. Read it in the case's "
                 "body, or match a class of the program's own"

@@ -22,6 +22,7 @@ __all__ = [
     "IMPORTED_BY_C",
     "KEYED_FUNCTIONS",
     "OWN_DUNDERS",
+    "OWN_UNDERSCORE",
     "REFUSED_BUILTINS",
     "SIZED_METHODS",
     "SIZED_TYPES",
@@ -61,10 +62,10 @@ _OPERATORS = words("add sub mul matmul truediv floordiv mod divmod pow lshift rs
 GUARDED_DUNDERS = frozenset(
     words(
         """
-        __annotations__ __base__ __bases__ __defaults__ __delattr__ __dict__ __format__
-        __getattr__ __getattribute__ __imul__ __kwdefaults__ __lshift__ __mod__ __mro__ __mul__
-        __new__ __pow__ __rlshift__ __rmod__ __rmul__ __rpow__ __setattr__ __subclasses__
-        __wrapped__
+        __annotations__ __base__ __bases__ __dataclass_fields__ __deepcopy__ __defaults__
+        __delattr__ __delete__ __dict__ __format__ __getattr__ __getattribute__ __imul__ __init__
+        __init_subclass__ __kwdefaults__ __lshift__ __mod__ __mro__ __mul__ __new__ __pow__
+        __rlshift__ __rmod__ __rmul__ __rpow__ __set__ __setattr__ __subclasses__ __wrapped__
         """
     )
 )
@@ -133,6 +134,13 @@ GUARDED_ATTRIBUTES = frozenset(
         *words(
             """
             format format_map vformat get_field get_value attrgetter methodcaller
+            """
+        ),
+        # ABCs of the host; typing.ForwardRef.evaluate (3.14), which runs text; classes behind
+        # the guarded ones of random and queue
+        *words(
+            """
+            register evaluate mro
             """
         ),
         # AttributeError.obj of an error raised in the host's code
@@ -206,6 +214,11 @@ ALLOWED_UNDERSCORE = frozenset(
         _member_names_ _missing_ _name_ _order_ _replace _sunder_ _value2member_map_ _value_
         """
     )
+)
+
+#: Those of them that hand out a dict or list, which the program may only have of its own classes.
+OWN_UNDERSCORE = frozenset(
+    words("_field_defaults _ignore_ _member_map_ _member_names_ _order_ _value2member_map_")
 )
 
 #: Modules that C code of the standard library imports by itself, through the program's builtins.

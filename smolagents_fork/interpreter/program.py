@@ -19,7 +19,7 @@ from .scopes import module_names
 from .transform import Refusal, Transformer
 from .weights import block_weight, mark_leaves
 
-__all__ = ["Program", "compiled", "known"]
+__all__ = ["Program", "compiled", "generated", "known"]
 
 RESULT = "@result"
 _FUNCTION = "@program"
@@ -28,6 +28,7 @@ _WRAPPER = "@outside"
 _KEEP = 256
 _cache: OrderedDict[Any, Program] = OrderedDict()
 _by_filename: OrderedDict[str, Program] = OrderedDict()
+_generated: OrderedDict[Any, CodeType] = OrderedDict()
 _lock = Lock()
 _numbers = itertools.count(1)
 
@@ -82,6 +83,49 @@ def compiled(
         while len(_cache) > _KEEP:
             _cache.popitem(last=False)
     return program
+
+
+def generated(text: str, extra_dunders: frozenset[str]) -> CodeType:
+    """Compile what the standard library wrote for a program, as if the program had written it.
+
+    Args:
+        text: a module with one function, ``__create_fn__``, as :mod:`dataclasses` writes it.
+        extra_dunders: dunder attributes allowed on top of policy.
+
+    Returns:
+        Code of a function that returns ``__create_fn__``; its one free variable is the counter's
+        cell.
+
+    Raises:
+        SyntaxError: it is no Python.
+        ProgramRefusedError: policy forbids something in it.
+    """
+    key = (text, extra_dunders)
+    with _lock:
+        code = _generated.get(key)
+    if code is not None:
+        return code
+    tree = ast.parse(text, "<generated>")
+    mark_leaves(tree)
+    own = {n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)}
+    own |= {n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)}
+    transformer = Transformer(frozenset(), extra_dunders, 1, frozenset(own))
+    body = transformer.statements(tree.body)
+    if transformer.refusals:
+        raise _refused(text, transformer.refusals)
+    made = ast.FunctionDef(
+        name=_FUNCTION,
+        args=_no_arguments(),
+        body=[ast.Nonlocal(names=[COUNTER]), *body, ast.Return(value=load("__create_fn__"))],
+        **_rest_of_function(),
+    )
+    module = _outside(made)
+    code = _unwrapped(compile(module, "<generated>", "exec", dont_inherit=True))
+    with _lock:
+        _generated[key] = code
+        while len(_generated) > 2 * _KEEP:
+            _generated.popitem(last=False)
+    return code
 
 
 def known(filename: str) -> Program | None:
@@ -188,20 +232,35 @@ def _rewritten(
     start.append(transformer.counted(weight, like))
     start.append(assign(RESULT, const(None)))
     kind = ast.AsyncFunctionDef if is_async else ast.FunctionDef
-    arguments = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+    function = kind(
+        name=_FUNCTION,
+        args=_no_arguments(),
+        body=[*start, *body, ast.Return(value=load(RESULT))],
+        **_rest_of_function(),
+    )
+    return _outside(function)
+
+
+def _no_arguments() -> ast.arguments:
+    return ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+
+
+def _rest_of_function() -> dict[str, Any]:
     rest: dict[str, Any] = {"decorator_list": [], "returns": None, "type_comment": None}
     if "type_params" in ast.FunctionDef._fields:
         rest["type_params"] = []
-    function = kind(
-        name=_FUNCTION,
-        args=arguments,
-        body=[*start, *body, ast.Return(value=load(RESULT))],
-        **rest,
-    )
+    return rest
+
+
+def _outside(function: ast.stmt) -> ast.Module:
+    """A module with ``function`` inside another that has the counter."""
     outside = ast.FunctionDef(
-        name=_WRAPPER, args=arguments, body=[assign(COUNTER, const(0)), function], **rest
+        name=_WRAPPER,
+        args=_no_arguments(),
+        body=[assign(COUNTER, const(0)), function],
+        **_rest_of_function(),
     )
-    place(outside, like)
+    place(outside, ast.Pass(lineno=1, col_offset=0, end_lineno=1, end_col_offset=0))
     return ast.fix_missing_locations(ast.Module(body=[outside], type_ignores=[]))
 
 

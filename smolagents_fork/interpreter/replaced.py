@@ -18,10 +18,14 @@ def members(module: str, modules: Any) -> dict[str, Any]:
     made = modules.replaced.get(module)
     if made is None:
         from . import (
+            replaced_copying,
             replaced_data,
+            replaced_dataclasses,
+            replaced_decorators,
             replaced_numbers,
             replaced_output,
             replaced_reflection,
+            replaced_shared,
             replaced_waiting,
         )
 
@@ -29,8 +33,12 @@ def members(module: str, modules: Any) -> dict[str, Any]:
             replaced_numbers,
             replaced_waiting,
             replaced_reflection,
+            replaced_copying,
+            replaced_dataclasses,
+            replaced_decorators,
             replaced_data,
             replaced_output,
+            replaced_shared,
         )
         made = {}
         for family in families:

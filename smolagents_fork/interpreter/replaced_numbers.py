@@ -168,7 +168,9 @@ def guarded_random(modules: Any) -> tuple[type, type]:
                 meter.charge(int(count))
 
     def made(name: str, base: type) -> type:
-        return type(name, (Guarded, base), {"__module__": "random", "__qualname__": name})
+        return type(
+            name, (Guarded, base), {"__module__": "random", "__qualname__": name, "@guards": True}
+        )
 
     return made("Random", random.Random), made("SystemRandom", random.SystemRandom)
 

@@ -147,7 +147,6 @@ def _calendar(modules: Any) -> dict[str, Any]:
         "prmonth": prmonth,
         "prcal": prcal,
         "TextCalendar": TextCalendar,
-        "setfirstweekday": REFUSED,
     }
 
 

@@ -90,7 +90,9 @@ def _queue(modules: Any) -> dict[str, Any]:
 
     def made(name: str, patient: type) -> type:
         base = getattr(queue, name)
-        return type(name, (patient, base), {"__module__": "queue", "__qualname__": name})
+        return type(
+            name, (patient, base), {"__module__": "queue", "__qualname__": name, "@guards": True}
+        )
 
     result = {name: made(name, Joining) for name in ("Queue", "LifoQueue", "PriorityQueue")}
     result["SimpleQueue"] = made("SimpleQueue", Patient)

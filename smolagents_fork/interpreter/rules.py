@@ -30,11 +30,17 @@ class Rules(ast.NodeTransformer):
         protected: names of tools, which may not be bound at the top level.
         extra_dunders: dunder attributes allowed on top of policy.
         max_while: iterations one ``while`` loop may make.
+        generated: dunder names of functions and parameters in text the standard library wrote.
     """
 
     def __init__(
-        self, protected: frozenset[str], extra_dunders: frozenset[str], max_while: int
+        self,
+        protected: frozenset[str],
+        extra_dunders: frozenset[str],
+        max_while: int,
+        generated: frozenset[str] = frozenset(),
     ) -> None:
+        self.generated = generated - {"__builtins__", "__build_class__", "__import__"}
         self.protected = protected
         self.extra_dunders = extra_dunders
         self.max_while = max_while

@@ -46,6 +46,16 @@ def _is_type_of(node: ast.expr) -> bool:
     )
 
 
+def _is_super(node: ast.expr) -> bool:
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "super"
+        and not node.args
+        and not node.keywords
+    )
+
+
 def mark_described(node: ast.AST) -> None:
     """Note that an expression only names or compares a type, and calls nothing."""
     node.described = True  # type: ignore[attr-defined]
@@ -63,12 +73,17 @@ class NameRules(Rules):
             return
         kind = kind or self.scope.kind
         name = unicodedata.normalize("NFKC", name)
+        if name in self.generated:
+            return
         if name in MEMORY_PROTOCOLS and kind == "class":
             self.refuse(
                 f"Cannot define {name}: it would let the program read memory by address. "
                 "Define __array__, which returns an array",
                 node,
             )
+        elif name == "super":
+            # super().__init__ is read without a guard: the name means what it says.
+            self.refuse("Cannot assign to name 'super': it belongs to the interpreter", node)
         elif name.startswith("__") and name.endswith("__"):
             in_class = kind == "class"
             if not in_class and name not in policy.ALLOWED_DUNDER_NAMES:
@@ -91,6 +106,7 @@ class NameRules(Rules):
             return place(call("@sized_type", node), node)
         elif node.id.startswith("__") and node.id.endswith("__"):
             known = policy.ALLOWED_DUNDER_NAMES | policy.WRITABLE_DUNDERS | self.protected
+            known |= self.generated
             if node.id not in known and node.id not in policy.REFUSED_BUILTINS:
                 self.refuse(f"Forbidden access to name: {node.id}", node)
         return node
@@ -120,6 +136,8 @@ class NameRules(Rules):
             if refused and name in policy.OWN_DUNDERS:
                 self._refused_dunder(name, node, called)
                 return node
+            if name == "__init__" and _is_super(node.value):
+                return node  # of what the program made
             if name == "__getattribute__" and not _is_object_or_super(node.value):
                 self._refused_dunder(name, node, called)
             if name in policy.GUARDED_DUNDERS:
@@ -147,7 +165,9 @@ class NameRules(Rules):
                 decide = call(guard, load(value.id), const(name))
                 return place(ast.IfExp(test=own, body=value, orelse=decide), value)
             own = ast.Compare(
-                left=call("@type", load(value.id)), ops=[ast.In()], comparators=[load("@own")]
+                left=call("@id", call("@type", load(value.id))),
+                ops=[ast.In()],
+                comparators=[load("@own")],
             )
             decide = call(guard, load(value.id), const(name))
             return place(ast.IfExp(test=own, body=value, orelse=decide), value)

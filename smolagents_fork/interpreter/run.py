@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..errors import InterpreterError, ProgramRefusedError
-from . import messages
+from . import messages, replaced
 from .guards import Guards
 from .help import helper
 from .kinds import SUPPOSED_BUILTINS
@@ -70,6 +70,11 @@ class Interpreter:
         self.guards.hardens = not roots <= sys.stdlib_module_names
         self.guards.roots = lambda: {one.split(".")[0] for one in self.modules.authorized}
         self.modules.sizes = self.guards.sizes
+        self.guards.deepcopy = lambda x, memo: replaced.members("copy", self.modules)["deepcopy"](
+            x, memo
+        )
+        self.guards.changing = lambda module: self.modules.borrowed.use(module).changing()
+        self.modules.borrowed = self.guards.host.borrowed
         self.modules.namespace = self._namespace
         self.guards.extra_dunders = frozenset(extra_dunders)
         self.state: dict[str, Any] = {"__name__": "__main__"} if state is None else state
@@ -221,6 +226,7 @@ class Interpreter:
         value: Any = None
         failure: BaseException | None = None
         with _recursion(limits.max_recursion_depth):
+            self.modules.borrowed.begin()
             try:
                 meter.begin(limits)
                 self.state["_operations_count"] = meter.count
@@ -229,12 +235,12 @@ class Interpreter:
                         value = self._call(program, function)
                     except Exception as error:
                         failure = messages.failed(error, program)
-                except FinalAnswer as answer:
-                    meter.final = meter.final or answer
-                except LateStop as late:
-                    meter.came_late(late)
-                except ProgramStop as limit:
-                    meter.stop = meter.stop or limit
+                except (FinalAnswer, ProgramStop) as end:
+                    if meter.final is None and meter.stop is None:
+                        # A program got hold of the class and raised one of its own.
+                        failure = messages.failed(end, program)
+                    elif isinstance(end, LateStop):
+                        meter.came_late(end)
                 except (KeyboardInterrupt, GeneratorExit) as error:
                     if not messages.raised_by_program(error):
                         raise  # the host's
@@ -250,12 +256,13 @@ class Interpreter:
                         meter.end()
                     except LateStop:
                         continue  # the last that can come
+                self.modules.borrowed.end()
                 self.state.pop("__builtins__", None)
                 self.output.value = truncated(self.output.value, limits.max_print_outputs_length)
         if stop is not None:
             raise messages.stopped(stop, program)
         if final is not None:
-            return Result(final.args[0], self.output.value, True)
+            return Result(meter.answer, self.output.value, True)
         if failure is not None:
             raise failure
         return Result(value, self.output.value, False)
@@ -300,6 +307,7 @@ class Interpreter:
             )
         from .replaced_waiting import run_coroutine
 
+        self.modules.borrowed.use("asyncio")
         return run_coroutine(self.modules, coroutine)
 
 

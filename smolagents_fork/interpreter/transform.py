@@ -159,7 +159,10 @@ class Transformer(MatchRules, LoopRules):
             *arguments.kwonlyargs,
             *(a for a in (arguments.vararg, arguments.kwarg) if a),
         ):
-            if argument.arg.startswith("__") and argument.arg.endswith("__"):
+            dunder = argument.arg.startswith("__") and argument.arg.endswith("__")
+            if argument.arg == "super":
+                self.bindable(argument.arg, argument)
+            if dunder and argument.arg not in self.generated:
                 self.refuse(f"Cannot use '{argument.arg}' as the name of a parameter", argument)
             argument.annotation = self._annotation(argument.annotation)
 
@@ -197,7 +200,9 @@ class Transformer(MatchRules, LoopRules):
             start.append(self.counted(weight, node.body[0], function=True))
         if inner.receiver_used:
             mine = ast.Compare(
-                left=call("@type", load(receiver or "")), ops=[ast.In()], comparators=[load("@own")]
+                left=call("@id", call("@type", load(receiver or ""))),
+                ops=[ast.In()],
+                comparators=[load("@own")],
             )
             start.append(place(assign("@mine", mine), node.body[0]))
         at: int = 1 if documentation else 0

@@ -170,3 +170,84 @@ leak(uuid)
 # hostile: walrus-cannot-target-attribute
 import math
 setattr(math, "e", (x := 3))
+
+# hostile: special-form-made-another-thing
+import typing
+typing.Optional.__init__(lambda self, parameters: 5)
+trip("changed")
+
+# hostile: special-form-through-its-class
+import typing
+type(typing.Optional).__init__(typing.Optional, lambda self, parameters: 5)
+trip("changed")
+
+# hostile: alias-passes-an-assignment-on
+import typing
+typing.Counter.evil = 5
+
+# hostile: typing-final-marks-a-host-class
+import typing, json
+typing.final(json.JSONEncoder)
+
+# hostile: typing-no-type-check-marks-a-host-class
+import typing, json
+typing.no_type_check(json.JSONEncoder)
+
+# hostile: abstractmethod-marks-a-tool
+import abc
+abc.abstractmethod(search)
+
+# hostile: init-subclass-of-a-host-class
+import string
+string.Template.flags = 0
+string.Template.__init_subclass__()
+
+# hostile: abc-register
+import collections.abc
+class Mine: pass
+collections.abc.Sized.register(Mine)
+trip("registered") if isinstance(Mine(), collections.abc.Sized) else None
+
+# hostile: abc-register-through-the-metaclass
+import abc, numbers
+class Mine: pass
+abc.ABCMeta.register(numbers.Number, Mine)
+trip("registered") if isinstance(Mine(), numbers.Number) else None
+
+# hostile: abc-register-through-a-metaclass-of-its-own
+import abc, numbers
+class M(abc.ABCMeta):
+    def add(cls, other):
+        return super(M, M).register(cls, other)
+class Mine: pass
+M.add(numbers.Number, Mine)
+trip("registered") if isinstance(Mine(), numbers.Number) else None
+
+# hostile: enum-member-of-the-host
+import re
+re.A.evil = 5
+trip("changed") if re.A.evil == 5 else None
+
+# hostile: enum-table-of-the-host
+import re
+re.RegexFlag._member_map_["EVIL"] = 1
+trip("changed") if "EVIL" in re.RegexFlag.__members__ else None
+
+# hostile: private-name-that-lies
+class Lie(str):
+    def startswith(self, *a): return False
+setattr(thing, Lie("_evil"), 5)
+trip("changed")
+
+# hostile: field-of-a-dataclass-renamed
+import dataclasses
+@dataclasses.dataclass
+class D:
+    x: int
+f = dataclasses.fields(D)[0]
+type(f).name.__set__(f, "evil")
+trip("renamed") if f.name == "evil" else None
+
+# hostile: handle-made-anew
+type(lookup).__init__(lookup)
+trip("changed")

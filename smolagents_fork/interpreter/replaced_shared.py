@@ -1,0 +1,155 @@
+"""decimal, calendar, asyncio's loops, numpy.random: each interpreter's own of what hosts share.
+
+Part of the boundary that guards.py decides by; what has no copies is kept apart by borrowed.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import ProgramRefusedError
+from . import replaced_output
+from .borrowed import NoLoop
+from .build import words
+from .replaced import REFUSED
+
+__all__ = ["MAKERS", "loops"]
+
+
+def _decimal(_modules: Any) -> dict[str, Any]:
+    import decimal
+
+    contexts = ("DefaultContext", "BasicContext", "ExtendedContext")
+    return {name: getattr(decimal, name).copy() for name in contexts}
+
+
+def _calendar(modules: Any) -> dict[str, Any]:
+    import calendar
+
+    own = replaced_output.MAKERS["calendar"](modules)["TextCalendar"]()
+
+    def setfirstweekday(firstweekday: int) -> None:
+        if not 0 <= firstweekday <= 6:
+            raise calendar.IllegalWeekdayError(firstweekday)
+        own.firstweekday = firstweekday
+
+    refused = words("different_locale LocaleTextCalendar LocaleHTMLCalendar ")
+    return {
+        **dict.fromkeys(refused, REFUSED),
+        "c": own,
+        "setfirstweekday": setfirstweekday,
+        "firstweekday": own.getfirstweekday,
+        "monthcalendar": own.monthdayscalendar,
+        "prweek": own.prweek,
+        "week": own.formatweek,
+        "weekheader": own.formatweekheader,
+        "prmonth": own.prmonth,
+        "month": own.formatmonth,
+        "calendar": own.formatyear,
+        "prcal": own.pryear,
+    }
+
+
+def loops(_modules: Any) -> dict[str, Any]:
+    """asyncio's ways to a loop: the program's own, never the host's."""
+    import asyncio
+    from asyncio import events
+
+    def running() -> Any:
+        loop = events._get_running_loop()
+        if loop is None or isinstance(loop, NoLoop):
+            raise RuntimeError("no running event loop")
+        return loop
+
+    def get_event_loop() -> Any:
+        return running()
+
+    def get_running_loop() -> Any:
+        return running()
+
+    def all_tasks(loop: Any = None) -> Any:
+        return asyncio.all_tasks(running() if loop is None else _own(loop))
+
+    def current_task(loop: Any = None) -> Any:
+        return asyncio.current_task(running() if loop is None else _own(loop))
+
+    def _own(loop: Any) -> Any:
+        if loop is not running():
+            raise ProgramRefusedError("Forbidden: the tasks of another event loop")
+        return loop
+
+    return {
+        "get_event_loop": get_event_loop,
+        "get_running_loop": get_running_loop,
+        "all_tasks": all_tasks,
+        "current_task": current_task,
+    }
+
+
+def _numpy_random(_modules: Any) -> dict[str, Any]:
+    import numpy as np
+
+    # Its own generator: seeding it must not seed the host's.
+    own = np.random.RandomState()
+    result: dict[str, Any] = {
+        name: getattr(own, name)
+        for name in dir(own)
+        if not name.startswith("_") and hasattr(np.random, name)
+    }
+    result.update(ranf=own.random_sample, sample=own.random_sample)
+    return {**result, "set_bit_generator": REFUSED, "get_bit_generator": REFUSED, "test": REFUSED}
+
+
+def option_setters(modules: Any) -> dict[str, Any]:
+    """pandas' functions that change options: what the host has is noted first."""
+    import pandas as pd  # type: ignore[import-untyped,unused-ignore]  # stubs are optional
+
+    kept = modules.borrowed.use("pandas")
+
+    def setter(function: Callable[..., Any]) -> Callable[..., Any]:
+        def change(*arguments: Any, **keywords: Any) -> Any:
+            kept.changing()
+            return function(*arguments, **keywords)
+
+        change.__name__ = change.__qualname__ = function.__name__
+        return change
+
+    names = ("set_option", "reset_option", "option_context", "set_eng_float_format")
+    return {name: setter(getattr(pd, name)) for name in names}
+
+
+def _warnings(_modules: Any) -> dict[str, Any]:
+    import warnings
+
+    class catch_warnings(warnings.catch_warnings):  # type: ignore[type-arg,unused-ignore]
+        def __init__(self, **options: Any) -> None:
+            if options.pop("module", None) is not None:
+                raise ProgramRefusedError("Forbidden argument of catch_warnings(): module")
+            super().__init__(**options)
+
+    catch_warnings.__module__, catch_warnings.__qualname__ = "warnings", "catch_warnings"
+    return {"catch_warnings": catch_warnings}
+
+
+def _re(_modules: Any) -> dict[str, Any]:
+    return {"purge": lambda: None}  # the cache is everybody's
+
+
+MAKERS: dict[str, Callable[[Any], dict[str, Any]]] = {
+    "decimal": _decimal,
+    "calendar": _calendar,
+    "numpy.random": _numpy_random,
+    "warnings": _warnings,
+    "locale": lambda _modules: {"setlocale": REFUSED},
+    "asyncio": loops,
+    "pandas": option_setters,
+    "pandas.api.extensions": lambda _modules: dict.fromkeys(
+        words(
+            "register_dataframe_accessor register_series_accessor register_index_accessor "
+            "register_extension_dtype "
+        ),
+        REFUSED,
+    ),
+    "re": _re,
+}
