@@ -3,35 +3,43 @@
 from __future__ import annotations
 
 import contextlib
+import ipaddress
 import os
 import socket
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from ..errors import ConfigurationError, EngineUnavailableError, ExecutorStartError
 
 if TYPE_CHECKING:
     import docker
 
-__all__ = ["connect", "mapped_errors"]
+__all__ = ["PING_SECONDS", "answers", "check_answers", "connect", "mapped_errors", "remote_host"]
 
 # Seconds one API call may take. Starting a container on a busy machine takes a few; a build streams
 # its progress, so this bounds the pause between two lines of it.
 API_TIMEOUT_SECONDS = 60
+# An engine answers a ping without doing anything, so one that takes longer does not answer at all.
+PING_SECONDS = 3.0
 _LOCAL_SOCKET = "/var/run/docker.sock"
+# Only to make a client that has not asked the engine yet; the ping's path has no version in it.
+_ANY_VERSION = "1.41"
 
 
 def connect(timeout: int = API_TIMEOUT_SECONDS) -> docker.DockerClient:
     """A client for the engine that ``DOCKER_HOST`` names, or the local one.
 
     Args:
-        timeout: seconds one API call may take.
+        timeout: seconds one API call may take. The first question, whether the engine is there,
+            has three seconds whatever is given here.
 
     Raises:
         EngineUnavailableError: docker-py is missing, nothing answers, or the user may not.
     """
     try:
         import docker
+        import requests
     except ModuleNotFoundError:
         raise EngineUnavailableError(
             "DockerExecutor needs the Python package 'docker': pip install 'smolagents[docker]'"
@@ -39,12 +47,73 @@ def connect(timeout: int = API_TIMEOUT_SECONDS) -> docker.DockerClient:
     where = os.environ.get("DOCKER_HOST") or "the local engine's socket"
     try:
         _knock(os.environ.get("DOCKER_HOST") or f"unix://{_LOCAL_SOCKET}")
-    except OSError as error:
+        client = docker.from_env(version=_ANY_VERSION, timeout=timeout)
+    except (OSError, docker.errors.DockerException) as error:
         raise EngineUnavailableError(_unavailable(where, error)) from error
     try:
-        return docker.from_env(timeout=timeout)
-    except docker.errors.DockerException as error:
+        # The ping names the newest version of the API: asking for that by itself makes the engine
+        # look up the versions of all its parts, by running them.
+        version = _ping(client.api, PING_SECONDS).headers.get("Api-Version")
+        if version:
+            vars(client.api)["_version"] = version
+        return client
+    except (OSError, docker.errors.DockerException, requests.RequestException) as error:
+        client.close()
         raise EngineUnavailableError(_unavailable(where, error)) from error
+    except BaseException:
+        client.close()
+        raise
+
+
+def _ping(api: Any, seconds: float) -> Any:
+    response = api.get(f"{api.base_url}/_ping", timeout=seconds)
+    response.raise_for_status()
+    return response
+
+
+def answers(client: Any, seconds: float = PING_SECONDS) -> bool:
+    """Whether the engine answers now.
+
+    Args:
+        client: docker-py client.
+        seconds: to wait at most.
+    """
+    try:
+        _ping(client.api, seconds)
+    except Exception:
+        return False
+    return True
+
+
+def check_answers(client: Any) -> None:
+    """Ask whether the engine is there, before it is asked for what may take a while.
+
+    Raises:
+        EngineUnavailableError: no answer in three seconds.
+    """
+    with mapped_errors("asking the engine whether it is there"):
+        _ping(client.api, PING_SECONDS)
+
+
+def remote_host(client: Any) -> str | None:
+    """The name or address of the engine's machine, ``None`` when that is this one.
+
+    Args:
+        client: docker-py client.
+    """
+    base = urlsplit(str(client.api.base_url))
+    if base.scheme == "http+docker":
+        if base.hostname != "ssh":
+            return None
+        host = urlsplit(os.environ.get("DOCKER_HOST", "")).hostname
+    else:
+        host = base.hostname
+    if host is None or host == "localhost":
+        return None
+    with contextlib.suppress(ValueError):
+        if ipaddress.ip_address(host).is_loopback:
+            return None
+    return host
 
 
 def _knock(host: str) -> None:
@@ -55,7 +124,7 @@ def _knock(host: str) -> None:
     """
     if host.startswith("unix://") and hasattr(socket, "AF_UNIX"):
         with socket.socket(socket.AF_UNIX) as sock:
-            sock.settimeout(5)
+            sock.settimeout(PING_SECONDS)
             sock.connect(host.removeprefix("unix://"))
 
 
@@ -68,6 +137,12 @@ def _unavailable(where: str, error: Exception) -> str:
         )
     elif "TLS" in text or "certificate" in text.lower():
         todo = "check DOCKER_TLS_VERIFY and DOCKER_CERT_PATH"
+    elif "timed out" in text.lower():
+        todo = (
+            f"something accepts connections there and says nothing for {PING_SECONDS:g} s: see "
+            "whether the engine hangs (docker info), restart it, or set DOCKER_HOST to one that "
+            "runs"
+        )
     else:
         todo = "start Docker (or a compatible engine), or set DOCKER_HOST to one that runs"
     return f"no container engine answers at {where}: {todo} ({_innermost(error)})"

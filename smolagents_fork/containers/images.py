@@ -12,31 +12,36 @@ import hashlib
 import io
 import os
 import tarfile
-import tempfile
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..errors import ConfigurationError, ExecutorStartError, ImageBuildError
+from ..errors import ConfigurationError
 from ..limits import Deadline
+from .builds import BASE_IMAGE_VARIABLE, Report, build, one_builder, pull
 from .engine import mapped_errors
 from .folder import image_folder
 
-__all__ = ["BASE_IMAGE_VARIABLE", "DEFAULT_BASE_IMAGE", "ImagePlan", "ensure", "plan"]
+__all__ = [
+    "BASE_IMAGE_VARIABLE",
+    "BUILD_SECONDS",
+    "DEFAULT_BASE_IMAGE",
+    "ImagePlan",
+    "ca_bytes",
+    "ensure",
+    "exists",
+    "index_settings",
+    "plan",
+]
 
 DEFAULT_BASE_IMAGE = "python:3.12-slim"
-BASE_IMAGE_VARIABLE = "SMOLAGENTS_FORK_BASE_IMAGE"
 REPOSITORY = "smolagents-fork-jupyter"
 
 _CA_VARIABLES = ("PIP_CERT", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE")
 _INDEX_VARIABLES = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_TRUSTED_HOST")
-_KEPT_LINES = 40
-# How long one process waits for another that builds the same image.
-_BUILD_SECONDS = 1800.0
-
-Report = Callable[[str], None]
+# What a build may take where nobody said otherwise.
+BUILD_SECONDS = 1800.0
 
 
 @dataclass(frozen=True)
@@ -123,6 +128,7 @@ def ensure(
     report: Report = lambda _line: None,
     ca_bundle: str | os.PathLike[str] | None = None,
     rebuild: bool = False,
+    deadline: Deadline | None = None,
 ) -> str:
     """Have the image, building what is missing; return its tag.
 
@@ -133,21 +139,34 @@ def ensure(
         ca_bundle: PEM file pip trusts during the build; ``None``: what ``PIP_CERT``,
             ``REQUESTS_CA_BUNDLE`` or ``SSL_CERT_FILE`` of the environment name.
         rebuild: build even if it is there, without the engine's cache.
+        deadline: for pulling, building, and waiting for another process that builds the same;
+            ``None``: half an hour.
 
     Raises:
-        ImageBuildError: a step failed; carries the builder's last lines.
+        ImageBuildError: a step failed, or the time is spent; carries the builder's last lines.
         ExecutorStartError: an image taken as it is does not exist.
     """
     if not rebuild and exists(client, wanted.tag):
         return wanted.tag
+    deadline = deadline or Deadline(BUILD_SECONDS)
     if not wanted.files:
-        return _pulled(client, wanted.tag, report)
+        pull(client, wanted.tag, report, deadline)
+        return wanted.tag
     if wanted.base is not None:
-        ensure(client, wanted.base, report=report, ca_bundle=ca_bundle, rebuild=rebuild)
-    with _one_builder(wanted.tag):
+        ensure(
+            client,
+            wanted.base,
+            report=report,
+            ca_bundle=ca_bundle,
+            rebuild=rebuild,
+            deadline=deadline,
+        )
+    with one_builder(wanted.tag, deadline):
         # Another process may have built it while this one waited.
         if rebuild or not exists(client, wanted.tag):
-            _build(client, wanted, report, _ca_bytes(ca_bundle), rebuild)
+            context = _context({**wanted.files, "ca.pem": ca_bytes(ca_bundle)})
+            arguments = {**wanted.arguments, **index_settings()}
+            build(client, wanted.tag, context, arguments, report, deadline, no_cache=rebuild)
     return wanted.tag
 
 
@@ -163,66 +182,6 @@ def exists(client: Any, tag: str) -> bool:
     return True
 
 
-def _pulled(client: Any, tag: str, report: Report) -> str:
-    report(f"pulling {tag}")
-    try:
-        with mapped_errors("pulling the image", image=tag):
-            client.images.pull(tag)
-    except ExecutorStartError as error:
-        raise ExecutorStartError(
-            f"image {tag!r} is not on the engine and cannot be pulled: build it, load it, or name "
-            f"another ({error})"
-        ) from error
-    return tag
-
-
-def _build(client: Any, wanted: ImagePlan, report: Report, ca: bytes, no_cache: bool) -> None:
-    report(f"building {wanted.tag}")
-    arguments = {**wanted.arguments, **_index_arguments()}
-    lines: list[str] = []
-    failure: str | None = None
-    with mapped_errors("building the image", image=wanted.tag):
-        events = client.api.build(
-            fileobj=_context({**wanted.files, "ca.pem": ca}),
-            custom_context=True,
-            tag=wanted.tag,
-            buildargs=arguments,
-            decode=True,
-            rm=True,
-            forcerm=True,
-            nocache=no_cache,
-        )
-        for event in events:
-            failure = event.get("error") or failure
-            for line in str(event.get("stream") or event.get("status") or "").splitlines():
-                if line.strip():
-                    report(line.rstrip())
-                    lines.append(line.rstrip())
-                    del lines[:-_KEPT_LINES]
-    if failure is not None:
-        raise ImageBuildError(_failure_message(wanted, failure, lines))
-
-
-def _failure_message(wanted: ImagePlan, failure: str, lines: Sequence[str]) -> str:
-    base = wanted.arguments.get("BASE_IMAGE")
-    low = failure.lower()
-    missing = ("pull access denied", "manifest unknown", "not found: manifest", "no such host")
-    if base and (any(text in low for text in missing) or "connection refused" in low):
-        return (
-            f"image {wanted.tag} could not be built: base image {base!r} cannot be had "
-            f"({failure}); pass base_image= or set {BASE_IMAGE_VARIABLE} to one that can"
-        )
-    words = "\n".join(_plain(line) for line in lines if not line.startswith("---> "))
-    hint = ""
-    if "certificate" in words.lower():
-        hint = "; behind a proxy that re-signs TLS, pass ca_bundle= (a PEM file)"
-    return f"image {wanted.tag} could not be built{hint}: {failure}\n{words}"
-
-
-def _plain(line: str) -> str:
-    return line.replace("\x1b[91m", "").replace("\x1b[0m", "")
-
-
 def _context(files: Mapping[str, bytes]) -> io.BytesIO:
     target = io.BytesIO()
     with tarfile.open(fileobj=target, mode="w") as archive:
@@ -235,7 +194,15 @@ def _context(files: Mapping[str, bytes]) -> io.BytesIO:
     return target
 
 
-def _ca_bytes(ca_bundle: str | os.PathLike[str] | None) -> bytes:
+def ca_bytes(ca_bundle: str | os.PathLike[str] | None) -> bytes:
+    """The certificates pip shall trust, empty for its own.
+
+    Args:
+        ca_bundle: a PEM file; ``None``: the one the environment names.
+
+    Raises:
+        ConfigurationError: it cannot be read.
+    """
     if ca_bundle is not None:
         try:
             return Path(ca_bundle).read_bytes()
@@ -249,7 +216,7 @@ def _ca_bytes(ca_bundle: str | os.PathLike[str] | None) -> bytes:
     return b""
 
 
-def _index_arguments() -> dict[str, str]:
+def index_settings() -> dict[str, str]:
     """pip's index settings of this environment; local folders mean nothing to the builder."""
     found = {}
     for variable in _INDEX_VARIABLES:
@@ -258,31 +225,3 @@ def _index_arguments() -> dict[str, str]:
         if kept:
             found[variable] = kept
     return found
-
-
-@contextlib.contextmanager
-def _one_builder(tag: str) -> Iterator[None]:
-    """Let one process of this machine build ``tag`` at a time; without file locks, all may."""
-    try:
-        import fcntl
-    except ImportError:  # pragma: no cover - Windows
-        yield
-        return
-    user = os.getuid()
-    path = Path(tempfile.gettempdir()) / f"smolagents-fork-{user}-{tag.rpartition(':')[2]}.lock"
-    # O_NOFOLLOW: the folder is everybody's, and a link planted there must not be opened.
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        waiting = Deadline(_BUILD_SECONDS)
-        while True:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                # The other builder may hang; a second build of the same content does no harm.
-                if waiting.expired():
-                    break
-                time.sleep(0.1)
-        yield
-    finally:
-        os.close(handle)

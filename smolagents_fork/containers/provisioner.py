@@ -45,6 +45,7 @@ class SandboxSpec:
         limits: see :class:`Limits`.
         network: ``"none"`` for no interface but loopback, or a network's name.
         read_only: whether the root file system is read-only.
+        disk_size: bytes or text: how much may be written into a root file system that is not.
         user: numeric ``uid:gid``.
         runtime: name of an OCI runtime (``runsc`` for gVisor), ``None`` for the engine's own.
         environment: variables of the sandbox; never a secret, the program can read them.
@@ -60,6 +61,7 @@ class SandboxSpec:
     limits: Limits = field(default_factory=Limits)
     network: str = "none"
     read_only: bool = True
+    disk_size: int | str | None = None
     user: str = "1000:1000"
     runtime: str | None = None
     environment: Mapping[str, str] = field(default_factory=dict)

@@ -14,12 +14,22 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from typing import Any
 
+from ..errors import ExecutorStartError
 from .engine import connect
 from .owner import LABEL, owner_is_gone
 
-__all__ = ["pending", "reap", "reap_once", "remember", "remove", "wait_until_removed"]
+__all__ = [
+    "exit_on_sigterm",
+    "pending",
+    "reap",
+    "reap_once",
+    "remove",
+    "starting",
+    "wait_until_removed",
+]
 
 _EXIT_PATIENCE_SECONDS = 15.0
 _IDLE_SECONDS = 1.0
@@ -31,24 +41,40 @@ _worker: threading.Thread | None = None
 _owner_pid = os.getpid()
 _reaped = False
 _exiting = False
+# Containers that are being made right now, by whatever thread.
+_starts = 0
 
 
-def remember(name: str) -> None:
-    """Note a container that is about to be made, so that an exit at any moment removes it."""
-    global _owner_pid
+@contextlib.contextmanager
+def starting(name: str) -> Iterator[None]:
+    """The time in which a container of this name is made, so that an exit in it removes it too.
+
+    Raises:
+        ExecutorStartError: the process ends; nothing would remove the container any more.
+    """
+    global _owner_pid, _starts
     with _lock:
         if os.getpid() != _owner_pid:  # a forked child: the parent's containers are not ours
             _known.clear()
+            _starts = 0
             _owner_pid = os.getpid()
+        if _exiting:
+            raise ExecutorStartError("the process ends: no container is started any more")
         _known.add(name)
-    _exit_on_sigterm()
+        _starts += 1
+    exit_on_sigterm()
+    try:
+        yield
+    finally:
+        with _lock:
+            _starts -= 1
 
 
-def _exit_on_sigterm() -> None:
+def exit_on_sigterm() -> None:
     """Let SIGTERM end the process as sys.exit does, so that containers are removed.
 
     Only where nobody has said what SIGTERM does: its default ends the process at once, and its
-    containers would stay until their lease is over.
+    containers would stay until their lease is over. Only the main thread can do this.
     """
     if threading.current_thread() is not threading.main_thread():
         return
@@ -184,7 +210,11 @@ def _at_exit() -> None:
     global _exiting
     if os.getpid() != _owner_pid:
         return
-    _exiting = True
+    with _lock:
+        _exiting = True
+    end = time.monotonic() + _EXIT_PATIENCE_SECONDS
+    while _starts and time.monotonic() < end:  # daemon threads run on until the very end
+        time.sleep(0.01)
     wait_until_removed(_EXIT_PATIENCE_SECONDS)
     with _lock:
         left = list(_known)

@@ -7,7 +7,9 @@ for some of the best known. The rule, in order:
 2. ``package.*`` and ``package.module`` count as ``package``.
 3. Names of the standard library ask for nothing.
 4. Names with a version or extras (``numpy==2.1``, ``uvicorn[standard]``) are taken as they are.
-5. The table below, else the name itself.
+5. Names inside a namespace package (``google.cloud.storage``, ``ruamel.yaml``) go by the part that
+   a distribution provides; see ``namespaces``.
+6. The table below, else the name itself.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import sys
 from collections.abc import Iterable
 
 from ..errors import ConfigurationError
+from .namespaces import NAMESPACES, distribution_in
 
 __all__ = ["DISTRIBUTIONS", "requirements_for"]
 
@@ -25,38 +28,61 @@ DISTRIBUTIONS = {
     "Bio": "biopython",
     "Crypto": "pycryptodome",
     "IPython": "ipython",
+    "Levenshtein": "Levenshtein",
+    "MySQLdb": "mysqlclient",
+    "OpenGL": "PyOpenGL",
     "OpenSSL": "pyOpenSSL",
     "PIL": "pillow",
     "attr": "attrs",
+    "barcode": "python-barcode",
     "bs4": "beautifulsoup4",
+    "bson": "pymongo",
     "cairosvg": "CairoSVG",
     "cv2": "opencv-python-headless",
     "dateutil": "python-dateutil",
+    "discord": "discord.py",
     "docx": "python-docx",
     "dotenv": "python-dotenv",
     "faiss": "faiss-cpu",
+    "ffmpeg": "ffmpeg-python",
     "fitz": "PyMuPDF",
     "git": "GitPython",
     "googleapiclient": "google-api-python-client",
+    "grpc": "grpcio",
+    "hydra": "hydra-core",
+    "imblearn": "imbalanced-learn",
     "jose": "python-jose",
     "jwt": "PyJWT",
     "kaggle": "kaggle",
     "magic": "python-magic",
     "mpl_toolkits": "matplotlib",
+    "nacl": "PyNaCl",
+    "osgeo": "GDAL",
+    "pdfminer": "pdfminer.six",
+    "pkg_resources": "setuptools",
     "pptx": "python-pptx",
     "psycopg2": "psycopg2-binary",
     "pylab": "matplotlib",
     "pytorch_lightning": "pytorch-lightning",
+    "pywt": "PyWavelets",
     "rdkit": "rdkit",
     "sentence_transformers": "sentence-transformers",
     "serial": "pyserial",
+    "shapefile": "pyshp",
     "skimage": "scikit-image",
     "sklearn": "scikit-learn",
+    "skopt": "scikit-optimize",
     "slugify": "python-slugify",
+    "snappy": "python-snappy",
+    "socks": "PySocks",
     "telegram": "python-telegram-bot",
+    "tlz": "toolz",
     "umap": "umap-learn",
     "usb": "pyusb",
+    "whois": "python-whois",
+    "wikipediaapi": "Wikipedia-API",
     "win32api": "pywin32",
+    "win32com": "pywin32",
     "wx": "wxPython",
     "yaml": "PyYAML",
     "zmq": "pyzmq",
@@ -103,6 +129,8 @@ def _requirement_for(name: str) -> str | None:
     top = name.removesuffix(".*").split(".", 1)[0]
     if top in sys.stdlib_module_names or top in ("smolagents", "smolagents_fork"):
         return None
+    if top in NAMESPACES:
+        return distribution_in(name.removesuffix(".*"))
     return DISTRIBUTIONS.get(top, top)
 
 

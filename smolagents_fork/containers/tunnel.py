@@ -17,7 +17,7 @@ import struct
 from collections import deque
 from typing import Any
 
-__all__ = ["RELAY", "ExecStream", "StreamUnsupported", "exec_stream"]
+__all__ = ["RELAY", "STDERR", "ExecStream", "HeldStream", "StreamUnsupported", "exec_stream"]
 
 # Runs in the container as: python3 -I -S -c RELAY port seconds. It tries to connect for the seconds
 # given (the gateway may still be starting), then copies both ways until one side ends.
@@ -41,7 +41,8 @@ while 1:
 """  # noqa: E501 - sent as it is
 
 _HEADER = struct.Struct(">BxxxL")
-_STDERR = 2
+# Number of the stream that carries standard error.
+STDERR = 2
 _MAX_STDERR = 8192
 
 
@@ -100,7 +101,7 @@ class ExecStream:
             raw = raw[_HEADER.size :]
         piece, self._raw = raw[: self._left_in_frame], raw[self._left_in_frame :]
         self._left_in_frame -= len(piece)
-        if self._frame_stream == _STDERR:
+        if self._frame_stream == STDERR:
             self.stderr = (self.stderr + piece)[-_MAX_STDERR:]
         elif piece:
             self._data.append(piece)
@@ -133,6 +134,32 @@ class ExecStream:
         if close is not None:
             with contextlib.suppress(Exception):
                 close()
+
+    def __del__(self) -> None:
+        with contextlib.suppress(Exception):
+            self.close()
+
+
+class HeldStream:
+    """A connection that is kept open and never used; any kind the engine hands over will do.
+
+    Args:
+        handed_over: what docker-py returns for a connection it has given up.
+    """
+
+    def __init__(self, handed_over: Any) -> None:
+        self._held: Any = handed_over
+
+    def close(self) -> None:
+        """Close it. Safe at any time."""
+        held, self._held = self._held, None
+        parts: list[Any] = [getattr(held, name, None) for name in ("_response", "_sock")]
+        for part in (*parts, held):
+            with contextlib.suppress(Exception):
+                part.close()
+
+    def __del__(self) -> None:
+        self.close()
 
 
 def exec_stream(handed_over: Any) -> ExecStream:

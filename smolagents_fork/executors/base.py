@@ -20,8 +20,9 @@ import asyncio
 import contextlib
 import contextvars
 import threading
+import time
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, ClassVar, TypeVar
 
@@ -30,11 +31,15 @@ from rich.text import Text
 from ..bridge import CallRecord
 from ..errors import ExecutorClosedError, ExecutorError
 from ..upstream_api import CodeOutput, LogLevel, PythonExecutor
+from .threads import Turns, in_thread
+from .turns import CallTurns
 
 __all__ = ["Executor"]
 
 # typing.Self is there from 3.11 on; the fork runs on 3.10 too.
 _Self = TypeVar("_Self", bound="Executor")
+# How often a call whose awaiter has gone is interrupted until it ends.
+_INTERRUPT_AGAIN_SECONDS = 0.5
 # The executors in whose calls we are: tools run in threads of their own, with this context.
 _inside: contextvars.ContextVar[frozenset[int]] = contextvars.ContextVar(
     "smolagents_fork_inside", default=frozenset()
@@ -61,9 +66,10 @@ class Executor(PythonExecutor):  # type: ignore[misc]  # upstream ships no types
     def __init__(self, additional_authorized_imports: Sequence[str], logger: Any = None) -> None:
         # First of all, so that cleanup() and __del__ work however far __init__ comes.
         self._lifecycle_lock = threading.RLock()
-        self._call_lock = threading.Lock()
+        self._calls = CallTurns(self._check_open)
         self._started = False
         self._closed = False
+        self._turns = Turns()
         self.additional_imports: list[str] = list(additional_authorized_imports or ())
         self.logger = logger
 
@@ -136,16 +142,30 @@ class Executor(PythonExecutor):  # type: ignore[misc]  # upstream ships no types
     async def acall(self, code_action: str) -> CodeOutput:
         """Run ``code_action`` without blocking the event loop.
 
-        A cancelled task interrupts the code in the sandbox.
+        Calls take turns; one that waits for its turn holds no thread, and is never run when its
+        task is cancelled. A cancelled task interrupts its code in the sandbox.
         """
-        task = asyncio.get_running_loop().run_in_executor(None, self, code_action)
-        try:
-            return await asyncio.shield(task)
-        except asyncio.CancelledError:
-            await asyncio.get_running_loop().run_in_executor(None, self.interrupt)
-            with contextlib.suppress(Exception):
-                await task
-            raise
+        self._check_open("acall")
+        self._check_outside("acall")
+        thread: list[int] = []
+
+        def call() -> CodeOutput:
+            thread.append(threading.get_ident())
+            return self(code_action)
+
+        async with self._turns.mine():
+            task = in_thread(call, "smolagents-fork-call")
+            try:
+                return await asyncio.shield(task)
+            except asyncio.CancelledError:
+                stop = in_thread(
+                    lambda: self._abandon(thread, task.done), "smolagents-fork-interrupt"
+                )
+                with contextlib.suppress(Exception):
+                    await task
+                with contextlib.suppress(Exception):
+                    await stop
+                raise
 
     # -- for subclasses --
 
@@ -167,6 +187,23 @@ class Executor(PythonExecutor):  # type: ignore[misc]  # upstream ships no types
         May be called from another thread. The default does nothing.
         """
 
+    def _abandon(self, thread: Sequence[int], ended: Callable[[], bool]) -> None:
+        """End the call of an ``acall`` whose task was cancelled.
+
+        Args:
+            thread: identity of the thread the call runs in; empty as long as it has none.
+            ended: whether the call has ended.
+        """
+        while not thread and not ended():
+            time.sleep(0.01)
+        with self._calls.abandoned(thread):
+            while not ended():
+                # Again and again: the call may have its turn and not have begun.
+                if self._calls.is_mine(thread):
+                    self.interrupt()
+                    time.sleep(_INTERRUPT_AGAIN_SECONDS)
+                time.sleep(0.02)
+
     def is_alive(self) -> bool:
         """Whether the next call can be expected to work."""
         return self._started and not self._closed
@@ -183,19 +220,21 @@ class Executor(PythonExecutor):  # type: ignore[misc]  # upstream ships no types
             ExecutorError: a tool that this executor's own code has called asks.
         """
         self._check_open(action)
+        self._check_outside(action)
+        with self._calls.turn(action):
+            token = _inside.set(_inside.get() | {id(self)})
+            try:
+                yield
+            finally:
+                _inside.reset(token)
+
+    def _check_outside(self, action: str) -> None:
         if self._inside_own_call():
             raise ExecutorError(
                 f"{type(self).__name__}: {action} from within a tool that its own code has called, "
                 "and that code waits for the tool; give a tool or a managed agent that runs code "
                 "an executor of its own"
             )
-        with self._call_lock:
-            self._check_open(action)
-            token = _inside.set(_inside.get() | {id(self)})
-            try:
-                yield
-            finally:
-                _inside.reset(token)
 
     def _inside_own_call(self) -> bool:
         """Whether a tool or a callback asks that this executor's own code has called."""

@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-import asyncio
-import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ..containers.provisioner import Sandbox
 from ..containers.runtime import DockerProvisioner
+from ..containers.sandbox import DockerSandbox
 from ..errors import ExecutorError
 from ..jupyter.collector import Collector, without_colours
 from ..results import Display, Execution, ExecutorStats
 from ..upstream_api import AgentError, CodeOutput, LogLevel
 from .base import Executor
+from .docker_asyncio import created
+from .docker_evidence import shown_output
 from .docker_files import get_file, put_file
 from .docker_host_side import HostSide
 from .docker_images import ensure_image, shown_progress
 from .docker_options import Options
-from .docker_session import KernelSession
+from .docker_packages import Packages
+from .docker_session import Interrupted, KernelSession
 
 if TYPE_CHECKING:
     from .pool import DockerPool
 
 __all__ = ["DockerExecutor"]
-
-_SHOWN_LOG_CHARS = 4000
 
 
 class _NoLogger:
@@ -66,8 +65,8 @@ class DockerExecutor(Executor):
             ("512m"), ``tmp_size`` ("128m"), ``lease_seconds`` (5), ``max_output_bytes`` (1e6),
             ``max_value_bytes`` (256 MiB), ``max_tool_calls`` (100,000), ``tool_timeout_seconds``,
             ``tools_in_calling_thread`` (False), ``on_output``, ``tool_placement``, ``image``,
-            ``base_image``, ``requirements``,
-            ``ca_bundle``.
+            ``base_image``, ``requirements``, ``ca_bundle``, ``build_timeout_seconds`` (1800),
+            ``disk_size`` ("2g"), ``allow_root`` (False).
 
     Raises:
         ConfigurationError: an argument that cannot work.
@@ -92,6 +91,7 @@ class DockerExecutor(Executor):
         *,
         additional_authorized_imports: Sequence[str] = (),
         pool: DockerPool | None = None,
+        _session: KernelSession | None = None,
         **keywords: Any,
     ) -> None:
         super().__init__([*additional_imports, *additional_authorized_imports], logger)
@@ -117,7 +117,9 @@ class DockerExecutor(Executor):
         self.state: dict[str, Any] = {"_print_outputs": ""}
         self.installed_packages: list[str] = []
         self._host = HostSide(self.options, self._log_call)
+        self._packages = Packages(self.options)
         self._ran_code = False
+        self._ready_session: KernelSession | None = _session
         self.start()
 
     # -- lifecycle --
@@ -163,12 +165,18 @@ class DockerExecutor(Executor):
 
     @classmethod
     async def acreate(cls, *args: Any, **keywords: Any) -> DockerExecutor:
-        """The constructor, for asyncio: the event loop goes on while the container starts."""
-        return await asyncio.to_thread(functools.partial(cls, *args, **keywords))
+        """The constructor, for asyncio: the event loop goes on while the container starts.
+
+        Waiting for a pool's container holds no thread. When the task is cancelled, what was started
+        is removed behind it.
+        """
+        return await created(
+            lambda session: cls(*args, _session=session, **keywords), keywords.get("pool")
+        )
 
     def _start(self) -> None:
         if self._pool is not None:
-            self._session = self._pool.acquire()
+            self._session = self._ready_session or self._pool.acquire()
             self._session.options = self.options
         else:
             provisioner = DockerProvisioner()
@@ -179,7 +187,12 @@ class DockerExecutor(Executor):
                 )
             self._session.open()
         self.installed_packages = list(self.additional_imports)
-        self._session.prepare = self._host.prepare
+        self._session.prepare = self._prepare
+
+    def _prepare(self, session: KernelSession) -> None:
+        """Give a fresh kernel what the last one had from the host."""
+        self._packages.prepare(session)
+        self._host.prepare(session)
 
     def _cleanup(self) -> None:
         if os.getpid() != getattr(self, "_pid", None) or self._session is None:
@@ -187,7 +200,7 @@ class DockerExecutor(Executor):
         self._session.close()
         self._host.calls.close()
         if self._pool is not None:
-            self._pool.release()
+            self._pool.release(self._session)
 
     def delete(self) -> None:
         """Like ``cleanup()``, and return only when the engine has removed the container."""
@@ -201,12 +214,8 @@ class DockerExecutor(Executor):
         session = self._session
         if session is None or self.closed:
             return False
-        if not self._call_lock.acquire(blocking=False):
-            return True  # code runs
-        try:
-            return session.is_alive()
-        finally:
-            self._call_lock.release()
+        with self._calls.unless_taken() as mine:
+            return session.is_alive() if mine else True  # code runs
 
     @property
     def container(self) -> Any:
@@ -244,11 +253,15 @@ class DockerExecutor(Executor):
         calls = self._host.calls
         calls.begin_run()
         self.displays, self.state["_print_outputs"] = (), ""
-        self._ran_code = True
         try:
+            self._ran_code = True
             request = session.run(code, collector, lambda: calls.has_final_answer)
+        except Interrupted:
+            raise AgentError(
+                "the code was interrupted by interrupt() before it began", self.logger
+            ) from None
         except ExecutorError as error:
-            raise type(error)(f"{error}{_shown(collector.logs())}") from error.__cause__
+            raise type(error)(f"{error}{shown_output(collector.logs())}") from error.__cause__
         finally:
             self.displays = tuple(collector.displays)
             self.state["_print_outputs"] = collector.logs()
@@ -257,7 +270,7 @@ class DockerExecutor(Executor):
             words = without_colours(request.error.traceback) or str(request.error.value)
             if session.was_interrupted:
                 words = f"the code was interrupted by interrupt()\n{words}"
-            raise AgentError(words + _shown(collector.logs()), self.logger)
+            raise AgentError(words + shown_output(collector.logs()), self.logger)
         return Execution(
             calls.final_answer if final else collector.output(),
             collector.logs(),
@@ -295,11 +308,12 @@ class DockerExecutor(Executor):
     def install_packages(self, additional_imports: Sequence[str]) -> list[str]:
         """Install packages for the code.
 
-        Without a network they are built into the image, for which the container is replaced; that
-        is refused once code has run, since its state would be lost.
+        Before the first code they are built into the image, for which the container is replaced.
+        Afterwards, and in a container of a pool, pip installs them into the container, with the
+        state kept; that takes a network.
 
         Raises:
-            ExecutorError: code has run already and there is no network, or pip failed.
+            ExecutorError: there is no network and the container must stay, or pip failed.
         """
         with self._turn("install_packages"):
             self._install(list(additional_imports))
@@ -309,24 +323,21 @@ class DockerExecutor(Executor):
         missing = [name for name in names if name not in self.additional_imports]
         if not missing:
             return
-        session = self._open_session()
-        if self._ran_code:
-            raise ExecutorError(
-                f"install_packages: {', '.join(missing)}: the container runs already, with state "
-                "that a new one would not have; name them in additional_authorized_imports"
-            )
-        if self._pool is not None:
-            raise ExecutorError(
-                f"install_packages: {', '.join(missing)}: containers of a pool are ready-made; "
-                "name them in the pool's additional_imports"
-            )
-        with shown_progress(lambda line: self._log(line, LogLevel.DEBUG)) as report:
-            session.image = ensure_image(
-                session.client, self.options, [*self.additional_imports, *missing], report=report
-            )
+        self._packages.add(
+            self._open_session(),
+            missing,
+            present=self.additional_imports,
+            must_stay=self._must_stay(),
+            report=lambda line: self._log(line, LogLevel.DEBUG),
+        )
         self.additional_imports += missing
         self.installed_packages += missing
-        session.restart()
+
+    def _must_stay(self) -> str | None:
+        """Why the container may not be replaced."""
+        if self._ran_code:
+            return "code has run in this container, which has state that a new one would not have"
+        return "containers of a pool are ready-made" if self._pool is not None else None
 
     # -- control --
 
@@ -353,7 +364,7 @@ class DockerExecutor(Executor):
         """Read a file of the sandbox; see :func:`.docker_files.get_file`."""
         return get_file(self._running_sandbox("get_file"), source, self.options.workdir, max_bytes)
 
-    def _running_sandbox(self, action: str) -> Sandbox:
+    def _running_sandbox(self, action: str) -> DockerSandbox:
         self._check_open(action)
         sandbox = self._open_session().sandbox
         if sandbox is None:
@@ -367,11 +378,3 @@ class DockerExecutor(Executor):
 
     def _note(self, line: str) -> None:
         self._log(line, LogLevel.INFO)
-
-
-def _shown(logs: str) -> str:
-    if not logs:
-        return ""
-    if len(logs) > _SHOWN_LOG_CHARS:
-        logs = f"... [{len(logs) - _SHOWN_LOG_CHARS} characters before]\n{logs[-_SHOWN_LOG_CHARS:]}"
-    return f"\n\nOutput printed before the error:\n{logs}"

@@ -9,11 +9,11 @@ import socket
 import time
 
 from ..containers.provisioner import Evidence
-from ..containers.runtime import DockerSandbox
+from ..containers.sandbox import DockerSandbox
 from ..jupyter.websocket import ConnectionLost
 from ..limits import Deadline
 
-__all__ = ["cause_of_death", "connected", "last_words", "signal_name"]
+__all__ = ["cause_of_death", "connected", "last_words", "shown_output", "signal_name"]
 
 # What docker/jupyter/gateway.py logs when a kernel has ended; other images say nothing.
 _KERNEL_ENDED = re.compile(r"kernel (\d+) ended: exit code (-?\d+|None)(, out of memory)?")
@@ -21,6 +21,7 @@ _KERNEL_ENDED = re.compile(r"kernel (\d+) ended: exit code (-?\d+|None)(, out of
 _NEW_KERNEL = re.compile(r"KernelGatewayApp\] .*restart|KernelRestarter")
 # How long the engine may take to notice that a container has ended.
 _PATIENCE_SECONDS = 0.7
+_SHOWN_LOG_CHARS = 4000
 
 
 def cause_of_death(
@@ -88,3 +89,12 @@ def connected(host: str, port: int, deadline: Deadline) -> socket.socket:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         return sock
+
+
+def shown_output(logs: str) -> str:
+    """What a call had printed, for the end of an error message; its end when it was much."""
+    if not logs:
+        return ""
+    if len(logs) > _SHOWN_LOG_CHARS:
+        logs = f"... [{len(logs) - _SHOWN_LOG_CHARS} characters before]\n{logs[-_SHOWN_LOG_CHARS:]}"
+    return f"\n\nOutput printed before the error:\n{logs}"

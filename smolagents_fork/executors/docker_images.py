@@ -9,6 +9,7 @@ from typing import Any
 
 from ..containers import images
 from ..containers.requirements import requirements_for
+from ..limits import Deadline
 from .docker_options import Options
 
 __all__ = ["ensure_image", "shown_progress"]
@@ -47,7 +48,14 @@ def ensure_image(
         image=image,
         requirements=requirements_for(imports, options.requirements),
     )
-    tag = images.ensure(client, wanted, report=report, ca_bundle=options.ca_bundle, rebuild=rebuild)
+    tag = images.ensure(
+        client,
+        wanted,
+        report=report,
+        ca_bundle=options.ca_bundle,
+        rebuild=rebuild,
+        deadline=Deadline(options.build_timeout_seconds),
+    )
     if name is not None and image is None:
         repository, _, version = name.partition(":")
         client.api.tag(tag, repository, version or "latest")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ..containers.provisioner import Limits, SandboxSpec
-from ..containers.runtime import check_limits, parse_size
+from ..containers.sizes import check_limits, check_size, parse_size
 from ..errors import ConfigurationError
 from ..limits import check_seconds
 
@@ -36,7 +36,9 @@ class Options:
     cpus: float | None = 1.0
     pids_limit: int | None = 256
     read_only: bool = True
+    disk_size: int | str | None = "2g"
     user: str = "1000:1000"
+    allow_root: bool = False
     runtime: str | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
     volumes: Any = None
@@ -60,6 +62,7 @@ class Options:
     base_image: str | None = None
     requirements: Sequence[str] = ()
     ca_bundle: str | os.PathLike[str] | None = None
+    build_timeout_seconds: float = 1800.0
 
     @classmethod
     def of(cls, **keywords: Any) -> Options:
@@ -84,7 +87,12 @@ class Options:
     def __post_init__(self) -> None:
         check_seconds("timeout_seconds", self.timeout_seconds)
         check_seconds("tool_timeout_seconds", self.tool_timeout_seconds)
-        for name in ("startup_timeout_seconds", "interrupt_grace_seconds", "lease_seconds"):
+        for name in (
+            "startup_timeout_seconds",
+            "interrupt_grace_seconds",
+            "lease_seconds",
+            "build_timeout_seconds",
+        ):
             check_seconds(name, getattr(self, name), optional=False)
         _one_of("on_death", self.on_death, ("restart", "fail"))
         _one_of("transport", self.transport, ("auto", "exec", "port"))
@@ -98,6 +106,10 @@ class Options:
             raise ConfigurationError(f"workdir={self.workdir!r}: give an absolute path")
         for name, where in self.tool_placement.items():
             _one_of(f"tool_placement[{name!r}]", where, ("host", "sandbox"))
+        _check_network(self.network)
+        if not self.allow_root:
+            _check_user("user", self.user)
+            _check_user("container_run_kwargs['user']", self.container_run_kwargs.get("user"))
         if self.transport == "port" and self.network == "none":
             raise ConfigurationError(
                 "transport='port' needs a network: network='none' has no port to publish; "
@@ -108,6 +120,7 @@ class Options:
                 "image= and dockerfile_content= exclude one another: give one of them"
             )
         check_limits(self.limits)
+        check_size("disk_size", self.disk_size)
         memory = parse_size(self.memory) if self.memory is not None else None
         held = (parse_size(self.workdir_size) or 0) + (parse_size(self.tmp_size) or 0)
         if memory is not None and held >= memory:
@@ -126,6 +139,13 @@ class Options:
         """Whether the gateway is reached over a published port and not over an exec stream."""
         return self.transport == "port" or (self.transport == "auto" and self.network != "none")
 
+    @property
+    def has_network(self) -> bool:
+        """Whether the code was given a network."""
+        extra = self.container_run_kwargs
+        asked = extra.get("network") or extra.get("network_mode") or self.network
+        return str(asked) != "none"
+
     def spec(self, image: str, *, published: bool) -> SandboxSpec:
         """What the provisioner is asked for."""
         return SandboxSpec(
@@ -133,6 +153,7 @@ class Options:
             limits=self.limits,
             network=self.network if self.network != "none" or not published else "bridge",
             read_only=self.read_only,
+            disk_size=self.disk_size,
             user=self.user,
             runtime=self.runtime,
             environment=dict(self.environment),
@@ -141,6 +162,30 @@ class Options:
             publish=(self.host, self.port) if published else None,
             lease_seconds=self.lease_seconds,
             extra=dict(self.container_run_kwargs),
+        )
+
+
+def _check_network(network: str) -> None:
+    kind, _, _ = network.partition(":")
+    if kind not in ("host", "container"):
+        return
+    whose = "the host's" if kind == "host" else "another container's"
+    raise ConfigurationError(
+        f"network={network!r}: the container would share {whose} network interfaces, so its code "
+        f"could reach every service on {whose} loopback, and the gateway's port would be open to "
+        "everybody there and taken for a second executor; give 'none', 'bridge' or a network of "
+        "your own (docker network create)"
+    )
+
+
+def _check_user(name: str, user: object) -> None:
+    if user is None:
+        return
+    who = str(user).partition(":")[0].strip()
+    if who in ("", "root") or (who.isdigit() and int(who) == 0):
+        raise ConfigurationError(
+            f"{name}={user!r} is root, or whatever the image says: code does not run as root "
+            "unless allow_root=True says so; give numbers such as '1000:1000'"
         )
 
 

@@ -8,16 +8,11 @@ moment from any thread; a running call then ends with an error.
 from __future__ import annotations
 
 import contextlib
-import secrets
-import time
-import uuid
+import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 from ..containers import removal
-from ..containers.runtime import DockerProvisioner, DockerSandbox
-from ..containers.tunnel import StreamUnsupported
+from ..containers.runtime import DockerProvisioner
 from ..errors import (
     ExecutorClosedError,
     ExecutorError,
@@ -26,40 +21,29 @@ from ..errors import (
     SandboxDiedError,
     SandboxTimeoutError,
 )
-from ..jupyter.channel import Channel, DeadlinePassed, message_limits
+from ..jupyter.channel import Channel, DeadlinePassed
 from ..jupyter.collector import Collector
-from ..jupyter.install import install_request
-from ..jupyter.kernels import channels_path, create_kernel
 from ..jupyter.messages import KernelGone, Request, Requests, Sink
-from ..jupyter.websocket import Connection, ConnectionLost, TimedSocket
+from ..jupyter.websocket import ConnectionLost
 from ..limits import Deadline
-from .docker_evidence import cause_of_death, connected, last_words, signal_name
+from .docker_connection import KernelConnection
+from .docker_evidence import cause_of_death, last_words, signal_name
 from .docker_options import Options
 
-__all__ = ["KernelSession"]
+__all__ = ["Interrupted", "KernelSession"]
 
 # After the final answer the program has this long to end by itself.
 _AFTER_ANSWER_SECONDS = 1.0
-# An interrupted program is interrupted again this often: it may have caught the first.
+# An interrupted program is interrupted again this often: it may have caught the first, or not have
+# begun when it came.
 _AFTER_INTERRUPT_SECONDS = 0.5
-_MAX_ERROR_CHARS = 100_000
 
 
-@dataclass
-class _Link:
-    """A connection to a kernel, and how far the kernel has been prepared.
-
-    Attributes:
-        installed: the kernel's side of the protocol is there.
-        prepared: it also has the host's tools and variables.
-    """
-
-    channel: Channel
-    installed: bool = False
-    prepared: bool = False
+class Interrupted(Exception):
+    """The code was interrupted before it had begun, and has not been run."""
 
 
-class KernelSession:
+class KernelSession(KernelConnection):
     """A kernel in a sandbox of its own.
 
     Args:
@@ -78,118 +62,16 @@ class KernelSession:
         *,
         note: Callable[[str], None] = lambda _line: None,
     ) -> None:
-        self.options = options
-        self.image = image
-        self.sandbox: DockerSandbox | None = None
+        super().__init__(options, image, provisioner, note=note)
         self.prepare: Callable[[KernelSession], None] = lambda _session: None
-        self._provisioner = provisioner
-        self._note = note
-        self._published = options.published
-        self._kernel_id: str | None = None
-        self._link: _Link | None = None
-        self._closed = False
-        self._running: Request | None = None
-        self._interrupted = False
-        self._comm_id = ""
         self._failure: str | None = None
-        self._kernels_ended = 0
-        self._unread_end: Exception | None = None
+        # What interrupt(), which comes from other threads, has to know of the call.
+        self._state = threading.Lock()
+        self._in_run = False
+        self._interrupted = False
+        self._running: Request | None = None
         #: How long the last code had, in seconds, without the time the host worked for it.
         self.last_seconds = 0.0
-
-    # -- opening --
-
-    def open(self) -> None:
-        """Start the sandbox and its kernel, and prepare the kernel.
-
-        Raises:
-            ExecutorStartError: it did not come up in ``startup_timeout_seconds``.
-        """
-        deadline = Deadline(self.options.startup_timeout_seconds)
-        self.sandbox = self._provisioner.start(
-            self.options.spec(self.image, published=self._published)
-        )
-        if self._closed:  # close() came while the engine was starting it
-            self.sandbox.remove()
-            raise ExecutorClosedError("the executor was closed while its container started")
-        try:
-            self._connect(deadline)
-            self._install(deadline)
-        except (
-            ConnectionLost,
-            ProtocolError,
-            KernelGone,
-            DeadlinePassed,
-            ExecutorStartError,
-        ) as error:
-            raise ExecutorStartError(
-                f"the kernel in container {self.sandbox.id} (image {self.image}) did not come up "
-                f"in startup_timeout_seconds={self.options.startup_timeout_seconds}: {error}; "
-                f"{self.sandbox.evidence()}"
-            ) from error
-
-    def _connect(self, deadline: Deadline) -> None:
-        """Open the kernel's channels, starting a kernel when there is none yet."""
-        assert self.sandbox is not None
-        while True:
-            sock = TimedSocket(self._open_stream(deadline))
-            try:
-                if self._kernel_id is None:
-                    self._kernel_id = create_kernel(
-                        sock, token=self.sandbox.token, timeout=deadline.at_most(1e6)
-                    )
-                break
-            except ConnectionLost:
-                sock.close()
-                # The engine's proxy accepts for a gateway that does not listen yet, and hangs up.
-                if not self._published or deadline.expired() or not self.sandbox.is_running():
-                    raise
-                time.sleep(0.05)
-            except BaseException:
-                sock.close()
-                raise
-        try:
-            session_id = uuid.uuid4().hex
-            connection = Connection(
-                sock,
-                channels_path(self._kernel_id, session_id),
-                token=self.sandbox.token,
-                timeout=deadline.at_most(1e6),
-                limit_for=message_limits(
-                    max(self.options.max_output_bytes, _MAX_ERROR_CHARS),
-                    self.options.max_value_bytes,
-                ),
-            )
-        except BaseException:
-            sock.close()
-            raise
-        self._comm_id = secrets.token_hex(16)
-        self._link = _Link(Channel(connection, Requests(session_id, self._comm_id)))
-
-    def _open_stream(self, deadline: Deadline) -> Any:
-        assert self.sandbox is not None
-        if not self._published:
-            try:
-                return self.sandbox.open_stream(timeout=deadline.at_most(60.0))
-            except StreamUnsupported as error:
-                if self.options.transport == "exec":
-                    raise ExecutorStartError(f"transport='exec': {error}") from error
-                self._fall_back(error)
-        port = self.sandbox.published_port(deadline.at_most(5.0))
-        host = "127.0.0.1" if self.options.host in ("0.0.0.0", "") else self.options.host
-        return connected(host, port, deadline)
-
-    def _fall_back(self, reason: Exception) -> None:
-        """Replace the sandbox by one with a published port: the engine's streams do not work."""
-        assert self.sandbox is not None
-        self._note(
-            f"WARNING: {reason}; using a port published on {self.options.host} with a token "
-            "instead. The container is on the engine's bridge network, so its code can reach it; "
-            "pass transport='exec' to refuse this."
-        )
-        self.sandbox.remove(wait=True)
-        self._published = True
-        self.sandbox = self._provisioner.start(self.options.spec(self.image, published=True))
 
     def _ready(self) -> Channel:
         """The open channel, made anew when the last one ended, with the kernel prepared."""
@@ -203,11 +85,13 @@ class KernelSession:
                 self._kernel_id = None
                 self.open()
             if self._link is None:
-                self._connect(deadline)
-            assert self._link is not None
-            if not self._link.prepared:
+                self._connect_again(deadline)
+            link = self._link
+            if link is None:
+                raise ConnectionLost("the sandbox was removed while its kernel was prepared")
+            if not link.prepared:
                 self._install(deadline)
-                self._link.prepared = True
+                link.prepared = True
                 self.prepare(self)
         except (ConnectionLost, KernelGone, ProtocolError) as error:
             lost = error if isinstance(error, ConnectionLost) else None
@@ -217,27 +101,16 @@ class KernelSession:
             raise ExecutorStartError(
                 f"the kernel did not answer in {self.options.startup_timeout_seconds} s"
             ) from error
-        return self._link.channel
+        return link.channel
 
-    def _install(self, deadline: Deadline) -> None:
-        assert self._link is not None
-        if self._link.installed:
-            return
-        code, buffers = install_request(
-            comm_id=self._comm_id,
-            max_output_bytes=self.options.max_output_bytes,
-            max_value_bytes=self.options.max_value_bytes,
-            max_error_chars=_MAX_ERROR_CHARS,
-            allow_pickle=self.options.allow_pickle,
-        )
-        request = self._link.channel.execute(code, sink=Sink(), silent=True, buffers=buffers)
-        self._link.channel.wait(request, deadline)
-        if request.error is not None:
-            raise ExecutorStartError(
-                f"the kernel of image {self.image} could not be prepared: "
-                f"{request.error.name}: {request.error.value}\n{request.error.traceback}"
-            )
-        self._link.installed = True
+    def _connect_again(self, deadline: Deadline) -> None:
+        """Connect to the kernel that took the place of one that ended, whose end has been told."""
+        try:
+            self._connect(deadline)
+        except ProtocolError:
+            # The gateway gives up on kernels that keep ending, and knows none of that id any more.
+            self._drop_sandbox()
+            self.open()
 
     # -- running --
 
@@ -250,19 +123,35 @@ class KernelSession:
             answered: whether the final answer has been given.
 
         Raises:
+            Interrupted: :meth:`interrupt` came before the code had begun.
             SandboxTimeoutError: past ``timeout_seconds``; says whether state survived.
             SandboxDiedError: the kernel, the container or the engine went away.
         """
-        timeout = self.options.timeout_seconds
-        channel = self._ready()
+        with self._state:
+            self._in_run, self._interrupted = True, False
+        try:
+            channel = self._ready()
+            if self._interrupted:
+                raise Interrupted
+            return self._run(channel, code, collector, answered)
+        finally:
+            with self._state:
+                self._in_run, self._running = False, None
+
+    def _run(
+        self, channel: Channel, code: str, collector: Collector, answered: Callable[[], bool]
+    ) -> Request:
         try:
             if self._unread_end is not None:  # is_alive() has taken the news out of the stream
                 raise self._unread_end
             channel.drain(_nothing())
             request = channel.execute(code, sink=collector.sink)
-            self._running, self._interrupted = request, False
-            deadline = Deadline(timeout)
+            deadline = Deadline(self.options.timeout_seconds)
             try:
+                with self._state:
+                    self._running, too_early = request, self._interrupted
+                if too_early:
+                    channel.interrupt()
                 channel.wait(request, deadline, until=lambda: answered() or self._interrupted)
                 if not request.done and answered():
                     self._end_after_answer(channel, request)
@@ -282,7 +171,6 @@ class KernelSession:
                     self._stop_quietly(channel, request)
                 raise
             finally:
-                self._running = None
                 self.last_seconds = deadline.elapsed()
         except KernelGone as error:
             if answered():
@@ -290,22 +178,26 @@ class KernelSession:
                 return request
             raise self._died("while code ran") from error
         except ConnectionLost as error:
-            if self._closed:
-                raise ExecutorClosedError(
-                    "the executor was closed while its code ran; output so far:\n"
-                    + collector.logs()[-2000:]
-                ) from error
             raise self._died("while code ran", error) from error
         return request
 
-    def request(self, code: str, buffers: Sequence[bytes], what: str) -> None:
-        """Run a request of the fork's own and wait for it; ``what`` is for messages.
+    def request(
+        self, code: str, buffers: Sequence[bytes], what: str, *, seconds: float | None = None
+    ) -> None:
+        """Run a request of the fork's own and wait for it.
+
+        Args:
+            code: for the kernel.
+            buffers: sent along.
+            what: for messages.
+            seconds: to wait at most; ``None``: ``startup_timeout_seconds``.
 
         Raises:
             ExecutorError: the kernel's side raised.
         """
         channel = self._ready()
-        deadline = Deadline(self.options.startup_timeout_seconds)
+        seconds = seconds or self.options.startup_timeout_seconds
+        deadline = Deadline(seconds)
         try:
             if self._unread_end is not None:
                 raise self._unread_end
@@ -317,18 +209,26 @@ class KernelSession:
         except DeadlinePassed as error:
             self._drop_sandbox()
             raise ExecutorError(
-                f"{what} took more than {self.options.startup_timeout_seconds} s; "
+                f"{what} took more than {seconds} s; "
                 "the container was removed and its state is lost"
             ) from error
         if request.error is not None:
             raise ExecutorError(f"{what}: {request.error.name}: {request.error.value}")
 
     def interrupt(self) -> None:
-        """Interrupt what runs; from any thread."""
-        link = self._link
-        if link is not None and self._running is not None:
+        """Interrupt what runs, or is about to; from any thread."""
+        with self._state:
+            if not self._in_run:
+                return
             self._interrupted = True
-            link.channel.interrupt()
+            link = self._link if self._running is not None else None
+        if link is not None:
+            with contextlib.suppress(ConnectionLost):  # whoever waits for the code finds out why
+                link.channel.interrupt()
+
+    def kill(self) -> None:
+        """End what runs together with its sandbox; from any thread."""
+        self._drop_sandbox()
 
     @property
     def was_interrupted(self) -> bool:
@@ -339,10 +239,7 @@ class KernelSession:
         timeout = self.options.timeout_seconds
         grace = self.options.interrupt_grace_seconds
         channel.interrupt()
-        try:
-            channel.wait(request, Deadline(grace))
-        except DeadlinePassed:
-            self._drop_sandbox()
+        if not self._stopped(channel, request):
             raise SandboxTimeoutError(
                 f"code ran past timeout_seconds={timeout} and did not stop within "
                 f"interrupt_grace_seconds={grace} of being interrupted; its container was removed "
@@ -366,19 +263,30 @@ class KernelSession:
 
     def _end_after_interrupt(self, channel: Channel, request: Request) -> None:
         """See that an interrupted program ends, also one that catches what it is stopped by."""
+        if not self._stopped(channel, request):
+            raise SandboxTimeoutError(
+                "code was interrupted by interrupt() and did not stop within "
+                f"interrupt_grace_seconds={self.options.interrupt_grace_seconds}; its container "
+                "was removed and its state is lost" + self._what_next()
+            ) from None
+
+    def _stopped(self, channel: Channel, request: Request) -> bool:
+        """Whether an interrupted program ends in its grace; without its sandbox if not."""
         grace = Deadline(self.options.interrupt_grace_seconds)
+        behind: Request | None = None
         while not request.done:
             try:
-                channel.wait(request, Deadline(grace.at_most(_AFTER_INTERRUPT_SECONDS)))
+                slice_ = Deadline(grace.at_most(_AFTER_INTERRUPT_SECONDS))
+                channel.wait(request, slice_, behind=behind)
+                if not request.done:
+                    request.give_up_on_end()
             except DeadlinePassed:
                 if grace.expired():
                     self._drop_sandbox()
-                    raise SandboxTimeoutError(
-                        "code was interrupted by interrupt() and did not stop within "
-                        f"interrupt_grace_seconds={self.options.interrupt_grace_seconds}; its "
-                        "container was removed and its state is lost" + self._what_next()
-                    ) from None
+                    return False
                 channel.interrupt()
+                behind = behind or channel.execute("pass", sink=Sink(), silent=True)
+        return True
 
     def _stop_quietly(self, channel: Channel, request: Request) -> None:
         try:
@@ -389,16 +297,21 @@ class KernelSession:
 
     # -- ends --
 
-    def _died(self, when: str, lost: ConnectionLost | None = None) -> SandboxDiedError:
+    def _died(self, when: str, lost: ConnectionLost | None = None) -> ExecutorError:
         """Find out what ended, let go of it, and say so.
 
         Args:
             when: for the message, as in "while code ran".
             lost: how the stream ended, when that is what was noticed.
         """
+        if self._closed:
+            when = when.replace("while code", "while its code")
+            return ExecutorClosedError(f"the executor was closed {when}")
         sandbox = self.sandbox
         if sandbox is None:
-            return SandboxDiedError(f"the sandbox ended {when}")
+            return SandboxDiedError(
+                f"the sandbox was removed {when}; its state is lost" + self._what_next()
+            )
         evidence, ending = cause_of_death(sandbox, lost is None, self._kernels_ended)
         if evidence.state != "running":
             what = f"container {sandbox.id} ended {when}: {evidence}"
@@ -429,19 +342,6 @@ class KernelSession:
             return ", the next call works on a new kernel with the tools and variables sent again"
         return "; on_death='fail': call restart(), or make a new executor"
 
-    def _forget_link(self) -> None:
-        link, self._link, self._unread_end = self._link, None, None
-        if link is not None:
-            link.channel.close()
-
-    def _drop_sandbox(self) -> None:
-        self._forget_link()
-        sandbox, self.sandbox = self.sandbox, None
-        self._kernel_id = None
-        self._kernels_ended = 0
-        if sandbox is not None:
-            sandbox.remove()
-
     def restart(self) -> None:
         """Throw the sandbox away; the next call starts a new one."""
         self._failure = None
@@ -453,11 +353,6 @@ class KernelSession:
         self._drop_sandbox()
         with contextlib.suppress(Exception):
             self._provisioner.close()
-
-    @property
-    def client(self) -> Any:
-        """docker-py's client."""
-        return self._provisioner.client
 
     def wait_until_removed(self, timeout: float) -> None:
         """Wait for containers that are being removed.

@@ -8,74 +8,31 @@ bounded number of threads beside it. A container is handed out once and then thr
 
 from __future__ import annotations
 
-import dataclasses
+import asyncio
+import contextlib
 import threading
 import time
 from collections import deque
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
+from ..containers import removal
 from ..containers.requirements import requirements_for
 from ..containers.runtime import DockerProvisioner
 from ..errors import ConfigurationError, ExecutorClosedError, ExecutorStartError, ForkError
-from ..limits import check_seconds
+from ..limits import Deadline, check_seconds
 from .docker_images import ensure_image
 from .docker_options import Options
 from .docker_session import KernelSession
+from .pool_options import options_for
+from .pool_queue import PoolStats, Waiter
+from .threads import in_thread
 
 __all__ = ["DockerPool", "PoolStats"]
 
 _FIRST_PAUSE_SECONDS = 0.5
 _LONGEST_PAUSE_SECONDS = 30.0
-
-# What belongs to an executor and not to the container it got: these may differ from the pool's.
-_OF_THE_EXECUTOR = (
-    "timeout_seconds",
-    "startup_timeout_seconds",
-    "interrupt_grace_seconds",
-    "on_death",
-    "on_output",
-    "tool_placement",
-    "tool_timeout_seconds",
-    "max_tool_calls",
-)
-
-
-@dataclass(frozen=True)
-class PoolStats:
-    """A pool at one moment.
-
-    Attributes:
-        ready: containers waiting to be handed out.
-        starting: being started.
-        in_use: handed out, and their executors not closed.
-        waiting: threads that wait for one.
-        started: containers started since the pool was made.
-        failed: starts that failed.
-        handed_out: containers handed out.
-        discarded: ready ones thrown away, idle too long or found dead.
-    """
-
-    ready: int
-    starting: int
-    in_use: int
-    waiting: int
-    started: int
-    failed: int
-    handed_out: int
-    discarded: int
-
-
-class _Waiter:
-    """A thread in the queue, and what it is given."""
-
-    def __init__(self) -> None:
-        self.session: KernelSession | None = None
-        self.error: BaseException | None = None
-        self.given = threading.Event()
 
 
 class DockerPool:
@@ -120,15 +77,18 @@ class DockerPool:
         self.acquire_timeout_seconds = acquire_timeout_seconds
         self._changed = threading.Condition()
         self._ready: deque[tuple[KernelSession, float]] = deque()
-        self._waiters: deque[_Waiter] = deque()
-        self._starting = self._in_use = 0
+        self._waiters: deque[Waiter] = deque()
+        self._starting = 0
+        self._in_use: set[KernelSession] = set()
         self._started = self._failed = self._handed_out = self._discarded = 0
         self._image: str | None = None
         self._image_lock = threading.Lock()
         self._pause = 0.0
         self._not_before = 0.0
         self._closed = False
-        self._starts = ThreadPoolExecutor(concurrent_starts, "smolagents-fork-pool-start")
+        self._concurrent_starts = concurrent_starts
+        # Here, because containers are not started in the main thread.
+        removal.exit_on_sigterm()
         self._keeper = threading.Thread(target=self._keep, name="smolagents-fork-pool", daemon=True)
         self._keeper.start()
 
@@ -140,26 +100,7 @@ class DockerPool:
         Raises:
             ConfigurationError: the executor asks for another container than the pool makes.
         """
-        default = Options()
-        for field in dataclasses.fields(Options):
-            value = getattr(asked, field.name)
-            differs = value not in (getattr(default, field.name), getattr(self.options, field.name))
-            if field.name not in _OF_THE_EXECUTOR and differs:
-                raise ConfigurationError(
-                    f"{field.name}={value!r} is decided by the pool, which has "
-                    f"{getattr(self.options, field.name)!r}: give it to the pool"
-                )
-        missing = set(requirements_for(imports)) - set(requirements_for(self.additional_imports))
-        if missing:
-            raise ConfigurationError(
-                f"{', '.join(sorted(missing))}: not in the pool's additional_imports"
-            )
-        taken = {
-            name: getattr(asked, name)
-            for name in _OF_THE_EXECUTOR
-            if getattr(asked, name) != getattr(default, name)
-        }
-        return dataclasses.replace(self.options, **taken)
+        return options_for(asked, imports, of_pool=self.options, pool=self.additional_imports)
 
     def acquire(self, timeout: float | None = None) -> KernelSession:
         """A ready container, for the caller alone; first come, first served.
@@ -172,21 +113,71 @@ class DockerPool:
             ExecutorClosedError: the pool has been closed.
         """
         patience = self.acquire_timeout_seconds if timeout is None else timeout
-        waiter = _Waiter()
+        deadline = Deadline(patience)
+        waiter = Waiter()
+        self._enqueue(waiter)
+        try:
+            while True:
+                waiter.given.wait(deadline.remaining())
+                session = self._given(waiter, patience)
+                if session.is_alive():
+                    return session
+                self._replace(waiter)
+        except BaseException:
+            self._leave(waiter)
+            raise
+
+    async def acquire_async(self, timeout: float | None = None) -> KernelSession:
+        """:meth:`acquire` for asyncio: waiting holds no thread, and cancelling gives up the place.
+
+        Args:
+            timeout: seconds to wait; ``None``: ``acquire_timeout_seconds``.
+        """
+        patience = self.acquire_timeout_seconds if timeout is None else timeout
+        deadline = Deadline(patience)
+        loop, given = asyncio.get_running_loop(), asyncio.Event()
+
+        def told() -> None:
+            with contextlib.suppress(RuntimeError):  # the loop has been closed: nobody waits
+                loop.call_soon_threadsafe(given.set)
+
+        waiter = Waiter(told)
+        self._enqueue(waiter)
+        try:
+            while True:
+                with contextlib.suppress(asyncio.TimeoutError, TimeoutError):
+                    await asyncio.wait_for(given.wait(), deadline.remaining())
+                given.clear()
+                session = self._given(waiter, patience)
+                if await in_thread(session.is_alive, "smolagents-fork-pool-look"):
+                    return session
+                self._replace(waiter)
+        except BaseException:
+            self._leave(waiter)
+            raise
+
+    def release(self, session: KernelSession) -> None:
+        """An executor has closed the container it had. Safe to call again."""
+        with self._changed:
+            self._in_use.discard(session)
+            self._changed.notify_all()
+
+    def _enqueue(self, waiter: Waiter) -> None:
         with self._changed:
             if self._closed:
                 raise ExecutorClosedError("the pool has been closed")
             self._waiters.append(waiter)
             self._hand_out()
             self._changed.notify_all()
-        try:
-            waiter.given.wait(patience)
-        except BaseException:
-            self._give_back(waiter)
-            raise
+
+    def _given(self, waiter: Waiter, patience: float) -> KernelSession:
+        """What ``waiter`` got.
+
+        Raises:
+            ExecutorStartError: nothing in time, or the start that was made for it failed.
+        """
         with self._changed:
             if not waiter.given.is_set():
-                self._waiters.remove(waiter)
                 raise ExecutorStartError(
                     f"no container became free in acquire_timeout_seconds={patience}: "
                     f"{self._stats()}; raise max_size, or close executors that are done"
@@ -194,18 +185,32 @@ class DockerPool:
         if waiter.error is not None:
             raise waiter.error
         assert waiter.session is not None
-        if waiter.session.is_alive():
-            return waiter.session
-        # It died while it waited; the queue's next one, or a new one.
-        self._discard(waiter.session)
-        self.release()
-        return self.acquire(patience)
+        return waiter.session
 
-    def release(self) -> None:
-        """An executor has closed the container it had."""
+    def _replace(self, waiter: Waiter) -> None:
+        """What ``waiter`` got had died while it was ready: it is the next one's turn to get one."""
+        session = waiter.session
         with self._changed:
-            self._in_use -= 1
+            if self._closed:
+                raise ExecutorClosedError("the pool has been closed")
+            waiter.wait_again()
+            self._waiters.appendleft(waiter)
+            if session is not None:
+                self._in_use.discard(session)
+            self._hand_out()
             self._changed.notify_all()
+        if session is not None:
+            self._discard(session)
+
+    def _leave(self, waiter: Waiter) -> None:
+        """Somebody waits no more; what they have got in the meantime is thrown away."""
+        with self._changed:
+            if waiter in self._waiters:
+                self._waiters.remove(waiter)
+        session = waiter.session
+        if session is not None:
+            self._discard(session)
+            self.release(session)
 
     def stats(self) -> PoolStats:
         """The pool at this moment."""
@@ -216,7 +221,7 @@ class DockerPool:
         return PoolStats(
             ready=len(self._ready),
             starting=self._starting,
-            in_use=self._in_use,
+            in_use=len(self._in_use),
             waiting=len(self._waiters),
             started=self._started,
             failed=self._failed,
@@ -241,13 +246,11 @@ class DockerPool:
             self._closed = True
             ready, self._ready = list(self._ready), deque()
             for waiter in self._waiters:
-                waiter.error = ExecutorClosedError("the pool has been closed")
-                waiter.given.set()
+                waiter.give(error=ExecutorClosedError("the pool has been closed"))
             self._waiters.clear()
             self._changed.notify_all()
         for session, _ in ready:
             session.close()
-        self._starts.shutdown(wait=False, cancel_futures=True)
 
     def __enter__(self) -> DockerPool:
         return self
@@ -266,26 +269,16 @@ class DockerPool:
         """Give ready containers to those who wait, oldest to longest waiting. Lock held."""
         while self._ready and self._waiters:
             session, _ = self._ready.popleft()
-            waiter = self._waiters.popleft()
-            self._in_use += 1
+            self._in_use.add(session)
             self._handed_out += 1
-            waiter.session = session
-            waiter.given.set()
-
-    def _give_back(self, waiter: _Waiter) -> None:
-        """Somebody stopped waiting in mid-wait (Ctrl-C); what they may have got is thrown away."""
-        with self._changed:
-            if waiter in self._waiters:
-                self._waiters.remove(waiter)
-        if waiter.session is not None:
-            self._discard(waiter.session)
-            self.release()
+            self._waiters.popleft().give(session)
 
     def _wanted(self) -> int:
-        """How many more starts are called for. Lock held."""
-        total = len(self._ready) + self._starting + self._in_use
+        """How many more starts are called for, and may be made at once. Lock held."""
+        total = len(self._ready) + self._starting + len(self._in_use)
         called_for = self.min_size + len(self._waiters) - len(self._ready) - self._starting
-        return max(0, min(called_for, self.max_size - total))
+        free = self._concurrent_starts - self._starting
+        return max(0, min(called_for, self.max_size - total, free))
 
     def _keep(self) -> None:
         while True:
@@ -299,8 +292,11 @@ class DockerPool:
                     self._changed.wait(self._next_look(pause))
                     continue
                 self._starting += count
-                for _ in range(count):
-                    self._starts.submit(self._start_one)
+            for _ in range(count):
+                # Not of a thread pool: the interpreter would wait for its threads at exit.
+                threading.Thread(
+                    target=self._start_one, name="smolagents-fork-pool-start", daemon=True
+                ).start()
             for session in old:
                 self._discard(session)
 
@@ -368,8 +364,8 @@ class DockerPool:
             self._pause = min(_LONGEST_PAUSE_SECONDS, self._pause * 2 or _FIRST_PAUSE_SECONDS)
             self._not_before = time.monotonic() + self._pause
             if self._waiters:
-                waiter = self._waiters.popleft()
                 known = isinstance(error, ForkError)
-                waiter.error = error if known else ExecutorStartError(f"{error!r}")
-                waiter.given.set()
+                self._waiters.popleft().give(
+                    error=error if known else ExecutorStartError(f"{error!r}")
+                )
             self._changed.notify_all()

@@ -5,6 +5,7 @@ One thread waits at a time (the executor sees to that); ``interrupt`` may be cal
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -20,14 +21,20 @@ __all__ = ["Channel", "DeadlinePassed", "message_limits"]
 
 # How long one wait on the socket lasts; only the deadline and the pings depend on it.
 _POLL_SECONDS = 1.0
-# Silence after which the gateway is pinged, and after which it counts as gone. Its event loop
-# answers while the kernel computes, so this measures the connection and not the code.
-_PING_AFTER_SECONDS = 5.0
+# Silence after which the gateway is pinged, after which the way to it is looked at, and after which
+# it counts as gone. Its event loop answers while the kernel computes, so this measures the
+# connection and not the code. The gateway shares the sandbox' processor with the code and may be
+# slow; the way does not, and is known to be closed long before.
+_PING_AFTER_SECONDS = 1.0
+_LOOK_AFTER_SECONDS = 2.0
 _LOST_AFTER_SECONDS = 20.0
 # How long the answer to a request may lag behind the news that the kernel is idle again.
 _REPLY_SECONDS = 1.0
 _DRAIN_SECONDS = 0.5
-
+# How long an interrupt may be on its way before the next request goes out, which it would hit.
+_INTERRUPT_SECONDS = 2.0
+# How soon after an unanswered one the next is sent.
+_INTERRUPT_AGAIN = 0.3
 
 _CARRY_VALUES = frozenset({"comm_msg", "display_data", "execute_result", "input_request"})
 
@@ -43,16 +50,27 @@ class Channel:
         connection: open; owned from now on.
         requests: makes the messages.
         send_timeout: seconds one message may take to be sent.
+        way_is_open: asked when the gateway is silent: whether what lies between still answers.
+            Takes two seconds at most.
     """
 
     def __init__(
-        self, connection: Connection, requests: Requests, *, send_timeout: float = 30.0
+        self,
+        connection: Connection,
+        requests: Requests,
+        *,
+        send_timeout: float = 30.0,
+        way_is_open: Callable[[], bool] = lambda: True,
     ) -> None:
         self._connection = connection
+        self._way_is_open = way_is_open
         self._requests = requests
         self._send_timeout = send_timeout
         self._requests_lock = threading.Lock()
-        self._last_heard = self._last_ping = time.monotonic()
+        self._last_heard = self._last_ping = self._last_look = time.monotonic()
+        # Interrupts the kernel has not answered.
+        self._interrupts: set[str] = set()
+        self._last_interrupt = 0.0
 
     def execute(
         self, code: str, *, sink: Sink, silent: bool = False, buffers: Sequence[bytes] = ()
@@ -74,10 +92,13 @@ class Channel:
         deadline: Deadline,
         *,
         until: Callable[[], bool] = lambda: False,
+        behind: Request | None = None,
     ) -> Request:
         """Feed ``request`` until it is done, or ``until`` is true.
 
-        That is asked after every message, and every second.
+        That is asked after every message, and every second. ``behind`` is a request that was sent
+        after it: the kernel answers in order, so when that one is done this one is over too, even
+        if an interrupt hit the kernel just where it would have said so.
 
         The clock of ``deadline`` stands still while an input request is answered.
 
@@ -87,13 +108,15 @@ class Channel:
             ConnectionLost: the stream ended.
         """
         idle_since: float | None = None
-        while not request.done:
+        while not request.done and not (behind is not None and behind.done):
             received = self._receive(deadline, 0.1 if request.idle else _POLL_SECONDS)
             if request.idle:
                 idle_since = idle_since or time.monotonic()
                 if received is None and time.monotonic() - idle_since > _REPLY_SECONDS:
                     request.give_up_on_reply()
             question = request.feed(*received) if received is not None else None
+            if behind is not None and received is not None:
+                behind.feed(*received)
             if question is not None:
                 with deadline.paused():
                     self._answer(request, question)
@@ -105,10 +128,13 @@ class Channel:
     def drain(self, request: Request) -> None:
         """Read what has come while nobody waited, such as the news that the kernel ended.
 
+        An interrupt that is still on its way is waited for: it would hit the next request.
+
         Raises:
             KernelGone: the kernel's process ended since the last request.
             ConnectionLost: the stream ended.
         """
+        self._settle_interrupts(request)
         # A thread the program left behind may print without end; its output is nobody's.
         deadline = Deadline(_DRAIN_SECONDS)
         while not deadline.expired():
@@ -119,6 +145,15 @@ class Channel:
             if received is not None:
                 request.feed(*received)
 
+    def _settle_interrupts(self, request: Request) -> None:
+        deadline = Deadline(_INTERRUPT_SECONDS)
+        while self._interrupts and not deadline.expired():
+            with contextlib.suppress(WaitTimeout):
+                received = self._receive_now(deadline.at_most(_POLL_SECONDS))
+                if received is not None:
+                    request.feed(*received)
+        self._interrupts.clear()
+
     def interrupt(self) -> None:
         """Ask the kernel to interrupt what runs. From any thread.
 
@@ -126,7 +161,12 @@ class Channel:
             ConnectionLost: the stream ended.
         """
         with self._requests_lock:
+            # One at a time: a kernel that is interrupted while it reports an interrupt never ends.
+            if self._interrupts and time.monotonic() - self._last_interrupt < _INTERRUPT_AGAIN:
+                return
+            self._last_interrupt = time.monotonic()
             message = self._requests.interrupt()
+            self._interrupts.add(str(message.header["msg_id"]))
         self._send(message)
 
     def close(self) -> None:
@@ -171,10 +211,13 @@ class Channel:
         if skipped:
             return _oversize(payload, v1), skipped
         try:
-            return decode(payload, v1=v1, binary=binary), 0
+            message = decode(payload, v1=v1, binary=binary)
         except ProtocolError:
             # The sandbox can make the gateway send nonsense; what it says nothing about is nothing.
             return None
+        if message.type == "interrupt_reply":
+            self._interrupts.discard(str(message.parent_id))
+        return message, 0
 
     def _check_alive(self) -> None:
         now = time.monotonic()
@@ -184,6 +227,13 @@ class Channel:
                 f"the kernel gateway has not answered a ping for {silent:.0f} s; "
                 "the engine or the network in between is gone"
             )
+        if silent > _LOOK_AFTER_SECONDS and now - self._last_look > _LOOK_AFTER_SECONDS:
+            self._last_look = now
+            if not self._way_is_open():
+                raise ConnectionLost(
+                    f"nothing has come for {silent:.0f} s and the engine, through which the stream "
+                    "runs, does not answer"
+                )
         if silent > _PING_AFTER_SECONDS and now - self._last_ping > _PING_AFTER_SECONDS:
             self._last_ping = now
             self._connection.ping()

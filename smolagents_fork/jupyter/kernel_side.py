@@ -12,6 +12,7 @@ import builtins
 import contextlib
 import io
 import json
+import os
 import signal
 import sys
 import threading
@@ -381,7 +382,13 @@ def install(shell, codec, settings):
     """Called once by the loader."""
     import zmq
 
-    sandbox = Sandbox(shell, codec, json.loads(settings))
+    settings = json.loads(settings)
+    if not settings["allow_root"] and os.getuid() == 0:
+        raise PermissionError(
+            "the kernel runs as root: its image, or the name given as user=, leads to uid 0; "
+            "give user= as numbers, or pass allow_root=True"
+        )
+    sandbox = Sandbox(shell, codec, settings)
     # The shell would keep all output of all calls in its history.
     shell._tee = lambda *_args, **_kwargs: contextlib.nullcontext()
     shell.events.register("pre_run_cell", sandbox.before)

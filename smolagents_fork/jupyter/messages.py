@@ -195,6 +195,11 @@ class Request:
             "",
         )
 
+    def give_up_on_end(self) -> None:
+        """The kernel was interrupted where it would have said that this one ended."""
+        self.idle, self.status = True, "error"
+        self.error = self.error or KernelError("KeyboardInterrupt", "", "KeyboardInterrupt")
+
     def _feed_oversize(self, kind: str, skipped: int) -> None:
         self.lost_messages += 1
         if kind == "execute_reply":

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from smolagents_fork.containers import runtime
+from smolagents_fork.containers import sandbox
 from smolagents_fork.containers.tunnel import StreamUnsupported
 from smolagents_fork.errors import ConfigurationError, EngineUnavailableError, ExecutorStartError
 from smolagents_fork.executors.docker import DockerExecutor
@@ -146,7 +146,7 @@ def test_engine_without_streams_falls_back_to_a_port_and_says_so(make, monkeypat
         def log_error(self, message):
             self.lines.append(str(message))
 
-    monkeypatch.setattr(runtime, "exec_stream", no_stream)
+    monkeypatch.setattr(sandbox, "exec_stream", no_stream)
     log = Log()
     executor = make([], log)
     assert executor("1+1").output == 2

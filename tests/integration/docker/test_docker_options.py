@@ -50,6 +50,7 @@ def asked(image, folders):
         workdir_size="20m",
         tmp_size=30 * MIB,
         read_only=False,
+        disk_size=None,
         runtime="runc",
         environment={"GREETING": "hello = there", "EMPTY": ""},
         volumes={

@@ -129,7 +129,7 @@ def test_idle_containers_above_the_minimum_are_removed(image):
             with contextlib.suppress(ExecutorStartError):
                 session = pool.acquire(timeout=0.1)
                 session.close()
-                pool.release()
+                pool.release(session)
         assert eventually(lambda: pool.stats().ready == 1, 60)
         assert eventually(lambda: pool.stats().ready == 0, 15)
         assert pool.stats().discarded == 1

@@ -11,9 +11,10 @@ import sys
 import pytest
 
 from smolagents_fork.containers import images
+from smolagents_fork.containers.arguments import container_arguments, merged
 from smolagents_fork.containers.owner import LABEL, labels, owner_is_gone, this_machine
 from smolagents_fork.containers.provisioner import Evidence, SandboxSpec
-from smolagents_fork.containers.runtime import container_arguments, merged, parse_size
+from smolagents_fork.containers.sizes import parse_size
 from smolagents_fork.containers.tunnel import ExecStream, StreamUnsupported, exec_stream
 
 
@@ -124,4 +125,4 @@ def test_local_folders_of_pip_are_not_passed_to_the_builder(monkeypatch):
     monkeypatch.setenv("PIP_EXTRA_INDEX_URL", "file:///somewhere https://example.com/simple")
     monkeypatch.setenv("PIP_INDEX_URL", "file:///elsewhere")
     monkeypatch.delenv("PIP_TRUSTED_HOST", raising=False)
-    assert images._index_arguments() == {"PIP_EXTRA_INDEX_URL": "https://example.com/simple"}
+    assert images.index_settings() == {"PIP_EXTRA_INDEX_URL": "https://example.com/simple"}

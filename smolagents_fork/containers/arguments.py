@@ -1,0 +1,106 @@
+"""What the engine is asked for: a sandbox' specification as docker-py's arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .. import _version
+from .lease import leased
+from .owner import labels
+from .provisioner import SandboxSpec
+
+__all__ = ["container_arguments", "merged"]
+
+
+def container_arguments(
+    spec: SandboxSpec, name: str, token: str, command: Sequence[str] = ()
+) -> dict[str, Any]:
+    """What docker-py's ``containers.create`` gets; ``spec.extra`` has the last word.
+
+    Args:
+        spec: what to start.
+        name: of the container.
+        token: for its gateway.
+        command: its main process, which runs under the lease.
+    """
+    limits = spec.limits
+    uid, _, gid = spec.user.partition(":")
+    owner = f",uid={uid},gid={gid or uid}" if uid.isdigit() else ",mode=1777"
+    environment = {
+        "HOME": spec.workdir,
+        "TMPDIR": "/tmp",
+        "JUPYTER_RUNTIME_DIR": "/tmp/jupyter",
+        "IPYTHONDIR": "/tmp/ipython",
+        "MPLCONFIGDIR": "/tmp/matplotlib",
+        "KG_IP": "127.0.0.1" if spec.publish is None else "0.0.0.0",
+        "KG_PORT": str(spec.gateway_port),
+        "KG_AUTH_TOKEN": token,
+        "SANDBOX_LEASE_SECONDS": str(spec.lease_seconds),
+        **spec.environment,
+    }
+    arguments: dict[str, Any] = {
+        "image": spec.image,
+        "name": name,
+        "init": True,
+        # The engine removes it when its main process ends, even if the host process is dead.
+        "auto_remove": True,
+        "user": spec.user,
+        "working_dir": spec.workdir,
+        "environment": environment,
+        "labels": labels(f"{_version.upstream_version}+fork.{_version.fork_revision}"),
+        "cap_drop": ["ALL"],
+        "security_opt": ["no-new-privileges:true"],
+        "read_only": spec.read_only,
+        "tmpfs": {
+            # noexec is the engine's default; extension modules that are installed while the
+            # sandbox runs, which takes a network, have to be mapped as code.
+            spec.workdir: f"rw,nosuid,nodev,size={limits.workdir_size}{owner}"
+            + (",exec" if spec.network != "none" else ""),
+            "/tmp": f"rw,nosuid,nodev,size={limits.tmp_size},mode=1777",
+        },
+        "network_mode" if spec.network == "none" else "network": spec.network,
+        # A program can write into its main process' output without end; the engine's disk is not
+        # the sandbox' to fill.
+        "log_config": {"type": "json-file", "config": {"max-size": "1m", "max-file": "1"}},
+    }
+    if limits.memory is not None:
+        # memswap equal to memory: no swap.
+        arguments |= {"mem_limit": limits.memory, "memswap_limit": limits.memory}
+    if limits.cpus is not None:
+        arguments["nano_cpus"] = int(limits.cpus * 1e9)
+    if limits.pids is not None:
+        arguments["pids_limit"] = limits.pids
+    if spec.runtime is not None:
+        arguments["runtime"] = spec.runtime
+    if spec.volumes:
+        arguments["volumes"] = spec.volumes
+    if spec.publish is not None:
+        arguments["ports"] = {f"{spec.gateway_port}/tcp": spec.publish}
+    if spec.disk_size is not None and not spec.read_only:
+        arguments["storage_opt"] = {"size": str(spec.disk_size)}
+    return {**merged(arguments, spec.extra), **leased(command, spec.lease_seconds)}
+
+
+def merged(arguments: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
+    """``arguments`` with the user's ``container_run_kwargs`` laid over them.
+
+    Environments, labels, ports and tmpfs are merged; everything else is replaced.
+    """
+    result = dict(arguments)
+    for key, value in extra.items():
+        if key in ("remove", "stream", "stdout", "stderr", "detach", "name", "image"):
+            continue  # of docker-py's run(), not of the container
+        if key == "environment" and isinstance(value, (list, tuple)):
+            value = dict(item.partition("=")[::2] for item in value)
+        if key in ("environment", "labels", "ports", "tmpfs") and isinstance(value, Mapping):
+            result[key] = {**(result.get(key) or {}), **value}
+        else:
+            result[key] = value
+    if "network" in extra:
+        result.pop("network_mode", None)
+    if "network_mode" in extra:
+        result.pop("network", None)
+    if "nano_cpus" in result and ("cpu_quota" in extra or "cpu_period" in extra):
+        del result["nano_cpus"]
+    return result

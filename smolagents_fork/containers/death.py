@@ -1,0 +1,73 @@
+"""What became of a container: asked quickly, because somebody waits for an error message."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import time
+from typing import Any
+
+from .provisioner import Evidence
+
+__all__ = ["evidence"]
+
+# Seconds one question may take. The engine may be what has gone.
+_QUESTION_SECONDS = 1.5
+_LOG_LINES = 8
+
+
+def evidence(api: Any, container_id: str, since: float) -> Evidence:
+    """What became of the container; never raises.
+
+    Args:
+        api: docker-py's low-level client.
+        container_id: of the container, which may be gone.
+        since: when it was started, in seconds of the epoch.
+    """
+    import docker
+    import requests
+
+    # A copy shares the connections and has a patience of its own.
+    api = copy.copy(api)
+    api.timeout = _QUESTION_SECONDS
+    lines: tuple[str, ...] = ()
+    try:
+        # The log first: the engine removes it with the container.
+        with contextlib.suppress(docker.errors.APIError):
+            lines = _log_lines(api, container_id)
+        state = api.inspect_container(container_id)["State"]
+    except docker.errors.NotFound:
+        code, oom = _told_by_events(api, container_id, since)
+        return Evidence("ended and was removed", code, oom, lines)
+    except (docker.errors.DockerException, requests.RequestException, OSError, ValueError):
+        return Evidence("unknown: the engine does not answer any more", log_lines=lines)
+    if state.get("Running"):
+        return Evidence("running", None, bool(state.get("OOMKilled")), lines)
+    code, oom = _told_by_events(api, container_id, since)
+    code = state.get("ExitCode") if code is None else code
+    return Evidence("ended", code, oom or bool(state.get("OOMKilled")), lines)
+
+
+def _log_lines(api: Any, container_id: str) -> tuple[str, ...]:
+    text = api.logs(container_id, tail=_LOG_LINES)
+    lines = (line[:300] for line in text.decode("utf-8", "replace").splitlines())
+    return tuple(line for line in lines if line.strip() and "IPKernelApp" not in line)
+
+
+def _told_by_events(api: Any, container_id: str, since: float) -> tuple[int | None, bool]:
+    """Exit code and out-of-memory from the engine's record, which outlives the container."""
+    code, oom = None, False
+    with contextlib.suppress(Exception):
+        events = api.events(
+            since=int(since) - 1,
+            until=f"{time.time():.6f}",
+            filters={"container": container_id},
+            decode=True,
+        )
+        # To its end, which "until" gives it: a stream left half read keeps its connection.
+        for event in events:
+            if event.get("Action") == "oom":
+                oom = True
+            elif event.get("Action") == "die":
+                code = int(event["Actor"]["Attributes"]["exitCode"])
+    return code, oom

@@ -1,0 +1,55 @@
+"""A way to the engine that can be frozen, thawed and closed, so that the engine need not be."""
+
+from __future__ import annotations
+
+import select
+import socket
+import threading
+
+
+class Proxy:
+    """A TCP port that leads to the engine's socket; it can be frozen, thawed and closed."""
+
+    def __init__(self, target: str, address: str = "127.0.0.1") -> None:
+        self.target = target
+        self.thawed = threading.Event()
+        self.thawed.set()
+        self.listener = socket.create_server((address, 0))
+        self.port = self.listener.getsockname()[1]
+        self.open: list[socket.socket] = []
+        self.closed = False
+        self.thread = threading.Thread(target=self._run, daemon=True)
+        self.thread.start()
+
+    def _run(self) -> None:
+        peers: dict[socket.socket, socket.socket] = {}
+        while not self.closed:
+            self.thawed.wait()
+            ready, _, _ = select.select([self.listener, *peers], [], [], 0.05)
+            if not self.thawed.is_set():
+                continue
+            for sock in ready:
+                if sock is self.listener:
+                    near, far = sock.accept()[0], socket.socket(socket.AF_UNIX)
+                    far.connect(self.target)
+                    peers |= {near: far, far: near}
+                    continue
+                try:
+                    data = sock.recv(65536)
+                    if data:
+                        peers[sock].sendall(data)
+                        continue
+                except (OSError, KeyError):
+                    pass
+                if sock in peers:
+                    other = peers.pop(sock)
+                    peers.pop(other, None)
+                    for end in (sock, other):
+                        end.close()
+        for sock in (self.listener, *peers):
+            sock.close()
+
+    def close(self) -> None:
+        self.closed = True
+        self.thawed.set()
+        self.thread.join(10)

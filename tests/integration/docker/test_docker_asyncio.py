@@ -1,0 +1,227 @@
+"""asyncio: the loop goes on, an interrupt always gets through, a cancelled task leaves nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from docker_waiting import eventually
+from smolagents.utils import AgentError
+
+from smolagents_fork.errors import ExecutorStartError
+from smolagents_fork.executors.docker import DockerExecutor
+from smolagents_fork.executors.pool import DockerPool
+
+
+def run_on_small_loop(main):
+    """Run ``main`` on a loop whose default pool has one thread, and that one taken for good."""
+    release = threading.Event()
+
+    async def outer():
+        loop = asyncio.get_running_loop()
+        loop.set_default_executor(ThreadPoolExecutor(1))
+        loop.run_in_executor(None, release.wait, 120)
+        try:
+            return await asyncio.wait_for(main(), 120)
+        finally:
+            release.set()
+
+    return asyncio.run(outer())
+
+
+@contextlib.asynccontextmanager
+async def ticking():
+    """Yields the longest pauses of the loop; the loop was never blocked when they are short."""
+    pauses = [0.0]
+
+    async def tick():
+        while True:
+            before = time.monotonic()
+            await asyncio.sleep(0.01)
+            pauses[0] = max(pauses[0], time.monotonic() - before)
+
+    task = asyncio.ensure_future(tick())
+    try:
+        yield pauses
+    finally:
+        task.cancel()
+
+
+def test_more_calls_than_any_thread_pool_has_threads(make):
+    executor = make()
+
+    async def main():
+        threads = threading.active_count()
+        async with ticking() as pauses:
+            calls = [asyncio.ensure_future(executor.acall(f"{n} + 1")) for n in range(60)]
+            await asyncio.sleep(0.05)
+            assert threading.active_count() <= threads + 3
+            results = await asyncio.gather(*calls)
+        assert pauses[0] < 2
+        return [result.output for result in results]
+
+    assert run_on_small_loop(main) == [n + 1 for n in range(60)]
+
+
+def test_waiting_for_a_pool_keeps_nobody_from_giving_back(image):
+    with DockerPool(min_size=0, max_size=1) as pool:
+
+        async def use(number):
+            executor = await DockerExecutor.acreate(pool=pool)
+            try:
+                return (await executor.acall(f"{number} * 2")).output
+            finally:
+                executor.cleanup()
+
+        async def main():
+            async with ticking() as pauses:
+                results = await asyncio.gather(*(use(number) for number in range(4)))
+            assert pauses[0] < 2
+            return results
+
+        assert run_on_small_loop(main) == [0, 2, 4, 6]
+        assert pool.stats().in_use == pool.stats().waiting == 0
+
+
+def test_interrupt_during_a_call(make):
+    executor = make(timeout_seconds=60)
+    executor("kept = 1")
+
+    async def main():
+        call = asyncio.ensure_future(executor.acall("import time; time.sleep(50)"))
+        await asyncio.sleep(0.7)
+        executor.interrupt()
+        with pytest.raises(AgentError, match=r"interrupted by interrupt\(\)"):
+            await call
+
+    started = time.monotonic()
+    run_on_small_loop(main)
+    assert time.monotonic() - started < 20
+    assert executor("kept").output == 1
+
+
+@pytest.mark.parametrize("after", [0.0, 0.02, 0.7])
+def test_cancelled_call_is_interrupted_whenever_that_comes(make, after):
+    executor = make(timeout_seconds=60)
+    executor("kept, ran = 1, []")
+
+    async def main():
+        code = "ran.append(1)\nimport time\ntime.sleep(50)"
+        first = asyncio.ensure_future(executor.acall(code))
+        second = asyncio.ensure_future(executor.acall("ran.append(2)"))
+        await asyncio.sleep(after)
+        second.cancel()  # waits for its turn: nothing to interrupt, and it is never run
+        first.cancel()
+        for task in (first, second):
+            with pytest.raises(asyncio.CancelledError):
+                await task
+        assert (await executor.acall("kept")).output == 1
+
+    started = time.monotonic()
+    run_on_small_loop(main)
+    assert time.monotonic() - started < 20
+    assert 2 not in executor("ran").output
+    assert eventually(
+        lambda: not [t for t in threading.enumerate() if t.name.startswith("smolagents-fork-call")],
+        5,
+    )
+
+
+def test_cancelled_call_behind_another_thread_interrupts_only_itself(make):
+    executor = make(timeout_seconds=60)
+    outputs = []
+    other = threading.Thread(
+        target=lambda: outputs.append(executor("import time; time.sleep(2); 'done'").output)
+    )
+    other.start()
+
+    async def main():
+        await asyncio.sleep(0.3)
+        task = asyncio.ensure_future(executor.acall("'never'"))
+        await asyncio.sleep(0.3)
+        task.cancel()
+        started = time.monotonic()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert time.monotonic() - started < 1.2
+
+    run_on_small_loop(main)
+    other.join(30)
+    assert outputs == ["done"]
+
+
+def test_cancelled_call_that_ignores_interrupts_is_killed(make):
+    executor = make(timeout_seconds=None, interrupt_grace_seconds=0.5)
+    code = (
+        "import time\nwhile True:\n    try:\n        time.sleep(9)\n"
+        "    except KeyboardInterrupt: pass"
+    )
+
+    async def main():
+        task = asyncio.ensure_future(executor.acall(code))
+        await asyncio.sleep(0.5)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return (await executor.acall("'again'")).output
+
+    assert run_on_small_loop(main) == "again"
+
+
+def test_cancelled_creation_leaves_nothing(image, engine):
+    with DockerPool(min_size=0, max_size=1) as pool:
+
+        async def main():
+            async with ticking():
+                executor = await DockerExecutor.acreate(pool=pool)
+                waiting = asyncio.ensure_future(DockerExecutor.acreate(pool=pool))
+                await asyncio.sleep(0.1)
+                assert pool.stats().waiting == 1
+                waiting.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await waiting
+                assert pool.stats().waiting == 0
+                executor.cleanup()
+            starting = asyncio.ensure_future(DockerExecutor.acreate())
+            await asyncio.sleep(0.2)
+            starting.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await starting
+            # The loop is needed until the thread has handed over what it made.
+            end = time.monotonic() + 30
+            while time.monotonic() < end and threads_of_creation():
+                await asyncio.sleep(0.05)
+            await asyncio.sleep(0.1)
+
+        before = {s["Id"] for s in engine.api.containers(all=True)}
+        run_on_small_loop(main)
+        mine = f":{__import__('os').getpid()}:"
+
+        def left():
+            return [
+                s
+                for s in engine.api.containers(all=True)
+                if s["Id"] not in before and mine in str(s["Labels"])
+            ]
+
+        assert eventually(lambda: not left(), 15)
+        assert pool.stats().in_use == 0
+
+
+def threads_of_creation():
+    return [t for t in threading.enumerate() if t.name == "smolagents-fork-create"]
+
+
+def test_pool_that_stays_full_is_an_error_for_asyncio_too(image):
+    with DockerPool(min_size=0, max_size=1) as pool, DockerExecutor(pool=pool):
+
+        async def main():
+            with pytest.raises(ExecutorStartError, match=r"acquire_timeout_seconds=0\.3"):
+                await pool.acquire_async(0.3)
+
+        run_on_small_loop(main)
+        assert pool.stats().waiting == 0

@@ -1,0 +1,65 @@
+"""A build that does not end is ended, with its last words, and leaves no container."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+import uuid
+
+import pytest
+from docker_waiting import eventually
+
+from smolagents_fork.errors import ImageBuildError
+from smolagents_fork.executors.docker import DockerExecutor
+
+
+def test_build_past_its_deadline(image, engine):
+    mark = uuid.uuid4().hex
+    content = f"FROM {image}\nRUN echo about to sleep && sleep 60 && echo {mark}\n"
+    started = time.monotonic()
+    with pytest.raises(ImageBuildError) as caught:
+        DockerExecutor.setup(
+            dockerfile_content=content, build_timeout_seconds=4, progress=lambda _line: None
+        )
+    assert time.monotonic() - started < 20
+    assert "was not built in build_timeout_seconds=4" in str(caught.value)
+    assert "about to sleep" in str(caught.value)
+    assert eventually(
+        lambda: not any(mark in str(s["Command"]) for s in engine.api.containers(all=True)), 15
+    )
+
+
+def test_step_that_is_silent_for_long_is_no_failure(image, monkeypatch):
+    # docker-py gives up on a minute without a word; a step may take longer than that.
+    from smolagents_fork.containers import engine
+
+    monkeypatch.setattr(engine.connect, "__defaults__", (3,))
+    content = f"FROM {image}\nRUN sleep 5 # {uuid.uuid4().hex}\n"
+    assert DockerExecutor.setup(dockerfile_content=content, progress=lambda _line: None)
+
+
+def test_waiting_for_another_builder_has_the_same_deadline(image):
+    content = f"FROM {image}\nRUN sleep 20 # {uuid.uuid4().hex}\n"
+    code = (
+        "from smolagents_fork.executors.docker import DockerExecutor\n"
+        "DockerExecutor.setup(dockerfile_content={!r}, build_timeout_seconds={}, "
+        "progress=lambda line: print(line, flush=True))"
+    )
+    first = subprocess.Popen(
+        [sys.executable, "-c", code.format(content, 12)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        assert first.stdout.readline().startswith("building ")
+        with pytest.raises(ImageBuildError, match="built by another process") as caught:
+            DockerExecutor.setup(
+                dockerfile_content=content, build_timeout_seconds=1, progress=lambda _line: None
+            )
+        assert "build_timeout_seconds=1" in str(caught.value)
+    finally:
+        first.kill()
+        first.wait(30)
+        first.stdout.close()

@@ -1,0 +1,122 @@
+"""Engines whose streams cannot be attached: a published port instead, and every method works."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+
+import pytest
+from docker_freezing_proxy import Proxy
+from smolagents import tool
+from smolagents.utils import AgentError
+
+from smolagents_fork.containers import sandbox
+from smolagents_fork.containers.tunnel import StreamUnsupported
+from smolagents_fork.errors import (
+    ConfigurationError,
+    ExecutorError,
+    ExecutorStartError,
+    SandboxDiedError,
+    SandboxTimeoutError,
+)
+from smolagents_fork.executors.docker import DockerExecutor
+
+
+@pytest.fixture
+def no_streams(monkeypatch):
+    def refused(_handed_over):
+        raise StreamUnsupported("this connection to the engine is no plain socket")
+
+    monkeypatch.setattr(sandbox, "exec_stream", refused)
+
+
+@tool
+def double(number: int) -> int:
+    """Doubles a number.
+
+    Args:
+        number: any
+    """
+    return number * 2
+
+
+def test_every_public_method_works_without_streams(make, no_streams, tmp_path):
+    executor = make(timeout_seconds=2, workdir_size="8m", tmp_size="8m")
+    assert executor("1+1").output == 2
+    executor.send_variables({"given": [1, 2]})
+    executor.send_tools({"double": double})
+    assert executor("double(number=given[1])").output == 4
+
+    big = os.urandom(3_000_000)  # more than one program's arguments hold
+    for content in (b"", b"small", big):
+        executor.put_file(content, "folder/f")
+        assert executor.get_file("folder/f") == content
+        assert executor("len(open('folder/f', 'rb').read())").output == len(content)
+    (tmp_path / "host.txt").write_text("from a path")
+    executor.put_file(tmp_path / "host.txt", "/tmp/host.txt")
+    assert executor.get_file("/tmp/host.txt") == b"from a path"
+    with pytest.raises(ExecutorError, match="No such file"):
+        executor.get_file("missing")
+    with pytest.raises(ExecutorError, match="more than 10 bytes"):
+        executor.get_file("folder/f", max_bytes=10)
+    with pytest.raises(ExecutorError, match=r"No space left: \d+ bytes are free in /workspace"):
+        executor.put_file(bytes(20_000_000), "big")
+
+    stats = executor.stats()
+    assert stats.memory_bytes > 0
+    assert executor.is_alive()
+    timer = threading.Timer(0.5, executor.interrupt)
+    timer.start()
+    with pytest.raises(AgentError, match=r"interrupted by interrupt\(\)"):
+        executor("import time; time.sleep(1.9)")
+    with pytest.raises(SandboxTimeoutError, match="state kept"):
+        executor("while True: pass")
+    with pytest.raises(SandboxDiedError, match="exit code 3"):
+        executor("import os; os._exit(3)")
+    assert executor("double(number=given[0])").output == 2
+    first = executor.container.id
+    executor.restart()
+    assert executor("double(number=given[0])").output == 2
+    assert executor.container.id != first
+    executor.delete()
+    assert not executor.is_alive()
+
+
+@pytest.fixture
+def other_machine(engine, monkeypatch):
+    """The engine as if on another machine: under an address that is not this one's loopback."""
+    networks = engine.api.inspect_network("bridge")["IPAM"]["Config"]
+    address = networks[0].get("Gateway")
+    if not address or not str(engine.api.base_url).startswith("http+docker"):
+        pytest.skip("the engine's bridge has no address here")
+    host = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock")
+    made = Proxy(host.removeprefix("unix://"), address)
+    monkeypatch.setenv("DOCKER_HOST", f"tcp://{address}:{made.port}")
+    yield address
+    made.close()
+
+
+def test_port_on_another_machines_loopback_is_refused(image, no_streams, other_machine):
+    started = time.monotonic()
+    with pytest.raises(ExecutorStartError) as caught:
+        DockerExecutor()
+    assert time.monotonic() - started < 10
+    assert f"the engine runs on {other_machine}" in str(caught.value)
+    assert "pass host='0.0.0.0'" in str(caught.value)
+    with pytest.raises(ConfigurationError, match="transport='port': the engine runs on"):
+        DockerExecutor(network="bridge", transport="port")
+
+
+def test_port_of_another_machine_is_reached_there(make, no_streams, other_machine):
+    executor = make(host="0.0.0.0")
+    assert executor("1+1").output == 2
+    executor.put_file(b"x", "f")
+    assert executor.get_file("f") == b"x"
+
+
+def test_network_on_another_machine_needs_no_port(make, other_machine):
+    executor = make(network="bridge")
+    assert executor("1+1").output == 2
+    executor.container.reload()
+    assert not any(executor.container.ports.values())

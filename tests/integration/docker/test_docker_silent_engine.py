@@ -1,0 +1,129 @@
+"""An engine that is there and does not answer: noticed in seconds, at the start and in mid-call."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+
+import pytest
+from docker_freezing_proxy import Proxy
+
+from smolagents_fork.errors import (
+    EngineUnavailableError,
+    ExecutorError,
+    SandboxDiedError,
+    SandboxTimeoutError,
+)
+from smolagents_fork.executors.docker import DockerExecutor
+from smolagents_fork.executors.pool import DockerPool
+
+
+@pytest.mark.parametrize("kind", ["unix", "tcp"])
+def test_engine_that_accepts_and_never_answers(monkeypatch, tmp_path, kind):
+    if kind == "unix":
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(str(tmp_path / "s"))
+        listener.listen(8)
+        where = f"unix://{tmp_path}/s"
+    else:
+        listener = socket.create_server(("127.0.0.1", 0))
+        where = f"tcp://127.0.0.1:{listener.getsockname()[1]}"
+    monkeypatch.setenv("DOCKER_HOST", where)
+    with listener:
+        started = time.monotonic()
+        with pytest.raises(EngineUnavailableError) as caught:
+            DockerExecutor()
+        assert time.monotonic() - started < 8
+        assert where in str(caught.value)
+        assert "accepts connections there and says nothing" in str(caught.value)
+        assert "docker info" in str(caught.value)
+
+
+@pytest.fixture
+def proxy(engine, monkeypatch):
+    if not str(engine.api.base_url).startswith("http+docker"):
+        pytest.skip("the engine is not on a local socket")
+    host = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock")
+    made = Proxy(host.removeprefix("unix://"))
+    monkeypatch.setenv("DOCKER_HOST", f"tcp://127.0.0.1:{made.port}")
+    yield made
+    made.close()
+
+
+def died_after(executor, action, code="import time; time.sleep(50)"):
+    """The error of a call during which ``action`` was carried out, and seconds from then on."""
+    when = []
+
+    def act():
+        time.sleep(0.7)
+        action()
+        when.append(time.monotonic())
+
+    worker = threading.Thread(target=act)
+    worker.start()
+    with pytest.raises(ExecutorError) as caught:
+        executor(code)
+    noticed = time.monotonic()
+    worker.join(30)
+    assert isinstance(caught.value, SandboxDiedError), repr(caught.value)
+    return str(caught.value), noticed - when[0]
+
+
+def test_engine_that_freezes_in_mid_call(make, proxy):
+    executor = make(timeout_seconds=60)
+    message, seconds = died_after(executor, proxy.thawed.clear)
+    assert seconds < 12  # 5 on a quiet machine; it was 20 and then minutes for the evidence
+    assert "does not answer" in message
+    assert "its state is lost" in message
+    # The next call says so too, and quickly.
+    started = time.monotonic()
+    with pytest.raises(EngineUnavailableError):
+        executor("1")
+    assert time.monotonic() - started < 8
+    started = time.monotonic()
+    executor.cleanup()
+    assert time.monotonic() - started < 2
+    proxy.thawed.set()
+
+
+def test_engine_that_freezes_for_a_moment_is_no_loss(make, proxy):
+    executor = make(timeout_seconds=60)
+    executor("kept = 1")
+    threading.Timer(0.5, proxy.thawed.clear).start()
+    threading.Timer(1.5, proxy.thawed.set).start()
+    assert executor("import time; time.sleep(4); kept").output == 1
+
+
+def test_engine_whose_connections_close_in_mid_call(make, proxy):
+    executor = make(timeout_seconds=60)
+    message, seconds = died_after(executor, proxy.close)
+    assert seconds < 5
+    assert "the engine does not answer any more" in message
+
+
+def test_long_quiet_code_is_not_taken_for_a_frozen_engine(shared):
+    assert shared("import time; time.sleep(6); 'done'").output == "done"
+
+
+def test_busy_code_is_not_taken_for_a_frozen_engine(make):
+    # A tenth of a core for gateway and kernel together: pongs come late, the engine answers.
+    executor = make(
+        cpus=0.1, timeout_seconds=7, startup_timeout_seconds=120, interrupt_grace_seconds=60
+    )
+    with pytest.raises(SandboxTimeoutError, match="state kept"):
+        executor("while True: pass")
+    assert executor("'alive'").output == "alive"
+
+
+def test_pool_of_a_silent_engine_says_so(monkeypatch):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        monkeypatch.setenv("DOCKER_HOST", f"tcp://127.0.0.1:{listener.getsockname()[1]}")
+        started = time.monotonic()
+        with (
+            DockerPool(min_size=0, max_size=1) as pool,
+            pytest.raises(EngineUnavailableError, match="says nothing"),
+        ):
+            pool.acquire(timeout=30)
+        assert time.monotonic() - started < 10
