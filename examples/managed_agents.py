@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from rich.console import Console
 from smolagents import ChatMessage, CodeAgent, MessageRole, Tool, ToolCallingAgent
 from smolagents.models import ChatMessageToolCall, ChatMessageToolCallFunction
+from smolagents.monitoring import LogLevel
 
 from examples.models import ScriptedModel
 from examples.sandbox import choose_executor
@@ -66,25 +67,32 @@ class ScriptedCaller(ScriptedModel):
 
 
 MANAGER_STEPS = [
-    """I ask the two agents.
+    """I ask the shop for the price, and the accountant for the tax on it.
 <code>
 price_report = shop("What does a desk cost?")
-tax_report = accountant("What is 19% of 240 euros?")
-print(price_report)
-print(tax_report)
+price = float(price_report.split()[-2])
+tax_report = accountant("What is the tax on the price, at 19%?", additional_args={"price": price})
+print(price_report.splitlines()[-1])
+print(tax_report.splitlines()[-1])
 </code>""",
     """Both reports are in.
 <code>
-final_answer({"price": 240.0, "tax": float(tax_report.split("is ")[-1].split(" ")[0])})
+final_answer({"price": price, "tax": float(tax_report.split()[-2])})
 </code>""",
 ]
 
 
+def place_of(agent: CodeAgent) -> str:
+    """Where the code of an agent runs, in words."""
+    container = getattr(agent.python_executor, "container", None)
+    return f"container {container.short_id}" if container is not None else "this process"
+
+
 def main() -> int:
     """Run the example; the exit status is 1 when the answer is wrong."""
-    console = Console()
+    console = Console(highlight=False)
     executor_class, executor_kwargs, words = choose_executor()
-    console.print(f"Executor: {executor_class.__name__}: {words}", highlight=False)
+    console.print(f"Executor: {executor_class.__name__}: {words}")
     console.print("Model:    scripted models, prepared steps and no intelligence")
     prices = PriceList(PASSWORD)
     shop = ToolCallingAgent(
@@ -97,16 +105,18 @@ def main() -> int:
         ),
         name="shop",
         description="Knows what things cost.",
+        verbosity_level=LogLevel.ERROR,  # its report is shown in the manager's step
     )
     accountant = CodeAgent(
         tools=[],
         model=ScriptedModel(
-            ["<code>\nfinal_answer(f'the tax is {240 * 0.19:.1f} euros')\n</code>"]
+            ["<code>\nfinal_answer(f'the tax is {price * 0.19:.1f} euros')\n</code>"]
         ),
         name="accountant",
         description="Computes taxes.",
         executor_class=executor_class,
         executor_kwargs=executor_kwargs,
+        verbosity_level=LogLevel.ERROR,
     )
     manager = CodeAgent(
         tools=[],
@@ -116,10 +126,17 @@ def main() -> int:
         executor_kwargs=executor_kwargs,
     )
     with accountant, manager:
-        answer = manager.run("What does a desk cost, and how much of 240 euros is tax at 19%?")
+        console.print(f"manager:     writes code, run in {place_of(manager)}; calls the two below")
+        console.print(f"accountant:  writes code, run in {place_of(accountant)}")
+        console.print("shop:        calls price_of() on this machine, which holds a password")
+        answer = manager.run("What does a desk cost, and how much is the tax on it at 19%?")
     console.print(f"Answer:   {answer}")
     console.print(f"The store was asked {prices.calls} time(s), on this machine.")
-    return 0 if answer == {"price": 240.0, "tax": 45.6} and prices.calls == 1 else 1
+    if answer != {"price": 240.0, "tax": 45.6} or prices.calls != 1:
+        console.print("Expected {'price': 240.0, 'tax': 45.6} and one question.", style="red")
+        return 1
+    console.print("The manager's code saw two functions and their reports, and no password.")
+    return 0
 
 
 if __name__ == "__main__":
