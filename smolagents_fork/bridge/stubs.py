@@ -98,9 +98,11 @@ def describe(name: str, target: Callable[..., Any]) -> StubSpec:
 
 
 def _takes_task(target: Callable[..., Any]) -> bool:
-    return _parameters(target) == (
-        ("task", "POSITIONAL_OR_KEYWORD", None),
-        ("kwargs", "VAR_KEYWORD", None),
+    parameters = _parameters(target)
+    return (
+        len(parameters) == 2
+        and parameters[0][:2] == ("task", "POSITIONAL_OR_KEYWORD")
+        and parameters[1][1] == "VAR_KEYWORD"
     )
 
 

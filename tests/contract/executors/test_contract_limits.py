@@ -99,7 +99,7 @@ def test_interrupt_does_not_wait_for_a_tool(contract):
     release, ended = threading.Event(), threading.Event()
 
     def blocks() -> str:
-        release.wait(6 if contract.declared else 60)
+        release.wait(2 if contract.declared else 60)
         ended.set()
         return "dropped"
 

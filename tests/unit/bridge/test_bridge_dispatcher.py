@@ -449,6 +449,43 @@ def test_interrupt_reaches_an_agent_that_is_running():
     timer.join()
 
 
+class Managed:
+    """Upstream's agents take a task, and whatever their run() takes besides."""
+
+    description = "Helps."
+
+    def __init__(self) -> None:
+        self.got: list[Any] = []
+
+    def run(self, task: str, **options: Any) -> None:
+        self.got.append((task, options))
+
+    def __call__(self, task: str, **kwargs: Any) -> None:
+        self.run(task, **kwargs)
+
+
+def test_an_agent_takes_its_task_and_additional_args_whoever_speaks_the_protocol():
+    agent = Managed()
+    dispatcher, stubs = serving(agent=agent)
+    stubs["agent"]("a", {"k": 1})
+    stubs["agent"](task="b")
+    assert agent.got == [("a", {"additional_args": {"k": 1}}), ("b", {})]
+    with pytest.raises(TypeError, match=r"^agent\(\) got an unexpected keyword argument 'stream'$"):
+        stubs["agent"]("c", stream=True)
+    for number, frame in enumerate(
+        (
+            request(3, "agent", ["d"], {"max_steps": 10**6}),
+            request(4, "agent", [], {"task": "e", "reset": False}),
+            request(5, "agent", ["f", {}, True]),
+        ),
+        3,
+    ):
+        reply = codec.decode(dispatcher.handle(frame))
+        assert reply["call"] == number
+        assert reply["error"][0] == "TypeError"
+    assert len(agent.got) == 2
+
+
 # -- hostile frames --
 
 HOSTILE = {
