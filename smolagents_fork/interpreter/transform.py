@@ -44,11 +44,13 @@ class Transformer(MatchRules, LoopRules):
     # -- operators --
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        self.visit(node.op)
         node.left = self.visit(node.left)
         node.right = self.visit(node.right)
         return operators.binary(node, self.scope)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> list[ast.stmt]:
+        self.visit(node.op)
         node.value = self.visit(node.value)
         node.target.augmented = True  # type: ignore[union-attr]  # read as well as written
         node.target = self.visit(node.target)

@@ -1,0 +1,46 @@
+"""Rewriting rules: f-strings: conversions, specifications, nesting."""
+
+from __future__ import annotations
+
+import pytest
+from rules_harness import gives, refused
+
+GIVES = [
+    (
+        ("x = 3.14159\nf'{x:.2f}|{x!r:>9}|{x=}'"),
+        "'3.14|  3.14159|x=3.14159'",
+    ),
+    (
+        ("w = 5\nf'{1:>{w}}|{\"a\":*^{w}}'"),
+        "'    1|**a**'",
+    ),
+    (
+        ("f'{{}}' + f'{1}{2}'"),
+        "'{}12'",
+    ),
+    (
+        ("class A:\n    def __format__(self, s): return s.upper()\nf'{A():abc}'"),
+        "'ABC'",
+    ),
+    (
+        ("f'{(lambda: 1)()}{[i for i in range(2)]}'"),
+        "'1[0, 1]'",
+    ),
+    (
+        ("f'{\"é\"!a}'"),
+        "\"'\\\\xe9'\"",
+    ),
+]
+REFUSED = [
+    ("f'{x.__globals__}'", "__globals__"),
+]
+
+
+@pytest.mark.parametrize(("code", "expected"), GIVES)
+def test_means_what_it_means_in_python(code: str, expected: str) -> None:
+    assert repr(gives(code)) == expected
+
+
+@pytest.mark.parametrize(("code", "words"), REFUSED)
+def test_is_refused_before_it_runs(code: str, words: str) -> None:
+    refused(code, words)

@@ -1,0 +1,58 @@
+"""Rewriting rules: imports: forms, names, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+from rules_harness import gives, refused
+
+GIVES = [
+    (
+        ("import json as j\nj.loads('1')"),
+        "1",
+    ),
+    (
+        ("from math import pi as p, floor\nfloor(p)"),
+        "3",
+    ),
+    (
+        ("import collections.abc\ncollections.abc.Sized.__name__"),
+        "'Sized'",
+    ),
+    (
+        ("def f():\n    import math\n    return math.floor(1.5)\nf()"),
+        "1",
+    ),
+    (
+        ("from __future__ import annotations\ndef f(x: nope): pass\nf.__annotations__"),
+        "{'x': 'nope'}",
+    ),
+    (
+        (
+            "try:\n"
+            "    import os\n"
+            "except ImportError as e:\n"
+            "    r = str(e).split(' Authorized')[0]\n"
+            "r"
+        ),
+        "'Import of os is not allowed.'",
+    ),
+    (
+        ("from math import *\nsqrt(4)"),
+        "2.0",
+    ),
+]
+REFUSED = [
+    ("from . import x", "Relative imports are not possible here"),
+    ("import json as tool", "Cannot assign to name 'tool'"),
+    ("from math import pi as tool", "Cannot assign to name 'tool'"),
+]
+
+
+@pytest.mark.parametrize(("code", "expected"), GIVES)
+def test_means_what_it_means_in_python(code: str, expected: str) -> None:
+    assert repr(gives(code)) == expected
+
+
+@pytest.mark.parametrize(("code", "words"), REFUSED)
+def test_is_refused_before_it_runs(code: str, words: str) -> None:
+    refused(code, words)

@@ -1,0 +1,50 @@
+"""Rewriting rules: subscripts and slices: read, written, deleted."""
+
+from __future__ import annotations
+
+import pytest
+from rules_harness import gives, refused
+
+GIVES = [
+    (
+        ("x = [1, 2, 3, 4]\nx[0], x[-1], x[1:3], x[::-1]"),
+        "(1, 4, [2, 3], [4, 3, 2, 1])",
+    ),
+    (
+        ("x = list(range(6))\nx[::2] = 'abc'\nx"),
+        "['a', 1, 'b', 3, 'c', 5]",
+    ),
+    (
+        ("x = list(range(6))\ndel x[1:4], x[0]\nx"),
+        "[4, 5]",
+    ),
+    (
+        ("class A:\n    def __getitem__(self, k): return k\nA()[1:2, ..., 3]"),
+        "(slice(1, 2, None), Ellipsis, 3)",
+    ),
+    (
+        ("d = {}\nd['a', 1] = 2\nd"),
+        "{('a', 1): 2}",
+    ),
+    (
+        ("x = [1]\nx[1:] = (i for i in [2, 3])\nx"),
+        "[1, 2, 3]",
+    ),
+    (
+        ("class A:\n    def __class_getitem__(cls, k): return k\nA[int]"),
+        "<class 'int'>",
+    ),
+]
+REFUSED = [
+    ("x[tool := 1]", "Cannot assign to name 'tool'"),
+]
+
+
+@pytest.mark.parametrize(("code", "expected"), GIVES)
+def test_means_what_it_means_in_python(code: str, expected: str) -> None:
+    assert repr(gives(code)) == expected
+
+
+@pytest.mark.parametrize(("code", "words"), REFUSED)
+def test_is_refused_before_it_runs(code: str, words: str) -> None:
+    refused(code, words)

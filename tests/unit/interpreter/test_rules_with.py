@@ -1,0 +1,52 @@
+"""Rewriting rules: with: one manager, many, and what swallows."""
+
+from __future__ import annotations
+
+import pytest
+from rules_harness import gives, refused
+
+GIVES = [
+    (
+        (
+            "class M:\n"
+            "    def __enter__(self): return 1\n"
+            "    def __exit__(self, *a): return True\n"
+            "with M() as x, M() as y:\n"
+            "    1 / 0\n"
+            "(x, y)"
+        ),
+        "(1, 1)",
+    ),
+    (
+        (
+            "from contextlib import contextmanager\n"
+            "log = []\n"
+            "@contextmanager\n"
+            "def m():\n"
+            "    log.append('in')\n"
+            "    yield 2\n"
+            "    log.append('out')\n"
+            "with (m() as x):\n"
+            "    log.append(x)\n"
+            "log"
+        ),
+        "['in', 2, 'out']",
+    ),
+    (
+        ("from contextlib import suppress\nwith suppress(ZeroDivisionError):\n    1 / 0\n'on'"),
+        "'on'",
+    ),
+]
+REFUSED = [
+    ("with tool(1) as tool: pass", "Cannot assign to name 'tool'"),
+]
+
+
+@pytest.mark.parametrize(("code", "expected"), GIVES)
+def test_means_what_it_means_in_python(code: str, expected: str) -> None:
+    assert repr(gives(code)) == expected
+
+
+@pytest.mark.parametrize(("code", "words"), REFUSED)
+def test_is_refused_before_it_runs(code: str, words: str) -> None:
+    refused(code, words)
