@@ -68,6 +68,8 @@ ENDLESS = {
 }
 
 
+# What a generator raises while it is thrown away nobody can catch: Python reports it.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("code", ENDLESS.values(), ids=ENDLESS)
 def test_what_runs_is_ended(code: str) -> None:
     interpreter = Interpreter(["asyncio", "contextlib"], limits=PLENTY)
