@@ -87,6 +87,8 @@ def checked(function: Callable[..., Any], files: bool, name: str = "") -> Callab
     @functools.wraps(function)
     def call(*arguments: Any, **keywords: Any) -> Any:
         given = list(arguments)
+        if name in ("read_xml", "to_xml"):
+            _check_xml(keywords)
         for place in places:
             if place < len(given) and not _is_the_data(name, given[place]):
                 given[place] = allowed_path(given[place], files)
@@ -97,6 +99,19 @@ def checked(function: Callable[..., Any], files: bool, name: str = "") -> Callab
 
     del call.__wrapped__  # would hand out the unchecked one
     return call
+
+
+def _check_xml(keywords: dict[str, Any]) -> None:
+    """Leave out lxml: its stylesheets read and write files, its documents name files to include."""
+    if keywords.get("stylesheet") is not None:
+        raise ProgramRefusedError(
+            "Forbidden argument: a stylesheet can read and write files by itself"
+        )
+    if keywords.setdefault("parser", "etree") != "etree":
+        raise ProgramRefusedError(
+            f"Forbidden argument parser={keywords['parser']!r}: lxml opens the files a document "
+            "names. Use parser='etree'"
+        )
 
 
 def _is_the_data(name: str, value: Any) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 from ..errors import AttributeRefusedError, ProgramRefusedError
 from . import data_files, data_memory
 from .build import words
-from .policy_data import DATA_ATTRIBUTES, METHOD_NAMES, QUERY_ATTRIBUTES
+from .policy_data import METHOD_NAMES, QUERY_ATTRIBUTES
 
 __all__ = ["check_written", "checked_names", "method", "verified"]
 
@@ -85,8 +85,6 @@ def method(value: Any, name: str, guards: Any) -> Any:
         return _MAKERS[name](getattr(value, name), value, guards)
     if name == "tofile" or (name.startswith("to_") and name not in _CLOSED_WRITERS):
         return data_files.checked(getattr(value, name), guards.data_files, name)
-    if name not in DATA_ATTRIBUTES:
-        return None
     raise AttributeRefusedError(
         f"Forbidden access to attribute: {name} of {_kind(value)!r} object: it leads to memory, "
         "files or templates of the host"
@@ -319,12 +317,23 @@ def _without_backend(found: Any) -> Any:
     return draw
 
 
-def _plot(found: Any, value: Any, _guards: Any) -> Any:
+def _plot(found: Any, value: Any, guards: Any) -> Any:
+    _check_drawing(guards)
     return found if isinstance(value, type) else _Plot(found)
 
 
-def _drawing(found: Any, _value: Any, _guards: Any) -> Any:
+def _drawing(found: Any, _value: Any, guards: Any) -> Any:
+    _check_drawing(guards)
     return _without_backend(found)
+
+
+def _check_drawing(guards: Any) -> None:
+    # A figure writes itself to any path.
+    if not {"matplotlib", "*"} & set(guards.roots()):
+        raise ProgramRefusedError(
+            "Forbidden: pandas draws with matplotlib, which is not authorised. The agent's author "
+            "can pass additional_authorized_imports=['matplotlib']"
+        )
 
 
 def _style_format(found: Any, value: Any, _guards: Any) -> Any:

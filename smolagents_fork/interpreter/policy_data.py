@@ -27,8 +27,8 @@ DATA_ATTRIBUTES = frozenset(
         """
         MultiIndex agg aggregate apply boxplot capsule cast cffi chararray env from_codes
         from_custom_template hist info loader ndarray pivot_table plot readinto readinto1 recarray
-        resize set_codes template_html template_html_style template_html_table template_latex
-        template_string template_typst transform
+        resize set_codes template_dir template_html template_html_style template_html_table
+        template_latex template_string template_typst this_dir transform
         """
     )
 )

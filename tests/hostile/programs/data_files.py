@@ -83,6 +83,46 @@ import io
 import pandas as pd
 pd.read_xml(io.StringIO("<a><b/></a>"), stylesheet="/etc/passwd")
 trip("a file was read")
+# hostile: files-stylesheet-that-reads-files
+# weak: needs lxml
+# imports: pandas
+import io
+import pandas as pd
+pd.read_xml(io.StringIO("<a><b><c>1</c></b></a>"), stylesheet=io.StringIO("<x/>"))
+trip("a stylesheet was run")
+# hostile: files-xml-that-includes-files
+# weak: needs lxml
+# imports: pandas
+import io
+import pandas as pd
+pd.read_xml(io.StringIO("<a><b><c>1</c></b></a>"), parser="lxml")
+trip("a document was read by lxml")
+# hostile: files-of-a-figure
+# imports: pandas
+import pandas as pd
+pd.DataFrame({"a": [1, 2]}).plot().figure.savefig("/tmp/hostile-canary.png")
+trip("a file was written")
+# hostile: files-of-a-histogram
+# imports: pandas
+import pandas as pd
+pd.DataFrame({"a": [1, 2]}).hist()[0][0].figure.savefig("/tmp/hostile-canary.png")
+trip("a file was written")
+# hostile: files-own-frame-to-pickle
+# imports: pandas
+import pandas as pd
+class Frame(pd.DataFrame):
+    def __reduce__(self):
+        return (list, ())
+Frame({"a": [1]}).to_pickle("/tmp/hostile-canary.pkl")
+trip("a file was written")
+# hostile: files-own-array-dump
+# imports: numpy
+import numpy as np
+class Array(np.ndarray):
+    def __reduce__(self):
+        return (list, ())
+np.zeros(1).view(Array).dump("/tmp/hostile-canary.pkl")
+trip("a file was written")
 # hostile: files-to-string
 # imports: pandas
 import pandas as pd
@@ -178,3 +218,13 @@ import numpy as np
 b = io.BytesIO()
 np.savez(b, a=np.array([lookup], dtype=object))
 print(b.getvalue())
+# hostile: files-by-the-path-of-a-styler
+# imports: pandas
+import pandas as pd
+(pd.DataFrame({"a": [1]}).style.template_dir / "/etc/passwd").read_text()
+trip("a file was read")
+# hostile: files-by-the-folder-of-a-styler
+# imports: pandas
+import pandas as pd
+getattr(pd.DataFrame({"a": [1]}).style, "this_dir").joinpath("/etc/passwd").read_text()
+trip("a file was read")

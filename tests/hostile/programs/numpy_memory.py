@@ -276,3 +276,40 @@ f.__dict__["__array_interface__"] = {"data": (id(search), True), "shape": (64,),
 found = np.array(f)
 assert found.dtype != object
 trip("memory was read by address")
+# hostile: memory-of-an-own-array-by-ctypes
+# imports: numpy
+import numpy as np
+class Array(np.ndarray): pass
+leak(np.zeros(1).view(Array).ctypes.data_as.__func__.__globals__)
+# hostile: memory-description-by-copy
+# imports: numpy
+import copy
+import numpy as np
+class A:
+    def __reduce_ex__(self, protocol):
+        return (np.dtype, ("V8", False, True), (3, "|", None, ("a",), {"a": (np.dtype("O"), 0)}, 8, 1, 0))
+d = copy.copy(A())
+np.frombuffer(b"\0" * 8, d)
+trip("bytes are taken for references")
+# hostile: memory-description-by-deepcopy-of-a-list
+# imports: numpy
+import copy
+import numpy as np
+class A:
+    def __reduce_ex__(self, protocol):
+        return (np.dtype, ("V8", False, True), (3, "|", None, ("a",), {"a": (np.dtype("O"), 0)}, 8, 1, 0))
+d = copy.deepcopy([A()])[0]
+np.frombuffer(b"\0" * 8, d)
+trip("bytes are taken for references")
+# hostile: memory-interface-by-copy
+# imports: numpy
+import copy
+import functools
+import numpy as np
+class A:
+    def __reduce_ex__(self, protocol):
+        state = {"__array_interface__": {"data": (id(search), True), "shape": (64,), "typestr": "|u1", "version": 3}}
+        return (functools.partial, (print,), (print, (), {}, state))
+found = np.array(copy.copy(A()))
+assert found.dtype != object
+trip("memory was read by address")

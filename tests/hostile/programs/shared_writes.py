@@ -251,3 +251,15 @@ trip("renamed") if f.name == "evil" else None
 # hostile: handle-made-anew
 type(lookup).__init__(lookup)
 trip("changed")
+# hostile: state-written-into-a-host-object-by-copy
+import copy
+class A:
+    def __reduce_ex__(self, protocol):
+        return (lambda: lookup, (), {"planted": 1, "_key": "mine"})
+copy.copy(A())
+# hostile: state-written-into-a-host-variable-by-deepcopy
+import copy
+class B:
+    def __reduce_ex__(self, protocol):
+        return (lambda: search, (), {"planted": 1})
+copy.deepcopy({"x": B()})

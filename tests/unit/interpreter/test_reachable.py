@@ -71,9 +71,8 @@ def roots(interpreter: Interpreter, modules: Iterator[str] | frozenset[str]) -> 
 
 def read(interpreter: Interpreter, value: Any, name: str) -> Any:
     """What ``value.name`` gives in a program."""
-    guarded = (
-        name.startswith("_") or name in policy.GUARDED_ATTRIBUTES or name in policy.SIZED_METHODS
-    )
+    listed = policy.GUARDED_ATTRIBUTES | policy.DATA_ATTRIBUTES | policy.SIZED_METHODS
+    guarded = name.startswith("_") or name in listed
     return interpreter.guards.read(value, name) if guarded else getattr(value, name)
 
 

@@ -80,6 +80,48 @@ def test_nothing_that_opens_files_is_reachable(
     assert seen > 1000
 
 
+OBJECTS = """
+import io
+import numpy as np
+import pandas as pd
+
+class Own(pd.DataFrame): pass
+class Array(np.ndarray): pass
+
+frame = pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]})
+series = pd.Series([1, 2], index=pd.date_range("2024-01-01", periods=2))
+archive = io.BytesIO()
+np.savez(archive, a=np.zeros(1))
+archive.seek(0)
+[
+    frame, series, Own({"a": [1]}), frame.groupby("b"), frame.groupby("b")["a"], frame.rolling(2),
+    series.resample("D"), series.ewm(span=2), series.expanding(), frame.style, frame.index,
+    frame.b.str, series.dt if hasattr(series, "dt") else 0, series.index, frame.iloc, frame.at,
+    pd.MultiIndex.from_tuples([(1, 2)]), pd.Categorical(["a"]), pd.Timestamp(0), pd.NaT,
+    pd.Timedelta(1), pd.Period("2024"), pd.Interval(0, 1), pd.DateOffset(months=1),
+    pd.option_context("display.precision", 2), pd.Grouper(freq="D"), next(frame.itertuples()),
+    np.zeros(2), np.zeros(1).view(Array), np.array([None]), np.zeros(1, [("a", "f8")]),
+    np.float64(1), np.datetime64("2024"), np.dtype("f8"), np.random.default_rng(1),
+    np.random.default_rng(1).bit_generator, np.random.RandomState(1), np.nditer(np.zeros(2)),
+    np.poly1d([1, 2]), np.polynomial.Polynomial([1]), np.ma.array([1], mask=[0]),
+    np.vectorize(abs), np.frompyfunc(abs, 1, 1), np.errstate(), np.finfo("f8"), np.zeros(2).flat,
+    np.zeros(2).flags, np.load(archive), np.linalg.eig(np.eye(2)), np.add, np.mgrid,
+    np.zeros(1).data,
+]
+"""
+
+
+def test_nothing_that_opens_files_is_reachable_from_their_objects(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(test_reachable, "verdict", verdict)
+    interpreter = started("numpy", "pandas")
+    interpreter.modules.import_("math", True).__dict__["planted"] = interpreter.run(OBJECTS).output
+    found, seen = walk(interpreter, ["math"], most=40_000)
+    assert found == []
+    assert seen > 1000
+
+
 @pytest.mark.parametrize(
     ("module", "member"),
     [("numpy.lib.npyio", "DataSource"), ("pandas", "read_csv"), ("pandas", "read_pickle")],
