@@ -2,26 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
-
-from smolagents_fork import DockerExecutor, ProcessExecutor
-
-CLASSES = {"process": ProcessExecutor, "docker": DockerExecutor}
-
-
-class Sandbox:
-    """An executor of the session, and the lines its ``on_output`` got."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.streamed: list[str] = []
-        self.on_output: Callable[[str], None] = self.streamed.append
-        self.executor: Any = CLASSES[name](
-            ["time"], timeout_seconds=60, on_output=lambda text: self.on_output(text)
-        )
+from bridge_harness import Sandbox
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bridge_harness import Sandbox
 
 from smolagents_fork import ProcessExecutor, codec
 from smolagents_fork.errors import ExecutorError, ProtocolError
@@ -52,8 +53,6 @@ class Served:
 def kernel(sandboxes: Any, request: pytest.FixtureRequest) -> Served:
     """A container whose code may reach its kernel, as any code in a container may."""
     request.getfixturevalue("engine")
-    from conftest import Sandbox
-
     if "docker" not in sandboxes:
         sandboxes["docker"] = Sandbox("docker")
     served = Served(sandboxes["docker"].executor)
