@@ -85,12 +85,12 @@ def pull(client: Any, tag: str, report: Report, deadline: Deadline) -> None:
     """
     report(f"pulling {tag}")
     lines: list[str] = []
-    repository, version = tag, None
-    if "@" not in tag and ":" in tag.rpartition("/")[2]:
+    repository, version = tag, None if "@" in tag else "latest"
+    if version and ":" in tag.rpartition("/")[2]:
         repository, _, version = tag.rpartition(":")
 
     def start() -> Any:
-        return client.api.pull(repository, tag=version or "latest", stream=True, decode=True)
+        return client.api.pull(repository, tag=version, stream=True, decode=True)
 
     try:
         with mapped_errors("pulling the image", image=tag):

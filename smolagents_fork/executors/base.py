@@ -148,10 +148,14 @@ class Executor(PythonExecutor):  # type: ignore[misc]  # upstream ships no types
         self._check_open("acall")
         self._check_outside("acall")
         thread: list[int] = []
+        ended = threading.Event()
 
         def call() -> CodeOutput:
             thread.append(threading.get_ident())
-            return self(code_action)
+            try:
+                return self(code_action)
+            finally:
+                ended.set()
 
         async with self._turns.mine():
             task = in_thread(call, "smolagents-fork-call")
@@ -159,7 +163,7 @@ class Executor(PythonExecutor):  # type: ignore[misc]  # upstream ships no types
                 return await asyncio.shield(task)
             except asyncio.CancelledError:
                 stop = in_thread(
-                    lambda: self._abandon(thread, task.done), "smolagents-fork-interrupt"
+                    lambda: self._abandon(thread, ended.is_set), "smolagents-fork-interrupt"
                 )
                 with contextlib.suppress(Exception):
                     await task

@@ -180,7 +180,11 @@ class DockerExecutor(Executor):
             self._session.options = self.options
         else:
             provisioner = DockerProvisioner()
-            self._session = KernelSession(self.options, "", provisioner, note=self._note)
+            try:
+                self._session = KernelSession(self.options, "", provisioner, note=self._note)
+            except BaseException:
+                provisioner.close()
+                raise
             with shown_progress(lambda line: self._log(line, LogLevel.DEBUG)) as report:
                 self._session.image = ensure_image(
                     provisioner.client, self.options, self.additional_imports, report=report

@@ -325,6 +325,7 @@ class DockerPool:
 
     def _start_one(self) -> None:
         session: KernelSession | None = None
+        provisioner: DockerProvisioner | None = None
         try:
             provisioner = DockerProvisioner()
             session = KernelSession(self.options, "", provisioner)
@@ -341,6 +342,8 @@ class DockerPool:
         except BaseException as error:
             if session is not None:
                 session.close()
+            elif provisioner is not None:
+                provisioner.close()
             self._start_failed(error)
             if not isinstance(error, Exception):
                 raise

@@ -1,0 +1,106 @@
+"""``acall`` of any executor: turns without threads, and cancelling that outlives its loop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+import time
+
+import pytest
+
+from smolagents_fork.executors.base import Executor
+from smolagents_fork.upstream_api import CodeOutput
+
+
+class Waiting(Executor):
+    """Its code waits until it is let go or interrupted."""
+
+    def __init__(self):
+        super().__init__([])
+        self.go, self.begun, self.interrupts, self.ran = threading.Event(), threading.Event(), 0, []
+        self.deaf = False
+        self.start()
+
+    def run_code_raise_errors(self, code):
+        with self._turn("call"):
+            self.ran.append(code)
+            self.begun.set()
+            assert self.go.wait(30)
+            return CodeOutput(code, "", False)
+
+    def send_tools(self, tools):
+        pass
+
+    def send_variables(self, variables):
+        pass
+
+    def _start(self):
+        pass
+
+    def _cleanup(self):
+        pass
+
+    def interrupt(self):
+        self.interrupts += 1
+        if not self.deaf:
+            self.go.set()
+
+
+def own_threads():
+    return [t.name for t in threading.enumerate() if t.name.startswith("smolagents-fork-")]
+
+
+def test_waiting_calls_hold_no_threads_and_keep_their_order():
+    executor = Waiting()
+
+    async def main():
+        calls = [asyncio.ensure_future(executor.acall(str(n))) for n in range(50)]
+        await asyncio.sleep(0.2)
+        assert len(own_threads()) == 1
+        executor.go.set()
+        return [result.output for result in await asyncio.gather(*calls)]
+
+    assert asyncio.run(main()) == executor.ran == [str(n) for n in range(50)]
+
+
+def test_cancelled_call_is_interrupted_and_a_waiting_one_never_runs():
+    executor = Waiting()
+
+    async def main():
+        first, second = (asyncio.ensure_future(executor.acall(n)) for n in "12")
+        await asyncio.sleep(0.1)
+        second.cancel()
+        first.cancel()
+        for task in (first, second):
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+    asyncio.run(main())
+    assert executor.ran == ["1"]
+    assert executor.interrupts >= 1
+
+
+def test_cancelled_twice_with_the_loop_gone_is_interrupted_until_it_ends():
+    executor = Waiting()
+    executor.deaf = True
+
+    async def main():
+        task = asyncio.ensure_future(executor.acall("1"))
+        await asyncio.sleep(0.1)
+        for _ in range(2):
+            task.cancel()
+            await asyncio.sleep(0.1)
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+
+    asyncio.run(main())
+    # The code still runs, and nobody awaits it: it is interrupted until it ends.
+    seen = executor.interrupts
+    time.sleep(1.5)
+    assert executor.interrupts > seen
+    executor.go.set()
+    end = time.monotonic() + 10
+    while own_threads() and time.monotonic() < end:
+        time.sleep(0.02)
+    assert own_threads() == []
