@@ -85,8 +85,9 @@ class NameRules(Rules):
             # super().__init__ is read without a guard: the name means what it says.
             self.refuse("Cannot assign to name 'super': it belongs to the interpreter", node)
         elif name.startswith("__") and name.endswith("__"):
-            in_class = kind == "class"
-            if not in_class and name not in policy.ALLOWED_DUNDER_NAMES:
+            # A class decorator defines __repr__ in a function and gives it to the class.
+            known = name in policy.ALLOWED_DUNDER_NAMES or name in policy.WRITABLE_DUNDERS
+            if kind != "class" and not known:
                 self.refuse(f"Cannot assign to name '{name}': it belongs to the interpreter", node)
         elif kind == "module" and name in self.protected:
             self.refuse(

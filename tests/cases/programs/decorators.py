@@ -157,3 +157,26 @@ def kind(x): return "default"
 @kind.register(bytes)
 def _(x): return "text"
 (kind("a"), kind(b""), kind(1))
+# case: method-defined-in-a-class-decorator
+def auto_repr(cls):
+    def __repr__(self): return f"{cls.__name__}({', '.join(f'{k}={v!r}' for k, v in vars(self).items())})"
+    cls.__repr__ = __repr__
+    return cls
+def add_methods(**fns):
+    def deco(cls):
+        for n, f in fns.items(): setattr(cls, n, f)
+        return cls
+    return deco
+@auto_repr
+@add_methods(double=lambda self: self.x * 2, name="n")
+class P:
+    def __init__(self, x): self.x = x
+p = P(4); print(p, p.double(), P.name, P.__repr__.__name__, P.__qualname__)
+P.extra = property(lambda self: self.x + 1); print(p.extra); del P.extra; p.extra
+# case: method-defined-at-the-top-level
+def __len__(self): return 3
+class A: pass
+A.__len__ = __len__
+__call__ = lambda self, x: x + 1
+A.__call__ = __call__
+(len(A()), A()(1), __len__(None))
