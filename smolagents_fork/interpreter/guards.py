@@ -379,6 +379,11 @@ class Guards(Writing):
             "@source": self.source,
             **self.sizes.hidden(),
         }
+        for name, made in {**guarded, "print": tools.get("print")}.items():
+            # Python's own errors about a call name the function.
+            function = getattr(made, "__func__", made)
+            if isinstance(function, types.FunctionType):
+                function.__qualname__, function.__module__ = name, "builtins"
         refused = {name: self.refused(name) for name in policy.REFUSED_BUILTINS}
         refused["__import__"] = self.imported_by_c
         return {**harmless, **errors, **refused, **guarded, **tools, **hidden}

@@ -27,7 +27,7 @@ _SHORT_TEXT = 1 << 16
 
 def _named(function: Any, like: Any) -> Any:
     function.__name__ = function.__qualname__ = like.__name__
-    function.__doc__ = like.__doc__
+    function.__doc__, function.__module__ = like.__doc__, like.__module__
     return function
 
 

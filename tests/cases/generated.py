@@ -27,6 +27,8 @@ EXCEPTIONS = [
 class Generator:
     """Programs of one seed; ``program()`` gives the next."""
 
+    prelude = ""
+
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
         self.depth = 0
@@ -538,7 +540,11 @@ class Generator:
                 report = "    print(type(caught).__name__, caught)"
                 lines = ["try:", *self.indented(lines), "except Exception as caught:", report]
             body += lines
-        return "\n".join([PRELUDE, *start, *body, "show()"]) + "\n"
+        return "\n".join([self.prelude or PRELUDE, *self.start(), *start, *body, "show()"]) + "\n"
+
+    def start(self) -> list[str]:
+        """Lines before the variables."""
+        return []
 
     def atom_constant(self) -> str:
         return self.pick(
@@ -577,11 +583,15 @@ def show():
 
 
 def programs(seed: int) -> Iterator[str]:
-    """Programs that parse, without end."""
-    generator = Generator(seed)
+    """Programs that parse, without end: of the small grammar and of the wider one in turn."""
+    from generated_wider import WiderGenerator
+
+    generators = [Generator(seed), WiderGenerator(seed)]
     while True:
-        text = generator.program()
-        if _compiles(text):
+        for generator in generators:
+            text = generator.program()
+            while not _compiles(text):
+                text = generator.program()
             yield text
 
 

@@ -203,3 +203,12 @@ getattr(5)
 setattr(5, "x")
 # case: hasattr-of-one-argument
 hasattr(5)
+# case: print-of-what-cannot-be-spread
+print(*5)
+# case: print-of-no-mapping
+print(**5)
+# case: factorial-of-what-cannot-be-spread
+import math
+math.factorial(*5)
+# case: sorted-of-what-cannot-be-spread
+sorted(*5)
