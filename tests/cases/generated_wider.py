@@ -329,10 +329,13 @@ class WiderGenerator(Generator):
             )
             for _ in range(4)
         ]
+        kind = self.pick("ValueError", "Exception", "GeneratorExit")
+        # A generator that yields when it is closed is Python's complaint, not the program's.
+        again = "raise" if kind == "GeneratorExit" else "yield repr(e3)"
         lines = [f"def {name}():", f"    x = yield {self.atom()}", "    print('sent', x)", "    try:"]
         lines += [f"        {line}" for line in body if not line.startswith("global")] or ["        pass"]
-        lines += ["        yield 'body'", f"    except {self.pick('ValueError', 'Exception', 'GeneratorExit')} as e3:"]
-        lines += [f"        {self.pick('print(repr(e3))', 'yield repr(e3)', 'raise')}"]
+        lines += ["        yield 'body'", f"    except {kind} as e3:"]
+        lines += [f"        {self.pick('print(repr(e3))', again, 'raise')}"]
         lines += ["    finally:", "        print('finally')", f"    return {self.atom()}", f"it = {name}()"]
         for step in steps:
             lines += ["try:", f"    print({step})", "except StopIteration as stop:", "    print('stop', stop.value)"]
