@@ -16,7 +16,7 @@ from . import data_files, data_memory
 from .build import words
 from .policy_data import METHOD_NAMES, QUERY_ATTRIBUTES
 
-__all__ = ["check_written", "checked_names", "method", "verified"]
+__all__ = ["check_options", "check_written", "checked_names", "method", "verified"]
 
 _LIBRARIES = ("pandas", "numpy")
 _NAMESPACE = type.__dict__["__dict__"].__get__
@@ -120,6 +120,16 @@ def check_written(value: Any, name: str) -> None:
             f"Cannot assign to {name!r} of {type(value).__name__!r} object: it decides what the "
             "library loads"
         )
+
+
+def check_options(arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+    """Refuse to set the option of pandas that names a module to be imported."""
+    for one in (*arguments, *keywords):
+        texts = one if isinstance(one, dict) else [one]
+        if any("backend" in t or "plotting" in t for t in texts if isinstance(t, str)):
+            raise ProgramRefusedError(
+                "Forbidden option: plotting.backend names a module to be imported"
+            )
 
 
 # -- names of methods --

@@ -143,24 +143,6 @@ def _pandas(modules: Any) -> dict[str, Any]:
     result["pivot_table"] = data_methods.checked_names(pd.pivot_table, 4)
     result["crosstab"] = data_methods.checked_names(pd.crosstab, 5)
 
-    def option(real: Any) -> Any:
-        @functools.wraps(real)
-        def call(*arguments: Any, **keywords: Any) -> Any:
-            for one in (*arguments, *keywords):
-                texts = one if isinstance(one, dict) else [one]
-                if any("backend" in t or "plotting" in t for t in texts if isinstance(t, str)):
-                    raise ProgramRefusedError(
-                        "Forbidden option: plotting.backend names a module to be imported"
-                    )
-            return real(*arguments, **keywords)
-
-        del call.__wrapped__
-        return call
-
-    result["set_option"], result["option_context"] = (
-        option(pd.set_option),
-        option(pd.option_context),
-    )
     for cls in (pd.DataFrame, pd.Series):
         # A label of this name would be read as the attribute by which numpy is told an address.
         reserved = getattr(cls, "_internal_names_set", None)

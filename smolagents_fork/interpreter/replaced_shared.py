@@ -12,6 +12,7 @@ from ..errors import ProgramRefusedError
 from . import replaced_output
 from .borrowed import NoLoop
 from .build import words
+from .data_methods import check_options
 from .replaced import REFUSED
 
 __all__ = ["MAKERS", "loops"]
@@ -107,16 +108,19 @@ def option_setters(modules: Any) -> dict[str, Any]:
 
     kept = modules.borrowed.use("pandas")
 
-    def setter(function: Callable[..., Any]) -> Callable[..., Any]:
+    def setter(name: str) -> Callable[..., Any]:
+        function = getattr(pd, name)
+
         def change(*arguments: Any, **keywords: Any) -> Any:
+            check_options(arguments, keywords)
             kept.changing()
             return function(*arguments, **keywords)
 
-        change.__name__ = change.__qualname__ = function.__name__
+        change.__name__ = change.__qualname__ = name  # pandas 2 has objects without one
         return change
 
     names = ("set_option", "reset_option", "option_context", "set_eng_float_format")
-    return {name: setter(getattr(pd, name)) for name in names}
+    return {name: setter(name) for name in names}
 
 
 def _warnings(_modules: Any) -> dict[str, Any]:

@@ -500,6 +500,8 @@ class Fuzzer:
         """A statement of a known hostile program with names exchanged and roads changed."""
         tree = ast.parse(self.random.choice(self.corpus))
         lines = [s for s in tree.body if isinstance(s, (ast.Expr, ast.Assign))]
+        # By itself, the line that says the canary was reached says nothing.
+        lines = [s for s in lines if not ast.unparse(s).startswith("trip(")]
         if not lines:
             return ""
         statement = self.random.choice(lines)
