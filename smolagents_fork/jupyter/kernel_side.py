@@ -26,6 +26,9 @@ PICKLE_KEY = "__smolagents_fork_pickle__"
 _CONNECT_ATTEMPTS = 1000
 _CONNECT_SECONDS = 0.01
 
+# Time for the last messages to leave before os._exit ends the kernel.
+_EXIT_SECONDS = 0.1
+
 _RUN_ENDED = "tools can be called while the code runs; it has ended"
 
 
@@ -282,6 +285,22 @@ class Sandbox:
         return final_answer
 
 
+def _exit_with_output_sent():
+    """Let ``os._exit`` wait for what was printed: the messages stand in a queue of ZeroMQ's, whose
+    thread dies with the process. Nothing tells when the queue is empty, hence a fixed time."""
+    kernel_process, exit_at_once = os.getpid(), os._exit
+
+    def exit_kernel(status):
+        if os.getpid() == kernel_process:  # children have no such queue
+            for stream in (sys.stdout, sys.stderr):
+                with contextlib.suppress(Exception):
+                    stream.flush()
+            time.sleep(_EXIT_SECONDS)
+        exit_at_once(status)
+
+    os._exit = exit_kernel
+
+
 def _unbroken(function, *args, **kwargs):
     """Call ``function``, with an interrupt put off until it is through.
 
@@ -409,6 +428,7 @@ def install(shell, codec, settings):
     except Exception:
         with contextlib.suppress(Exception):
             shell.colors = "NoColor"
+    _exit_with_output_sent()
     # The kernel waits half a millisecond for its output to get ahead of its reply, which the host
     # does not need, and repeats the code to everybody who listens, who is the host alone.
     shell.kernel._execute_sleep = 0
