@@ -17,21 +17,22 @@ def _load():
     import sys, types
     parts = [bytes(b) for b in get_ipython().kernel.get_parent("shell")["buffers"]]
     modules = []
-    for name, source in (("codec", parts[0]), ("kernel", parts[1])):
+    for name, source in zip(("codec", "process", "kernel"), parts):
         module = types.ModuleType("smolagents_fork_" + name)
         sys.modules[module.__name__] = module
         exec(compile(source, "<smolagents_fork " + name + ">", "exec"), module.__dict__)
         modules.append(module)
-    modules[1].install(get_ipython(), modules[0], parts[2])
+    modules[2].install(get_ipython(), modules[0], modules[1], parts[3])
 _load()
 del _load
 """
 
 
 @functools.lru_cache(maxsize=1)
-def _sources() -> tuple[bytes, bytes]:
-    kernel_side = resources.files(__package__).joinpath("kernel_side.py").read_bytes()
-    return codec.sandbox_source().encode(), kernel_side
+def _sources() -> list[bytes]:
+    here = resources.files(__package__)
+    texts = [here.joinpath(f"kernel_{part}.py").read_bytes() for part in ("process", "side")]
+    return [codec.sandbox_source().encode(), *texts]
 
 
 def install_request(

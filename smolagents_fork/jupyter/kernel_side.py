@@ -13,9 +13,7 @@ import contextlib
 import io
 import json
 import os
-import signal
 import sys
-import threading
 import time
 
 # How a pickled value is marked on its way to a host that allows it.
@@ -26,9 +24,6 @@ PICKLE_KEY = "__smolagents_fork_pickle__"
 _CONNECT_ATTEMPTS = 1000
 _CONNECT_SECONDS = 0.01
 
-# Time for the last messages to leave before os._exit ends the kernel.
-_EXIT_SECONDS = 0.1
-
 _RUN_ENDED = "tools can be called while the code runs; it has ended"
 
 
@@ -37,10 +32,11 @@ class Stop(BaseException):
 
 
 class Sandbox:
-    def __init__(self, shell, codec, settings):
+    def __init__(self, shell, codec, process, settings):
         self.shell = shell
         self.kernel = shell.kernel
         self.codec = codec
+        self.process = process
         self.comm_id = settings["comm_id"]
         self.max_output_bytes = settings["max_output_bytes"]
         self.max_value_bytes = settings["max_value_bytes"]
@@ -82,7 +78,7 @@ class Sandbox:
         self.sent += 1
         number = str(self.sent)
         while socket.poll(0):  # replies nobody waited for any more
-            _unbroken(socket.recv_multipart, zmq.NOBLOCK)
+            self.process.unbroken(socket.recv_multipart, zmq.NOBLOCK)
         if self.unsent:
             # What was printed before a call is seen before it. A flush waits for another thread,
             # which is why it is left out where nothing was printed.
@@ -91,7 +87,7 @@ class Sandbox:
             sys.stderr.flush()
         for _ in range(_CONNECT_ATTEMPTS):
             try:
-                _unbroken(
+                self.process.unbroken(
                     kernel.session.send,
                     socket,
                     "input_request",
@@ -114,7 +110,7 @@ class Sandbox:
                 if run != self.run or not self.running:
                     raise RuntimeError(_RUN_ENDED)
                 continue
-            _, reply = _unbroken(kernel.session.recv, socket)
+            _, reply = self.process.unbroken(kernel.session.recv, socket)
             if reply is not None and reply["content"].get("value") == number:
                 return bytes(reply["buffers"][0])
 
@@ -156,14 +152,14 @@ class Sandbox:
                 self.limit(stream)
         self.left = self.max_output_bytes
         self.cut = 0
-        self.pipes = _last_writes()
+        self.pipes = self.process.last_writes()
         self.run += 1
         self.running = True
 
     def after(self, *_):
         self.running = False
-        if self.pipes is None or _last_writes() != self.pipes:
-            _let_pipes_drain()
+        if self.pipes is None or self.process.last_writes() != self.pipes:
+            self.process.let_pipes_drain()
         if self.cut:
             self.publish({"kind": "cut", "count": self.cut})
 
@@ -285,74 +281,11 @@ class Sandbox:
         return final_answer
 
 
-def _exit_with_output_sent():
-    """Let ``os._exit`` wait for what was printed: the messages stand in a queue of ZeroMQ's, whose
-    thread dies with the process. Nothing tells when the queue is empty, hence a fixed time."""
-    kernel_process, exit_at_once = os.getpid(), os._exit
-
-    def exit_kernel(status):
-        if os.getpid() == kernel_process:  # children have no such queue
-            for stream in (sys.stdout, sys.stderr):
-                with contextlib.suppress(Exception):
-                    stream.flush()
-            time.sleep(_EXIT_SECONDS)
-        exit_at_once(status)
-
-    os._exit = exit_kernel
-
-
-def _unbroken(function, *args, **kwargs):
-    """Call ``function``, with an interrupt put off until it is through.
-
-    A message of several parts that is broken off leaves its socket between two of them: everything
-    sent or received later would be taken for the rest.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        return function(*args, **kwargs)  # interrupts are raised in the main thread
-    pending = []
-    before = signal.signal(signal.SIGINT, lambda *_: pending.append(True))
-    try:
-        return function(*args, **kwargs)
-    finally:
-        signal.signal(signal.SIGINT, before)
-        if pending:
-            raise KeyboardInterrupt
-
-
 def _parent_ident(kernel):
     ident = getattr(kernel, "_shell_parent_ident", None)
     if ident is not None and hasattr(kernel, "_get_shell_context_var"):
         return kernel._get_shell_context_var(ident)
     return kernel._parent_ident["shell"]
-
-
-def _last_writes():
-    """When other processes last wrote to this one's output, and what of it is still unread.
-
-    They write into pipes that a thread of the kernel's reads; a pipe's time of change is that of
-    its last write.
-    """
-    import fcntl
-    import os
-    import struct
-    import termios
-
-    try:
-        unread = [
-            struct.unpack("i", fcntl.ioctl(n, termios.FIONREAD, b"\0" * 4))[0] for n in (1, 2)
-        ]
-        return [os.fstat(1).st_mtime_ns, os.fstat(2).st_mtime_ns, *unread]
-    except OSError:
-        return None
-
-
-def _let_pipes_drain():
-    """Wait until the kernel's threads have taken what other processes have written, at most 1 s."""
-    for _ in range(200):
-        time.sleep(0.005)
-        last = _last_writes()
-        if last is None or not any(last[2:]):
-            break
 
 
 def _figure_png(value):
@@ -386,18 +319,7 @@ def _middle_cut(text, limit):
     return f"{text[:head]}\n... [{len(text) - limit} characters cut] ...\n{text[-tail:]}"
 
 
-def _no_input(*_args, **_kwargs):
-    raise EOFError(
-        "input() has nobody to ask: the code runs in a sandbox without a terminal. "
-        "Use a tool of the agent instead."
-    )
-
-
-def _leave(code=None):
-    raise SystemExit(code)
-
-
-def install(shell, codec, settings):
+def install(shell, codec, process, settings):
     """Called once by the loader."""
     import zmq
 
@@ -407,20 +329,20 @@ def install(shell, codec, settings):
             "the kernel runs as root: its image, or the name given as user=, leads to uid 0; "
             "give user= as numbers, or pass allow_root=True"
         )
-    sandbox = Sandbox(shell, codec, settings)
+    sandbox = Sandbox(shell, codec, process, settings)
     # The shell would keep all output of all calls in its history.
     shell._tee = lambda *_args, **_kwargs: contextlib.nullcontext()
     shell.events.register("pre_run_cell", sandbox.before)
     shell.events.register("post_run_cell", sandbox.after)
     shell.display_trap.hook = sandbox.show
     shell._showtraceback = sandbox.show_traceback
-    shell.kernel.raw_input = _no_input
-    shell.kernel.getpass = _no_input
-    builtins.input = _no_input
+    shell.kernel.raw_input = process.no_input
+    shell.kernel.getpass = process.no_input
+    builtins.input = process.no_input
     # Without it a message to a peer that is not connected yet is dropped, and waited for in vain.
     shell.kernel.stdin_socket.setsockopt(zmq.ROUTER_MANDATORY, 1)
     for name in ("exit", "quit"):
-        shell.user_ns[name] = _leave
+        shell.user_ns[name] = process.leave
     try:
         # Colours are noise to a model; frames with a line each are what it needs.
         shell.InteractiveTB.set_mode(mode="Plain")
@@ -428,7 +350,7 @@ def install(shell, codec, settings):
     except Exception:
         with contextlib.suppress(Exception):
             shell.colors = "NoColor"
-    _exit_with_output_sent()
+    process.exit_with_output_sent()
     # The kernel waits half a millisecond for its output to get ahead of its reply, which the host
     # does not need, and repeats the code to everybody who listens, who is the host alone.
     shell.kernel._execute_sleep = 0
