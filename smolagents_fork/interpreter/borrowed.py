@@ -187,7 +187,26 @@ class _Warnings:
         self._use(self._host)
 
 
+class _Random:
+    """The generator of ``random``, which ``statistics`` draws from by itself."""
+
+    def __init__(self) -> None:
+        import random
+
+        self._random = random
+        self._own = random.Random().getstate()
+
+    def enter(self) -> None:
+        self._host = self._random.getstate()
+        self._random.setstate(self._own)
+
+    def leave(self) -> None:
+        self._own = self._random.getstate()
+        self._random.setstate(self._host)
+
+
 _KINDS: dict[str, type] = {
+    "statistics": _Random,
     "decimal": _Decimal,
     "asyncio": _Asyncio,
     "numpy": _Numpy,

@@ -11,6 +11,7 @@ catch any error, or stops the run through the meter, which it may not.
 from __future__ import annotations
 
 import builtins
+import copy
 import types
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -148,9 +149,9 @@ class Guards(Writing):
             return self._vet(found)
         if name in policy.OWN_DUNDERS:
             return self.own_dunder(value, name)
-        if name in ("__annotations__", "__dataclass_fields__"):
+        if name in ("__annotations__", "__dataclass_fields__", "__slots__"):
             found = getattr(value, name)
-            return found if self.is_own(value) else dict(found)
+            return found if self.is_own(value) else copy.copy(found)
         if name in ("__wrapped__", "__defaults__", "__kwdefaults__") and self.is_own(value):
             return getattr(value, name)
         if name == "__wrapped__" and self.is_own(found := getattr(value, name, None)):

@@ -65,7 +65,8 @@ GUARDED_DUNDERS = frozenset(
         __annotations__ __base__ __bases__ __dataclass_fields__ __deepcopy__ __defaults__
         __delattr__ __delete__ __dict__ __format__ __getattr__ __getattribute__ __imul__ __init__
         __init_subclass__ __kwdefaults__ __lshift__ __mod__ __mro__ __mul__ __new__ __pow__
-        __rlshift__ __rmod__ __rmul__ __rpow__ __set__ __setattr__ __subclasses__ __wrapped__
+        __rlshift__ __rmod__ __rmul__ __rpow__ __set__ __setattr__ __slots__ __subclasses__
+        __wrapped__
         """
     )
 )
@@ -86,7 +87,7 @@ ALLOWED_DUNDERS = (
             __name__ __ne__ __neg__ __next__ __notes__ __optional_keys__ __origin__
             __parameters__ __pos__ __post_init__ __prepare__ __qualname__ __replace__ __repr__
             __required_keys__ __reversed__ __round__ __set__ __set_name__ __setitem__ __sizeof__
-            __slots__ __str__ __subclasscheck__ __suppress_context__ __total__ __trunc__
+            __str__ __subclasscheck__ __suppress_context__ __total__ __trunc__
             __type_params__ __value__ __version__
             """
         )

@@ -273,6 +273,8 @@ def _abc(modules: Any) -> dict[str, Any]:
 def _enum(modules: Any) -> dict[str, Any]:
     """Without the helpers that write a class's members into the module it names."""
     guards = modules.guards
+    nothing = getattr(enum.auto(), "value", None)  # one object, which every auto() begins with
+    guards.shared[id(nothing)] = nothing
     result: dict[str, Any] = {"global_enum": REFUSED, "property": REFUSED}
     if hasattr(enum, "pickle_by_enum_name"):
         result.update(pickle_by_enum_name=REFUSED, pickle_by_global_name=REFUSED)

@@ -5,6 +5,7 @@ Part of the boundary that guards.py decides by; what has no copies is kept apart
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ from . import replaced_output
 from .borrowed import NoLoop
 from .build import words
 from .data_methods import check_options
+from .ownership import GUARDS_ITS_BASES
 from .replaced import REFUSED
 
 __all__ = ["MAKERS", "loops"]
@@ -25,6 +27,19 @@ def _decimal(_modules: Any) -> dict[str, Any]:
     return {name: getattr(decimal, name).copy() for name in contexts}
 
 
+def _with_copies(cls: type, *names: str) -> type:
+    """A class like ``cls`` whose lists and dicts are its own."""
+    body = {name: copy.copy(getattr(cls, name)) for name in names}
+    body.update(__module__=cls.__module__, __qualname__=cls.__qualname__)
+    return type(cls.__name__, (cls,), {**body, GUARDS_ITS_BASES: True})
+
+
+def _textwrap(_modules: Any) -> dict[str, Any]:
+    import textwrap
+
+    return {"TextWrapper": _with_copies(textwrap.TextWrapper, "unicode_whitespace_trans")}
+
+
 def _calendar(modules: Any) -> dict[str, Any]:
     import calendar
 
@@ -35,9 +50,12 @@ def _calendar(modules: Any) -> dict[str, Any]:
             raise calendar.IllegalWeekdayError(firstweekday)
         own.firstweekday = firstweekday
 
-    refused = words("different_locale LocaleTextCalendar LocaleHTMLCalendar ")
+    refused = words("different_locale LocaleTextCalendar LocaleHTMLCalendar main ")
     return {
         **dict.fromkeys(refused, REFUSED),
+        "HTMLCalendar": _with_copies(
+            calendar.HTMLCalendar, "cssclasses", "cssclasses_weekday_head"
+        ),
         "c": own,
         "setfirstweekday": setfirstweekday,
         "firstweekday": own.getfirstweekday,
@@ -143,6 +161,10 @@ def _re(_modules: Any) -> dict[str, Any]:
 MAKERS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "decimal": _decimal,
     "calendar": _calendar,
+    "textwrap": _textwrap,
+    # Programs of their own: they read the host's arguments and write to its streams.
+    "base64": lambda _modules: {"main": REFUSED, "test": REFUSED},
+    "uuid": lambda _modules: {"main": REFUSED},
     "numpy.random": _numpy_random,
     "warnings": _warnings,
     "locale": lambda _modules: {"setlocale": REFUSED},

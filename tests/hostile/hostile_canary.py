@@ -216,6 +216,9 @@ _WATCHED = [
     "unicodedata",
     "heapq",
     "textwrap",
+    "calendar",
+    "abc",
+    "base64",
     "numpy",
     "pandas",
 ]
@@ -258,10 +261,40 @@ def fingerprint() -> dict[str, Any]:
         members = vars(cls).items()
         marks[cls.__name__] = {k: id(value) for k, value in members if k not in _LAZY}
     marks["lookup"] = sorted(vars(lookup)), lookup._key
+    marks.update(_settings())
     marks["environment"] = sorted(os.environ.items())
     marks["argv"] = list(sys.argv)
     marks["path"] = list(sys.path)
     marks["recursion"] = sys.getrecursionlimit()
+    return marks
+
+
+def _settings() -> dict[str, Any]:
+    """What libraries keep for the whole process, or for its thread."""
+    marks: dict[str, Any] = {}
+    for name in _WATCHED:
+        module = sys.modules.get(name)
+        for key, value in list(vars(module).items()) if module is not None else ():
+            if type(value) in (list, dict, set) and not key.startswith("_") and len(value) < 500:
+                marks[f"{name}.{key}="] = sorted(map(id, value)), len(value)
+                if type(value) is list:
+                    marks[f"{name}.{key}="] = list(map(id, value))
+    if decimal := sys.modules.get("decimal"):
+        contexts = ("DefaultContext", "BasicContext", "ExtendedContext")
+        marks["decimal context"] = repr(decimal.getcontext())
+        marks["decimal contexts"] = [repr(getattr(decimal, name)) for name in contexts]
+    if calendar := sys.modules.get("calendar"):
+        marks["calendar week"] = calendar.firstweekday()
+        marks["calendar lists"] = str(calendar.mdays), str(calendar.HTMLCalendar.cssclasses)
+    if random := sys.modules.get("random"):
+        marks["random state"] = hash(random.getstate())
+    if numpy := sys.modules.get("numpy"):
+        marks["numpy state"] = numpy.random.get_state()[1].tobytes(), numpy.random.get_state()[2]
+        marks["numpy settings"] = str(numpy.geterr()), str(numpy.get_printoptions())
+    if pandas := sys.modules.get("pandas"):
+        display = ("max_rows", "max_columns", "width", "precision")
+        marks["pandas options"] = [pandas.get_option(f"display.{name}") for name in display]
+    marks["streams"] = id(sys.stdout), id(sys.stderr)
     return marks
 
 

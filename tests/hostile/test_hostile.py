@@ -43,6 +43,24 @@ def test_program_does_not_reach_its_canary(program: Program, worker: Worker) -> 
         assert answer["interpreter_error"], f"not an InterpreterError: {where}"
 
 
+def test_no_program_reaches_its_canary_with_the_default_modules_alone(worker: Worker) -> None:
+    """Fewer modules, fewer members replaced: all in one process, for the time it takes."""
+    programs = [p for p in IN_PROCESS if not (p.limit or p.imports or p.memory)]
+    answer = worker.run(
+        {
+            "mode": "ours",
+            "prelude": "None",
+            "probes": [p.code for p in programs],
+            "code": "the default modules alone",
+            "imports": [],
+            "limits": {**LIMITS, "timeout_seconds": 0.5},
+            "deadline": 120,
+        }
+    )
+    assert answer["reached"] == [], answer
+    assert answer["ran"] == len(programs) + 1, "not all of them were run"
+
+
 WITH_WEAK = [p for p in PROGRAMS if not p.weak]
 
 

@@ -263,3 +263,64 @@ class B:
     def __reduce_ex__(self, protocol):
         return (lambda: search, (), {"planted": 1})
 copy.deepcopy({"x": B()})
+
+# hostile: list-of-a-module
+# ends: quietly: the list is a copy
+import calendar
+calendar.mdays[1] = 5
+
+# hostile: list-of-a-class-of-a-module
+# ends: quietly: the list is a copy
+import calendar
+calendar.HTMLCalendar.cssclasses[0] = "evil"
+
+# hostile: first-day-of-the-week
+# ends: quietly: the calendar is its own
+import calendar
+calendar.setfirstweekday(3)
+calendar.c.firstweekday = 4
+
+# hostile: decimal-context
+# ends: quietly: the context is its own
+import decimal
+decimal.getcontext().prec = 3
+decimal.DefaultContext.prec = 2
+decimal.getcontext().traps[decimal.Inexact] = True
+
+# hostile: decimal-context-set
+# ends: quietly: the context is its own
+import decimal
+decimal.setcontext(decimal.Context(prec=2))
+
+# hostile: numpy-seed-and-settings
+# imports: numpy
+# ends: quietly: they are its own
+import numpy as np
+np.random.seed(1)
+np.random.rand(3)
+np.set_printoptions(precision=1)
+np.seterr(all="raise")
+
+# hostile: pandas-options
+# imports: pandas
+# ends: quietly: they are its own
+import pandas as pd
+pd.set_option("display.max_rows", 3)
+pd.options.display.max_columns = 3
+
+# hostile: random-seed
+# ends: quietly: the generator is its own
+import random
+random.seed(1)
+random.random()
+
+# hostile: program-of-a-module
+# weak: it reads the arguments of the process, which differ
+import base64
+base64.main()
+
+# hostile: namespace-of-a-view
+from math import __dict__ as names
+leak(names)
+names["pi"] = 3
+trip("changed")

@@ -117,6 +117,69 @@ def verdict(interpreter: Interpreter, value: Any, namespaces: dict[int, str]) ->
     return None
 
 
+CONTAINERS = (list, dict, set, bytearray, deque)
+NO_STATE = (type, types.FunctionType, types.BuiltinFunctionType, str, bytes, int, float, tuple)
+
+
+def results(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """What a member of a module gives when it is called with nothing."""
+    if path.count(".") == 1 and callable(value) and not path.startswith("builtins."):
+        try:
+            yield f"{path}()", value()
+        except Exception:
+            return
+
+
+def everything(interpreter: Interpreter, modules: list[str]) -> dict[int, tuple[str, Any]]:
+    """All that is reachable by reading and by calling with nothing, by identity."""
+    queue = deque(roots(interpreter, frozenset(modules)))
+    seen: dict[int, tuple[str, Any]] = {}
+    while queue:
+        path, value = queue.popleft()
+        if id(value) in seen:
+            continue
+        seen[id(value)] = path, value
+        if path.count(".") + path.count("[") < 6:
+            queue.extend(steps(interpreter, path, value))
+            queue.extend(results(path, value))
+            metaclass = type(value)
+            if isinstance(value, type) and metaclass is not type:
+                queue.append((f"type({path})", metaclass))
+    return seen
+
+
+def changeable(interpreter: Interpreter, value: Any) -> str:
+    """How a program could change ``value``, or the empty string."""
+    if isinstance(value, CONTAINERS):
+        return f"a {type(value).__name__}"
+    if isinstance(value, (type, types.FunctionType)):
+        try:
+            interpreter.guards.writable(value, "evil")
+        except Exception:
+            return ""
+        return f"a {type(value).__name__}"
+    if isinstance(value, (*NO_STATE, *METHODS, types.ModuleType)):
+        return ""
+    try:
+        interpreter.guards.setattr_(value, "evil", 1)
+        del value.evil
+    except Exception:
+        return ""
+    return f"an object of {type(value).__name__}"
+
+
+def shared(modules: list[str]) -> list[str]:
+    """What two interpreters reach, the very same, and either could change."""
+    one, other = started(*modules), started(*modules)
+    first, second = everything(one, modules), everything(other, modules)
+    found = []
+    for identity in first.keys() & second.keys():
+        path, value = first[identity]
+        if how := changeable(one, value):
+            found.append(f"{path} is {how}")
+    return sorted(found)
+
+
 def walk(interpreter: Interpreter, modules: Any, most: int = 60_000) -> tuple[list[str], int]:
     namespaces = {
         id(vars(module)): name
@@ -146,35 +209,35 @@ def test_nothing_forbidden_is_reachable_from_builtins_tools_and_default_modules(
     assert 1000 < seen < 60_000  # the whole graph, not the part that fitted
 
 
-@pytest.mark.parametrize(
-    "module",
-    [
-        "abc",
-        "asyncio",
-        "base64",
-        "bisect",
-        "calendar",
-        "collections.abc",
-        "contextlib",
-        "copy",
-        "csv",
-        "dataclasses",
-        "decimal",
-        "enum",
-        "fractions",
-        "functools",
-        "hashlib",
-        "heapq",
-        "json",
-        "numbers",
-        "operator",
-        "string",
-        "textwrap",
-        "typing",
-        "uuid",
-        "zlib",
-    ],
-)
+AUTHORISED = [
+    "abc",
+    "asyncio",
+    "base64",
+    "bisect",
+    "calendar",
+    "collections.abc",
+    "contextlib",
+    "copy",
+    "csv",
+    "dataclasses",
+    "decimal",
+    "enum",
+    "fractions",
+    "functools",
+    "hashlib",
+    "heapq",
+    "json",
+    "numbers",
+    "operator",
+    "string",
+    "textwrap",
+    "typing",
+    "uuid",
+    "zlib",
+]
+
+
+@pytest.mark.parametrize("module", AUTHORISED)
 def test_nothing_forbidden_is_reachable_from_an_authorised_module(module: str) -> None:
     found, _seen = walk(started(module), [module])
     assert found == []
@@ -206,3 +269,13 @@ def test_the_walk_finds_what_a_missing_guard_would_leave_open(
     interpreter.modules.import_("random", True).__dict__["os_module"] = sys.modules["os"]
     found, _seen = walk(interpreter, ["random"])
     assert "random.os_module is a raw module" in found
+
+
+def test_nothing_that_interpreters_share_can_be_changed() -> None:
+    assert shared([*AUTHORISED, *DEFAULT_IMPORTS]) == []
+
+
+def test_the_comparison_finds_what_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The test of the test: a list of a module, and a class that anybody may write into."""
+    monkeypatch.setattr("smolagents_fork.interpreter.modules._copied", lambda value: value)
+    assert "calendar.mdays is a list" in shared(["calendar"])
