@@ -269,13 +269,13 @@ def test_calls_are_logged(contract, monkeypatch):
         def log(self, message: Any, level: Any = None) -> None:
             self.lines.append((str(message), level))
 
-    def fails() -> None:
+    def flawed() -> None:
         raise KeyError("sofa")
 
     executor = contract.shared
-    executor.send_tools({"slow": lambda: time.sleep(0.05), "fails": fails})
+    executor.send_tools({"slow": lambda: time.sleep(0.05), "flawed": fails})
     monkeypatch.setattr(executor, "logger", Log(), raising=False)
-    executor("slow()\ntry:\n    fails()\nexcept KeyError:\n    pass")
+    executor("slow()\ntry:\n    flawed()\nexcept KeyError:\n    pass")
     if contract.differs:
         assert Log.lines == []
         return
@@ -283,7 +283,7 @@ def test_calls_are_logged(contract, monkeypatch):
     duration = re.fullmatch(r"slow\(\) returned after (\d+\.\d) ms", first)
     assert duration
     assert float(duration[1]) >= 50
-    assert re.fullmatch(r"fails\(\) raised KeyError: 'sofa' after \d+\.\d ms", second)
+    assert re.fullmatch(r"flawed\(\) raised KeyError: 'sofa' after \d+\.\d ms", second)
     assert level is LogLevel.DEBUG
 
 
