@@ -273,7 +273,7 @@ def test_calls_are_logged(contract, monkeypatch):
         raise KeyError("sofa")
 
     executor = contract.shared
-    executor.send_tools({"slow": lambda: time.sleep(0.05), "flawed": fails})
+    executor.send_tools({"slow": lambda: time.sleep(0.05), "flawed": flawed})
     monkeypatch.setattr(executor, "logger", Log(), raising=False)
     executor("slow()\ntry:\n    flawed()\nexcept KeyError:\n    pass")
     if contract.differs:

@@ -23,9 +23,13 @@ from smolagents_fork.executors.docker_session import KernelSession
 from smolagents_fork.executors.pool import DockerPool
 
 
+# Room for starts on a machine that does other work; quiet, one takes less than a second.
+PATIENT = {"acquire_timeout_seconds": 170, "startup_timeout_seconds": 150}
+
+
 @pytest.fixture
 def pool(image):
-    with DockerPool(min_size=1, max_size=3, acquire_timeout_seconds=60) as made:
+    with DockerPool(min_size=1, max_size=3, **PATIENT) as made:
         yield made
 
 
@@ -51,7 +55,7 @@ def test_container_is_never_used_twice(pool):
 
 
 def test_full_pool_makes_wait_and_says_what_it_is_doing(image):
-    with DockerPool(min_size=0, max_size=1) as pool, DockerExecutor(pool=pool) as first:
+    with DockerPool(min_size=0, max_size=1, **PATIENT) as pool, DockerExecutor(pool=pool) as first:
         started = time.monotonic()
         with pytest.raises(ExecutorStartError) as caught:
             pool.acquire(timeout=0.5)
@@ -65,7 +69,7 @@ def test_full_pool_makes_wait_and_says_what_it_is_doing(image):
 
 def test_first_come_first_served(image):
     order: list[int] = []
-    with DockerPool(min_size=0, max_size=1) as pool:
+    with DockerPool(min_size=0, max_size=1, **PATIENT) as pool:
         with DockerExecutor(pool=pool):
             threads = []
             for number in range(3):
@@ -100,7 +104,7 @@ def test_bounded_under_contention(image, monkeypatch):
                 opening -= 1
 
     monkeypatch.setattr(KernelSession, "open", counted)
-    with DockerPool(min_size=1, max_size=4, concurrent_starts=2) as pool:
+    with DockerPool(min_size=1, max_size=4, concurrent_starts=2, **PATIENT) as pool:
 
         def work(number):
             nonlocal most
@@ -211,7 +215,7 @@ def test_asyncio_user_awaits_a_container_and_calls_without_blocking_the_loop(ima
         assert ticks - before >= 5
         return [result.output for result in results]
 
-    with DockerPool(min_size=0, max_size=1) as pool:
+    with DockerPool(min_size=0, max_size=1, **PATIENT) as pool:
         assert asyncio.run(main(pool)) == [1, 2, 3]
         assert pool.stats().handed_out == 2
 
