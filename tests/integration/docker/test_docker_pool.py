@@ -22,7 +22,6 @@ from smolagents_fork.executors.docker import DockerExecutor
 from smolagents_fork.executors.docker_session import KernelSession
 from smolagents_fork.executors.pool import DockerPool
 
-
 # Room for starts on a machine that does other work; quiet, one takes less than a second.
 PATIENT = {"acquire_timeout_seconds": 170, "startup_timeout_seconds": 150}
 
