@@ -21,7 +21,15 @@ from .rebinding import rebound
 __all__ = ["MAKERS"]
 
 #: Names dataclasses itself reads and writes on the class it makes, which programs do not.
-_READ = frozenset({"__weakrefoffset__", "__dictoffset__", "__dictrefoffset__"})
+_READ = frozenset(
+    {
+        "__weakrefoffset__",
+        "__dictoffset__",
+        "__dictrefoffset__",
+        "__annotate__",
+        "__generated_by_dataclasses__",
+    }
+)
 _WRITTEN = frozenset({"__match_args__", "__annotate__"})
 
 

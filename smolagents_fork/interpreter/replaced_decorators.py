@@ -23,6 +23,9 @@ from .sized_types import plain_type
 
 __all__ = ["MAKERS"]
 
+#: What functools assigns in newer releases and programs may not: ``__annotate__`` (3.14) is made of
+#: ``__annotations__``.
+_BY_PYTHON = ("__annotate__", "__type_params__")
 _WRAPPED = (classmethod, staticmethod, property, functools.partialmethod)
 
 
@@ -48,20 +51,26 @@ def _functools(modules: Any) -> dict[str, Any]:
         assigned: Any = functools.WRAPPER_ASSIGNMENTS,
         updated: Any = functools.WRAPPER_UPDATES,
     ) -> Any:
-        names = [guards.check_written_name(name) for name in assigned]
+        usual = assigned is functools.WRAPPER_ASSIGNMENTS
+        names = [
+            name if usual and name in _BY_PYTHON else guards.check_written_name(name)
+            for name in assigned
+        ]
         others = [str.__str__(name) for name in updated]
         if others not in ([], list(functools.WRAPPER_UPDATES)):
             raise ProgramRefusedError("Forbidden argument of functools.update_wrapper(): updated")
         guards.writable(wrapper, "__wrapped__")
         own = guards.is_own(wrapped)
         for name in names:
-            if name == "__annotate__":
-                continue  # Python 3.14 makes it of __annotations__
+            if name in _BY_PYTHON:
+                continue
             with contextlib.suppress(AttributeError):
                 guards.setattr_(wrapper, name, guards.read(wrapped, name))
         if "__annotate__" in names:
             with contextlib.suppress(AttributeError):
                 wrapper.__annotations__ = dict(wrapped.__annotations__)
+        if own and "__type_params__" in names and isinstance(wrapped, types.FunctionType):
+            wrapper.__type_params__ = getattr(wrapped, "__type_params__", ())
         if own:
             # The wrapper of a host's function must not lead to its attributes.
             refuse_protocols(getattr(wrapped, "__dict__", ()))

@@ -20,6 +20,7 @@ class SizedType:
         self._make = make
         self._cls = cls
         self.__name__ = self.__qualname__ = cls.__name__
+        self.__module__ = cls.__module__
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         return self._make(self._cls, *arguments, **keywords)

@@ -89,13 +89,18 @@ pytestmark = pytest.mark.slow
 
 
 def archive(folder: Path) -> Path:
-    """What runs in Wasm: the interpreter, the errors, and both corpora. No file of any other
-    layer."""
+    """What runs in Wasm: the interpreter with the two layers below it, and both corpora.
+    No file of any other layer."""
     path = folder / "fork.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as bundle:
         bundle.writestr("smolagents_fork/__init__.py", "")
         bundle.write(ROOT / "smolagents_fork/errors.py", "smolagents_fork/errors.py")
-        for part in ("smolagents_fork/interpreter", "tests/cases", "tests/hostile"):
+        for part in (
+            "smolagents_fork/codec",
+            "smolagents_fork/interpreter",
+            "tests/cases",
+            "tests/hostile",
+        ):
             for file in (ROOT / part).rglob("*.py"):
                 bundle.write(file, str(file.relative_to(ROOT)))
         bundle.write(HERE / "pyodide_main.py", "pyodide_main.py")

@@ -54,6 +54,13 @@ def died(executor, action, code=SLEEP):
     return str(caught.value)
 
 
+def tells_of_the_log(message):
+    """The engine removes a container that has ended, and may do so before its log is asked for."""
+    if "; the engine removed its log with it" in message:
+        return "; last log lines: " not in message
+    return "; last log lines: " in message and "last words of the program" in message
+
+
 def acted(action):
     """Carry it out; when it was done, or began if that is what ends the sandbox."""
     action()
@@ -108,9 +115,9 @@ def test_kernel_out_of_memory(image):
 
 def test_gateway_killed(mortal):
     message = died(mortal, lambda: kill_inside(mortal, "gateway.py"))
-    assert "ended while code ran: container ended, exit code 137" in message
-    assert "; last log lines: " in message
-    assert "last words of the program" in message
+    assert "ended while code ran: container ended" in message
+    assert "exit code 137" in message
+    assert tells_of_the_log(message)
     assert "Output printed before the error:\nbefore" in message
     assert mortal("given").output == 5
 
@@ -127,12 +134,12 @@ def test_container_killed_from_outside(mortal, engine):
     message = died(mortal, lambda: engine.api.kill(name))
     assert "ended while code ran: container ended" in message
     assert "exit code 137" in message
-    assert "; last log lines: " in message
-    assert "last words of the program" in message
+    assert tells_of_the_log(message)
     assert mortal("given").output == 5
 
 
 def test_container_removed_from_outside(mortal, engine):
+    mortal("1")
     name = mortal.container.name
     message = died(mortal, lambda: engine.api.remove_container(name, force=True))
     assert "exit code 137" in message

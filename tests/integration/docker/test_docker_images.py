@@ -127,7 +127,7 @@ def test_two_processes_build_the_same_new_image_at_once_with_plain_lines(
     # that signs anew, only ca_bundle= lets pip reach its index.
     requirement = f"iniconfig>=2.0,!=0.{random.randrange(10**9)}"
     ca_bundle = tmp_path / "ca.pem"
-    ca_bundle.write_bytes(images._ca_bytes(None) or Path(certifi.where()).read_bytes())
+    ca_bundle.write_bytes(images.ca_bytes(None) or Path(certifi.where()).read_bytes())
     keywords = {"requirements": [requirement], "ca_bundle": str(ca_bundle)}
     variables = {k: v for k, v in os.environ.items() if k not in images._CA_VARIABLES}
     builders = [set_up(keywords, env=variables) for _ in range(2)]

@@ -98,6 +98,15 @@ def test_a_killed_template_is_replaced():
 
 
 def test_ctrl_c_on_the_host_does_not_leave_the_program_running():
+    # A shell's background jobs are started with SIGINT ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        press_ctrl_c()
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def press_ctrl_c():
     with executor(timeout_seconds=60) as ex:
 
         def pressed() -> None:
@@ -234,8 +243,9 @@ def test_a_start_that_fails_leaves_nothing_behind():
 
 
 HOST = """
-import sys, time, os
+import sys, signal, time, os
 from smolagents_fork import ProcessExecutor
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a shell's background jobs
 ex = ProcessExecutor([], None, timeout_seconds=600)
 with open(f"/proc/{ex.pid}/stat") as file:
     template = file.read().rpartition(")")[2].split()[1]
