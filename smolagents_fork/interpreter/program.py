@@ -141,7 +141,7 @@ def _syntax_error(source: str, error: SyntaxError) -> InterpreterError:
     if line:
         first = max(0, (error.offset or 1) - 1)  # tabs stay, so that the caret stands below
         before = "".join(c if c == "\t" else " " for c in line[:first].ljust(first))
-        shown = f"\n{line.rstrip()}\n{before}^"
+        shown = f"\n    {line.rstrip()}\n    {before}^"  # four spaces in, as Python shows it
     return InterpreterError(
         f"Code parsing failed on line {error.lineno or 1} due to: {type(error).__name__}: {error}"
         f"{shown}"

@@ -71,7 +71,7 @@ def test_members_of_a_group_are_told() -> None:
 
 
 def test_the_caret_stands_below_the_place() -> None:
-    assert failure("x = [1, 2").endswith("\nx = [1, 2\n    ^")
+    assert failure("x = [1, 2").endswith("\n    x = [1, 2\n        ^")
 
 
 @pytest.mark.parametrize("name", ["KeyboardInterrupt", "GeneratorExit", "SystemExit"])
