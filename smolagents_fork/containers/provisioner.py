@@ -98,6 +98,9 @@ class Evidence:
         text = ", ".join(parts)
         if self.log_lines:
             text += "; last log lines: " + " | ".join(self.log_lines)
+        elif self.state.startswith("ended"):
+            # The engine removes what ended by itself, and may be quicker than the question.
+            text += "; the engine removed its log with it"
         return text
 
 
