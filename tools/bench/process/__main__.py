@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import platform
 import statistics
 import time
 from collections.abc import Callable
@@ -23,6 +22,7 @@ from smolagents_fork.executors.process import ProcessExecutor
 from smolagents_fork.interpreter import Interpreter
 from smolagents_fork.process.spawn import stop_templates
 
+from ..machine import busy_words, machine
 from ..record import write_section
 
 # Measure -> most milliseconds, from the executor's specification.
@@ -41,17 +41,29 @@ def main() -> int:
     parser.add_argument("--output", type=Path, default=Path("reports"), help="folder for results")
     parser.add_argument("--record", action="store_true", help="write it to docs/benchmarks.md")
     options = parser.parse_args()
+    where = machine()
     results: dict[str, Any] = {
-        "machine": {"python": platform.python_version(), "platform": platform.platform()},
+        "machine": where,
         "milliseconds": measured(options.calls, options.starts),
     }
     options.output.mkdir(parents=True, exist_ok=True)
     (options.output / "bench-process.json").write_text(json.dumps(results, indent=1) + "\n")
     text, reached = table(results["milliseconds"])
+    text = f"{measured_on(where)}\n\n{text}"
     if options.record:
         write_section("process", text)
     print(text)
     return 0 if reached else 1
+
+
+def measured_on(where: dict[str, Any]) -> str:
+    """The machine, and what else it did."""
+    words = (
+        f"Measured on {where['cores']} cores ({where['processor']}), {where['system']}, Python "
+        f"{where['python']}, load {where['load_before']:.1f} before the run."
+    )
+    busy = busy_words(where)
+    return f"{words} {busy}" if busy else words
 
 
 def measured(calls: int, starts: int) -> dict[str, dict[str, float]]:
