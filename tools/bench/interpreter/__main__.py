@@ -7,7 +7,6 @@ import datetime
 import json
 import math
 import os
-import platform
 import select
 import statistics
 import subprocess
@@ -21,6 +20,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from ..machine import machine
 from ..record import write_section
 from .page import section
 from .programs import PROGRAMS, Program
@@ -146,29 +146,6 @@ def measure(program: Program, engines: dict[str, Engine], rounds: int) -> Row:
 
 def geometric_mean(values: Iterable[float]) -> float:
     return statistics.geometric_mean(list(values))
-
-
-def machine() -> dict[str, Any]:
-    """Processor, cores, system and Python, for the record."""
-    model = platform.processor() or platform.machine()
-    for line in _lines(Path("/proc/cpuinfo")):
-        if line.startswith("model name"):
-            model = line.split(":", 1)[1].strip()
-            break
-    return {
-        "processor": model,
-        "cores": os.cpu_count(),
-        "system": f"{platform.system()} {platform.release()}",
-        "python": platform.python_version(),
-        "load_before": os.getloadavg()[0],
-    }
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        return path.read_text().splitlines()
-    except OSError:
-        return []
 
 
 def report(rows: list[Row], calls: dict[str, float], engines: dict[str, Engine]) -> Table:
