@@ -63,7 +63,7 @@ class NoLoop:
 
 
 class _Asyncio:
-    """The running event loop, and its current task."""
+    """The running event loop, its current task and its hooks of asynchronous generators."""
 
     def __init__(self) -> None:
         from asyncio import events, tasks
@@ -74,9 +74,12 @@ class _Asyncio:
         self._swap: Any = swap
         self._own: Any = NoLoop()
         self._task: Any = None
+        self._hooks: Any = (None, None)
 
     def enter(self) -> None:
         self._host = self._events._get_running_loop()
+        self._host_hooks = sys.get_asyncgen_hooks()
+        sys.set_asyncgen_hooks(*self._hooks)
         self._host_task = None
         if self._host is not None and self._swap is not None:
             self._host_task = self._swap(self._host, None)
@@ -86,6 +89,8 @@ class _Asyncio:
 
     def leave(self) -> None:
         self._own = self._events._get_running_loop()
+        self._hooks = sys.get_asyncgen_hooks()
+        sys.set_asyncgen_hooks(*self._host_hooks)
         self._task = None
         if self._swap is not None and not isinstance(self._own, NoLoop):
             self._task = self._swap(self._own, None)

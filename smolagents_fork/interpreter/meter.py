@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from threading import Lock, get_ident
 from types import CellType
 from typing import Any, NoReturn
@@ -57,6 +58,10 @@ class LateStop(ProgramStop):
 
 class FinalAnswer(BaseException):
     """``final_answer`` was called; ends the run through every handler of the program."""
+
+
+def _settle() -> None:
+    """A call of a Python function: an exception that another thread has set is raised here."""
 
 
 class Meter(MeteredItems):
@@ -180,6 +185,21 @@ class Meter(MeteredItems):
                 worked = self._clock() - since
                 self._deadline += worked
                 self._last_look += worked
+
+    @contextmanager
+    def unbroken(self) -> Iterator[None]:
+        """Nothing that the interpreter does inside is broken off in the middle by watch.py.
+
+        For what has to be whole afterwards, and is short: the time goes on.
+        """
+        with self._lock:
+            self._away += 1
+        try:
+            _settle()
+            yield
+        finally:
+            with self._lock:
+                self._away = max(0, self._away - 1)
 
     def check_interrupted(self) -> None:
         """Stop the run if that was asked for."""

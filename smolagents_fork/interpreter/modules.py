@@ -20,6 +20,7 @@ from typing import Any
 from ..errors import AttributeRefusedError, ImportRefusedError, ProgramRefusedError
 from . import replaced, replaced_data
 from .build import words
+from .loops import Loops
 from .meter import Meter
 from .ownership import FUNCTIONS
 from .policy_data import CLOSED_MODULES
@@ -107,6 +108,7 @@ class Modules:
         self._known: set[int] = set()
         self._imported_as: dict[str, str] = {}
         self.borrowed: Any = None
+        self.loops = Loops(meter)
         self.replaced: dict[str, Mapping[str, Any]] = {}
         self.data_files = data_files
 
@@ -227,9 +229,11 @@ class Modules:
             raise AttributeRefusedError(f"Forbidden access to module: {name}{hint}")
         view = self._views.get(name)
         if view is None:
-            view = self._views[name] = types.ModuleType(name)
-            self._known.add(id(view))
-            self._fill(view, module)
+            # A view that was filled by half would stay so for every run after this one.
+            with self.meter.unbroken():
+                view = self._views[name] = types.ModuleType(name)
+                self._known.add(id(view))
+                self._fill(view, module)
         return view
 
     def _fill(self, view: types.ModuleType, module: types.ModuleType) -> None:

@@ -108,14 +108,12 @@ def run_coroutine(modules: Any, coroutine: Any) -> Any:
     if not asyncio.iscoroutine(coroutine):
         raise ValueError(f"a coroutine was expected, got {coroutine!r}")
     outer = events._get_running_loop()
-    inside = getattr(modules, "_loop", None)
-    if inside is not None and inside.is_running():
+    if modules.loops.running:
         coroutine.close()
         raise RuntimeError("asyncio.run() cannot be called from a running event loop")
     # The host may be asynchronous itself; the program's loop runs inside its callback.
     events._set_running_loop(None)
-    loop = modules._loop = asyncio.new_event_loop()
-    loop.set_exception_handler(lambda _loop, _context: None)
+    loop = modules.loops.open()
 
     def watch() -> None:
         left = meter.seconds_left()
@@ -144,10 +142,11 @@ def run_coroutine(modules: Any, coroutine: Any) -> Any:
             _cancel(loop, asyncio.all_tasks(loop))
             finish()
     finally:
+        if task is None:
+            coroutine.close()  # broken off before it could begin
         for left_over in asyncio.all_tasks(loop):
             left_over._log_destroy_pending = False  # type: ignore[attr-defined]
-        modules._loop = None
-        loop.close()
+        modules.loops.close(loop)
         events._set_running_loop(outer)
 
 

@@ -256,6 +256,7 @@ class Interpreter:
                         meter.end()
                     except LateStop:
                         continue  # the last that can come
+                self.modules.loops.end()
                 self.modules.borrowed.end()
                 self.state.pop("__builtins__", None)
                 self.output.value = truncated(self.output.value, limits.max_print_outputs_length)
@@ -307,7 +308,8 @@ class Interpreter:
             )
         from .replaced_waiting import run_coroutine
 
-        self.modules.borrowed.use("asyncio")
+        with self.meter.unbroken():
+            self.modules.borrowed.use("asyncio")
         return run_coroutine(self.modules, coroutine)
 
 
