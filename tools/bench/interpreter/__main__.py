@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import functools
 import json
 import math
 import os
@@ -21,6 +22,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ..machine import machine
+from ..pristine import pristine_python
 from ..record import write_section
 from .page import section
 from .programs import PROGRAMS, Program
@@ -28,6 +30,8 @@ from .programs import PROGRAMS, Program
 ENGINES_FILE = Path(__file__).with_name("engines.py")
 ROOT = Path(__file__).parents[3]
 SLOW = ("upstream",)
+#: What the environment of the other sides holds besides upstream's release.
+OTHERS = ["numpy", "pandas", "pydantic-monty", "RestrictedPython"]
 TITLES = {
     "fork": "this fork",
     "upstream": "upstream",
@@ -194,13 +198,15 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", default="", help="part of the programs' names")
     parser.add_argument(
         "--upstream-python",
-        default=os.environ.get("UPSTREAM_PYTHON", sys.executable),
-        help="a Python with the pristine release installed (or UPSTREAM_PYTHON)",
+        default=os.environ.get("UPSTREAM_PYTHON"),
+        help="a Python with the pristine release installed (or UPSTREAM_PYTHON); without one it "
+        "is made in build/bench",
     )
     parser.add_argument(
         "--peers-python",
-        default=os.environ.get("PEERS_PYTHON", sys.executable),
-        help="a Python with pydantic-monty and RestrictedPython (or PEERS_PYTHON)",
+        default=os.environ.get("PEERS_PYTHON"),
+        help="a Python with pydantic-monty and RestrictedPython (or PEERS_PYTHON); without one "
+        "they are installed beside upstream's release",
     )
     parser.add_argument("--output", type=Path, default=Path("reports/bench-interpreter.json"))
     parser.add_argument("--record", action="store_true", help="write it to docs/benchmarks.md")
@@ -213,12 +219,14 @@ def main() -> int:
     if options.record and options.only:
         raise SystemExit("--record writes whole runs; leave --only out")
     console = Console(width=max(110, Console().width))
+    beside = functools.cache(lambda: str(pristine_python([], OTHERS, say=console.print)))
+    peers = options.peers_python or beside()
     pythons = {
         "cpython": sys.executable,
         "fork": sys.executable,
-        "upstream": options.upstream_python,
-        "monty": options.peers_python,
-        "restricted": options.peers_python,
+        "upstream": options.upstream_python or beside(),
+        "monty": peers,
+        "restricted": peers,
     }
     engines = {name: Engine(name, python, options.cap) for name, python in pythons.items()}
     for name, engine in engines.items():
