@@ -7,6 +7,7 @@ page against the suite's declarations.
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import os
 import subprocess
@@ -130,6 +131,7 @@ def _declarations() -> Any:
 
 def main() -> int:
     """Run the suite and write the page; the exit status is 1 when a promise was not held."""
+    argparse.ArgumentParser(prog="python -m tools.contract_table", description=__doc__).parse_args()
     with tempfile.TemporaryDirectory() as folder:
         results = Path(folder) / "results.xml"
         command = [sys.executable, "-m", "pytest", str(SUITE), "-q", f"--junitxml={results}"]

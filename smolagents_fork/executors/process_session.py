@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import tempfile
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from ..bridge import Dispatcher
@@ -15,10 +13,8 @@ from ..errors import (
     ConfigurationError,
     DecodeError,
     ExecutorClosedError,
-    ExecutorError,
     ExecutorStartError,
     InterpreterError,
-    ProgramInterruptedError,
     ProtocolError,
     SandboxDiedError,
     SandboxTimeoutError,
@@ -29,34 +25,11 @@ from ..process.folders import remove_tree
 from ..process.frames import Frame, Kind, from_child
 from ..process.layout import Layout
 from ..process.spawn import spawn
-from .process_answers import checked_report, failure, joined, program_error
+from .process_answers import checked_report, failure, joined
 from .process_options import Options
+from .process_run import LOST, SLICE, Outcome, ProcessRun
 
-__all__ = ["Outcome", "ProcessSession"]
-
-#: Longest wait between two looks at deadlines and interruptions, in seconds.
-_SLICE = 0.05
-# How long a program that has given its final answer may go on before it is stopped.
-_AFTER_ANSWER = 0.1
-_BROKEN_OFF = "the call was broken off on the host"
-_LOST = "; its state is lost, the next call starts in a new process"
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a run gave, and the time it had without the host's own."""
-
-    output: Any
-    is_final_answer: bool
-    seconds: float
-
-
-class _Stop:
-    """Why a run is being stopped, and until when it may do so by itself."""
-
-    def __init__(self, reason: str, grace: float) -> None:
-        self.reason = reason  # "timeout", "interrupt" or "answer"
-        self.deadline = Deadline(grace)
+__all__ = ["ProcessSession"]
 
 
 class ProcessSession:
@@ -220,7 +193,7 @@ class ProcessSession:
             self._exchange(child, kind, body, what)
         except (SandboxDiedError, ProtocolError) as error:
             self._drop()
-            raise type(error)(f"{what}: {error}{_LOST}") from error
+            raise type(error)(f"{what}: {error}{LOST}") from error
 
     def _exchange(self, child: Child, kind: Kind, body: bytes, what: str) -> None:
         # A second a megabyte is slow even for a busy machine.
@@ -239,7 +212,7 @@ class ProcessSession:
         """The frame that answers a request outside runs."""
         assert self._child is not None
         while True:
-            frame = self._child.receive(deadline.at_most(_SLICE))
+            frame = self._child.receive(deadline.at_most(SLICE))
             if frame is None:
                 if deadline.expired():
                     raise ProtocolError(f"{what}: no answer within {deadline.seconds} s")
@@ -270,8 +243,11 @@ class ProcessSession:
         self._running = True
         self._idle.clear()
         deadline = Deadline(self.options.timeout_seconds)
+        current = ProcessRun(
+            child, self._run, self.options, self._dispatcher, self._sink, self._interrupted
+        )
         try:
-            return self._watched(child, code, deadline)
+            return current.watched(code, deadline)
         except (SandboxDiedError, ProtocolError) as error:
             child.kill()
             child.death()
@@ -281,12 +257,15 @@ class ProcessSession:
                 return Outcome(self._dispatcher.final_answer, True, deadline.elapsed())
             if self._closing:
                 raise ExecutorClosedError("the code was ended by cleanup()") from error
-            raise type(error)(f"{error}{_LOST}") from error
+            raise type(error)(f"{error}{LOST}") from error
         except (SandboxTimeoutError, InterpreterError, DecodeError):
+            if current.killed:
+                self._drop()
             raise
         except BaseException:
             # Ctrl-C, or a callback that raised: the program must not go on unwatched.
-            self._abandon(child)
+            if not current.abandon():
+                self._drop()
             raise
         finally:
             self._running = False
@@ -294,110 +273,3 @@ class ProcessSession:
             if self._closing:
                 self._drop()
                 self._remove_folder()
-
-    def _watched(self, child: Child, code: str, deadline: Deadline) -> Outcome:
-        text = code.encode("utf-8", "surrogatepass")
-        child.send(Kind.RUN, self._run, text, Deadline(30.0 + len(text) / 1e6))
-        stop: _Stop | None = None
-        while True:
-            if stop is None:
-                stop = self._reason_to_stop(child, deadline)
-            elif stop.deadline.expired():
-                if stop.reason == "answer":
-                    stop = _Stop("answered", self.options.interrupt_grace_seconds)
-                    child.interrupt()
-                    continue
-                raise self._killed(child, stop)
-            wait = deadline.at_most(_SLICE) if stop is None else stop.deadline.at_most(_SLICE)
-            frame = child.receive(wait)
-            if frame is None:
-                self._sink(child.text_in_log())
-                if stop is not None and stop.reason != "answer":
-                    child.interrupt()  # again: the first may have come before the program began
-                continue
-            if frame.run != self._run and frame.kind is not Kind.OUTPUT:
-                raise ProtocolError(f"a {frame.kind.name} frame of run {frame.run}")
-            if frame.kind is Kind.OUTPUT:
-                self._sink(child.text_of(frame))
-            elif frame.kind is Kind.CALL:
-                with (
-                    deadline.paused(),
-                    stop.deadline.paused() if stop else contextlib.nullcontext(),
-                ):
-                    reply = self._reply(child, frame)
-                child.send(Kind.REPLY, self._run, reply, Deadline(30.0 + len(reply) / 1e6))
-                if self._dispatcher.has_final_answer and stop is None:
-                    stop = _Stop("answer", _AFTER_ANSWER)
-            else:
-                return self._outcome(frame, stop, deadline)
-
-    def _reply(self, child: Child, frame: Frame) -> bytes:
-        try:
-            return self._dispatcher.handle(frame.body)
-        except ProtocolError:
-            raise
-        except BaseException:
-            # Ctrl-C in a tool. The program waits for an answer and can only be stopped after one.
-            with contextlib.suppress(ExecutorError):
-                body = encode({"call": None, "error": ["RuntimeError", [_BROKEN_OFF], _BROKEN_OFF]})
-                child.interrupt()
-                child.send(Kind.REPLY, self._run, body, Deadline(1.0))
-            raise
-
-    def _reason_to_stop(self, child: Child, deadline: Deadline) -> _Stop | None:
-        interrupted = self._interrupted.is_set()
-        if not interrupted and not deadline.expired():
-            return None
-        child.interrupt()
-        reason = "interrupt" if interrupted else "timeout"
-        return _Stop(reason, self.options.interrupt_grace_seconds)
-
-    def _killed(self, child: Child, stop: _Stop) -> ExecutorError:
-        child.kill()
-        death = child.death()
-        if stop.reason == "answered":
-            return death
-        self._sink(child.last_words())
-        self._drop()
-        grace = (
-            f"did not stop within interrupt_grace_seconds={self.options.interrupt_grace_seconds}"
-        )
-        if stop.reason == "interrupt":
-            return SandboxTimeoutError(f"code was interrupted, {grace} and was killed{_LOST}")
-        return SandboxTimeoutError(
-            f"code ran past timeout_seconds={self.options.timeout_seconds}, {grace} and was "
-            f"killed{_LOST}"
-        )
-
-    def _outcome(self, frame: Frame, stop: _Stop | None, deadline: Deadline) -> Outcome:
-        if self._dispatcher.has_final_answer:
-            # Whatever came of the program afterwards, this is what it was for.
-            return Outcome(self._dispatcher.final_answer, True, deadline.elapsed())
-        if frame.kind is Kind.DONE:
-            value = decode(frame.body, path="output", max_bytes=self.options.max_value_bytes)
-            return Outcome(value, False, deadline.elapsed())
-        if frame.kind is not Kind.FAILED:
-            raise ProtocolError(f"a {frame.kind.name} frame where a run ends")
-        kind, message = failure(frame.body)
-        if stop is not None and kind == "TimeLimitExceededError":
-            if stop.reason == "interrupt":
-                raise ProgramInterruptedError(
-                    "the code was interrupted by interrupt(); its state is kept"
-                )
-            raise SandboxTimeoutError(
-                f"code ran past timeout_seconds={self.options.timeout_seconds}; it was stopped and "
-                "its state kept"
-            )
-        raise program_error(kind)(message)
-
-    def _abandon(self, child: Child) -> None:
-        child.interrupt()
-        end = Deadline(self.options.interrupt_grace_seconds)
-        with contextlib.suppress(ExecutorError):
-            while not end.expired():
-                frame = child.receive(end.at_most(_SLICE))
-                if frame is not None and frame.kind is Kind.OUTPUT:
-                    child.text_of(frame)  # nobody wants it any more, but it is counted
-                elif frame is not None and frame.run == self._run and frame.kind is not Kind.CALL:
-                    return
-        self._drop()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import pytest
 
 from smolagents_fork.errors import ProgramRefusedError
@@ -28,3 +30,23 @@ def refused(code: str, words: str) -> None:
     assert words in str(caught.value), caught.value
     assert "(line " in str(caught.value)
     assert "ran" not in interpreter.state
+
+
+def each_gives(programs: Sequence[tuple[str, str]]) -> Callable[[str, str], None]:
+    """A test that each program's last value has this ``repr``."""
+
+    @pytest.mark.parametrize(("code", "expected"), programs)
+    def test(code: str, expected: str) -> None:
+        assert repr(gives(code)) == expected
+
+    return test
+
+
+def each_refused(programs: Sequence[tuple[str, str]]) -> Callable[[str, str], None]:
+    """A test that each program is refused in these words, before it runs."""
+
+    @pytest.mark.parametrize(("code", "words"), programs)
+    def test(code: str, words: str) -> None:
+        refused(code, words)
+
+    return test

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-from rules_harness import gives, refused
+from rules_harness import each_gives, each_refused
 
 GIVES = [
     (
@@ -65,12 +64,5 @@ REFUSED = [
     ("try: pass\nexcept Exception as tool: pass", "Cannot assign to name 'tool'"),
 ]
 
-
-@pytest.mark.parametrize(("code", "expected"), GIVES)
-def test_means_what_it_means_in_python(code: str, expected: str) -> None:
-    assert repr(gives(code)) == expected
-
-
-@pytest.mark.parametrize(("code", "words"), REFUSED)
-def test_is_refused_before_it_runs(code: str, words: str) -> None:
-    refused(code, words)
+test_means_what_it_means_in_python = each_gives(GIVES)
+test_is_refused_before_it_runs = each_refused(REFUSED)

@@ -1,0 +1,200 @@
+"""One run in a child process: watched until it ends, stopped when it does not."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ..bridge import Dispatcher
+from ..codec import decode, encode
+from ..errors import (
+    ExecutorError,
+    ProgramInterruptedError,
+    ProtocolError,
+    SandboxTimeoutError,
+)
+from ..limits import Deadline
+from ..process.child import Child
+from ..process.frames import Frame, Kind
+from .process_answers import failure, program_error
+from .process_options import Options
+
+__all__ = ["LOST", "SLICE", "Outcome", "ProcessRun"]
+
+#: Longest wait between two looks at deadlines and interruptions, in seconds.
+SLICE = 0.05
+# How long a program that has given its final answer may go on before it is stopped.
+_AFTER_ANSWER = 0.1
+_BROKEN_OFF = "the call was broken off on the host"
+#: What is said where the child is not there any more.
+LOST = "; its state is lost, the next call starts in a new process"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run gave, and the time it had without the host's own."""
+
+    output: Any
+    is_final_answer: bool
+    seconds: float
+
+
+class _Stop:
+    """Why a run is being stopped, and until when it may do so by itself."""
+
+    def __init__(self, reason: str, grace: float) -> None:
+        self.reason = reason  # "timeout", "interrupt" or "answer"
+        self.deadline = Deadline(grace)
+
+
+class ProcessRun:
+    """One run of code in ``child``.
+
+    Args:
+        child: ready for it.
+        number: the run's, which its frames carry.
+        options: the executor's.
+        dispatcher: answers the program's calls.
+        sink: gets what is printed.
+        interrupted: set from another thread to end the run.
+    """
+
+    def __init__(
+        self,
+        child: Child,
+        number: int,
+        options: Options,
+        dispatcher: Dispatcher,
+        sink: Callable[[str], None],
+        interrupted: threading.Event,
+    ) -> None:
+        self._child = child
+        self._number = number
+        self._options = options
+        self._dispatcher = dispatcher
+        self._sink = sink
+        self._interrupted = interrupted
+        #: Whether the child was killed because it did not stop.
+        self.killed = False
+
+    def watched(self, code: str, deadline: Deadline) -> Outcome:
+        """Run ``code`` to its end, or to the deadline's.
+
+        Raises:
+            InterpreterError: the program was refused, failed, or met a limit of the interpreter.
+            SandboxTimeoutError: it ran past ``deadline``; ``killed`` says whether the child ended.
+            SandboxDiedError: the child ended; says how.
+            ProtocolError: the child sent what it may not.
+        """
+        text = code.encode("utf-8", "surrogatepass")
+        self._child.send(Kind.RUN, self._number, text, Deadline(30.0 + len(text) / 1e6))
+        stop: _Stop | None = None
+        while True:
+            if stop is None:
+                stop = self._reason_to_stop(deadline)
+            elif stop.deadline.expired():
+                if stop.reason == "answer":
+                    stop = _Stop("answered", self._options.interrupt_grace_seconds)
+                    self._child.interrupt()
+                    continue
+                raise self._kill(stop)
+            wait = deadline.at_most(SLICE) if stop is None else stop.deadline.at_most(SLICE)
+            frame = self._child.receive(wait)
+            if frame is None:
+                self._sink(self._child.text_in_log())
+                if stop is not None and stop.reason != "answer":
+                    # Again: the first may have come before the program began.
+                    self._child.interrupt()
+                continue
+            if frame.run != self._number and frame.kind is not Kind.OUTPUT:
+                raise ProtocolError(f"a {frame.kind.name} frame of run {frame.run}")
+            if frame.kind is Kind.OUTPUT:
+                self._sink(self._child.text_of(frame))
+            elif frame.kind is Kind.CALL:
+                with (
+                    deadline.paused(),
+                    stop.deadline.paused() if stop else contextlib.nullcontext(),
+                ):
+                    reply = self._reply(frame)
+                self._child.send(Kind.REPLY, self._number, reply, Deadline(30.0 + len(reply) / 1e6))
+                if self._dispatcher.has_final_answer and stop is None:
+                    stop = _Stop("answer", _AFTER_ANSWER)
+            else:
+                return self._outcome(frame, stop, deadline)
+
+    def _reply(self, frame: Frame) -> bytes:
+        try:
+            return self._dispatcher.handle(frame.body)
+        except ProtocolError:
+            raise
+        except BaseException:
+            # Ctrl-C in a tool. The program waits for an answer and can only be stopped after one.
+            with contextlib.suppress(ExecutorError):
+                body = encode({"call": None, "error": ["RuntimeError", [_BROKEN_OFF], _BROKEN_OFF]})
+                self._child.interrupt()
+                self._child.send(Kind.REPLY, self._number, body, Deadline(1.0))
+            raise
+
+    def _reason_to_stop(self, deadline: Deadline) -> _Stop | None:
+        interrupted = self._interrupted.is_set()
+        if not interrupted and not deadline.expired():
+            return None
+        self._child.interrupt()
+        reason = "interrupt" if interrupted else "timeout"
+        return _Stop(reason, self._options.interrupt_grace_seconds)
+
+    def _kill(self, stop: _Stop) -> ExecutorError:
+        self._child.kill()
+        death = self._child.death()
+        if stop.reason == "answered":
+            return death
+        self._sink(self._child.last_words())
+        self.killed = True
+        grace = (
+            f"did not stop within interrupt_grace_seconds={self._options.interrupt_grace_seconds}"
+        )
+        if stop.reason == "interrupt":
+            return SandboxTimeoutError(f"code was interrupted, {grace} and was killed{LOST}")
+        return SandboxTimeoutError(
+            f"code ran past timeout_seconds={self._options.timeout_seconds}, {grace} and was "
+            f"killed{LOST}"
+        )
+
+    def _outcome(self, frame: Frame, stop: _Stop | None, deadline: Deadline) -> Outcome:
+        if self._dispatcher.has_final_answer:
+            # Whatever came of the program afterwards, this is what it was for.
+            return Outcome(self._dispatcher.final_answer, True, deadline.elapsed())
+        if frame.kind is Kind.DONE:
+            value = decode(frame.body, path="output", max_bytes=self._options.max_value_bytes)
+            return Outcome(value, False, deadline.elapsed())
+        if frame.kind is not Kind.FAILED:
+            raise ProtocolError(f"a {frame.kind.name} frame where a run ends")
+        kind, message = failure(frame.body)
+        if stop is not None and kind == "TimeLimitExceededError":
+            if stop.reason == "interrupt":
+                raise ProgramInterruptedError(
+                    "the code was interrupted by interrupt(); its state is kept"
+                )
+            raise SandboxTimeoutError(
+                f"code ran past timeout_seconds={self._options.timeout_seconds}; it was stopped "
+                "and its state kept"
+            )
+        raise program_error(kind)(message)
+
+    def abandon(self) -> bool:
+        """End the program, whose result nobody waits for; whether it ended by itself in time."""
+        self._child.interrupt()
+        end = Deadline(self._options.interrupt_grace_seconds)
+        with contextlib.suppress(ExecutorError):
+            while not end.expired():
+                frame = self._child.receive(end.at_most(SLICE))
+                if frame is None:
+                    continue
+                if frame.kind is Kind.OUTPUT:
+                    self._child.text_of(frame)  # nobody wants it any more, but it is counted
+                elif frame.run == self._number and frame.kind is not Kind.CALL:
+                    return True
+        return False
