@@ -9,6 +9,7 @@ is alive at its deadline is killed and counts as having outlived its limit.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import io
 import json
 import os
@@ -223,14 +224,26 @@ def _is_interpreter_error(error: BaseException | None) -> bool:
     return isinstance(error, InterpreterError)
 
 
+def end_with(parent: int) -> None:
+    """Let the kernel kill this process when ``parent`` ends, as when a test run is killed."""
+    if not sys.platform.startswith("linux"):
+        return
+    PR_SET_PDEATHSIG = 1
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)  # it ended before it could be said
+
+
 def serve_one(request: dict[str, Any]) -> dict[str, Any]:
     """Fork, wait until the deadline, kill what is left, and report."""
     reader, writer = os.pipe()
     started = time.monotonic()
+    parent = os.getpid()
     pid = os.fork()
     if pid == 0:
         os.close(reader)
         try:
+            end_with(parent)
             os.setsid()
             child(request, writer)
         except BaseException as error:
