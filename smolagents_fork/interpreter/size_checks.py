@@ -11,9 +11,10 @@ from typing import Any
 
 from .meter import Meter
 
-__all__ = ["SEQUENCES", "SHORT", "SizeChecks"]
+__all__ = ["DIGITS", "SEQUENCES", "SHORT", "SizeChecks"]
 
-_DIGITS = re.compile(r"\d{4,}")
+#: Widths and precisions that are worth a look.
+DIGITS = re.compile(r"\d{4,}")
 SEQUENCES = (str, bytes, bytearray, list, tuple, deque)
 #: Sizes below this are not worth a look: a few kilobytes.
 SHORT = 4096
@@ -28,6 +29,7 @@ class SizeChecks:
 
     def __init__(self, meter: Meter) -> None:
         self.meter = meter
+        self._formats: dict[str, bool] = {}
 
     def check_items(self, count: int, what: str, text: bool = False) -> None:
         """Let an operation make ``count`` items or characters, or stop the run."""
@@ -86,7 +88,7 @@ class SizeChecks:
     def specification(self, text: str) -> str:
         """A format specification, if its widths and precisions together are within the limits."""
         if len(text) > 4:
-            total = sum(map(int, _DIGITS.findall(text)))
+            total = sum(map(int, DIGITS.findall(text)))
             if total:
                 self.check_items(total, "A format", text=True)
         return text

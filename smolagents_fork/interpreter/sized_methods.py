@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter, deque
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 from .size_checks import SEQUENCES, SHORT
@@ -53,6 +54,8 @@ class SizedMethods(SizedCallbacks):
             items = arguments[0]
             if type(items) in _PLAIN_SIZED and len(items) < SHORT:
                 return receiver.extend(items)
+        elif kind is ModuleType:
+            return getattr(receiver, name)(*arguments, **keywords)
         elif kind is list and name == "sort" and not arguments:
             return self.sort(receiver, **keywords)
         if isinstance(receiver, _MEASURED):

@@ -9,9 +9,14 @@ from collections.abc import Callable
 from typing import Any
 
 from .build import words
-from .size_checks import SEQUENCES, SHORT, SizeChecks
+from .size_checks import DIGITS, SEQUENCES, SHORT, SizeChecks
 
 __all__ = ["SizedOperators"]
+
+#: Characters of a format, and of a text put into it, that need no look at their sum.
+_FORMAT = 128
+#: Formats that are remembered at once.
+_FORMATS = 64
 
 
 class SizedOperators(SizeChecks):
@@ -112,8 +117,29 @@ class SizedOperators(SizeChecks):
             if total > SHORT:
                 self.check_items(total, "A format", text=True)
 
+    def _is_small_format(self, text: str, values: Any) -> bool:
+        """Whether nothing in a format can make it large: most are short, and used many times."""
+        small = self._formats.get(text)
+        if small is None:
+            if len(text) > _FORMAT:
+                return False
+            widths = sum(map(int, DIGITS.findall(text)))
+            small = widths < SHORT and "*" not in text and "%(" not in text
+            if len(self._formats) >= _FORMATS:
+                self._formats.clear()
+            self._formats[text] = small
+        if not small:
+            return False
+        for value in values if type(values) is tuple else (values,):
+            kind = type(value)
+            if not (kind is int or kind is float or (kind is str and len(value) < _FORMAT)):
+                return False
+        return True
+
     def modulo(self, left: Any, right: Any) -> Any:
         """``left % right``"""
+        if type(left) is str and self._is_small_format(left, right):
+            return left % right
         self._check_modulo(left, right)
         result = left % right
         return self.grown(result) if isinstance(result, SEQUENCES) else result
