@@ -59,7 +59,8 @@ def container_arguments(
             + (",exec" if spec.network != "none" else ""),
             "/tmp": f"rw,nosuid,nodev,size={limits.tmp_size},mode=1777",
         },
-        "network_mode" if spec.network == "none" else "network": spec.network,
+        # Not names of networks: the engine's modes, one of which has a container's name behind it.
+        "network_mode" if _is_mode(spec.network) else "network": spec.network,
         # A program can write into its main process' output without end; the engine's disk is not
         # the sandbox' to fill.
         "log_config": {"type": "json-file", "config": {"max-size": "1m", "max-file": "1"}},
@@ -80,6 +81,10 @@ def container_arguments(
     if spec.disk_size is not None and not spec.read_only:
         arguments["storage_opt"] = {"size": str(spec.disk_size)}
     return {**merged(arguments, spec.extra), **leased(command, spec.lease_seconds)}
+
+
+def _is_mode(network: str) -> bool:
+    return network.partition(":")[0] in ("none", "host", "container")
 
 
 def merged(arguments: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:

@@ -90,7 +90,9 @@ def pull(client: Any, tag: str, report: Report, deadline: Deadline) -> None:
         repository, _, version = tag.rpartition(":")
 
     def start() -> Any:
-        return client.api.pull(repository, tag=version, stream=True, decode=True)
+        # The engine may answer only when the registry has, and docker-py waits for that for ever.
+        with _post_patience(client.api, deadline.at_most(1e6)):
+            return client.api.pull(repository, tag=version, stream=True, decode=True)
 
     try:
         with mapped_errors("pulling the image", image=tag):
@@ -99,8 +101,9 @@ def pull(client: Any, tag: str, report: Report, deadline: Deadline) -> None:
         raise ExecutorStartError(_not_to_be_had(tag, error)) from error
     if failure is _TOO_LONG:
         raise ImageBuildError(
-            f"image {tag} was not pulled in build_timeout_seconds={deadline.seconds}. "
-            f"The last lines:\n{_words(lines)}"
+            f"image {tag} was not pulled in build_timeout_seconds={deadline.seconds}; see whether "
+            "its registry answers, or raise it if the pull only needs longer. The last lines:\n"
+            + (_words(lines) or "(the engine has said nothing)")
         )
     if failure is not None:
         raise ExecutorStartError(_not_to_be_had(tag, failure))
@@ -158,6 +161,20 @@ def _followed(
         hooks.remove(keep)
         for response in responses:
             _hang_up(response)
+
+
+@contextlib.contextmanager
+def _post_patience(api: Any, seconds: float) -> Iterator[None]:
+    """Within, no answer's beginning is waited for longer, also where docker-py sets no limit."""
+
+    def post(*args: Any, **keywords: Any) -> Any:
+        return type(api).post(api, *args, **{**keywords, "timeout": seconds})
+
+    vars(api)["post"] = post
+    try:
+        yield
+    finally:
+        del vars(api)["post"]
 
 
 def _socket_of(response: Any) -> Any:

@@ -66,7 +66,7 @@ class DockerExecutor(Executor):
             ``max_value_bytes`` (256 MiB), ``max_tool_calls`` (100,000), ``tool_timeout_seconds``,
             ``tools_in_calling_thread`` (False), ``on_output``, ``tool_placement``, ``image``,
             ``base_image``, ``requirements``, ``ca_bundle``, ``build_timeout_seconds`` (1800),
-            ``disk_size`` ("2g"), ``allow_root`` (False).
+            ``disk_size`` ("2g"), ``allow_root`` (False), ``allow_shared_network`` (False).
 
     Raises:
         ConfigurationError: an argument that cannot work.

@@ -39,6 +39,7 @@ class Options:
     disk_size: int | str | None = "2g"
     user: str = "1000:1000"
     allow_root: bool = False
+    allow_shared_network: bool = False
     runtime: str | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
     volumes: Any = None
@@ -106,10 +107,19 @@ class Options:
             raise ConfigurationError(f"workdir={self.workdir!r}: give an absolute path")
         for name, where in self.tool_placement.items():
             _one_of(f"tool_placement[{name!r}]", where, ("host", "sandbox"))
-        _check_network(self.network)
+        if not self.allow_shared_network:
+            _check_network("network", self.network)
+            for name in ("network", "network_mode"):
+                asked = self.container_run_kwargs.get(name)
+                _check_network(f"container_run_kwargs[{name!r}]", asked)
         if not self.allow_root:
             _check_user("user", self.user)
             _check_user("container_run_kwargs['user']", self.container_run_kwargs.get("user"))
+        if self.transport == "port" and _is_shared(self.network):
+            raise ConfigurationError(
+                f"transport='port' with network={self.network!r}: no port can be published on "
+                "network interfaces of others; leave transport alone"
+            )
         if self.transport == "port" and self.network == "none":
             raise ConfigurationError(
                 "transport='port' needs a network: network='none' has no port to publish; "
@@ -137,7 +147,9 @@ class Options:
     @property
     def published(self) -> bool:
         """Whether the gateway is reached over a published port and not over an exec stream."""
-        return self.transport == "port" or (self.transport == "auto" and self.network != "none")
+        if self.network == "none" or _is_shared(self.network):
+            return False
+        return self.transport != "exec"
 
     @property
     def has_network(self) -> bool:
@@ -165,16 +177,19 @@ class Options:
         )
 
 
-def _check_network(network: str) -> None:
-    kind, _, _ = network.partition(":")
-    if kind not in ("host", "container"):
+def _is_shared(network: object) -> bool:
+    return str(network).partition(":")[0] in ("host", "container")
+
+
+def _check_network(name: str, network: object) -> None:
+    if not _is_shared(network):
         return
-    whose = "the host's" if kind == "host" else "another container's"
+    whose = "the host's" if str(network) == "host" else "another container's"
     raise ConfigurationError(
-        f"network={network!r}: the container would share {whose} network interfaces, so its code "
+        f"{name}={network!r}: the container would share {whose} network interfaces, so its code "
         f"could reach every service on {whose} loopback, and the gateway's port would be open to "
         "everybody there and taken for a second executor; give 'none', 'bridge' or a network of "
-        "your own (docker network create)"
+        "your own (docker network create), or allow_shared_network=True if that is wanted"
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from .. import codec
 from ..errors import CodecError
 from ..results import Display
-from .displays import display_from, image_from
+from .displays import display_from, held_bytes, image_from
 from .messages import InputRequest, Sink
 
 __all__ = ["Collector"]
@@ -17,6 +17,11 @@ __all__ = ["Collector"]
 # Colours and other escape sequences (ECMA-48); noise to a model.
 _ANSI = re.compile(r"\x1b(?:[@-Z\\-_]|\[[0-?]*[ -/]*[@-~])")
 _MAX_DISPLAYS = 100
+# The displays of one call together, in multiples of the largest value: pictures are unpacked.
+_DISPLAYS_TO_VALUE = 2
+_MAX_NOTES = 20
+# A count from outside; text of numbers with thousands of digits is refused by Python.
+_MAX_COUNT = 2**63
 _NOTHING = object()
 
 Answer = Callable[[InputRequest], tuple[str, Sequence[bytes]]]
@@ -27,7 +32,8 @@ class Collector:
 
     Args:
         max_output_bytes: bytes of output kept; what comes after is counted and dropped.
-        max_value_bytes: largest encoded value.
+        max_value_bytes: largest encoded value; the displays of the call may have twice that
+            together, pictures unpacked.
         on_output: gets text as it is printed; an exception from it silences it for this call.
         answer: gets the kernel's input requests.
     """
@@ -47,6 +53,8 @@ class Collector:
         self._pieces: list[str] = []
         self._value: Any = _NOTHING
         self.displays: list[Display] = []
+        self._displays_left = _DISPLAYS_TO_VALUE * max_value_bytes
+        self._displays_dropped = 0
         self.cut_bytes = 0
         self.notes: list[str] = []
         self.sink = Sink(stream=self._stream, display=self._display, data=self._data, answer=answer)
@@ -58,6 +66,12 @@ class Collector:
             text += (
                 f"\n... [output cut: {self.cut_bytes} more bytes were printed; "
                 f"max_output_bytes={self._max_output_bytes}]"
+            )
+        if self._displays_dropped:
+            text += (
+                f"\n... [{self._displays_dropped} displays dropped: a call may give "
+                f"{_MAX_DISPLAYS}, of {_DISPLAYS_TO_VALUE} * max_value_bytes="
+                f"{self._max_value_bytes} bytes together]"
             )
         return text + "".join(f"\n[{note}]" for note in self.notes)
 
@@ -103,11 +117,20 @@ class Collector:
 
     def _display(self, content: dict[str, Any]) -> None:
         bundle = content.get("data")
-        if not isinstance(bundle, dict) or len(self.displays) >= _MAX_DISPLAYS:
+        if not isinstance(bundle, dict):
+            return
+        if len(self.displays) >= _MAX_DISPLAYS:
+            self._displays_dropped += 1
             return
         display = display_from(bundle)
-        if display is not None:
-            self.displays.append(display)
+        if display is None:
+            return
+        size = held_bytes(display)
+        if size > self._displays_left:
+            self._displays_dropped += 1
+            return
+        self._displays_left -= size
+        self.displays.append(display)
 
     def _data(self, data: dict[str, Any], buffers: Sequence[bytes]) -> None:
         kind = data.get("kind")
@@ -115,7 +138,7 @@ class Collector:
             try:
                 self._value = codec.decode(buffers[0], max_bytes=self._max_value_bytes)
             except CodecError as error:
-                self.notes.append(f"the result could not be decoded: {error}")
+                self._note(f"the result could not be decoded: {error}")
         elif kind == "figure" and buffers:
             image = image_from(buffers[0])
             if image is not None:
@@ -123,7 +146,11 @@ class Collector:
         elif kind == "forms" and isinstance(data.get("forms"), dict):
             self._value = display_from(data["forms"]) or _NOTHING
         elif kind == "cut" and isinstance(data.get("count"), int):
-            self.cut_bytes += max(0, data["count"])
+            self.cut_bytes += min(max(0, data["count"]), _MAX_COUNT)
+
+    def _note(self, line: str) -> None:
+        if len(self.notes) < _MAX_NOTES and line not in self.notes:
+            self.notes.append(line)
 
 
 def without_colours(text: str) -> str:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import base64
 import binascii
 import io
+import sys
 import warnings
 from collections.abc import Mapping
 from typing import Any
 
 from ..results import PREFERRED_MIME_TYPES, Display
 
-__all__ = ["display_from"]
+__all__ = ["display_from", "held_bytes", "image_from"]
 
 # A picture of 50 megapixels unpacks to 200 MB; a small file may claim any size.
 _MAX_PIXELS = 50_000_000
@@ -53,3 +54,25 @@ def image_from(data: Any) -> Any:
     except Image.DecompressionBombError:
         return None
     return image
+
+
+def held_bytes(display: Display) -> int:
+    """What a display takes of the host's memory, about: its forms as they came, and its picture.
+
+    Args:
+        display: from :func:`display_from`.
+    """
+    value, total = display.value, 0
+    if hasattr(value, "getbands"):
+        # So Pillow keeps its pixels; RGB has a fourth byte that is not used.
+        total += value.width * value.height * (1 if value.mode in ("1", "L", "P") else 4)
+    left: list[Any] = [dict(display.forms)]
+    while left:
+        part = left.pop()
+        total += sys.getsizeof(part)
+        if isinstance(part, dict):
+            left += part
+            left += part.values()
+        elif isinstance(part, list):
+            left += part
+    return total

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -27,6 +28,10 @@ SUBPROTOCOL_V1 = "v1.kernel.websocket.jupyter.org"
 _MAX_PARTS = 64
 # Deeper than anything the protocol nests; the json module itself raises RecursionError near 1000.
 _HEADER_LIMIT = 65_536
+# Three bytes of JSON, "[],", become an object of 56 bytes and more: so many are a quarter of a GB.
+# Values travel in buffers, so that only what is shown as JSON has many at all.
+_MAX_ELEMENTS = 4_000_000
+_STRING = re.compile(rb'"[^"]*"')
 
 
 @dataclass(frozen=True)
@@ -203,6 +208,8 @@ def _pack(value: dict[str, Any]) -> bytes:
 def _unpack(data: bytes, what: str) -> dict[str, Any]:
     if what.endswith("header") and len(data) > _HEADER_LIMIT:
         raise ProtocolError(f"a message's {what} has {len(data)} bytes (limit {_HEADER_LIMIT})")
+    if len(data) > _MAX_ELEMENTS and _elements(data) > _MAX_ELEMENTS:
+        raise ProtocolError(f"a message's {what} has more than {_MAX_ELEMENTS} elements")
     try:
         value = json.loads(data.decode("utf-8", "replace"))
     except (ValueError, RecursionError) as error:
@@ -210,3 +217,17 @@ def _unpack(data: bytes, what: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ProtocolError(f"a message's {what} is no JSON object")
     return value
+
+
+def _elements(data: bytes) -> int:
+    """About how many objects a JSON text becomes; what strings hold is not counted."""
+    found = sum(map(data.count, (b",", b"[", b"{")))
+    if found <= _MAX_ELEMENTS:
+        return found
+    # Only quotes that begin and end strings are left; so many strings are too many by themselves.
+    data = data.replace(b"\\\\", b"").replace(b'\\"', b"")
+    strings = data.count(b'"') // 2
+    if strings > _MAX_ELEMENTS:
+        return strings
+    bare = _STRING.sub(b"", data)
+    return sum(map(bare.count, (b",", b"[", b"{")))

@@ -219,4 +219,5 @@ def _kernel_error(content: dict[str, Any]) -> KernelError:
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else "" if value is None else str(value)
+    # Anything else is no message of the protocol, and str() of what comes from outside may raise.
+    return value if isinstance(value, str) else ""

@@ -8,6 +8,7 @@ import time
 import uuid
 
 import pytest
+from docker_silent_registry import registry_without_layers, silent_registry
 from docker_waiting import eventually
 
 from smolagents_fork.errors import ImageBuildError
@@ -63,3 +64,19 @@ def test_waiting_for_another_builder_has_the_same_deadline(image):
         first.kill()
         first.wait(30)
         first.stdout.close()
+
+
+@pytest.mark.parametrize("registry", [silent_registry, registry_without_layers])
+def test_pull_that_sleeps_has_the_same_deadline(base_image, registry):
+    lines: list[str] = []
+    with registry() as port:
+        name = f"127.0.0.1:{port}/sleeping:image"
+        started = time.monotonic()
+        with pytest.raises(ImageBuildError) as caught:
+            DockerExecutor.setup(image=name, build_timeout_seconds=2, progress=lines.append)
+        # Quiet, 2.0 s.
+        assert 1.5 < time.monotonic() - started < 8
+    assert f"image {name} was not pulled in build_timeout_seconds=2" in str(caught.value)
+    assert lines[0] == f"pulling {name}"
+    if registry is registry_without_layers:
+        assert "Pulling from sleeping" in str(caught.value)

@@ -39,7 +39,7 @@ def containers_of(engine, pid):
 POOL_PROGRAM = """
 import sys, time
 from smolagents_fork.executors.pool import DockerPool
-pool = DockerPool(min_size={size}, max_size=2)
+pool = DockerPool(min_size={size}, max_size=2, lease_seconds=60)
 {wait}
 print("ready", flush=True)
 {rest}
@@ -337,4 +337,19 @@ def test_host_network_is_refused_before_anything_is_made(engine):
     before = set(containers_of(engine, os.getpid()))
     with pytest.raises(ConfigurationError, match="network='host'"):
         DockerExecutor(network="host")
+    with pytest.raises(ConfigurationError, match=r"container_run_kwargs\['network_mode'\]='host'"):
+        DockerExecutor(container_run_kwargs={"network_mode": "host"})
     assert set(containers_of(engine, os.getpid())) <= before
+
+
+def test_network_of_another_container_by_explicit_wish(make, image, engine):
+    other = engine.containers.run(image, ["sleep", "60"], network_mode="none", detach=True)
+    try:
+        network = f"container:{other.id}"
+        executor = make(network=network, allow_shared_network=True)
+        assert executor("21 * 2").output == 42
+        executor.container.reload()
+        assert executor.container.attrs["HostConfig"]["NetworkMode"] == network
+        executor.delete()
+    finally:
+        other.remove(force=True)

@@ -7,6 +7,8 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.request
 
 import pytest
 
@@ -113,12 +115,16 @@ def test_chosen_port(make):
 
 
 def test_published_gateway_refuses_whoever_has_no_token(make):
-    import urllib.error
-    import urllib.request
-
     executor = make(network="bridge")
+    refuses_whoever_has_no_token(executor)
+
+
+def refuses_whoever_has_no_token(executor):
+    """The gateway of ``executor`` is on loopback and answers nobody who has no token."""
     executor.container.reload()
-    port = executor.container.ports["8888/tcp"][0]["HostPort"]
+    (binding,) = executor.container.ports["8888/tcp"]
+    assert binding["HostIp"] == "127.0.0.1"
+    port = binding["HostPort"]
     with pytest.raises(urllib.error.HTTPError) as caught:
         urllib.request.urlopen(f"http://127.0.0.1:{port}/api/kernelspecs", timeout=10)
     assert caught.value.code in (401, 403)
@@ -151,7 +157,6 @@ def test_engine_without_streams_falls_back_to_a_port_and_says_so(make, monkeypat
     executor = make([], log)
     assert executor("1+1").output == 2
     assert any("WARNING: this connection to the engine is no plain socket" in x for x in log.lines)
-    executor.container.reload()
-    assert executor.container.ports["8888/tcp"][0]["HostIp"] == "127.0.0.1"
+    refuses_whoever_has_no_token(executor)
     with pytest.raises(ExecutorStartError, match="transport='exec'"):
         make(transport="exec")

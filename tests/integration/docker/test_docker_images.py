@@ -121,15 +121,17 @@ def throw_away(engine):
 
 
 def test_two_processes_build_the_same_new_image_at_once_with_plain_lines(
-    image, make, throw_away, tmp_path
+    image, make, engine, throw_away, tmp_path
 ):
     # Content nobody has built before. The environment says nothing of certificates: behind a proxy
     # that signs anew, only ca_bundle= lets pip reach its index.
     requirement = f"iniconfig>=2.0,!=0.{random.randrange(10**9)}"
     ca_bundle = tmp_path / "ca.pem"
-    ca_bundle.write_bytes(images.ca_bytes(None) or Path(certifi.where()).read_bytes())
+    trusted = images.ca_bytes(None) or Path(certifi.where()).read_bytes()
+    ca_bundle.write_bytes(b"# a mark of the certificates\n" + trusted)
     keywords = {"requirements": [requirement], "ca_bundle": str(ca_bundle)}
     variables = {k: v for k, v in os.environ.items() if k not in images._CA_VARIABLES}
+    variables["PIP_TRUSTED_HOST"] = "mark-of-the-index.invalid"
     builders = [set_up(keywords, env=variables) for _ in range(2)]
     told = [builder.communicate(timeout=180) for builder in builders]
     assert [builder.returncode for builder in builders] == [0, 0], told
@@ -146,6 +148,12 @@ def test_two_processes_build_the_same_new_image_at_once_with_plain_lines(
     assert executor.container.attrs["Config"]["Image"] == name
     code = "import importlib.metadata as m, iniconfig; m.version('iniconfig')"
     assert executor(code).output >= "2.0"
+    # What only helped to build it is in no layer.
+    assert "mark-of-the-index" not in str(engine.api.history(name))
+    assert "mark-of-the-index" not in str(engine.api.inspect_image(name))
+    look = "import os\n[f for top, _, names in os.walk('/') for f in names if f == 'ca.pem']"
+    assert executor(look).output == []
+    assert executor("os.path.exists('/build')").output is False
 
 
 def test_progress_on_a_terminal_is_one_moving_line(image, throw_away):

@@ -41,6 +41,26 @@ def test_root_is_read_only_and_the_work_folder_is_not(shared):
         assert shared(f"open({path!r}, 'w').write('abc')").output == 3
 
 
+def test_default_limits_are_in_the_engine(shared):
+    shared.container.reload()
+    host = shared.container.attrs["HostConfig"]
+    assert host["Memory"] == host["MemorySwap"] == 2 << 30
+    assert (host["NanoCpus"], host["PidsLimit"]) == (1_000_000_000, 256)
+    assert (host["CapDrop"], host["CapAdd"], host["Privileged"]) == (["ALL"], None, False)
+    assert "no-new-privileges:true" in host["SecurityOpt"]
+    assert host["Init"] is True
+    mounts = [
+        line.split()
+        for line in shared("open('/proc/self/mounts').read().strip()").output.split("\n")
+    ]
+    kinds = {mount[1]: (mount[2], mount[3].split(",")) for mount in mounts}
+    assert kinds["/"][1][0] == "ro"
+    for folder, size in (("/workspace", "524288k"), ("/tmp", "131072k")):
+        kind, options = kinds[folder]
+        assert kind == "tmpfs"
+        assert {"rw", "nosuid", "nodev", "noexec", f"size={size}"} <= set(options)
+
+
 def test_no_host_secret_in_the_container(make, monkeypatch):
     monkeypatch.setenv("A_SECRET_OF_THE_HOST", "hunter2-hunter2")
     executor = make()

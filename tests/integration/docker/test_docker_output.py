@@ -52,17 +52,22 @@ def test_hundred_megabytes_in_many_prints(bounded):
     assert peak.bytes < 30 * MIB
 
 
-def test_hundred_megabytes_past_the_kernels_own_bound(bounded):
+# In messages that are too large to be received, and in many that are not.
+@pytest.mark.parametrize("piece", [1_000_000, 100_000])
+def test_hundred_megabytes_past_the_kernels_own_bound(bounded, piece):
     # The program undoes the kernel's bound; the host has one of its own.
     code = (
         "import sys\n"
         "from ipykernel.iostream import OutStream\n"
-        "for _ in range(100): OutStream.write(sys.stdout, 'y' * 1_000_000)\n"
+        f"for _ in range(100_000_000 // {piece}):\n"
+        f"    OutStream.write(sys.stdout, 'y' * {piece})\n"
+        "    sys.stdout.flush()\n"
         "'end'"
     )
     with peak_memory() as peak:
         result = bounded(code)
     assert result.output == "end"
+    assert result.logs.startswith("y" * LIMIT) == (piece == LIMIT)
     assert len(result.logs) < LIMIT + 200
     assert "[output cut: " in result.logs
     assert peak.bytes < 30 * MIB
@@ -256,3 +261,28 @@ def test_forged_messages_are_ignored(bounded):
     with contextlib.suppress(AgentError):  # the forged error is the program's own
         assert bounded(code).output == "end"
     assert bounded("1").output == 1
+
+
+def test_pictures_without_end_are_bounded(make):
+    # Each is a few KB, and 16 MB unpacked.
+    executor = make(max_value_bytes=60_000_000)
+    code = (
+        "import base64, struct, zlib\n"
+        "from IPython.display import display\n"
+        "def chunk(kind, data):\n"
+        "    return (struct.pack('>I', len(data)) + kind + data\n"
+        "            + struct.pack('>I', zlib.crc32(kind + data)))\n"
+        "rows = zlib.compress(bytes(4000 * 4001))\n"
+        "png = (b'\\x89PNG\\r\\n\\x1a\\n'\n"
+        "       + chunk(b'IHDR', struct.pack('>IIBBBBB', 4000, 4000, 8, 0, 0, 0, 0))\n"
+        "       + chunk(b'IDAT', rows) + chunk(b'IEND', b''))\n"
+        "text = base64.b64encode(png).decode()\n"
+        "for _ in range(30): display({'image/png': text}, raw=True)\n"
+    )
+    with peak_memory() as peak:
+        result = executor(code)
+    assert result.output.size == (4000, 4000)
+    assert 1 <= len(executor.displays) < 30
+    assert f"[{30 - len(executor.displays)} displays dropped" in result.logs
+    assert peak.bytes < 250_000_000
+    assert executor("'next'").output == "next"

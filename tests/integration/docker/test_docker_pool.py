@@ -61,6 +61,8 @@ def test_full_pool_makes_wait_and_says_what_it_is_doing(image):
         assert time.monotonic() - started < 5
         assert "acquire_timeout_seconds=0.5" in str(caught.value)
         assert "in_use=1" in str(caught.value)
+        # Not one more than max_size was started for the one who waited, nor would be.
+        assert not eventually(lambda: pool.stats().starting or pool.stats().started > 1, 0.5)
         threading.Timer(0.5, first.cleanup).start()
         with DockerExecutor(pool=pool) as second:
             assert second("'mine'").output == "mine"
@@ -125,7 +127,7 @@ def test_bounded_under_contention(image, monkeypatch):
     assert most_opening == 2
 
 
-def test_idle_containers_above_the_minimum_are_removed(image):
+def test_idle_containers_above_the_minimum_are_removed(image, engine):
     with DockerPool(min_size=0, max_size=1, idle_seconds=1) as pool:
         # Started for somebody who gives up: then there is one more than is wanted.
         while not (pool.stats().starting or pool.stats().ready):
@@ -134,9 +136,11 @@ def test_idle_containers_above_the_minimum_are_removed(image):
                 session.close()
                 pool.release(session)
         assert eventually(lambda: pool.stats().ready == 1, 60)
+        name = pool._ready[0][0].sandbox.name
         assert eventually(lambda: pool.stats().ready == 0, 15)
         assert pool.stats().discarded == 1
         assert pool.stats().failed == 0
+        assert eventually(lambda: gone(engine, name), 15)
 
 
 def test_dead_container_is_not_handed_out(pool, engine):

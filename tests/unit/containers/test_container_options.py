@@ -17,6 +17,23 @@ def test_networks_of_others_are_refused_with_the_reason(network, words):
     assert f"network={network!r}" in str(caught.value)
     assert f"would share {words} network interfaces" in str(caught.value)
     assert "'bridge'" in str(caught.value)
+    assert "allow_shared_network=True" in str(caught.value)
+    assert Options.of(network=network, allow_shared_network=True).published is False
+
+
+@pytest.mark.parametrize("name", ["network", "network_mode"])
+@pytest.mark.parametrize("network", ["host", "container:abc"])
+def test_networks_of_others_are_refused_among_the_engines_arguments(name, network):
+    keywords = {"container_run_kwargs": {name: network}}
+    with pytest.raises(ConfigurationError) as caught:
+        Options.of(**keywords)
+    assert f"container_run_kwargs[{name!r}]={network!r}" in str(caught.value)
+    assert Options.of(**keywords, allow_shared_network=True).has_network
+
+
+def test_no_port_on_the_network_of_others():
+    with pytest.raises(ConfigurationError, match="no port can be published"):
+        Options.of(network="host", transport="port", allow_shared_network=True)
 
 
 @pytest.mark.parametrize("user", ["0", "0:0", "root", "root:root", "00:1000", "", "0:1000"])

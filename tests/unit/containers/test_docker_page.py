@@ -17,7 +17,14 @@ from tools.paths import ROOT
 
 PAGE = (ROOT / "docs" / "executors" / "docker.md").read_text()
 ROW = re.compile(r"^\| `(\w+)` \| `([^`]*)` \|([^|]*)\|([^|]+)\|$", re.MULTILINE)
-NO_UNIT = ("build_new_image", "allow_pickle", "read_only", "allow_root", "tools_in_calling_thread")
+NO_UNIT = (
+    "build_new_image",
+    "allow_pickle",
+    "read_only",
+    "allow_root",
+    "allow_shared_network",
+    "tools_in_calling_thread",
+)
 
 
 def rows(section: str) -> dict[str, tuple[str, str, str]]:

@@ -117,3 +117,22 @@ def test_limits_depend_on_what_a_message_is():
 
     assert limit("stream") == limit("error") == limit("execute_reply") < 100_000
     assert limit("comm_msg") == limit("display_data") > 1_000_000
+
+
+def payload_with(content):
+    return b'{"header":{},"parent_header":{},"metadata":{},"content":{"text":%b}}' % content
+
+
+def test_small_json_that_becomes_many_objects_is_refused_before_it_is_read():
+    many = b"[" + b"[]," * 4_000_000 + b"[]]"
+    with pytest.raises(ProtocolError, match="more than 4000000 elements"):
+        decode(payload_with(many), v1=False, binary=False)
+    with pytest.raises(ProtocolError, match="elements"):
+        decode(payload_with(b'["\\"' + b'",{"a":"' * 4_000_000), v1=False, binary=False)
+
+
+@pytest.mark.parametrize("text", ["," * 4_100_000, '",[{\\"\\' * 700_000])
+def test_long_text_is_one_element_whatever_is_in_it(text):
+    message = Message("iopub", {"msg_type": "stream"}, {}, {}, {"text": text})
+    payload, binary = encode(message, v1=True)
+    assert decode(payload, v1=True, binary=binary).content == {"text": text}

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import io
+
+import PIL.Image
 import pytest
 
 from smolagents_fork.jupyter.collector import Collector
@@ -101,3 +105,56 @@ def test_hostile_data_is_a_note():
     sink.sink.display({"data": {"image/png": "rubbish"}})
     assert sink.output() in (None, "rubbish")
     assert "could not be decoded" in sink.logs()
+
+
+def test_notes_of_hostile_data_are_few():
+    sink = collector()
+    for number in range(1000):
+        sink.sink.data({"kind": "value"}, [b"rubbish %d" % number])
+        sink.sink.data({"kind": "value"}, [b"{%d" % number])
+    assert len(sink.notes) <= 20
+
+
+def test_counts_past_all_sense_can_be_told():
+    # Each is a number JSON may hold; their sum has more digits than Python turns into text.
+    sink = collector()
+    for _ in range(20):
+        sink.sink.data({"kind": "cut", "count": int("9" * 4300)}, [])
+    assert "output cut: " in sink.logs()
+
+
+def picture(width, height):
+    held = io.BytesIO()
+    PIL.Image.new("RGB", (width, height)).save(held, "PNG")
+    return {"data": {"image/png": base64.b64encode(held.getvalue()).decode()}}
+
+
+def test_displays_together_are_bounded_and_the_logs_say_what_was_dropped():
+    sink = Collector(max_output_bytes=10, max_value_bytes=50_000, on_output=None, answer=None)
+    # Unpacked 40,000 bytes, packed a few hundred.
+    for _ in range(5):
+        sink.sink.display(picture(100, 100))
+    assert len(sink.displays) == 2
+    assert "[3 displays dropped: a call may give 100, of 2 * max_value_bytes=50000" in sink.logs()
+    sink.sink.display({"data": {"application/json": [[] for _ in range(2000)]}})
+    assert len(sink.displays) == 2
+    sink.sink.display({"data": {"text/plain": "small"}})
+    assert len(sink.displays) == 3
+
+
+def test_more_displays_than_there_may_be_are_counted():
+    sink = Collector(max_output_bytes=10, max_value_bytes=10**6, on_output=None, answer=None)
+    for _ in range(103):
+        sink.sink.display({"data": {"text/plain": "small"}})
+    assert len(sink.displays) == 100
+    assert "[3 displays dropped" in sink.logs()
+
+
+def test_text_that_is_none_is_not_made_into_text():
+    value = []
+    for _ in range(5000):
+        value = [value]
+    seen = []
+    request = request_with(stream=lambda name, text, lost: seen.append(text))
+    request.feed(reply_to(request, "stream", {"name": 5, "text": value}), 0)
+    assert seen == [""]
