@@ -13,8 +13,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from threading import Lock, get_ident
 from types import CellType
 from typing import Any, NoReturn
@@ -22,7 +21,7 @@ from typing import Any, NoReturn
 from ..errors import LimitExceededError, TimeLimitExceededError
 from . import watch
 from .limits import Limits
-from .metered_items import MeteredItems
+from .shared_clock import ProgramStop, SharedClock
 
 __all__ = ["FinalAnswer", "InterruptStop", "LateStop", "Meter", "ProgramStop", "TimeStop"]
 
@@ -38,10 +37,6 @@ GRACE = 0.2
 
 #: Operations that ``finally`` and ``__exit__`` may use between them after a final answer.
 _CLEANING_UP = 100_000
-
-
-class ProgramStop(BaseException):
-    """A limit is spent. A BaseException, so that ``except Exception`` does not see it."""
 
 
 class TimeStop(ProgramStop):
@@ -60,11 +55,7 @@ class FinalAnswer(BaseException):
     """``final_answer`` was called; ends the run through every handler of the program."""
 
 
-def _settle() -> None:
-    """A call of a Python function: an exception that another thread has set is raised here."""
-
-
-class Meter(MeteredItems):
+class Meter(SharedClock):
     """Counter, clock and verdict of the runs of one interpreter.
 
     Args:
@@ -76,7 +67,7 @@ class Meter(MeteredItems):
         self.cell = CellType(-1)
         self.stop: BaseException | None = None
         self.final: FinalAnswer | None = None
-        self._latest = 0
+        self._latest = self._answered = 0
         #: What was answered; programs may get at the exception, and not at this.
         self.answer: Any = None
         self.running = False
@@ -91,9 +82,16 @@ class Meter(MeteredItems):
         #: Over the deadline and what decides about it: interrupt() comes from another thread.
         self._lock = Lock()
         self._interrupted = False
+        #: Tools at work; and what may not be broken off.
         self._away = 0
         self._left = (0.0, 0)
+        self._whole = 0
         self._thread = 0
+        #: The run's number, and the program's threads with the number of the run they belong to.
+        self.number = 0
+        self.threads: dict[int, int] = {}
+        #: Top-level packages that a late run may be broken off in, besides Python's library.
+        self.roots: Callable[[], Iterable[str]] = frozenset
         self._shot = False
         self._shot_at = -math.inf
 
@@ -113,7 +111,7 @@ class Meter(MeteredItems):
         with self._lock:
             self._deadline = None if timeout is None else self._last_look + timeout
             self._interrupted = False
-            self._away = 0
+            self._away = self._whole = 0
             self._thread = get_ident()
             self._shot, self._shot_at = False, -math.inf
             self.running = True
@@ -123,6 +121,7 @@ class Meter(MeteredItems):
 
     def end(self) -> None:
         """End a run: book what is left, and let nothing of the program run for free afterwards."""
+        self.number += 1
         self._book()
         watch.forget(self)
         self._afterwards = 0.0
@@ -150,56 +149,20 @@ class Meter(MeteredItems):
     def end_if_late(self) -> None:
         """Called by watch.py: raise in the run's thread if the run has missed its deadline."""
         with self._lock:
-            late = self._deadline is not None and self._clock() > self._deadline + GRACE
-            # A tool of the host is not to be broken off; it has no part in the program's time.
-            again = self._clock() > self._shot_at + 1.0
-            if not (late and again and self.running and not self._away):
+            now = self._clock()
+            late = self._deadline is not None and now > self._deadline + GRACE
+            again = now > self._shot_at + 1.0
+            still = self._away and self.cell.cell_contents == self._left[1]
+            if not (late and again and self.running) or still or self._whole:
                 return
+            if not watch.break_off(self._thread, LateStop, self.roots()):
+                return
+            self._shot, self._shot_at = True, now
             if self.stop is None:
                 self.stop = self._time_stop()
             self.cell.cell_contents = -1
-            self._shot, self._shot_at = True, self._clock()
-            watch.raise_in(self._thread, LateStop)
 
-    # -- while a tool of the host works --
-
-    def leave(self) -> None:
-        """A tool begins to work: its time is not the program's."""
-        with self._lock:
-            self._away += 1
-            if self._away == 1:
-                self._left = (self._clock(), self.cell.cell_contents)
-
-    def back(self) -> None:
-        """The tool has ended; the deadline is put off by what it took.
-
-        Not so if code of the program ran meanwhile, which the counter shows: a function that was
-        given to the tool, or another thread.
-        """
-        with self._lock:
-            self._away = max(0, self._away - 1)
-            if self._away or self._deadline is None:
-                return
-            since, counter = self._left
-            if self.cell.cell_contents == counter:
-                worked = self._clock() - since
-                self._deadline += worked
-                self._last_look += worked
-
-    @contextmanager
-    def unbroken(self) -> Iterator[None]:
-        """Nothing that the interpreter does inside is broken off in the middle by watch.py.
-
-        For what has to be whole afterwards, and is short: the time goes on.
-        """
-        with self._lock:
-            self._away += 1
-        try:
-            _settle()
-            yield
-        finally:
-            with self._lock:
-                self._away = max(0, self._away - 1)
+    # -- while a tool of the host works: see shared_clock.py --
 
     def check_interrupted(self) -> None:
         """Stop the run if that was asked for."""
@@ -214,6 +177,8 @@ class Meter(MeteredItems):
         Raises:
             ProgramStop: a limit is spent, now or before.
         """
+        if self.threads:
+            self.check_thread()
         if self.stop is not None:
             self.cell.cell_contents = -1
             raise self.stop
@@ -298,6 +263,7 @@ class Meter(MeteredItems):
         if not self.running:
             raise answer
         if self.final is None:
+            self._answered = get_ident()
             # Its handlers may clean up, and may not go on for ever.
             self.final, self.answer = answer, value
             self._latest = self._used + _CLEANING_UP
@@ -305,6 +271,8 @@ class Meter(MeteredItems):
 
     def caught(self) -> None:
         """Called where the program may have caught everything: what ends a run goes on."""
+        if self.threads:
+            self.check_thread()
         if self.stop is not None:
             raise self.stop
         if self.final is not None:
@@ -327,6 +295,8 @@ class Meter(MeteredItems):
 
     def look(self) -> None:
         """Look at the clock."""
+        if self.threads:
+            self.check_thread()
         now = self._clock()
         if self.running and self._deadline is not None and now > self._deadline:
             self.out_of_time()
@@ -336,6 +306,8 @@ class Meter(MeteredItems):
 
     def stopped(self) -> None:
         """Raise again if a limit is spent."""
+        if self.threads:
+            self.check_thread()
         if self.stop is not None:
             raise self.stop
 

@@ -108,6 +108,7 @@ class Modules:
         self._known: set[int] = set()
         self._imported_as: dict[str, str] = {}
         self.borrowed: Any = None
+        self.threads: Any = None
         self.loops = Loops(meter)
         self.replaced: dict[str, Mapping[str, Any]] = {}
         self.data_files = data_files

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from threading import get_ident
 from typing import Any
 
 from .borrowed import Borrowed
 from .meter import Meter
+from .threads import Threads
 
 __all__ = ["HostWork"]
 
@@ -22,6 +24,7 @@ class HostWork:
         self._meter = meter
         self._working: dict[object, Callable[..., Any]] = {}
         self.borrowed = Borrowed()
+        self.threads = Threads(meter)
 
     def call(
         self,
@@ -37,18 +40,28 @@ class HostWork:
         meter, token = self._meter, object()
         # A program that outlived its limit for a moment must not act on the world.
         meter.stopped()
-        left = False
+        asked = tool
+        in_thread = bool(meter.threads) and get_ident() in meter.threads
+        if in_thread:
+            # What is kept for a thread is the thread's own; what is kept for the process, the
+            # program's other threads use meanwhile.
+            tool, arguments = self.threads.context.copy().run, (tool, *arguments)
+        left, number = False, None
         try:
-            self._working[token] = tool
-            meter.leave()
-            self.borrowed.leave()
-            left = True
+            self._working[token] = asked
+            number = meter.leave()
+            if not in_thread:
+                self.borrowed.leave()
+                left = True
             return tool(*arguments, **keywords)
         finally:
             if left:
                 self.borrowed.back()
             self._working.pop(token, None)
-            meter.back()
+            if number is not None:
+                meter.back(number)
+            if in_thread:
+                meter.check_thread()
             if meter.final is None:
                 # Also when it raised: that may be how it ended because of the interruption.
                 meter.check_interrupted()

@@ -22,10 +22,12 @@ def members(module: str, modules: Any) -> dict[str, Any]:
             replaced_data,
             replaced_dataclasses,
             replaced_decorators,
+            replaced_futures,
             replaced_numbers,
             replaced_output,
             replaced_reflection,
             replaced_shared,
+            replaced_threads,
             replaced_waiting,
         )
 
@@ -39,6 +41,8 @@ def members(module: str, modules: Any) -> dict[str, Any]:
             replaced_data,
             replaced_output,
             replaced_shared,
+            replaced_threads,
+            replaced_futures,
         )
         made = {}
         for family in families:

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from .build import words
-from .replaced import REFUSED
+from .replaced import REFUSED, members
 
 __all__ = ["MAKERS", "LoopStandIn", "run_coroutine"]
 
@@ -31,9 +31,7 @@ def _time(modules: Any) -> dict[str, Any]:
         end = time.monotonic() + seconds
         while True:
             rest = end - time.monotonic()
-            left = meter.seconds_left()
-            if left is not None and left <= 0:
-                meter.out_of_time()
+            left = meter.waiting()
             if rest <= 0:
                 return
             time.sleep(min(rest, _SLICE) if left is None else min(rest, left, _SLICE))
@@ -45,6 +43,7 @@ def _time(modules: Any) -> dict[str, Any]:
 
 def _queue(modules: Any) -> dict[str, Any]:
     meter = modules.meter
+    locks = members("threading", modules)
 
     def patiently(
         attempt: Callable[[float], Any], timeout: float | None, failure: type[Exception]
@@ -52,10 +51,7 @@ def _queue(modules: Any) -> dict[str, Any]:
         """Repeat a short wait until it succeeds, its own timeout or the deadline is over."""
         end = None if timeout is None else time.monotonic() + timeout
         while True:
-            meter.charge(1)
-            left = meter.seconds_left()
-            if left is not None and left <= 0:
-                meter.out_of_time()
+            meter.waiting()
             rest = None if end is None else end - time.monotonic()
             try:
                 return attempt(max(0.0, _SLICE if rest is None else min(rest, _SLICE)))
@@ -78,6 +74,13 @@ def _queue(modules: Any) -> dict[str, Any]:
             patiently(lambda slice_: inner(item, True, slice_), timeout, queue.Full)
 
     class Joining(Patient):
+        def __init__(self, maxsize: int = 0) -> None:
+            super().__init__(maxsize)  # type: ignore[call-arg]
+            # Public attributes, which a program may wait for.
+            self.mutex = locks["Lock"]()
+            for name in ("not_empty", "not_full", "all_tasks_done"):
+                setattr(self, name, locks["Condition"](self.mutex))
+
         def join(self) -> None:
             def attempt(slice_: float) -> None:
                 with self.all_tasks_done:  # type: ignore[attr-defined]

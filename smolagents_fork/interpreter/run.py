@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..errors import InterpreterError, ProgramRefusedError
-from . import messages, replaced
+from . import messages, replaced, unraisable
 from .guards import Guards
 from .help import helper
 from .kinds import SUPPOSED_BUILTINS
@@ -75,6 +75,8 @@ class Interpreter:
         )
         self.guards.changing = lambda module: self.modules.borrowed.use(module).changing()
         self.modules.borrowed = self.guards.host.borrowed
+        self.modules.threads = self.guards.host.threads
+        self.meter.roots = self.guards.roots
         self.modules.namespace = self._namespace
         self.guards.extra_dunders = frozenset(extra_dunders)
         self.state: dict[str, Any] = {"__name__": "__main__"} if state is None else state
@@ -226,7 +228,11 @@ class Interpreter:
         value: Any = None
         failure: BaseException | None = None
         with _recursion(limits.max_recursion_depth):
+            threads = self.modules.threads
+            listener = unraisable.Listener(self.state, self.modules.stderr.write)
+            threads.begin(listener)
             self.modules.borrowed.begin()
+            unraisable.begin(listener)
             try:
                 meter.begin(limits)
                 self.state["_operations_count"] = meter.count
@@ -235,6 +241,7 @@ class Interpreter:
                         value = self._call(program, function)
                     except Exception as error:
                         failure = messages.failed(error, program)
+                    threads.wait()
                 except (FinalAnswer, ProgramStop) as end:
                     if meter.final is None and meter.stop is None:
                         # A program got hold of the class and raised one of its own.
@@ -256,6 +263,8 @@ class Interpreter:
                         meter.end()
                     except LateStop:
                         continue  # the last that can come
+                unraisable.end()
+                threads.end()
                 self.modules.loops.end()
                 self.modules.borrowed.end()
                 self.state.pop("__builtins__", None)

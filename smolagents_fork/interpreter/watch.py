@@ -13,19 +13,47 @@ from __future__ import annotations
 
 import _thread
 import ctypes
+import operator
 import os
+import sys
 import time
+from collections.abc import Iterable
+from itertools import compress, starmap
+from operator import attrgetter, itemgetter
+from types import FrameType
 from typing import TYPE_CHECKING
+
+from .build import words
+from .metered_items import PROGRAM_FILE
 
 if TYPE_CHECKING:
     from .meter import Meter
 
-__all__ = ["forget", "raise_in", "watch"]
+__all__ = ["break_off", "forget", "raise_in", "watch"]
 
 #: Seconds between two looks.
 _PERIOD = 0.1
 #: Looks without a run after which the thread ends.
 _IDLE_LOOKS = 50
+
+_PROGRAM_FILES = (PROGRAM_FILE, "<generated>")
+_PACKAGE = __name__.split(".")[0]
+#: Modules of the interpreter that keep the host's state apart from the program's.
+_OWN_WHOLE = frozenset(
+    words(
+        "borrowed data_files loops meter modules output outside program "
+        "replaced_output replaced_threads replaced_waiting run threads unraisable watch "
+    )
+)
+#: Modules of Python that keep locks, or state of the process, and whose functions are short.
+_WHOLE = frozenset(
+    words(
+        "_weakrefset asyncio concurrent contextvars importlib linecache locale logging "
+        "multiprocessing queue selectors signal site socket subprocess tempfile threading "
+        "tokenize warnings weakref zipimport "
+    )
+)
+_raise = ctypes.pythonapi.PyThreadState_SetAsyncExc
 
 _watched: dict[int, Meter] = {}
 _lock = _thread.allocate_lock()
@@ -49,6 +77,51 @@ def raise_in(thread: int, kind: type[BaseException] | None) -> None:
     ctypes.pythonapi.PyThreadState_SetAsyncExc(
         ctypes.c_ulong(thread), None if kind is None else ctypes.py_object(kind)
     )
+
+
+def break_off(thread: int, kind: type[BaseException], roots: Iterable[str]) -> bool:
+    """Raise ``kind`` in ``thread``, if it is in the program's code or in library code it called.
+
+    Not in the host's code, be it a tool's or the interpreter's own, and not in library code that
+    keeps locks or state for the whole process.
+
+    Args:
+        thread: its identifier.
+        kind: the exception's class.
+        roots: top-level packages that count as library code besides Python's own.
+
+    Returns:
+        Whether it was raised.
+    """
+    frame = sys._current_frames().get(thread)
+    if frame is None or not _may_break(frame, frozenset(roots)):
+        return False
+    # Is it still there? Looked at and acted upon in one call of C code, which no other thread
+    # interrupts: the exception is raised where that thread goes on.
+    here = map(itemgetter(thread), starmap(sys._current_frames, ((),)))
+    place = map(itemgetter(thread), starmap(sys._current_frames, ((),)))
+    same = map(operator.is_, here, (frame,))
+    unmoved = map(operator.eq, map(attrgetter("f_lasti"), place), (frame.f_lasti,))
+    targets = map(ctypes.c_ulong, compress(compress((thread,), same), unmoved))
+    try:
+        return any(map(_raise, targets, (ctypes.py_object(kind),)))
+    except KeyError:
+        return False  # the thread is gone
+
+
+def _may_break(frame: FrameType | None, roots: frozenset[str]) -> bool:
+    while frame is not None:
+        if frame.f_code.co_filename.startswith(_PROGRAM_FILES):
+            return True
+        name = frame.f_globals.get("__name__")
+        root = str(name).partition(".")[0]
+        if root == _PACKAGE:
+            if str(name).rpartition(".")[2] in _OWN_WHOLE:
+                return False
+        elif root in _WHOLE or not (root in sys.stdlib_module_names or root in roots):
+            return False
+        frame = frame.f_back
+    return False
 
 
 def _start() -> None:
