@@ -15,7 +15,15 @@ from ..errors import ConfigurationError, EngineUnavailableError, ExecutorStartEr
 if TYPE_CHECKING:
     import docker
 
-__all__ = ["PING_SECONDS", "answers", "check_answers", "connect", "mapped_errors", "remote_host"]
+__all__ = [
+    "PING_SECONDS",
+    "answers",
+    "carries_output",
+    "check_answers",
+    "connect",
+    "mapped_errors",
+    "remote_host",
+]
 
 # Seconds one API call may take. Starting a container on a busy machine takes a few; a build streams
 # its progress, so this bounds the pause between two lines of it.
@@ -93,6 +101,18 @@ def check_answers(client: Any) -> None:
     """
     with mapped_errors("asking the engine whether it is there"):
         _ping(client.api, PING_SECONDS)
+
+
+def carries_output(client: Any) -> bool:
+    """Whether its connections are sockets, whose output one thread can wait for.
+
+    A Windows named pipe and docker-py's own SSH are none.
+
+    Args:
+        client: docker-py client.
+    """
+    base = urlsplit(str(client.api.base_url))
+    return base.scheme != "http+docker" or base.hostname not in ("localnpipe", "ssh")
 
 
 def remote_host(client: Any) -> str | None:

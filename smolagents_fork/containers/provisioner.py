@@ -82,12 +82,14 @@ class Evidence:
         exit_code: of the sandbox's main process, ``None`` while unknown.
         out_of_memory: whether something in it was killed for lack of memory.
         log_lines: the last lines it logged.
+        log_missing: why these are not known, where they are not.
     """
 
     state: str
     exit_code: int | None = None
     out_of_memory: bool = False
     log_lines: tuple[str, ...] = ()
+    log_missing: str = ""
 
     def __str__(self) -> str:
         parts = [f"container {self.state}"]
@@ -98,9 +100,11 @@ class Evidence:
         text = ", ".join(parts)
         if self.log_lines:
             text += "; last log lines: " + " | ".join(self.log_lines)
-        elif self.state.startswith("ended"):
+        elif self.log_missing:
             # The engine removes what ended by itself, and may be quicker than the question.
-            text += "; the engine removed its log with it"
+            text += f"; the engine removed its log with it ({self.log_missing})"
+        elif self.state.startswith("ended"):
+            text += "; nothing in its log says why"
         return text
 
 

@@ -8,11 +8,12 @@ from typing import Any
 
 from . import removal
 from .arguments import container_arguments
-from .engine import check_answers, connect, mapped_errors, remote_host
+from .drain import DrainedStream
+from .engine import carries_output, check_answers, connect, mapped_errors, remote_host
 from .lease import main_command
 from .provisioner import SandboxSpec
 from .sandbox import DockerSandbox
-from .tunnel import HeldStream
+from .tunnel import HeldStream, StreamUnsupported
 
 __all__ = ["DockerProvisioner"]
 
@@ -28,6 +29,7 @@ class DockerProvisioner:
         self.client: Any = connect()
         #: The engine's machine, ``None`` when that is this one.
         self.remote_host = remote_host(self.client)
+        self._carries_output = carries_output(self.client)
         removal.reap_once()
 
     def start(self, spec: SandboxSpec) -> DockerSandbox:
@@ -38,6 +40,15 @@ class DockerProvisioner:
             ExecutorStartError: the image is missing, the port is taken ...
             EngineUnavailableError: the engine does not answer; noticed in three seconds.
         """
+        try:
+            return self._started(spec)
+        except StreamUnsupported:
+            # The first connection that is attached takes the container's input along when it
+            # closes, so that it takes another container to do without the output.
+            self._carries_output = False
+            return self._started(spec)
+
+    def _started(self, spec: SandboxSpec) -> DockerSandbox:
         name = f"smolagents-fork-{secrets.token_hex(8)}"
         token = secrets.token_urlsafe(24)
         check_answers(self.client)
@@ -56,13 +67,7 @@ class DockerProvisioner:
                     command = main_command(config, spec.extra)
                     arguments = container_arguments(spec, name, token, command)
                     container = self._created(arguments)
-                    lease = HeldStream(
-                        self.client.api.attach_socket(
-                            container.id,
-                            # No output: nobody would read it, and the container would wait.
-                            params={"stdin": 1, "stdout": 0, "stderr": 0, "stream": 1},
-                        )
-                    )
+                    lease = self._attached(container, framed=not arguments.get("tty"))
                     container.start()
             except BaseException:
                 if lease is not None:
@@ -70,6 +75,25 @@ class DockerProvisioner:
                 removal.remove(self.client, name, wait=True)
                 raise
         return DockerSandbox(self.client, container, name, token, spec, lease)
+
+    def _attached(self, container: Any, *, framed: bool) -> HeldStream:
+        """The connection that holds the container's input open and, where it can, its output's end.
+
+        Raises:
+            StreamUnsupported: this connection was thought to carry output, and does not.
+        """
+        # Output only where it is read; otherwise the container would wait for a reader.
+        output = int(self._carries_output)
+        handed_over = self.client.api.attach_socket(
+            container.id, params={"stdin": 1, "stdout": output, "stderr": output, "stream": 1}
+        )
+        if not output:
+            return HeldStream(handed_over)
+        try:
+            return DrainedStream(handed_over, framed=framed)
+        except StreamUnsupported:
+            HeldStream(handed_over).close()
+            raise
 
     def _created(self, arguments: dict[str, Any]) -> Any:
         """The container, without a limit on its disk where the engine's storage has none."""

@@ -165,7 +165,8 @@ class DockerSandbox:
 
     def evidence(self) -> Evidence:
         """What became of the container; never raises, takes a few seconds at most."""
-        return evidence(self.client.api, self.container.id, self._started_at)
+        tail = None if self._lease is None else self._lease.tail
+        return evidence(self.client.api, self.container.id, self._started_at, tail)
 
     def remove(self, *, wait: bool = False) -> None:
         """Kill and remove the container.

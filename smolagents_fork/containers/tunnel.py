@@ -15,9 +15,20 @@ import socket
 import ssl
 import struct
 from collections import deque
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["RELAY", "STDERR", "ExecStream", "HeldStream", "StreamUnsupported", "exec_stream"]
+if TYPE_CHECKING:
+    from .tail import Tail
+
+__all__ = [
+    "RELAY",
+    "STDERR",
+    "ExecStream",
+    "HeldStream",
+    "StreamUnsupported",
+    "exec_stream",
+    "plain_socket",
+]
 
 # Runs in the container as: python3 -I -S -c RELAY port seconds. It tries to connect for the seconds
 # given (the gateway may still be starting), then copies both ways until one side ends.
@@ -147,6 +158,9 @@ class HeldStream:
         handed_over: what docker-py returns for a connection it has given up.
     """
 
+    #: The end of what comes out of it, where that is read: see the drain module.
+    tail: Tail | None = None
+
     def __init__(self, handed_over: Any) -> None:
         self._held: Any = handed_over
 
@@ -165,7 +179,22 @@ class HeldStream:
 def exec_stream(handed_over: Any) -> ExecStream:
     """The stream behind what docker-py returns for ``exec_start(..., socket=True)``.
 
+    Raises:
+        StreamUnsupported: there is no plain socket under it.
+    """
+    return ExecStream(*plain_socket(handed_over))
+
+
+def plain_socket(handed_over: Any) -> tuple[socket.socket, bytes, Any]:
+    """The non-blocking socket behind a connection that docker-py has given up.
+
     The HTTP client may have read past the response's head into the stream; that is kept.
+
+    Args:
+        handed_over: what docker-py returned.
+
+    Returns:
+        the socket, what was read of its stream already, and the response that owns it.
 
     Raises:
         StreamUnsupported: there is no plain socket under it.
@@ -183,4 +212,4 @@ def exec_stream(handed_over: Any) -> ExecStream:
     with contextlib.suppress(BlockingIOError, ssl.SSLWantReadError):
         waiting = len(reader.peek(1))
         leftover = reader.read1(waiting) if waiting else b""
-    return ExecStream(sock, leftover, response)
+    return sock, leftover, response

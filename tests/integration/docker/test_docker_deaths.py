@@ -9,6 +9,8 @@ import time
 import pytest
 from docker_waiting import eventually
 
+from smolagents_fork.containers import runtime
+from smolagents_fork.containers.tunnel import StreamUnsupported
 from smolagents_fork.errors import ExecutorError, SandboxDiedError
 from smolagents_fork.executors.docker import DockerExecutor
 
@@ -55,10 +57,9 @@ def died(executor, action, code=SLEEP):
 
 
 def tells_of_the_log(message):
-    """The engine removes a container that has ended, and may do so before its log is asked for."""
-    if "; the engine removed its log with it" in message:
-        return "; last log lines: " not in message
-    return "; last log lines: " in message and "last words of the program" in message
+    """The engine removes the log with the container; the last lines are there all the same."""
+    told = message.partition("; last log lines: ")[2].partition("; its state is lost")[0]
+    return "last words of the program" in told.split(" | ")
 
 
 def acted(action):
@@ -136,6 +137,39 @@ def test_container_killed_from_outside(mortal, engine):
     assert "exit code 137" in message
     assert tells_of_the_log(message)
     assert mortal("given").output == 5
+
+
+# No log at all, as when the engine has removed it before it is asked for.
+NO_LOG = {"log_config": {"type": "none", "config": {}}}
+MUCH = (
+    "import sys\n"
+    "with open('/proc/1/fd/2', 'w') as log:\n"
+    "    for _ in range(8): log.write('x' * 999_999 + '\\n')\n"  # more than is buffered unread
+    "print('written')"
+)
+
+
+def test_last_words_do_not_depend_on_the_engines_log(make, engine):
+    executor = make(container_run_kwargs=NO_LOG)
+    assert executor(MUCH).logs == "written\n"
+    name = executor.container.name
+    message = died(executor, lambda: engine.api.kill(name))
+    assert tells_of_the_log(message)
+
+
+def test_lost_log_is_said_where_the_connection_carries_no_output(make, engine, monkeypatch):
+    def refused(_handed_over, **_keywords):
+        raise StreamUnsupported("this connection to the engine is no plain socket")
+
+    monkeypatch.setattr(runtime, "DrainedStream", refused)
+    executor = make(container_run_kwargs=NO_LOG)
+    assert executor(MUCH).logs == "written\n"
+    name = executor.container.name
+    message = died(executor, lambda: engine.api.kill(name))
+    assert (
+        "exit code 137; the engine removed its log with it (this connection to the engine carries "
+        "no streams that could have kept it); its state is lost"
+    ) in message
 
 
 def test_container_removed_from_outside(mortal, engine):

@@ -70,6 +70,10 @@ def test_evidence_reads_as_a_sentence():
         "container ended, exit code 137, out of memory: raise memory=, or use less; "
         "last log lines: a | b"
     )
+    assert str(Evidence("ended", 1)) == "container ended, exit code 1; nothing in its log says why"
+    assert str(Evidence("ended", 1, log_missing="no streams")) == (
+        "container ended, exit code 1; the engine removed its log with it (no streams)"
+    )
 
 
 def frame(stream, data):
