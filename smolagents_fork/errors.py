@@ -18,7 +18,7 @@
     │   └── ProtocolError                    the other side sent what the protocol does not allow
     └── InterpreterError (ValueError)        the local interpreter refused or stopped a program
         ├── ProgramRefusedError              policy, before the run or by a guard in it
-        │   ├── ImportRefusedError (ImportError)
+        │   ├── ImportRefusedError (ModuleNotFoundError)
         │   └── AttributeRefusedError (AttributeError)
         ├── ProgramFailedError               the program raised, and nothing in it caught that
         ├── ProgramInterruptedError          the host ended it with ``interrupt()``
@@ -120,8 +120,8 @@ class ProgramRefusedError(InterpreterError):
     """Policy forbids what the program does: found before it ran, or by a guard while it ran."""
 
 
-class ImportRefusedError(ProgramRefusedError, ImportError):
-    """An import that is not authorised; an ``ImportError``, so that a program may fall back."""
+class ImportRefusedError(ProgramRefusedError, ModuleNotFoundError):
+    """An import that is not authorised; a ``ModuleNotFoundError``: a program may fall back."""
 
 
 class AttributeRefusedError(ProgramRefusedError, AttributeError):

@@ -281,7 +281,7 @@ class Guards(Writing):
         if isinstance(value, type):
             if not self.is_own_class(value):
                 raise ProgramRefusedError(f"Forbidden call to vars() of class {value.__name__!r}")
-            hidden = ("__dict__", "__weakref__")
+            hidden = ("__dict__", "__weakref__", "__source__")
             shown = data_memory.shown(vars(value))
             return types.MappingProxyType({k: v for k, v in shown.items() if k not in hidden})
         if self.is_own_class(type(value)):
@@ -323,8 +323,11 @@ class Guards(Writing):
         """Keep a function's source where upstream keeps it."""
 
         def mark(function: Any) -> Any:
-            function.__source__ = text
-            return function
+            if isinstance(function, FUNCTIONS):
+                function.__source__ = text  # type: ignore[attr-defined]
+            elif isinstance(function, type) and self.is_own_class(function):
+                type.__setattr__(function, "__source__", text)  # no business of its metaclass
+            return function  # a metaclass may have made anything at all
 
         return mark
 

@@ -104,7 +104,7 @@ def _value_of(node: ast.AST, frame: FrameType) -> tuple[bool, Any]:
 
 
 def _similar(name: str, names: Iterable[Any]) -> str:
-    plain = {n for n in names if type(n) is str and (n[:1] != "_" or name[:1] == "_")}
+    plain = {n for n in names if type(n) is str and (n[:1] != "_" or name[:1] == "_")} - {name}
     close = difflib.get_close_matches(name, sorted(n for n in plain if n[:1] != "@"), n=3)
     return f"Did you mean: {', '.join(map(repr, close))}?" if close else ""
 

@@ -52,8 +52,15 @@ def _top_statement(program: Program, entry: TracebackType | None, line: int | No
         if line is None or not first <= line <= (statement.end_lineno or statement.lineno):
             continue
         if not found or (column is not None and statement.col_offset <= column):
-            found = ast.get_source_segment(program.source, statement) or ""
+            found = _text_from(program, first, statement)
     return found
+
+
+def _text_from(program: Program, first: int, statement: ast.stmt) -> str:
+    """A statement as it is written, its decorators included."""
+    text = ast.get_source_segment(program.source, statement) or ""
+    above = program.source.splitlines()[first - 1 : statement.lineno - 1]
+    return "\n".join([*above, text])
 
 
 def _line_text(program: Program, line: int) -> str:

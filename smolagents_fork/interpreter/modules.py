@@ -137,10 +137,12 @@ class Modules:
 
     def _import(self, name: str) -> types.ModuleType:
         if not self.allows(name):
-            raise ImportRefusedError(
+            refused = ImportRefusedError(
                 f"Import of {name} is not allowed. Authorized imports are: {self.authorized}. "
                 f"To allow it, the agent's author can pass additional_authorized_imports=[{name!r}]"
             )
+            refused.name = name
+            raise refused
         return self._load(name)
 
     def _load(self, name: str) -> types.ModuleType:

@@ -235,9 +235,10 @@ class Ownership:
         for base in real_mro(cls):
             names = _NAMESPACE(base).get("__match_args__", ())
             for name in names if type(names) is tuple else ():
+                if type(name) is not str:
+                    continue  # Python refuses it, in its own words
                 if (
-                    type(name) is not str
-                    or formats.normal(name) in policy.GUARDED_ATTRIBUTES
+                    formats.normal(name) in policy.GUARDED_ATTRIBUTES
                     # Another metaclass may let objects of the host match.
                     or (name.startswith("_") and (type(cls) is not type or id(cls) not in self.own))
                     or is_dunder(formats.normal(name))

@@ -134,6 +134,7 @@ def known(filename: str) -> Program | None:
 
 
 def _syntax_error(source: str, error: SyntaxError) -> InterpreterError:
+    error.filename = "<unknown>"  # upstream's word for it, the same in every run
     line = error.text
     if line is None and error.lineno and error.lineno <= len(source.splitlines()):
         line = source.splitlines()[error.lineno - 1]
@@ -206,6 +207,7 @@ def _rewritten(
     is_async: bool,
     future: int,
 ) -> ast.Module:
+    _keep_documentation(tree)
     names = module_names(tree)
     weight = block_weight(tree.body)
     tree.body = [s for s in tree.body if not _is_future(s)]
@@ -283,6 +285,15 @@ def _refused(source: str, refusals: list[Refusal]) -> ProgramRefusedError:
 
 def _result_is(value: ast.expr) -> ast.Assign:
     return ast.Assign(targets=[store(RESULT)], value=value)
+
+
+def _keep_documentation(tree: ast.Module) -> None:
+    """Give a program that asks for ``__doc__`` what a module's would be."""
+    text = ast.get_docstring(tree, clean=False)
+    if text is not None and any(
+        isinstance(node, ast.Name) and node.id == "__doc__" for node in ast.walk(tree)
+    ):
+        tree.body.insert(0, place(assign("__doc__", const(text)), tree.body[0]))
 
 
 def _keep_last_value(body: list[ast.stmt]) -> None:

@@ -42,6 +42,12 @@ class _Memo:
     def __contains__(self, key: int) -> bool:
         return key in self._found
 
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def setdefault(self, key: int, default: Any = None) -> Any:
+        return self._found.setdefault(key, default)
+
 
 def _holds_objects(value: Any) -> bool:
     numpy = sys.modules.get("numpy")

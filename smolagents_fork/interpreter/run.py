@@ -132,6 +132,7 @@ class Interpreter:
             shown = helper(handed, described, self.guards, self._print)
             namespace = self.guards.namespace({"print": self._print, "help": shown, **handed})
             namespace["__name__"] = "__main__"  # for states that do not say
+            namespace["__doc__"] = None
             rounds = self.limits.max_while_iterations
             namespace.update(
                 {

@@ -55,8 +55,11 @@ class SizedCallbacks(SizeChecks):
                 return start
         return function(*arguments, **keywords)
 
-    def sorted(self, iterable: Any, /, *, key: Any = None, reverse: bool = False) -> list[Any]:
+    def sorted(self, *iterables: Any, key: Any = None, reverse: bool = False) -> list[Any]:
         """``sorted``"""
+        if len(iterables) != 1:
+            return sorted(*iterables, key=key, reverse=reverse)  # never: Python says so
+        iterable = iterables[0]
         if self._is_own_function(key):
             made = sorted(iterable, key=key, reverse=reverse)
         else:

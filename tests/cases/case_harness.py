@@ -253,7 +253,7 @@ def _ours_failed(error: Any, printed: str) -> Outcome:
     lines = re.findall(r"^  Line (\d+), in ", text, flags=re.MULTILINE)
     lines = lines or re.findall(r"\(line (\d+)\)", text)
     if parsing := re.match(
-        r"Code parsing failed on line (\d+) due to: (\w+): (.*) \(<program", text
+        r"Code parsing failed on line (\d+) due to: (\w+): (.*) \(<unknown>", text
     ):
         line, kind, message = parsing.groups()
         return Outcome(scrub(printed), error=kind, message=message, line=int(line))

@@ -269,3 +269,233 @@ finally:
 async def g():
     return asyncio.get_event_loop() is asyncio.get_running_loop(), await asyncio.to_thread(sum, [1, 2])
 print(loop.is_closed(), asyncio.run(g()))
+# case: async-comprehension-nested-in-class-method
+import asyncio
+async def agen(n):
+    for i in range(n):
+        await asyncio.sleep(0)
+        yield i
+class A:
+    async def f(self):
+        return [[j async for j in agen(i)] async for i in agen(3) if i]
+asyncio.run(A().f())
+# case: async-generator-expression
+import asyncio
+async def agen(n):
+    for i in range(n):
+        yield i
+async def main():
+    g = (x * 2 async for x in agen(3))
+    return [x async for x in g], type(g).__name__
+asyncio.run(main())
+# case: async-dict-and-set-comprehension-with-walrus
+import asyncio
+async def agen():
+    for i in range(4): yield i
+async def main():
+    d = {k: (v := k * 2) async for k in agen()}
+    s = {x async for x in agen() if await asyncio.sleep(0, x % 2)}
+    return d, v, s
+asyncio.run(main())
+# case: await-in-comprehension-condition-and-element
+import asyncio
+async def d(x):
+    await asyncio.sleep(0)
+    return x * 2
+async def main():
+    return [await d(x) for x in range(3) if (await d(x)) > 0]
+asyncio.run(main())
+# case: async-comprehension-outside-async-is-error
+def f():
+    return [x async for x in y]
+# case: async-generator-throw-and-finally
+import asyncio
+async def g():
+    try:
+        yield 1
+        yield 2
+    except ValueError as e:
+        print("caught", e)
+        yield 3
+    finally:
+        print("fin")
+async def main():
+    a = g()
+    print(await a.__anext__(), await a.athrow(ValueError("v")))
+    try:
+        await a.__anext__()
+    except StopAsyncIteration:
+        print("end")
+asyncio.run(main())
+# case: async-generator-return-with-value-is-error
+async def g():
+    yield 1
+    return 2
+# case: yield-from-in-async-is-error
+async def g():
+    yield from []
+# case: async-with-suppress-and-order
+import asyncio
+class C:
+    def __init__(self, n): self.n = n
+    async def __aenter__(self):
+        print("in", self.n)
+        return self.n
+    async def __aexit__(self, t, v, tb):
+        print("out", self.n, t and t.__name__)
+        return self.n == 1
+async def main():
+    async with C(1) as a, C(2) as b:
+        raise ValueError(a + b)
+    return "after"
+asyncio.run(main())
+# case: async-with-missing-protocol
+import asyncio
+async def main():
+    async with 3: pass
+asyncio.run(main())
+# case: async-for-over-sync-iterable
+import asyncio
+async def main():
+    async for x in [1]: pass
+asyncio.run(main())
+# case: async-for-else-break-continue
+import asyncio
+async def g():
+    for i in range(5): yield i
+async def main():
+    async for i in g():
+        if i == 1: continue
+        if i == 3: break
+        print(i)
+    else:
+        print("no")
+    async for i in g(): pass
+    else: print("else", i)
+asyncio.run(main())
+# case: aiter-anext-builtins
+import asyncio
+async def g():
+    yield 1
+async def main():
+    it = aiter(g())
+    return await anext(it), await anext(it, "default")
+asyncio.run(main())
+# case: task-cancel-in-finally
+import asyncio
+async def w():
+    try:
+        await asyncio.sleep(10)
+    except asyncio.CancelledError:
+        print("cancelled")
+        raise
+    finally:
+        print("fin")
+async def main():
+    t = asyncio.ensure_future(w())
+    await asyncio.sleep(0)
+    t.cancel()
+    try:
+        await t
+    except asyncio.CancelledError:
+        return t.cancelled()
+asyncio.run(main())
+# case: task-group-fails-with-group
+# since: 3.11 task groups
+import asyncio
+async def bad(n):
+    await asyncio.sleep(0)
+    raise ValueError(n)
+async def main():
+    try:
+        async with asyncio.TaskGroup() as g:
+            g.create_task(bad(1))
+            g.create_task(bad(2))
+    except* ValueError as e:
+        print(sorted(x.args[0] for x in e.exceptions))
+asyncio.run(main())
+# case: asyncio-timeout-context
+# since: 3.11 asyncio.timeout
+import asyncio
+async def main():
+    try:
+        async with asyncio.timeout(0.01):
+            await asyncio.sleep(5)
+    except TimeoutError as e:
+        return repr(e)
+asyncio.run(main())
+# case: coroutine-never-awaited-is-silent
+async def f(): return 1
+c = f()
+c.close()
+print(type(c).__name__)
+# case: coroutine-reuse
+import asyncio
+async def f(): return 1
+async def main():
+    c = f()
+    print(await c)
+    await c
+asyncio.run(main())
+# case: event-condition-lock
+import asyncio
+async def main():
+    e, c, out = asyncio.Event(), asyncio.Condition(), []
+    async def a():
+        await e.wait()
+        async with c:
+            out.append("a")
+            c.notify_all()
+    async def b():
+        async with c:
+            e.set()
+            await c.wait()
+            out.append("b")
+    await asyncio.gather(a(), b())
+    return out
+asyncio.run(main())
+# case: asyncio-as-completed-and-wait
+import asyncio
+async def f(n):
+    await asyncio.sleep(n / 100)
+    return n
+async def main():
+    r = [await x for x in asyncio.as_completed([f(3), f(1), f(2)])]
+    done, pending = await asyncio.wait([asyncio.create_task(f(1)), asyncio.create_task(f(50))], return_when=asyncio.FIRST_COMPLETED)
+    for p in pending: p.cancel()
+    return r, [d.result() for d in done], len(pending)
+asyncio.run(main())
+# case: async-exit-stack
+import asyncio, contextlib
+@contextlib.asynccontextmanager
+async def cm(n):
+    print("in", n)
+    try: yield n
+    finally: print("out", n)
+async def main():
+    async with contextlib.AsyncExitStack() as s:
+        a = await s.enter_async_context(cm(1))
+        b = await s.enter_async_context(cm(2))
+        s.callback(print, "cb")
+        return a + b
+asyncio.run(main())
+# case: run-in-running-loop
+import asyncio
+async def main():
+    c = asyncio.sleep(0)
+    try:
+        asyncio.run(c)
+    except RuntimeError as e:
+        print(e)
+        c.close()
+asyncio.run(main())
+# case: contextvar-like-async-locals
+import asyncio
+out = []
+async def w(n):
+    for i in range(2):
+        out.append((n, i))
+        await asyncio.sleep(0)
+async def main(): await asyncio.gather(*(w(n) for n in "ab"))
+asyncio.run(main())
+out

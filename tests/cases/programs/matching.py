@@ -295,3 +295,173 @@ class Shape:
     def make(self, side): return self.__Square(side)
 s = Shape()
 [s.area(s.make(3)), s.area(s.make(4)), s.area(1)]
+# case: match-class-match-args-errors
+class P:
+    __match_args__ = ["x"]
+match P():
+    case P(1): pass
+# case: match-class-match-args-not-strings
+class P:
+    __match_args__ = (1,)
+match P():
+    case P(1): pass
+# case: match-class-duplicate-attribute
+class P:
+    __match_args__ = ("x",)
+    x = 1
+match P():
+    case P(1, x=1): pass
+# case: match-class-inherited-match-args
+class P:
+    __match_args__ = ("x", "y")
+    def __init__(self, x, y): self.x, self.y = x, y
+class Q(P): pass
+match Q(1, 2):
+    case Q(a, y=b): r = (a, b)
+r
+# case: match-class-property-and-getattr
+class P:
+    __match_args__ = ("a", "b")
+    @property
+    def a(self):
+        print("a read")
+        return 1
+    def __getattr__(self, n):
+        print("ga", n)
+        raise AttributeError(n)
+match P():
+    case P(1, 2): print("no")
+    case P(1): print("yes")
+# case: match-class-in-class-body
+class A:
+    match {"k": [1, 2]}:
+        case {"k": [x, *rest]}:
+            y = x
+    class B:
+        match (1, 2):
+            case (p, q): pass
+(A.x, A.rest, A.y, A.B.p, A.B.q)
+# case: match-mapping-duplicate-keys
+class K: a = "k"
+match {"k": 1}:
+    case {"k": 1, K.a: 2}: pass
+# case: match-mapping-custom-mapping
+from collections.abc import Mapping
+class M(Mapping):
+    def __init__(self, d): self.d = d
+    def __getitem__(self, k): return self.d[k]
+    def __iter__(self): return iter(self.d)
+    def __len__(self): return len(self.d)
+match M({"a": 1, "b": 2, "c": 3}):
+    case {"a": 1, **rest}: print(type(rest).__name__, rest)
+# case: match-sequence-of-deque-range-and-custom
+from collections.abc import Sequence
+from collections import deque, namedtuple
+class S(Sequence):
+    def __len__(self): return 2
+    def __getitem__(self, i): return [10, 20][i]
+P = namedtuple("P", "x y")
+out = []
+for s in (deque([1, 2]), range(2), S(), P(3, 4), (x for x in (1, 2)), {1, 2}, bytearray(b"ab")):
+    match s:
+        case [a, b]: out.append((a, b))
+        case _: out.append(None)
+out
+# case: match-namedtuple-class-pattern
+from collections import namedtuple
+P = namedtuple("P", "x y")
+match P(1, 2):
+    case P(x=0): r = 0
+    case P(a, b): r = (a, b)
+r
+# case: match-or-different-names-is-syntax-error
+match 1:
+    case (1, x) | [2, y]: pass
+# case: match-unreachable-or-is-syntax-error
+match 1:
+    case _ | 1: pass
+# case: match-complex-and-special-literals
+for v in (1 + 2j, -3, -1.5, b"x", None, True, 1, 1.0, "s"):
+    match v:
+        case 1 + 2j: print("c")
+        case -3 | -1.5: print("n")
+        case b"x": print("b")
+        case None: print("N")
+        case True: print("T")
+        case 1: print("one")
+        case str(s): print(s)
+# case: match-capture-partial-binding
+match [1, [2, 3], 4]:
+    case [a, [b, 9], c]: pass
+    case [a, [b, c], 4]: pass
+(a, b, c)
+# case: match-guard-raises
+match 3:
+    case x if x / 0: pass
+# case: match-eq-called
+class E:
+    def __eq__(self, o):
+        print("eq", o)
+        return o == 2
+match E():
+    case 1: print("1")
+    case "a" | 2: print("2")
+# case: match-in-lambda-comprehension-and-generator
+def f(xs):
+    for x in xs:
+        match x:
+            case {"t": t, "v": int() | float() as v}: yield t, v
+            case [*_, {"z": z}]: yield "z", z
+            case str() as s if s.isupper(): yield "up", s
+            case _: yield None
+list(f([{"t": 1, "v": 2.5}, [1, {"z": 3}], "AB", "ab", {"t": 1}]))
+# case: match-enum-dotted-nested
+import enum
+class C(enum.Enum):
+    R = 1
+    G = 2
+class Box:
+    C = C
+def f(x):
+    match x:
+        case Box.C.R: return "r"
+        case C.G: return "g"
+        case C(): return "other"
+(f(C.R), f(C.G))
+# case: match-class-from-module-attribute
+import datetime, collections
+def f(x):
+    match x:
+        case datetime.date(year=y, month=m): return (y, m)
+        case collections.OrderedDict(): return "od"
+        case collections.Counter(): return "c"
+(f(datetime.date(2020, 5, 1)), f(collections.OrderedDict()), f(collections.Counter()))
+# case: match-dataclass-kwonly-and-nested
+import dataclasses
+@dataclasses.dataclass
+class P:
+    x: int
+    y: int = dataclasses.field(default=0, kw_only=True)
+@dataclasses.dataclass
+class L:
+    a: P
+    b: P
+match L(P(1, y=2), P(3)):
+    case L(P(x, y=2), P(y=0) as q): r = (x, q)
+(r, P.__match_args__)
+# case: match-star-in-middle-and-wildcard-counts
+def f(s):
+    match s:
+        case []: return "e"
+        case [x]: return x
+        case [x, *_, y] if x == y: return "same"
+        case (x, *mid, _) if len(mid) > 1: return mid
+        case [_, *_]: return "some"
+(f([]), f([1]), f([1, 2, 1]), f([1, 2, 3, 4]), f([1, 2]))
+# case: match-statement-as-only-return-value
+x = 3
+match x:
+    case 3:
+        "three"
+    case _:
+        "other"

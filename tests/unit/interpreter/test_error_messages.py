@@ -90,3 +90,76 @@ def test_an_interrupt_of_the_host_is_the_hosts() -> None:
     interpreter.send_tools({"interrupt": interrupt})
     with pytest.raises(KeyboardInterrupt):
         interpreter.run("interrupt()")
+
+
+def test_a_decorator_that_fails_is_in_the_text_of_its_line() -> None:
+    text = failure("x = 1\n@wrapped\n@again\ndef f(): pass")
+    assert text.startswith(
+        "Code execution failed at line '@wrapped\n@again\ndef f(): pass' (line 2) due to: NameError"
+    )
+    assert text.endswith("  Line 2, in <module>\n    @wrapped")
+
+
+def test_lines_of_nested_functions_are_their_own() -> None:
+    code = (
+        "def outer(rows):\n    def inner(row):\n        return [\n            1,\n"
+        "            1 / row,\n        ]\n    return list(map(inner, rows))\n"
+        "result = outer(\n    [0],\n)"
+    )
+    assert failure(code) == (
+        "Code execution failed at line 'result = outer(\n    [0],\n)' (line 8) due to: "
+        "ZeroDivisionError: division by zero\nTraceback (most recent call last):\n"
+        "  Line 8, in <module>\n    result = outer(\n  Line 7, in outer\n"
+        "    return list(map(inner, rows))\n  Line 5, in inner\n    1 / row,"
+    )
+
+
+def test_a_line_inside_a_comprehension_is_its_own() -> None:
+    text = failure("r = [\n    int(s)\n    for s in ['1', 'x']\n]")
+    assert "Line 2, in <" in text
+    assert text.endswith("    int(s)")
+
+
+def test_a_name_is_not_suggested_for_itself() -> None:
+    text = failure("__author__")
+    assert "name '__author__' is not defined" in text
+    assert "Did you mean: '__author__'" not in text
+
+
+def test_a_misspelt_name_never_takes_the_value_of_another() -> None:
+    for code in ("total = 5\ntotl + 1", "total = 5\ntotl += 1", "d = {'total': 5}\nd['totl']"):
+        assert "total" in failure(code).split("due to")[1]
+
+
+REFUSED = {
+    "open('f')": "files are out of reach here; take the data as a variable or through a tool",
+    "exec('1')": "write the code out instead",
+    "eval('1')": "write the expression out, or use ast.literal_eval with 'ast' authorised",
+    "compile('1', '', 'eval')": "write the code out instead",
+    "__import__('os')": "use an import statement",
+    "globals()": "use plain variables, or a dict of your own",
+    "locals()": "use plain variables, or a dict of your own",
+    "input('?')": "nobody can answer; take the value as a variable or through a tool",
+    "breakpoint()": "use print() to look at values",
+    "exit()": "let the program end, or call final_answer()",
+    "quit()": "let the program end, or call final_answer()",
+}
+
+
+@pytest.mark.parametrize("call", REFUSED)
+def test_a_refused_builtin_says_what_to_do(call: str) -> None:
+    name = call.split("(")[0]
+    assert failure(call) == (
+        f"Code execution failed at line '{call}' (line 1) due to: InterpreterError: Forbidden "
+        f"function evaluation: '{name}' is not among the explicitly allowed tools or "
+        f"defined/imported in the preceding code: {REFUSED[call]}"
+    )
+
+
+def test_every_harmless_builtin_is_there() -> None:
+    import builtins
+
+    lacking = {"credits", "copyright", "license"}  # site's, for a person at a prompt
+    for name in sorted(set(dir(builtins)) - {*lacking, "_"}):
+        if not name.startswith("__") and name + "(" not in {c[: len(name) + 1] for c in REFUSED}:
+            Interpreter().run(name)

@@ -34,3 +34,9 @@ def test_a_submodule_refused_says_how_to_authorise_it() -> None:
         Interpreter(["json"]).run("from json import decoder")
     with pytest.raises(ProgramRefusedError, match=r"\['json.decoder'\], or \['json.\*'\]"):
         Interpreter(["json"]).run("import json\njson.decoder")
+
+
+@pytest.mark.parametrize("kind", ["ModuleNotFoundError", "ImportError", "Exception"])
+def test_a_program_may_fall_back_from_a_refused_import(kind: str) -> None:
+    code = f"try:\n    import os\nexcept {kind} as e:\n    found = e.name\nfound"
+    assert Interpreter().run(code).output == "os"

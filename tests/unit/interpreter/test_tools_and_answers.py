@@ -34,6 +34,38 @@ BINDINGS = [
     "def f():\n    global search\n    search = 5\nf()",
     "class A:\n    global search\n    search = 5",
     "if True:\n    search = 2",
+    "if False:\n    search = 2",
+    "(a, (b, *search)) = 1, (2, 3)",
+    "import search",
+    "import search.parts",
+    "for a, search in [(1, 2)]: pass",
+    "with f() as (a, search): pass",
+    "async def f():\n    global search\n    async for search in g(): pass",
+    "def f(x=(search := 1)): pass",
+    "@(search := f)\ndef g(): pass",
+    "class A((search := object)): pass",
+    "while (search := 0): pass",
+    "f'{(search := 1)}'",
+    "match 1:\n    case int(real=search): pass",
+    "match 1:\n    case 1 as search: pass",
+    "match [1]:\n    case [search, 1] | [1, search]: pass",
+    "try: pass\nfinally: search = 1",
+    "search: int",
+    "\uff53earch = 1",
+    *(
+        f"def f():\n    global search\n    {form}\nf()"
+        for form in (
+            "del search",
+            "import math as search",
+            "for search in [1]: pass",
+            "def search(): pass",
+            "class search: pass",
+            "with c() as search: pass",
+            "[search := 1 for _ in [1]]",
+            "try: 1 / 0\n    except ZeroDivisionError as search: pass",
+            "match 1:\n        case search: pass",
+        )
+    ),
 ]
 
 ANSWERS = [
@@ -57,6 +89,48 @@ ANSWERS = [
     "import asyncio\nawait asyncio.to_thread(final_answer, 1)",
     "@final_answer\ndef f(): pass",
     "f'{final_answer(1)}'",
+    "f'{1:{final_answer(1)}}'",
+    "try: 1 / 0\nexcept ZeroDivisionError: final_answer(1)",
+    "try: pass\nfinally: final_answer(1)",
+    "def f():\n    try: return 5\n    finally: final_answer(1)\nf()",
+    "try: final_answer(1)\nexcept BaseException: final_answer(2)",
+    "try: final_answer(1)\nfinally: final_answer(2)",
+    "try: final_answer(1)\nfinally: 1 / 0",
+    "f = lambda x=final_answer(1): x",
+    "def f(*, a=final_answer(1)): pass",
+    "for x in (final_answer(i) for i in (1, 2)): pass",
+    "def g():\n    try: yield 1\n    except ValueError: final_answer(1)\n"
+    "i = g()\nnext(i)\ni.throw(ValueError())",
+    "def g():\n    try: yield 1\n    finally: final_answer(1)\ni = g()\nnext(i)\ni.close()",
+    "class A:\n    def __enter__(self): return 1\n    def __exit__(self, *a): final_answer(1)\n"
+    "with A(): pass",
+    "class A:\n    def __getattr__(self, n): final_answer(1)\nhasattr(A(), 'x')\n2",
+    "class A:\n    def __getattr__(self, n): final_answer(1)\ngetattr(A(), 'x', 3)\n2",
+    "class E(Exception):\n    def __str__(self): final_answer(1)\nraise E",
+    "class M(type):\n    def __call__(cls): final_answer(1)\nclass A(metaclass=M): pass\nA()",
+    "class A:\n    def __init_subclass__(cls): final_answer(1)\nclass B(A): pass",
+    "match 1:\n    case x if final_answer(1): pass",
+    "assert 0, final_answer(1)",
+    "raise ValueError from final_answer(1)",
+    "x = [0]\nx[final_answer(1)] += 1",
+    "class A(final_answer(1)): pass",
+    "print(*final_answer(1))",
+    "max([1, 2], key=lambda x: final_answer(1))",
+    "import re\nre.sub('a', lambda m: final_answer(1), 'a')",
+    "import functools\nfunctools.partial(final_answer, 1)()",
+    "list(map(final_answer, [1]))",
+    "import asyncio\nasync def m():\n    asyncio.get_running_loop().call_soon(final_answer, 1)\n"
+    "    await asyncio.sleep(0.01)\nasyncio.run(m())",
+]
+
+#: Python itself swallows what is raised there, and says so in a warning.
+SWALLOWED = [
+    "class A:\n    def __del__(self): final_answer(1)\na = A()\ndel a\nx = 2",
+    "def g():\n    try: yield 1\n    finally: final_answer(1)\ni = g()\nnext(i)\ndel i\nx = 2",
+    "import threading\nt = threading.Thread(target=final_answer, args=(1,))\nt.start()\n"
+    "t.join()\n2",
+    "import threading\nt = threading.Thread(target=lambda: final_answer(1))\nt.start()\n"
+    "while True: pass",
 ]
 
 
@@ -90,6 +164,16 @@ def test_a_local_name_may_be_that_of_a_tool(code: str) -> None:
 
 @pytest.mark.parametrize("code", ANSWERS)
 def test_the_first_final_answer_ends_the_run(code: str) -> None:
+    interpreter = with_tools()
+    result = interpreter.run(code)
+    assert (result.output, result.is_final_answer) == (1, True)
+    assert interpreter.run("1 + 1").output == 2
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+@pytest.mark.parametrize("code", SWALLOWED)
+def test_a_final_answer_that_python_swallows_ends_the_run_all_the_same(code: str) -> None:
     interpreter = with_tools()
     result = interpreter.run(code)
     assert (result.output, result.is_final_answer) == (1, True)
