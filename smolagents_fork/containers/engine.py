@@ -155,6 +155,9 @@ def _unavailable(where: str, error: Exception) -> str:
             "this user may not use the engine: add it to the group that owns the socket (usually "
             "'docker'), use a rootless engine, or set DOCKER_HOST"
         )
+    elif where.startswith("ssh://") and isinstance(error.__context__, NameError):
+        # docker-py leaves the name out that its optional requirement would have brought.
+        todo = "DOCKER_HOST with ssh:// needs another Python package: pip install 'docker[ssh]'"
     elif "TLS" in text or "certificate" in text.lower():
         todo = "check DOCKER_TLS_VERIFY and DOCKER_CERT_PATH"
     elif "timed out" in text.lower():

@@ -114,6 +114,20 @@ class DockerProvisioner:
         )
         return self.client.containers.create(**arguments)
 
+    def publishes_on(self, network: str) -> bool:
+        """Whether the engine publishes ports of containers on this network: not on an internal one.
+
+        Args:
+            network: its name; one there is not is left to :meth:`start` to complain about.
+        """
+        import docker
+        import requests
+
+        try:
+            return not self.client.api.inspect_network(network).get("Internal")
+        except (docker.errors.DockerException, requests.RequestException):
+            return True
+
     def close(self) -> None:
         """Close the connections to the engine."""
         self.client.close()

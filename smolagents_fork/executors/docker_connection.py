@@ -109,7 +109,8 @@ class KernelConnection:
                 raise
             message = (
                 f"the kernel in container {sandbox.id} (image {self.image}) did not come up "
-                f"in startup_timeout_seconds={self.options.startup_timeout_seconds}: {error}; "
+                f"in startup_timeout_seconds={self.options.startup_timeout_seconds}: "
+                f"{str(error) or 'the kernel did not answer'}; "
                 f"{sandbox.evidence()}"
             )
             self._drop_sandbox()
@@ -209,6 +210,9 @@ class KernelConnection:
     def _out_of_reach(self) -> str | None:
         """Why a published port could not be reached; ``None`` when it can."""
         remote, host = self._provisioner.remote_host, self.options.host
+        network = self.options.network
+        if network not in ("none", "bridge") and not self._provisioner.publishes_on(network):
+            return f"network={network!r} is internal, and the engine publishes no port on it"
         if remote is None or not _is_loopback(host):
             return None
         return (

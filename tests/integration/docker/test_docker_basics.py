@@ -162,7 +162,7 @@ def test_closed_executor_says_so(make):
     assert not executor.is_alive()
 
 
-def test_upstreams_contract_and_keywords(make):
+def test_upstreams_contract_and_keywords(make, image, engine):
     assert issubclass(DockerExecutor, PythonExecutor)
     assert DockerExecutor.supports_managed_agents
     executor = make(
@@ -179,6 +179,8 @@ def test_upstreams_contract_and_keywords(make):
     assert executor("import os; os.environ['SEEN']").output == "yes"
     executor.container.reload()
     assert executor.container.labels["mine"] == "1"
+    named = engine.api.inspect_image("smolagents-fork-test-name")
+    assert named["Id"] == engine.api.inspect_image(image)["Id"]
     assert executor.is_alive()
 
 

@@ -149,7 +149,7 @@ def test_unhandled_exception(image, engine):
 def test_sigterm(image, engine):
     process = run_program("time.sleep(60)")
     process.terminate()
-    assert process.wait(30) in (-signal.SIGTERM, 128 + signal.SIGTERM)
+    assert process.wait(30) == 128 + signal.SIGTERM  # it ended by itself, and was not ended
     process.stdout.close()
     assert eventually(lambda: not containers_of(engine, process.pid), 5)
 

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
 import time
 
 import pytest
+from docker_waiting import eventually
 from smolagents.utils import AgentError
 
-from smolagents_fork.errors import ExecutorClosedError, SandboxDiedError, SandboxTimeoutError
+from smolagents_fork.errors import (
+    ExecutorClosedError,
+    ExecutorStartError,
+    SandboxDiedError,
+    SandboxTimeoutError,
+)
+from smolagents_fork.executors.docker import DockerExecutor
 
 IGNORES_INTERRUPTS = """
 import time
@@ -141,6 +149,23 @@ def test_ctrl_c_on_the_host_stops_the_code(make):
 
 def test_no_limit_is_possible(make):
     assert make(timeout_seconds=None)("5").output == 5
+
+
+def test_start_that_hangs_has_a_deadline_and_leaves_nothing(image, engine):
+    before = {container.id for container in engine.containers.list(all=True)}
+    started = time.monotonic()
+    with pytest.raises(ExecutorStartError) as caught:
+        DockerExecutor(
+            startup_timeout_seconds=2, container_run_kwargs={"command": ["sleep", "120"]}
+        )
+    assert time.monotonic() - started < 20
+    assert "did not come up in startup_timeout_seconds=2: " in str(caught.value)
+    assert "container running" in str(caught.value)
+    (name,) = re.findall("in container ([0-9a-f]+) ", str(caught.value))
+    assert not any(full.startswith(name) for full in before)
+    assert eventually(
+        lambda: not [c for c in engine.api.containers(all=True) if c["Id"].startswith(name)], 15
+    )
 
 
 def test_restart_gives_a_new_container(make):

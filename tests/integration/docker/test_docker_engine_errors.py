@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import socket
 import subprocess
@@ -11,8 +12,9 @@ import urllib.error
 import urllib.request
 
 import pytest
+from smolagents.utils import AgentError
 
-from smolagents_fork.containers import sandbox
+from smolagents_fork.containers import removal, sandbox
 from smolagents_fork.containers.tunnel import StreamUnsupported
 from smolagents_fork.errors import ConfigurationError, EngineUnavailableError, ExecutorStartError
 from smolagents_fork.executors.docker import DockerExecutor
@@ -34,6 +36,14 @@ def test_engine_absent(monkeypatch, quick, where):
     with pytest.raises(EngineUnavailableError) as caught:
         DockerExecutor()
     assert f"no container engine answers at {where}: start Docker" in str(caught.value)
+
+
+def test_engine_over_ssh_without_what_that_takes(monkeypatch, quick):
+    if importlib.util.find_spec("paramiko"):
+        pytest.skip("docker-py has what it takes here")
+    monkeypatch.setenv("DOCKER_HOST", "ssh://nobody@127.0.0.1")
+    with pytest.raises(EngineUnavailableError, match=r"pip install 'docker\[ssh\]'"):
+        DockerExecutor()
 
 
 def test_permission_denied(tmp_path, engine):
@@ -136,6 +146,26 @@ def test_network_with_exec_stream_publishes_nothing(make):
     assert executor("1+1").output == 2
     executor.container.reload()
     assert not any(executor.container.ports.values())
+
+
+def test_internal_network_needs_no_port(image, engine):
+    network = engine.networks.create(f"smolagents-fork-test-{os.getpid()}", internal=True)
+    try:
+        with DockerExecutor(network=network.name) as executor:
+            assert executor("import os; sorted(os.listdir('/sys/class/net'))").output == [
+                "eth0",
+                "lo",
+            ]
+            executor.container.reload()
+            assert not any(executor.container.ports.values())
+            # The engine leaves the way out away, or drops what goes there.
+            with pytest.raises(AgentError, match=r"Network is unreachable|timed out"):
+                executor("import socket; socket.create_connection(('192.0.2.1', 80), 1)")
+        with pytest.raises(ConfigurationError, match=r"transport='port': .* is internal"):
+            DockerExecutor(network=network.name, transport="port")
+    finally:
+        removal.wait_until_removed(30)
+        network.remove()
 
 
 def test_engine_without_streams_falls_back_to_a_port_and_says_so(make, monkeypatch):
