@@ -6,10 +6,15 @@ Sent as text beside ``kernel_side``, and for the same reasons without an import 
 # mypy: ignore-errors
 # (It is checked by what it does: it runs in a kernel whose packages are not here.)
 
+import codecs
 import contextlib
+import fcntl
 import os
+import select
 import signal
+import struct
 import sys
+import termios
 import threading
 import time
 
@@ -51,32 +56,66 @@ def unbroken(function, *args, **kwargs):
             raise KeyboardInterrupt
 
 
-def last_writes():
-    """When other processes last wrote to this one's output, and what of it is still unread.
+class OutputOfProcesses:
+    """What other processes write to this one's stdout or stderr: into a pipe, read by a thread.
 
-    They write into pipes that a thread of the kernel's reads; a pipe's time of change is that of
-    its last write.
+    ipykernel has such a thread of its own, but nothing tells whether it holds what it has read and
+    has not passed on yet, and it tears characters apart. This one takes its place.
     """
-    import fcntl
-    import struct
-    import termios
 
-    try:
-        unread = [
-            struct.unpack("i", fcntl.ioctl(n, termios.FIONREAD, b"\0" * 4))[0] for n in (1, 2)
-        ]
-        return [os.fstat(1).st_mtime_ns, os.fstat(2).st_mtime_ns, *unread]
-    except OSError:
-        return None
+    def __init__(self, stream):
+        self.stream = stream
+        self.pipe = stream._fid
+        self.original = stream._original_stdstream_copy
+        self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self.lock = threading.Lock()
+        threading.Thread(target=self.watch, name="output of processes", daemon=True).start()
+
+    def watch(self):
+        ready = select.poll()
+        ready.register(self.pipe, select.POLLIN)
+        while True:
+            [(_, events)] = ready.poll()
+            try:
+                with self.lock:
+                    self.pass_on()
+            except OSError:
+                return  # the program has closed it
+            if not events & select.POLLIN:
+                return  # nobody can write any more
+
+    def pass_on(self):
+        """Pass on what the pipe holds now, which is never much."""
+        unread = struct.unpack("i", fcntl.ioctl(self.pipe, termios.FIONREAD, b"\0" * 4))[0]
+        if unread:
+            data = os.read(self.pipe, unread)
+            self.stream.write(self.decoder.decode(data))
+            os.write(self.original, data)
+
+    def drain(self):
+        """Return when all that has been written is passed on, or cannot be within a second."""
+        if self.lock.acquire(timeout=1):
+            try:
+                with contextlib.suppress(OSError):
+                    self.pass_on()
+            finally:
+                self.lock.release()
 
 
-def let_pipes_drain():
-    """Wait until the kernel's threads have taken what other processes have written, at most 1 s."""
-    for _ in range(200):
-        time.sleep(0.005)
-        last = last_writes()
-        if last is None or not any(last[2:]):
-            break
+def output_of_processes():
+    """Take the place of ipykernel's threads, where it has them; gives what took it."""
+    readers = []
+    for stream in (sys.stdout, sys.stderr):
+        thread = getattr(stream, "watch_fd_thread", None)
+        if thread is None or not getattr(stream, "_should_watch", False):
+            continue
+        # As ipykernel ends it: it reads once more and sees that it is over.
+        stream._should_watch = False
+        os.write(stream._original_stdstream_fd, b"\0")
+        thread.join(5)
+        if not thread.is_alive():
+            readers.append(OutputOfProcesses(stream))
+    return readers
 
 
 def no_input(*_args, **_kwargs):

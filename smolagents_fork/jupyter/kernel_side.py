@@ -44,7 +44,7 @@ class Sandbox:
         self.left = self.max_output_bytes
         self.cut = 0
         self.formatting = False
-        self.pipes = None
+        self.readers = process.output_of_processes()
         self.sent = 0
         #: Number of the run that is on, and whether one is.
         self.run = 0
@@ -152,14 +152,13 @@ class Sandbox:
                 self.limit(stream)
         self.left = self.max_output_bytes
         self.cut = 0
-        self.pipes = self.process.last_writes()
         self.run += 1
         self.running = True
 
     def after(self, *_):
         self.running = False
-        if self.pipes is None or self.process.last_writes() != self.pipes:
-            self.process.let_pipes_drain()
+        for reader in self.readers:
+            self.process.unbroken(reader.drain)
         if self.cut:
             self.publish({"kind": "cut", "count": self.cut})
 
