@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 __all__ = ["Borrowed", "NoLoop"]
 
@@ -124,22 +124,67 @@ class _Numpy:
             self._numpy.set_printoptions(**wanted)
 
 
-class _Pandas:
+class _OfTheProcess:
+    """State that all threads have in common.
+
+    Programs that run at once in several threads see what the last that began has; each finds its
+    own at its next run, and the host finds its own when none is running.
+    """
+
+    _lock = threading.Lock()
+    #: Those whose programs run, by class, in the order in which they began; what the host had.
+    _running: ClassVar[dict[type, list[_OfTheProcess]]] = {}
+    _host: ClassVar[dict[type, Any]] = {}
+
+    _own: Any = None
+
+    def _values(self) -> Any:
+        raise NotImplementedError
+
+    def _become(self, wanted: Any, now: Any) -> None:
+        raise NotImplementedError
+
+    def enter(self) -> None:
+        with self._lock:
+            now = self._covered()
+            self._become(self._own, now)
+
+    def _covered(self) -> Any:
+        """Come before the host and other programs; what there is at this moment."""
+        now, running = self._values(), self._running.setdefault(type(self), [])
+        if running:
+            running[-1]._own = now
+        else:
+            self._host[type(self)] = now
+        running.append(self)
+        return now
+
+    def leave(self) -> None:
+        with self._lock:
+            running = self._running[type(self)]
+            if running[-1] is not self:
+                running.remove(self)  # what it has was noted when another covered it
+                return
+            running.pop()
+            self._own = now = self._values()
+            self._become(running[-1]._own if running else self._host.pop(type(self)), now)
+
+
+class _Pandas(_OfTheProcess):
     """pandas' options."""
 
     def __init__(self) -> None:
         from pandas._config import config  # type: ignore[import-untyped,unused-ignore]
 
         self._config = config
-        self._own: dict[str, Any] = {}
-        self._host: dict[str, Any] = {}
         self._changed = False
 
     def changing(self) -> None:
         """The program is about to change an option: note what the host has."""
-        if not self._changed:
-            self._changed = True
-            self._host = self._values()
+        with self._lock:
+            if not self._changed:
+                self._changed = True
+                self._covered()
 
     def _values(self) -> dict[str, Any]:
         found = {}
@@ -155,26 +200,27 @@ class _Pandas:
 
     def enter(self) -> None:
         if self._changed:
-            self._host = self._values()
-            self._become(self._own, self._host)
+            super().enter()
 
     def leave(self) -> None:
         if self._changed:
-            self._own = self._values()
-            self._become(self._host, self._own)
+            super().leave()
 
 
-class _Warnings:
+class _Warnings(_OfTheProcess):
     """The filters of warnings."""
 
     def __init__(self) -> None:
         import warnings
 
         self._warnings: Any = warnings
-        self._own = list(warnings.filters)
+        self._own = list(self._host.get(_Warnings, warnings.filters))
 
-    def _use(self, filters: Any) -> None:
-        self._warnings.filters = filters
+    def _values(self) -> Any:
+        return self._warnings.filters
+
+    def _become(self, wanted: Any, _now: Any) -> None:
+        self._warnings.filters = wanted
         for name in ("_filters_mutated", "_filters_mutated_lock_held"):
             told = getattr(self._warnings, name, None)
             if told is not None and name == "_filters_mutated":
@@ -183,16 +229,8 @@ class _Warnings:
                 with self._warnings._lock:
                     told()
 
-    def enter(self) -> None:
-        self._host = self._warnings.filters
-        self._use(self._own)
 
-    def leave(self) -> None:
-        self._own = self._warnings.filters
-        self._use(self._host)
-
-
-class _Random:
+class _Random(_OfTheProcess):
     """The generator of ``random``, which ``statistics`` draws from by itself."""
 
     def __init__(self) -> None:
@@ -201,13 +239,11 @@ class _Random:
         self._random = random
         self._own = random.Random().getstate()
 
-    def enter(self) -> None:
-        self._host = self._random.getstate()
-        self._random.setstate(self._own)
+    def _values(self) -> Any:
+        return self._random.getstate()
 
-    def leave(self) -> None:
-        self._own = self._random.getstate()
-        self._random.setstate(self._host)
+    def _become(self, wanted: Any, _now: Any) -> None:
+        self._random.setstate(wanted)
 
 
 _KINDS: dict[str, type] = {

@@ -11,11 +11,14 @@ see SECURITY.md.
 from __future__ import annotations
 
 import functools
+import operator
 import sys
+import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..errors import AttributeRefusedError, ProgramRefusedError
+from .families import defines, real_mro, real_namespace
 from .policy_data import MEMORY_PROTOCOLS
 
 __all__ = [
@@ -23,12 +26,13 @@ __all__ = [
     "from_buffer",
     "harden",
     "holds_references",
+    "items_of",
     "refuse_protocols",
+    "settle",
     "shown",
     "takes_buffer",
+    "undispatched",
 ]
-
-_TYPE_NAMESPACE = type.__dict__["__dict__"].__get__
 
 
 def holds_references(buffer: Any) -> bool:
@@ -55,8 +59,13 @@ def _typed(dtype: Any) -> Any:
     return np.dtype(dtype)
 
 
-def constructed(make: Callable[..., Any]) -> Callable[..., Any]:
-    """``make``, the constructor of ``np.ndarray`` or of a class like it, without raw references."""
+def constructed(make: Callable[..., Any], check: Any = None) -> Callable[..., Any]:
+    """``make``, the constructor of ``np.ndarray`` or of a class like it, without raw references.
+
+    Args:
+        make: the class, or its ``__new__``.
+        check: told how many items an array without a buffer is to have; see Sizes.check_items.
+    """
 
     @functools.wraps(make)
     def call(*arguments: Any, **keywords: Any) -> Any:
@@ -65,10 +74,34 @@ def constructed(make: Callable[..., Any]) -> Callable[..., Any]:
         buffers = [one for one in given if _is_buffer(one)]
         if buffers and (any(map(holds_references, buffers)) or any(map(_means_references, kinds))):
             _refuse_raw()
+        if check is not None and not buffers:
+            # __new__ is given the class first.
+            rest = arguments[1:] if arguments[:1] and isinstance(arguments[0], type) else arguments
+            shape = rest[0] if rest else keywords.get("shape", ())
+            check(items_of(shape, *rest[1:2], keywords.get("dtype")), "An array")
         return make(*arguments, **keywords)
 
     del call.__wrapped__
     return call
+
+
+def items_of(shape: Any, *dtypes: Any) -> int:
+    """How many items, counted in words of eight bytes, an array of this shape is to have."""
+    count = 1
+    for extent in shape if isinstance(shape, (tuple, list)) else (shape,):
+        try:
+            count *= max(0, operator.index(extent))
+        except TypeError:
+            return 0  # numpy says what is wrong with it
+    for dtype in dtypes:
+        if isinstance(dtype, int):
+            count *= max(1, dtype // 8)  # the item size of an array of characters
+        elif dtype is not None and not isinstance(dtype, type):
+            try:
+                count *= max(1, _typed(dtype).itemsize // 8)
+            except (TypeError, ValueError, AttributeError):
+                continue
+    return count
 
 
 def _is_buffer(value: Any) -> bool:
@@ -149,13 +182,37 @@ class _Answer:
         return answer
 
 
-def harden(made: type) -> None:
+#: Hooks by which an object answers for attributes, or is called instead of a function of numpy's.
+_ANSWERING = ("__getattr__", "__getattribute__")
+
+
+def settle(space: dict[str, Any]) -> None:
+    """Make a namespace harmless before a class is made of it.
+
+    Hooks of the class's own (``__set_name__``, ``__init_subclass__``) see the class before
+    :func:`harden` does.
+
+    Raises:
+        AttributeRefusedError: it says where an object's memory is.
+    """
+    refuse_protocols(dict.keys(space))
+    for name in _ANSWERING:
+        found = dict.get(space, name)
+        if found is not None and type(found) not in (_Answer, _SLOT):
+            dict.__setitem__(space, name, _Answer(found))
+    if dict.__contains__(space, "_internal_names_set"):
+        raise AttributeRefusedError(
+            "Cannot define _internal_names_set: pandas keeps names there that no label may have"
+        )
+
+
+def harden(made: type, guards: Any) -> None:
     """Let no object of ``made``, a program's class, say at which address its memory is.
 
     Raises:
         AttributeRefusedError: the class says so itself.
     """
-    names = _TYPE_NAMESPACE(made)
+    names = real_namespace(made)
     said = [
         name for name in MEMORY_PROTOCOLS if type(names.get(name, _ABSENT[name])) is not _Absent
     ]
@@ -165,16 +222,55 @@ def harden(made: type) -> None:
     if not issubclass(made, type):  # its objects are classes, and hardened themselves
         for name, absent in _ABSENT.items():
             type.__setattr__(made, name, absent)
-    for name in ("__getattr__", "__getattribute__"):
-        found = next(
-            (_TYPE_NAMESPACE(one)[name] for one in type.mro(made) if name in _TYPE_NAMESPACE(one)),
-            None,
-        )
+    for name in _ANSWERING:
+        holder = defines(real_mro(made), name)
+        found = None if holder is None else real_namespace(holder)[name]
         if found is not None and type(found) not in (_Answer, _SLOT):
             type.__setattr__(made, name, _Answer(found))
     numpy = sys.modules.get("numpy")
     if numpy is not None and issubclass(made, numpy.ndarray) and takes_buffer(made.__new__):
-        type.__setattr__(made, "__new__", staticmethod(constructed(made.__new__)))
+        make = constructed(made.__new__, guards.sizes.check_items)
+        type.__setattr__(made, "__new__", staticmethod(make))
+    # numpy calls it with the very classes of the arguments.
+    answer = names.get("__array_function__")
+    if isinstance(answer, types.FunctionType):
+        type.__setattr__(made, "__array_function__", _dispatched(answer, guards))
+
+
+def _dispatched(answer: Any, guards: Any) -> Any:
+    """``__array_function__`` of a program's class, given classes as a program may hold them."""
+
+    def __array_function__(self: Any, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return answer(self, func, guards.held(tuple(types)), args, kwargs)
+
+    return __array_function__
+
+
+def _is_numpys(cls: type) -> bool:
+    module = sys.modules.get(str(real_namespace(cls).get("__module__", "numpy")))
+    root = getattr(module, "__name__", "").split(".")[0]
+    return root == "numpy" and getattr(module, cls.__name__, None) is cls
+
+
+def undispatched(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function`` of numpy's, which hands itself to no object of the program's.
+
+    ``__array_function__`` (NEP 18) would be given numpy's own in place of the guarded one.
+    """
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        for one in (*arguments, *keywords.values()):
+            holder = defines(real_mro(type(one)), "__array_function__")
+            if holder is not None and not _is_numpys(holder):
+                raise ProgramRefusedError(
+                    f"Forbidden argument: a {type(one).__name__!r} object, whose "
+                    "__array_function__ would be called instead. Pass an array"
+                )
+        return function(*arguments, **keywords)
+
+    del call.__wrapped__
+    return call
 
 
 def takes_buffer(make: Any) -> bool:

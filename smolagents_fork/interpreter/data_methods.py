@@ -14,12 +14,14 @@ from typing import Any
 from ..errors import AttributeRefusedError, ProgramRefusedError
 from . import data_files, data_memory
 from .build import words
-from .policy_data import METHOD_NAMES, QUERY_ATTRIBUTES
+from .data_queries import evaluating
+from .families import defines, real_mro
+from .policy_data import METHOD_NAMES
+from .sized_types import plain_type
 
 __all__ = ["check_options", "check_written", "checked_names", "method", "verified"]
 
 _LIBRARIES = ("pandas", "numpy")
-_NAMESPACE = type.__dict__["__dict__"].__get__
 #: Writers with no buffer to write to, and those that reach a database or the clipboard.
 _CLOSED_WRITERS = frozenset(words("to_pickle to_sql to_hdf to_clipboard to_gbq to_iceberg"))
 _NAMED = frozenset(words("agg aggregate apply transform pivot_table"))
@@ -30,8 +32,6 @@ _OPTIONS = frozenset(
         "margins margins_name numeric_only observed sort values "
     )
 )
-_FORBIDDEN_QUERY = {"engine", "local_dict", "global_dict", "resolvers", "level", "parser"}
-_QUOTED = re.compile(r"`[^`]*`|'[^'\n]*'|\"[^\"\n]*\"")
 
 
 def _holder(value: Any, name: str) -> type | None:
@@ -39,15 +39,12 @@ def _holder(value: Any, name: str) -> type | None:
     if type(value) is super:
         # What follows the class that asks, in the order of the object's own class.
         cls = value.__self_class__  # type: ignore[attr-defined]  # typeshed has no super objects
-        chain = type.mro(cls)
+        chain = real_mro(cls)
         after = chain.index(value.__thisclass__)  # type: ignore[attr-defined]
         chain = chain[after + 1 :]
     else:
-        chain = type.mro(value if isinstance(value, type) else type(value))
-    for one in chain:
-        if name in _NAMESPACE(one):
-            return one
-    return None
+        chain = real_mro(value if isinstance(value, type) else type(value))
+    return defines(chain, name)
 
 
 def _of_library(cls: type | None) -> bool:
@@ -211,49 +208,6 @@ def _names(found: Any, value: Any, _guards: Any) -> Any:
     return checked_names(found, place + isinstance(value, type))
 
 
-# -- expressions --
-
-
-def check_query(expression: Any) -> None:
-    """Refuse a pandas expression that reaches beyond columns."""
-    text = str.__str__(expression)
-    rest = _QUOTED.sub("x", text)
-    names = re.findall(r"\.\s*([^\W\d]\w*)", rest)
-    bad = [name for name in names if name not in QUERY_ATTRIBUTES]
-    # What the pattern for quoted text reads otherwise than Python does is not read at all.
-    odd = (
-        "\\" in text or "'''" in text or '"""' in text or "#" in rest or re.search(r"['\"`]", rest)
-    )
-    if "@" in rest or "__" in text or bad or odd:
-        raise ProgramRefusedError(
-            f"Forbidden pandas expression {text!r}: it may use columns and comparisons only. "
-            "Use boolean indexing, as in df[df['a'] > limit]"
-        )
-
-
-def _evaluating(found: Any, value: Any, _guards: Any) -> Any:
-    name = str(getattr(found, "__name__", "query"))
-
-    def evaluate(*arguments: Any, **keywords: Any) -> Any:
-        given = list(arguments)
-        at = 1 if isinstance(value, type) else 0
-        expressions = [given[at]] if at < len(given) else [keywords.get("expr")]
-        if given[at + 1 :] or _FORBIDDEN_QUERY.intersection(keywords):
-            raise ProgramRefusedError(f"Forbidden argument of {name}(): only inplace is allowed")
-        for expression in expressions:
-            if not isinstance(expression, str):
-                raise TypeError("expr must be a string to be evaluated")
-            for part in str.__str__(expression).splitlines():
-                check_query(part)
-        if at < len(given):
-            given[at] = str.__str__(expressions[0])
-        else:
-            keywords["expr"] = str.__str__(expressions[0])
-        return found(*given, **keywords)
-
-    return evaluate
-
-
 # -- memory --
 
 
@@ -368,13 +322,44 @@ def _style_format(found: Any, value: Any, _guards: Any) -> Any:
     return format_
 
 
+# -- views and draws --
+
+
+def _view(found: Any, _value: Any, _guards: Any) -> Any:
+    """``array.view(np.ndarray)``: the class that a stand-in stands for."""
+
+    def view(*arguments: Any, **keywords: Any) -> Any:
+        given = [plain_type(one) for one in arguments]
+        return found(*given, **{name: plain_type(one) for name, one in keywords.items()})
+
+    return view
+
+
+def _sample(found: Any, value: Any, guards: Any) -> Any:
+    """``df.sample()`` draws from the program's generator, which ``np.random.seed`` seeds."""
+
+    def sample(*arguments: Any, **keywords: Any) -> Any:
+        place = 4 + isinstance(value, type)
+        given = list(arguments)
+        if len(given) <= place:
+            if keywords.get("random_state") is None:
+                keywords["random_state"] = guards.generator()
+        elif given[place] is None:
+            given[place] = guards.generator()
+        return found(*given, **keywords)
+
+    return sample
+
+
 _Maker = Callable[[Any, Any, Any], Any]
 _MAKERS: dict[str, _Maker] = {
     **dict.fromkeys(_NAMED, _names),
-    **dict.fromkeys(("query", "eval"), _evaluating),
+    **dict.fromkeys(("query", "eval"), evaluating),
     **dict.fromkeys(("from_codes", "set_codes"), lambda found, _value, _guards: verified(found)),
     **dict.fromkeys(("hist", "boxplot"), _drawing),
     "resize": _resize,
+    "sample": _sample,
+    "view": _view,
     "info": _info,
     "plot": _plot,
     "format": _style_format,

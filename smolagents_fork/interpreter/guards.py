@@ -31,6 +31,8 @@ from .meter import Meter
 from .outside import HostWork
 from .ownership import FUNCTIONS, is_dunder
 from .policy_data import MEMORY_PROTOCOLS
+from .refused_builtins import RefusedBuiltins
+from .sized_types import SizedType, plain_type
 from .writing import WRITING_METHODS, Writing
 
 __all__ = ["Guards", "ToolHandle"]
@@ -41,7 +43,7 @@ _BUILTIN_METHOD = type("".format)
 _NEVER = (types.FrameType, types.CodeType, types.TracebackType)
 
 
-class Guards(Writing):
+class Guards(Writing, RefusedBuiltins):
     """The guards of one interpreter.
 
     Args:
@@ -64,6 +66,8 @@ class Guards(Writing):
         self.called_member = called_member
         self.extra_dunders: frozenset[str] = frozenset()
         self.data_files = False
+        #: The program's own generator of numpy's, which nothing of the host's draws from.
+        self.generator: Callable[[], Any] = lambda: None
         super().__init__()
         self.sizes = sizes.Sizes(meter)
         self.host = HostWork(meter)
@@ -111,7 +115,7 @@ class Guards(Writing):
             raise AttributeRefusedError(f"Forbidden access to {type(value).__name__} object")
         if isinstance(value, types.ModuleType) and not self.is_view(value):
             return self.view(value)
-        return value
+        return self.held(value) if isinstance(value, (type, tuple)) else value
 
     def read(self, value: Any, name: str, default: Any = _MISSING) -> Any:
         """The attribute ``name`` of ``value`` as a program may see it: every road by name."""
@@ -120,6 +124,10 @@ class Guards(Writing):
                 raise TypeError("attribute name must be string, not " + repr(type(name).__name__))
             name = str.__str__(name)
         name = formats.normal(name)
+        if isinstance(value, SizedType):
+            if name in ("__call__", "__getitem__"):
+                return getattr(value, name)
+            value = plain_type(value)
         if is_dunder(name):
             return self._read_dunder(value, name, default)
         if name in policy.GUARDED_ATTRIBUTES:
@@ -151,7 +159,11 @@ class Guards(Writing):
             return self.own_dunder(value, name)
         if name in ("__annotations__", "__dataclass_fields__", "__slots__"):
             found = getattr(value, name)
-            return found if self.is_own(value) else copy.copy(found)
+            if self.is_own(value):
+                return found
+            if type(found) is dict:
+                return {key: self.held(one) for key, one in found.items()}
+            return copy.copy(found)
         if name in ("__wrapped__", "__defaults__", "__kwdefaults__") and self.is_own(value):
             return getattr(value, name)
         if name == "__wrapped__" and self.is_own(found := getattr(value, name, None)):
@@ -278,6 +290,7 @@ class Guards(Writing):
             raise ProgramRefusedError("Forbidden call to vars() of a module: use its attributes")
         if id(type(value)) in self.own:
             return vars(value)
+        value = plain_type(value)
         if isinstance(value, type):
             if not self.is_own_class(value):
                 raise ProgramRefusedError(f"Forbidden call to vars() of class {value.__name__!r}")
@@ -285,7 +298,9 @@ class Guards(Writing):
             shown = data_memory.shown(vars(value))
             return types.MappingProxyType({k: v for k, v in shown.items() if k not in hidden})
         if self.is_own_class(type(value)):
-            return vars(value)
+            found = vars(value)
+            # Of a class that is still being made, which is not hardened yet.
+            return dict(found) if self.hardens and not self.is_adopted(type(value)) else found
         found = vars(value)
         for one in found.values():
             self._vet(one)
@@ -296,28 +311,13 @@ class Guards(Writing):
             return sorted(name for name in self.globals if not name.startswith(("_", "@")))
         return [name for name in dir(*arguments) if name not in MEMORY_PROTOCOLS]
 
-    def refused(self, name: str) -> Callable[..., Any]:
-        """What stands in for a builtin that is refused."""
-        advice = policy.REFUSED_BUILTINS[name]
-
-        def refuse(*_arguments: Any, **_keywords: Any) -> Any:
-            raise ProgramRefusedError(
-                f"Forbidden function evaluation: {name!r} is not among the explicitly allowed "
-                f"tools or defined/imported in the preceding code: {advice}"
-            )
-
-        refuse.__name__ = refuse.__qualname__ = name
-        return refuse
-
-    def imported_by_c(self, name: str, *arguments: Any, **keywords: Any) -> Any:
-        """``__import__`` as C code finds it: ``strftime`` imports ``time`` through here.
-
-        A program's own name ``__import__`` is another function; see transform.
-        """
-        root = name.split(".")[0]
-        if root in policy.IMPORTED_BY_C or root in self.roots():
-            return builtins.__import__(name, *arguments, **keywords)
-        raise ProgramRefusedError(f"Forbidden access to module: {name}")
+    def sized_type(self, found: Any) -> Any:
+        """A builtin type or function as a value, with what its calls must be looked at for."""
+        return (
+            self.held(found)
+            if isinstance(found, type) and found is type
+            else self.sizes.sized_type(found)
+        )
 
     def source(self, text: str) -> Callable[[Any], Any]:
         """Keep a function's source where upstream keeps it."""
@@ -370,7 +370,7 @@ class Guards(Writing):
             "@__import__": self.refused("__import__"),
             "@next": next,
             "@match_class": self.match_class,
-            "@held": lambda value: types.SimpleNamespace(value=value),
+            "@keep": lambda value: types.SimpleNamespace(value=value),
             "@own": self.own,
             "@id": id,
             "@getattr": self.read,
@@ -381,7 +381,11 @@ class Guards(Writing):
             "@make_class": self.make_class,
             "@constructed": self.constructed,
             "@source": self.source,
+            "@held": self.held,
+            "@settle": data_memory.settle,
+            "@locals": locals,
             **self.sizes.hidden(),
+            "@sized_type": self.sized_type,
         }
         for name, made in {**guarded, "print": tools.get("print")}.items():
             # Python's own errors about a call name the function.

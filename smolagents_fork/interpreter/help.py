@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..codec.calls import ShownDefault
+from .families import defines, real_mro, real_namespace
 from .ownership import Ownership
 
 __all__ = ["helper"]
@@ -45,9 +46,10 @@ def helper(
             name = known[id(value)][1]
             return _described(name, tools[name])
         if type(value) is types.FunctionType and guards.is_own(value):
-            return _described(value.__name__, value)
+            return _described(value.__name__, value, own=True)
         if isinstance(value, type) and guards.is_own_class(value):
-            return f"class {_described(type.__getattribute__(value, '__name__'), value)}"
+            name = type.__getattribute__(value, "__name__")
+            return f"class {_described(name, value, own=True)}"
         return (
             "help() describes tools, agents, and functions and classes of the program itself; "
             f"this is of type {type(value).__name__}: use print()"
@@ -64,16 +66,39 @@ def helper(
     return help
 
 
-def _described(name: str, value: Any) -> str:
+def _written(value: Any) -> Any:
+    """A function of the program's, or of its class, without attributes that say something else.
+
+    ``inspect`` takes a class's word for its signature, and evaluates one that is text.
+    """
+    if isinstance(value, type):
+        holder = defines(real_mro(value), "__init__")
+        value = None if holder is None else real_namespace(holder)["__init__"]
+        skipped = 1
+    else:
+        skipped = 0
+    if type(value) is not types.FunctionType:
+        return None
+    twin = types.FunctionType(value.__code__, {}, "", value.__defaults__, value.__closure__)
+    twin.__kwdefaults__ = value.__kwdefaults__
+    found = inspect.Signature.from_callable(twin, follow_wrapped=False)
+    return found.replace(parameters=list(found.parameters.values())[skipped:])
+
+
+def _described(name: str, value: Any, own: bool = False) -> str:
     doc = getattr(value, "__doc__", None)
     lines = inspect.cleandoc(doc[:_LONGEST]).splitlines() if type(doc) is str else []
-    return "\n".join([f"{name}{_signature(value)}", *(f"    {line}".rstrip() for line in lines)])
+    return "\n".join(
+        [f"{name}{_signature(value, own)}", *(f"    {line}".rstrip() for line in lines)]
+    )
 
 
-def _signature(value: Any) -> str:
+def _signature(value: Any, own: bool) -> str:
     try:
-        signature = inspect.signature(value, follow_wrapped=False)
+        signature = _written(value) if own else inspect.signature(value, follow_wrapped=False)
     except Exception:  # some builtins have none; a program's object may raise anything
+        return "(...)"
+    if signature is None:
         return "(...)"
     empty = inspect.Parameter.empty
     parameters = [

@@ -125,7 +125,9 @@ class Modules:
         """Whether ``name`` is a submodule that ``numpy.*`` does not stand for."""
         parts = name.split(".")
         inside = parts[0] in _BUFFERS and (
-            ".".join(parts[:2]) in CLOSED_MODULES or any(p.startswith("_") for p in parts)
+            ".".join(parts[:2]) in CLOSED_MODULES
+            or name in CLOSED_MODULES
+            or any(p.startswith("_") for p in parts)
         )
         named = [entry for entry in self.authorized if entry != f"{parts[0]}.*"]
         return inside and not is_authorized(name, named)
@@ -265,6 +267,7 @@ class Modules:
 
     def _shared(self, value: Any) -> Any:
         """A member of a module as everybody may have it: containers copied, objects noted."""
+        value = self.guards.held(value)
         copied = _copied(value)
         if copied is value and not isinstance(value, (type, *FUNCTIONS)):
             self.guards.shared[id(value)] = value

@@ -8,12 +8,14 @@ from __future__ import annotations
 import builtins
 import types
 import typing
-from collections.abc import Callable
 from typing import Any
 
 from ..errors import AttributeRefusedError
 from . import data_memory, formats, policy
 from .build import words
+from .families import real_mro
+from .families import real_namespace as _NAMESPACE
+from .sized_types import plain_type
 
 __all__ = ["FUNCTIONS", "GUARDS_ITS_BASES", "Ownership", "is_dunder", "real_mro"]
 
@@ -38,9 +40,6 @@ _OPEN_MODULES = frozenset(words("builtins abc typing enum collections datetime d
 GUARDS_ITS_BASES = "@guards"
 #: Built-in classes that answer for others.
 _FORWARDING = frozenset({type, super, property, classmethod, staticmethod})
-#: The namespace of a class, which a metaclass cannot lie about; and the classes it looks in.
-_NAMESPACE = type.__dict__["__dict__"].__get__
-real_mro: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
 
 
 def is_dunder(name: str) -> bool:
@@ -67,9 +66,11 @@ class Ownership:
         #: Whether a library may be authorised that takes an object's word for a memory address.
         self.hardens = False
         self.globals: dict[str, Any] = {}
+        self.sizes: Any = None
 
     def build_class(self, function: Any, name: str, *bases: Any, **keywords: Any) -> Any:
         """``class``: make it, and remember it as the program's own."""
+        bases = self.plain_bases(bases, keywords)
         self.building += 1
         try:
             made = builtins.__build_class__(function, name, *bases, **keywords)
@@ -85,18 +86,26 @@ class Ownership:
         if len(arguments) == 3 and isinstance(arguments[2], dict):
             namespace = dict(arguments[2])
             namespace.setdefault("__module__", self.globals.get("__name__", "__main__"))
-            data_memory.refuse_protocols(namespace)
+            data_memory.settle(namespace)
             made = type(arguments[0], arguments[1], namespace, **keywords)
             self.adopt(made)
             return made
-        return type(*arguments, **keywords)
+        return self.held(type(*map(plain_type, arguments), **keywords))
+
+    def held(self, value: Any) -> Any:
+        """``value`` as a program may hold it; see held_classes."""
+        raise NotImplementedError
+
+    def plain_bases(self, bases: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ...]:
+        """The classes that ``bases`` stand for; see held_classes."""
+        raise NotImplementedError
 
     def adopt(self, made: Any) -> None:
         """Count a class the program made as its own."""
         if not isinstance(made, type):
             return
         if self.hardens:
-            data_memory.harden(made)
+            data_memory.harden(made, self)
             if issubclass(made, type) and "__new__" not in _NAMESPACE(made):
                 # M(name, bases, namespace) makes a class as a class statement does.
                 type.__setattr__(made, "__new__", staticmethod(self.maker(made.__new__)))
@@ -114,20 +123,23 @@ class Ownership:
             if issubclass(cls, type):
                 return self.maker(cls)(*arguments, **keywords)
             if data_memory.takes_buffer(cls.__new__):
-                return data_memory.constructed(cls)(*arguments, **keywords)
+                check = self.sizes.check_items
+                return data_memory.constructed(cls, check)(*arguments, **keywords)
+            if (stand_in := self.held(cls)) is not cls:
+                return stand_in(*arguments, **keywords)
         return cls(*arguments, **keywords)
 
     def maker(self, make: Any) -> Any:
         """``__new__`` of a class, or a metaclass: what it makes is the program's own class."""
         if data_memory.takes_buffer(make):
-            return data_memory.constructed(make)
+            return data_memory.constructed(make, self.sizes.check_items)
         metaclass = make if isinstance(make, type) else getattr(make, "__self__", None)
         of_type = isinstance(metaclass, type) and issubclass(metaclass, type)
 
         def making(*arguments: Any, **keywords: Any) -> Any:
             for one in arguments[-1:]:
-                if isinstance(one, dict):
-                    data_memory.refuse_protocols(one)
+                if isinstance(one, dict) and len(arguments) > 1:
+                    data_memory.settle(one)
             made = make(*arguments, **keywords)
             if isinstance(made, type) and len(arguments) > 1:
                 self.adopt(made)
@@ -135,8 +147,12 @@ class Ownership:
 
         return making if of_type or _makes_classes(make) else make
 
+    def is_adopted(self, cls: type) -> bool:
+        """Whether a class of the program's is made to the end."""
+        return id(cls) in self.own or id(cls) in self.derived
+
     def is_own_class(self, cls: type) -> bool:
-        if id(cls) in self.own or id(cls) in self.derived:
+        if self.is_adopted(cls):
             return True
         if any(id(base) in self.own or id(base) in self.derived for base in real_mro(cls)):
             return True  # made by __init_subclass__, dataclass(slots=True) and the like
@@ -199,14 +215,13 @@ class Ownership:
                 return held if isinstance(held, dict) else {}
         return {}
 
-    @staticmethod
-    def visible_mro(cls: type) -> list[type]:
+    def visible_mro(self, cls: type) -> list[type]:
         """``cls.mro()`` without the classes that guarded ones are made of."""
         found = []
         hidden: set[int] = set()
         for one in real_mro(cls):
             if id(one) not in hidden:
-                found.append(one)
+                found.append(self.held(one))
             if _NAMESPACE(one).get(GUARDS_ITS_BASES):
                 hidden.update(id(base) for base in real_mro(one)[1:] if base is not object)
         return found
@@ -220,6 +235,7 @@ class Ownership:
             cls: the class.
             keywords: names of keyword patterns that are not harmless on every object.
         """
+        cls = plain_type(cls)
         if not isinstance(cls, type):
             return cls
         for name in keywords:
@@ -286,7 +302,7 @@ class Ownership:
             if all(
                 self.is_open_class(one) for one in (found if type(found) is tuple else (found,))
             ):
-                return found
+                return self.held(found)
         if name == "__subclasses__":
             raise AttributeRefusedError(
                 "Forbidden call to dunder function: __subclasses__, but of classes of your own"

@@ -25,10 +25,10 @@ MEMORY_PROTOCOLS = frozenset({"__array_interface__", "__array_struct__"})
 DATA_ATTRIBUTES = frozenset(
     words(
         """
-        MultiIndex agg aggregate apply boxplot capsule cast cffi chararray env from_codes
+        MultiIndex agg aggregate apply baseclass boxplot capsule cast cffi chararray env from_codes
         from_custom_template hist info loader ndarray pivot_table plot readinto readinto1 recarray
-        resize set_codes template_dir template_html template_html_style template_html_table
-        template_latex template_string template_typst this_dir transform
+        resize sample set_codes template_dir template_html template_html_style template_html_table
+        template_latex template_string template_typst this_dir transform view
         """
     )
 )
@@ -42,7 +42,7 @@ METHOD_NAMES = frozenset(
         fillna first floor head idxmax idxmin interpolate is_monotonic_decreasing
         is_monotonic_increasing is_unique isna isnull kurt kurtosis last len log log10 log1p log2
         mad max mean median min mode ngroup notna notnull nth nunique ohlc pct_change prod product
-        ptp quantile rank rint round sample sem shift sign sin size skew sort_index sort_values
+        ptp quantile rank rint round sem shift sign sin size skew sort_index sort_values
         sqrt square std sum tail tan tanh unique value_counts var
         """
     )
@@ -70,7 +70,8 @@ PATH_PARAMETERS = frozenset(
 CLOSED_MODULES = frozenset(
     words(
         """
-        numpy.core numpy.ctypeslib numpy.distutils numpy.f2py numpy.lib numpy.testing numpy.tests
+        numpy.core numpy.ctypeslib numpy.distutils numpy.f2py numpy.lib numpy.random.mtrand
+        numpy.testing numpy.tests
         pandas.compat pandas.conftest pandas.core pandas.io pandas.testing pandas.tests pandas.util
         """
     )

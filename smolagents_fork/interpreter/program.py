@@ -62,6 +62,7 @@ def compiled(
     extra_dunders: frozenset[str],
     max_while: int,
     taken: frozenset[str] = frozenset(),
+    hardens: bool = False,
 ) -> Program:
     """Compile ``source``, or take it from the cache.
 
@@ -69,13 +70,13 @@ def compiled(
         InterpreterError: it is no Python.
         ProgramRefusedError: policy forbids something in it; the message names every such thing.
     """
-    key = (source, protected, extra_dunders, max_while, taken)
+    key = (source, protected, extra_dunders, max_while, taken, hardens)
     with _lock:
         program = _cache.get(key)
         if program is not None:
             _cache.move_to_end(key)
             return program
-    program = _compile(source, protected, extra_dunders, max_while, taken)
+    program = _compile(source, protected, extra_dunders, max_while, taken, hardens)
     with _lock:
         _cache[key] = _by_filename[program.filename] = program
         while len(_by_filename) > 2 * _KEEP:
@@ -155,6 +156,7 @@ def _compile(
     extra_dunders: frozenset[str],
     max_while: int,
     taken: frozenset[str],
+    hardens: bool,
 ) -> Program:
     filename = f"<program {next(_numbers)}>"
     with warnings.catch_warnings():
@@ -179,7 +181,8 @@ def _compile(
             supposed = annotate(tree, taken)
             mark_leaves(tree)
             globals_ = [n for g in ast.walk(tree) if isinstance(g, ast.Global) for n in g.names]
-            module = _rewritten(source, tree, protected, extra_dunders, max_while, is_async, future)
+            transformer = Transformer(protected, extra_dunders, max_while, hardens=hardens)
+            module = _rewritten(source, tree, transformer, is_async, future)
             code = compile(module, filename, "exec", future, dont_inherit=True)
         except SyntaxError as error:
             raise _syntax_error(source, error) from None
@@ -201,9 +204,7 @@ def _compile(
 def _rewritten(
     source: str,
     tree: ast.Module,
-    protected: frozenset[str],
-    extra_dunders: frozenset[str],
-    max_while: int,
+    transformer: Transformer,
     is_async: bool,
     future: int,
 ) -> ast.Module:
@@ -217,7 +218,6 @@ def _rewritten(
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
     }
     _keep_last_value(tree.body)
-    transformer = Transformer(protected, extra_dunders, max_while)
     body = transformer.statements(tree.body)
     if transformer.refusals:
         raise _refused(source, transformer.refusals)

@@ -48,7 +48,7 @@ class _Archive(Mapping[str, Any]):
 
 def _without_pickles(save: Callable[..., Any], files: bool) -> Callable[..., Any]:
     """``np.save`` and ``np.savez``: arrays of objects would be pickled, private parts included."""
-    guarded = data_files.checked(save, files)
+    guarded = data_memory.undispatched(data_files.checked(save, files))
 
     @functools.wraps(save)
     def call(file: Any, *arrays: Any, **keywords: Any) -> Any:
@@ -90,43 +90,82 @@ def _numpy(modules: Any) -> dict[str, Any]:
     for name in ("save", "savez", "savez_compressed"):
         result[name] = _without_pickles(getattr(np, name), files)
     for name in ("savetxt", "loadtxt", "genfromtxt", "fromregex"):
-        result[name] = data_files.checked(getattr(np, name), files)
-    result["frombuffer"] = data_memory.from_buffer(np.frombuffer)
+        result[name] = data_memory.undispatched(data_files.checked(getattr(np, name), files))
+    result["frombuffer"] = data_memory.undispatched(data_memory.from_buffer(np.frombuffer))
+    result.update(_makers(np, sizes))
+    return result
+
+
+def _makers(module: Any, sizes: Any) -> dict[str, Any]:
+    """Functions of ``numpy`` and ``numpy.ma`` that make large arrays of small arguments."""
+    result: dict[str, Any] = {}
+    where = "np.ma" if module.__name__.endswith("ma") else "np"
 
     def sized(name: str) -> Any:
-        real = getattr(np, name)
+        real = getattr(module, name)
 
         @functools.wraps(real)
         def make(*arguments: Any, **keywords: Any) -> Any:
             shape = arguments[0] if arguments else keywords.get("shape", keywords.get("N", 0))
-            count = 1
-            for extent in shape if isinstance(shape, (tuple, list)) else (shape,):
-                if isinstance(extent, int):
-                    count *= max(0, int(extent))
+            given = () if name in ("full", "eye", "identity") else arguments[1:2]
+            count = data_memory.items_of(shape, *given, keywords.get("dtype"))
             if name in ("eye", "identity"):
-                count *= count if len(arguments) < 2 else int(arguments[1] or 1)
-            sizes.check_items(count, f"np.{name}()")
+                columns = arguments[1] if name == "eye" and len(arguments) > 1 else None
+                columns = keywords.get("M", columns)
+                count *= count if columns is None else int(columns)
+            sizes.check_items(count, f"{where}.{name}()")
             return real(*arguments, **keywords)
 
         del make.__wrapped__
-        return make
+        return data_memory.undispatched(make)
 
     for name in ("ones", "zeros", "empty", "full", "eye", "identity"):
-        result[name] = sized(name)
+        if hasattr(module, name):
+            result[name] = sized(name)
 
     def arange(*arguments: Any, **keywords: Any) -> Any:
         numbers = [a for a in arguments[:3] if isinstance(a, (int, float))]
         if numbers and len(numbers) == len(arguments[:3]):
             start, stop, step = ((0, *numbers, 1) if len(numbers) == 1 else (*numbers, 1))[:3]
-            sizes.check_items(int(abs((stop - start) / (step or 1))), "np.arange()")
-        return np.arange(*arguments, **keywords)
+            sizes.check_items(int(abs((stop - start) / (step or 1))), f"{where}.arange()")
+        return module.arange(*arguments, **keywords)
 
     def linspace(start: Any, stop: Any, num: int = 50, *arguments: Any, **keywords: Any) -> Any:
         sizes.check_items(int(num), "np.linspace()")
-        return np.linspace(start, stop, num, *arguments, **keywords)
+        return module.linspace(start, stop, num, *arguments, **keywords)
 
-    result["arange"], result["linspace"] = arange, linspace
+    result["arange"] = data_memory.undispatched(arange)
+    if hasattr(module, "linspace"):
+        result["linspace"] = data_memory.undispatched(linspace)
     return result
+
+
+def _numpy_ma(modules: Any) -> dict[str, Any]:
+    import copy
+
+    from numpy import ma
+
+    buffer = data_memory.undispatched(data_memory.from_buffer(ma.frombuffer))
+    # The text for what is masked is everybody's: a program changes and uses none.
+    return {
+        **_makers(ma, modules.sizes),
+        "frombuffer": buffer,
+        "fromfile": REFUSED,
+        "masked_print_option": copy.copy(ma.masked_print_option),
+    }
+
+
+def _numpy_records(_modules: Any) -> dict[str, Any]:
+    from numpy import rec
+
+    def array(obj: Any, *arguments: Any, **keywords: Any) -> Any:
+        if isinstance(obj, (bytes, bytearray, memoryview)) or hasattr(obj, "readinto"):
+            raise ProgramRefusedError(
+                "Forbidden: records laid over bytes. Use np.frombuffer(buffer, dtype)"
+            )
+        return rec.array(obj, *arguments, **keywords)
+
+    return {"array": array, "fromstring": REFUSED, "fromfile": REFUSED}
 
 
 def _pandas(modules: Any) -> dict[str, Any]:
@@ -157,19 +196,18 @@ def _io(_modules: Any) -> dict[str, Any]:
 
 
 def when_called(view: types.ModuleType, member: str) -> Any:
-    """A class of the libraries in the form it is called in: it lays arrays over bytes."""
+    """A class of the libraries in the form it is called in."""
     found = getattr(view, member)
     if member == "MultiIndex" and view.__name__ == "pandas":
         return data_methods.verified(found)
-    if view.__name__.split(".")[0] == "numpy" and data_memory.takes_buffer(
-        getattr(found, "__new__", None)
-    ):
-        return data_memory.constructed(found)
     return found
 
 
 MAKERS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "numpy": _numpy,
+    "numpy.ma": _numpy_ma,
+    "numpy.rec": _numpy_records,
+    "numpy.polynomial": lambda _modules: {"set_default_printstyle": REFUSED},
     "pandas": _pandas,
     "io": _io,
 }

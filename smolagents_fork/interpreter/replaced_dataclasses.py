@@ -15,8 +15,10 @@ from collections.abc import Callable
 from typing import Any
 
 from . import replaced
+from .data_memory import settle
 from .program import generated
 from .rebinding import rebound
+from .sized_types import plain_type
 
 __all__ = ["MAKERS"]
 
@@ -58,7 +60,7 @@ def _namespace(modules: Any) -> dict[str, Any]:
             guards.setattr_(value, name, new)
 
     def new_class(*arguments: Any, **keywords: Any) -> Any:
-        made = types.new_class(*arguments, **keywords)
+        made = _new_class(*arguments, **keywords)
         guards.adopt(made)
         return made
 
@@ -72,6 +74,17 @@ def _namespace(modules: Any) -> dict[str, Any]:
         "copy": types.SimpleNamespace(**replaced.members("copy", modules)),
     }
     return rebound(dataclasses, overrides, ["_FuncBuilder"])
+
+
+def _new_class(name: str, bases: Any = (), kwds: Any = None, exec_body: Any = None) -> Any:
+    """``types.new_class``, its namespace made harmless before there is a class."""
+
+    def fill(space: Any) -> None:
+        if exec_body is not None:
+            exec_body(space)
+        settle(space)
+
+    return types.new_class(name, tuple(map(plain_type, bases)), kwds, fill)
 
 
 class _Signatures:

@@ -30,6 +30,7 @@ class Rules(ast.NodeTransformer):
         protected: names of tools, which may not be bound at the top level.
         extra_dunders: dunder attributes allowed on top of policy.
         max_while: iterations one ``while`` loop may make.
+        hardens: whether classes as values are to be held; see held_classes.
         generated: dunder names of functions and parameters in text the standard library wrote.
     """
 
@@ -39,7 +40,9 @@ class Rules(ast.NodeTransformer):
         extra_dunders: frozenset[str],
         max_while: int,
         generated: frozenset[str] = frozenset(),
+        hardens: bool = False,
     ) -> None:
+        self.hardens = hardens
         self.generated = generated - {"__builtins__", "__build_class__", "__import__"}
         self.protected = protected
         self.extra_dunders = extra_dunders

@@ -29,12 +29,12 @@ class MatchRules(NameRules):
                 self.refuse(f"Forbidden access to attribute in a class pattern: {name}", node)
         self.generic_visit(node)
         looked = [n for n in node.kwd_attrs if formats.normal(n) in policy.DATA_ATTRIBUTES]
-        if node.patterns or looked or not _is_dotted(node.cls):
+        if node.patterns or looked or self.hardens or not _is_dotted(node.cls):
             # Positional patterns read what __match_args__ names. The class is looked at before the
             # match, and the very class that was looked at is what the pattern uses.
             held = self.hidden()
             looked_at = node.cls
-            if node.patterns or looked:
+            if node.patterns or looked or self.hardens:
                 looked_at = call("@match_class", node.cls, *map(const, looked))
             guard = place(assign(held, looked_at), node.cls)
             self.scope.match_classes.append((held, guard))

@@ -6,7 +6,7 @@ import ast
 import unicodedata
 
 from . import policy
-from .build import call, const, load, place
+from .build import call, const, load, place, words
 from .policy_data import MEMORY_PROTOCOLS
 from .rules import Rules
 from .scopes import mangled
@@ -14,6 +14,10 @@ from .scopes import mangled
 __all__ = ["NameRules"]
 
 
+#: Names that stand for a class and never for a stand-in.
+_BUILTIN_CLASSES = frozenset(
+    words("bool complex dict float frozenset int list object set str tuple type")
+)
 #: Expressions whose value is no class or object of the program's.
 _NEVER_OWN = (ast.Constant, ast.Tuple, ast.List, ast.Set, ast.Dict, ast.JoinedStr, ast.Lambda)
 
@@ -44,6 +48,13 @@ def _is_type_of(node: ast.expr) -> bool:
         and node.func.id == "type"
         and len(node.args) == 1
     )
+
+
+def _is_plain_class(node: ast.expr) -> bool:
+    """Whether an expression is a class whatever it is compared with, and no stand-in for one."""
+    if isinstance(node, ast.Name):
+        return node.id in _BUILTIN_CLASSES
+    return _is_type_of(node) or (isinstance(node, ast.Attribute) and node.attr == "__class__")
 
 
 def _is_super(node: ast.expr) -> bool:
@@ -101,9 +112,7 @@ class NameRules(Rules):
             self.bindable(node.id, node)
         elif node.id == "__import__" and node.id not in self.protected:
             return place(load("@__import__"), node)
-        elif node.id in policy.SIZED_TYPES | policy.KEYED_FUNCTIONS and not getattr(
-            node, "described", False
-        ):
+        elif self._is_held(node):
             return place(call("@sized_type", node), node)
         elif node.id.startswith("__") and node.id.endswith("__"):
             known = policy.ALLOWED_DUNDER_NAMES | policy.WRITABLE_DUNDERS | self.protected
@@ -111,6 +120,14 @@ class NameRules(Rules):
             if node.id not in known and node.id not in policy.REFUSED_BUILTINS:
                 self.refuse(f"Forbidden access to name: {node.id}", node)
         return node
+
+    def _is_held(self, node: ast.Name) -> bool:
+        """Whether a name may stand for a type or function whose calls must be looked at."""
+        if node.id == "type":
+            return self.hardens and not getattr(node, "identity", False)
+        return node.id in policy.SIZED_TYPES | policy.KEYED_FUNCTIONS and not getattr(
+            node, "described", False
+        )
 
     def _refused_dunder(self, name: str, node: ast.AST, called: bool) -> None:
         if called:
@@ -124,15 +141,19 @@ class NameRules(Rules):
         described = getattr(node, "described", False)
         if isinstance(node.value, ast.Name):
             node.value.described = True  # type: ignore[attr-defined]  # bytes.fromhex
+        if name not in ("__call__", "__class__", "__getitem__"):
+            node.value.identity = True  # type: ignore[attr-defined]  # type(x).__name__
         node.value = self.visit(node.value)
         if not isinstance(node.ctx, ast.Load):
             return self._written_attribute(node, name, dunder)
         if dunder:
             if name in policy.ALLOWED_DUNDERS or name in self.extra_dunders:
-                return node
+                leads = self.hardens and name in ("__origin__", "__args__")
+                return place(call("@held", node), node) if leads else node
             bare = getattr(node, "bare", False)
             if name == "__class__" and (described or called or not bare):
-                return node
+                kept = called or not self.hardens or getattr(node, "identity", False)
+                return node if kept else place(call("@held", node), node)
             refused = (bare and name == "__dict__") or _is_never_own(node.value)
             if refused and name in policy.OWN_DUNDERS:
                 self._refused_dunder(name, node, called)
@@ -191,9 +212,14 @@ class NameRules(Rules):
         return self.attribute(node)
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
-        for side in (node.left, *node.comparators):
+        sides = [node.left, *node.comparators]
+        for side in sides:
             if isinstance(side, (ast.Attribute, ast.Name)):
                 mark_described(side)  # a.__class__ is b.__class__
+        identities = all(isinstance(one, (ast.Is, ast.IsNot)) for one in node.ops)
+        if identities and all(map(_is_plain_class, sides)):
+            for side in sides:
+                side.identity = True  # type: ignore[attr-defined]
         self.generic_visit(node)
         return node
 
@@ -222,7 +248,8 @@ class NameRules(Rules):
             if not makes and isinstance(node.args[0], ast.Name):
                 mark_described(node.args[0])  # type(bytes)
             self.generic_arguments(node)
-            if makes:
+            held = self.hardens and not getattr(node, "identity", False)
+            if makes or held:
                 # A parameter may bear the name, so that what it stands for goes along.
                 node.func = place(load("@make_class"), function)
                 node.args.insert(0, function)
@@ -234,6 +261,7 @@ class NameRules(Rules):
             return node
         elif _is_type_of(function):
             # type(x)(...): the class of something, perhaps a metaclass.
+            function.identity = True  # type: ignore[attr-defined]
             node.func = place(load("@constructed"), function)
             made = self.visit(function)
             self.generic_arguments(node)

@@ -73,6 +73,9 @@ class Interpreter:
         self.guards.deepcopy = lambda x, memo: replaced.members("copy", self.modules)["deepcopy"](
             x, memo
         )
+        self.guards.generator = lambda: (
+            replaced.members("numpy.random", self.modules)["seed"].__self__
+        )
         self.guards.changing = lambda module: self.modules.borrowed.use(module).changing()
         self.modules.borrowed = self.guards.host.borrowed
         self.modules.threads = self.guards.host.threads
@@ -282,9 +285,10 @@ class Interpreter:
         """``code`` compiled, without suppositions about numbers that the state contradicts."""
         state = self.state
         extra, most = self.guards.extra_dunders, self.limits.max_while_iterations
+        hardens = self.guards.hardens
         self._namespace()
         taken = frozenset(name for name in SUPPOSED_BUILTINS if name in state) | self._given
-        program = compiled(code, self._protected, extra, most, taken)
+        program = compiled(code, self._protected, extra, most, taken, hardens)
         wrong = [
             name
             for name in program.supposed
@@ -293,7 +297,8 @@ class Interpreter:
             or (name not in state and name in self._builtins)  # type: ignore[operator]
         ]
         if wrong:
-            program = compiled(code, self._protected, extra, most, taken | frozenset(wrong) | {"*"})
+            taken |= {*wrong, "*"}
+            program = compiled(code, self._protected, extra, most, taken, hardens)
         self._written |= program.written
         return program
 

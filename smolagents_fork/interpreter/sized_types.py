@@ -21,6 +21,7 @@ class SizedType:
         self._cls = cls
         self.__name__ = self.__qualname__ = cls.__name__
         self.__module__ = cls.__module__
+        self.__doc__ = cls.__doc__
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         return self._make(self._cls, *arguments, **keywords)
@@ -29,10 +30,15 @@ class SizedType:
         return isinstance(instance, self._cls)
 
     def __subclasscheck__(self, subclass: Any) -> bool:
-        return issubclass(subclass, self._cls)
+        return issubclass(plain_type(subclass), self._cls)
 
     def __mro_entries__(self, bases: Any) -> tuple[type, ...]:
         return (self._cls,)
+
+    def __getitem__(self, item: Any) -> Any:
+        alias = self._cls[item]  # type: ignore[index]
+        # Called, an alias calls what it stands for.
+        return SizedType(lambda _alias, *given, **named: self(*given, **named), alias)
 
     def __or__(self, other: Any) -> Any:
         return self._cls | other
@@ -55,7 +61,7 @@ class SizedType:
 
 def plain_type(value: Any) -> Any:
     """The type that a :class:`SizedType` stands for; anything else as it is."""
-    return value._cls if type(value) is SizedType else value
+    return value._cls if isinstance(value, SizedType) else value
 
 
 class LongRange(Sequence[int]):

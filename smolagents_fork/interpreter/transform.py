@@ -249,7 +249,11 @@ class Transformer(MatchRules, LoopRules):
                 self.generic_visit(parameter)
         documentation = ast.get_docstring(node, clean=False) is not None
         with self.inside("class", class_name=node.name, walrus=False):
+            answers = self.hardens and any(map(self._answers, ast.walk(node)))
             node.body = self.statements(node.body)
+            if answers:
+                settled = call("@settle", call("@locals"))
+                node.body.append(place(ast.Expr(value=settled), node.body[-1]))
         # The guards' names are no business of the namespace that a metaclass prepares.
         hidden = {
             inner.id
@@ -262,6 +266,12 @@ class Transformer(MatchRules, LoopRules):
             at = 1 if documentation else 0
             node.body.insert(at, place(ast.Global(names=names), node))
         return node
+
+    @staticmethod
+    def _answers(node: ast.AST) -> bool:
+        """Whether a class may get a hook here that answers for its objects' attributes."""
+        name = getattr(node, "id", None) or getattr(node, "name", None)
+        return name in ("__getattr__", "__getattribute__", "_internal_names_set")
 
     # -- statements --
 
@@ -312,7 +322,7 @@ class Transformer(MatchRules, LoopRules):
         self.generic_visit(node)
         if isinstance(node.value, ast.Call):
             # What a guard gives, in the form a pattern may have.
-            holder = call("@held", node.value)
+            holder = call("@keep", node.value)
             node.value = place(ast.Attribute(value=holder, attr="value", ctx=ast.Load()), node)
         return node
 

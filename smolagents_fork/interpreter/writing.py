@@ -16,9 +16,11 @@ from typing import Any
 from ..errors import AttributeRefusedError
 from . import data_methods, formats, policy
 from .handles import ToolHandle
+from .held_classes import HeldClasses
 from .meter import FinalAnswer, ProgramStop
-from .ownership import FUNCTIONS, Ownership, is_dunder
+from .ownership import FUNCTIONS, is_dunder
 from .replaced_output import OutputStream
+from .sized_types import plain_type
 
 __all__ = ["WRITING_METHODS", "Writing"]
 
@@ -45,7 +47,7 @@ WRITING_METHODS = frozenset({"__init__", "__init_subclass__", "__set__", "__dele
 _BUILTIN_CONTAINERS = (list, dict, set, bytearray)
 
 
-class Writing(Ownership):
+class Writing(HeldClasses):
     """What may be written, by assignment or by one of Python's own writing methods."""
 
     def __init__(self) -> None:
@@ -57,6 +59,7 @@ class Writing(Ownership):
 
     def writable(self, value: Any, name: str) -> Any:
         """``value``, if the program may set or delete its attribute ``name``."""
+        value = plain_type(value)
         data_methods.check_written(value, name)
         cls = type(value)
         if id(cls) in self.own:

@@ -290,6 +290,7 @@ def _settings() -> dict[str, Any]:
         marks["random state"] = hash(random.getstate())
     if numpy := sys.modules.get("numpy"):
         marks["numpy state"] = numpy.random.get_state()[1].tobytes(), numpy.random.get_state()[2]
+        marks["numpy ma"] = str(numpy.ma.masked_print_option)
         marks["numpy settings"] = str(numpy.geterr()), str(numpy.get_printoptions())
     if pandas := sys.modules.get("pandas"):
         display = ("max_rows", "max_columns", "width", "precision")
