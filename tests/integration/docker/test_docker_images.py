@@ -95,6 +95,7 @@ def test_image_without_a_kernel_is_an_error_with_its_last_words(base_image):
         )
     assert time.monotonic() - started < 12
     assert "exit code 5" in str(caught.value)
+    assert "out of order" in str(caught.value)
 
 
 SETUP = (
@@ -154,6 +155,21 @@ def test_two_processes_build_the_same_new_image_at_once_with_plain_lines(
     look = "import os\n[f for top, _, names in os.walk('/') for f in names if f == 'ca.pem']"
     assert executor(look).output == []
     assert executor("os.path.exists('/build')").output is False
+
+
+def test_builders_that_cannot_see_one_another_do_not_collide(image, make, throw_away, tmp_path):
+    # As of two users, or on two machines with one engine: each has a lock of its own.
+    content = f"FROM {image}\n# {random.random()}\nRUN sleep 1.5\n"
+    builders = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        env = {**os.environ, "TMPDIR": str(tmp_path / name)}
+        builders.append(set_up({"dockerfile_content": content}, env=env))
+    told = [builder.communicate(timeout=120) for builder in builders]
+    assert [builder.returncode for builder in builders] == [0, 0], told
+    (name,) = {out.decode().strip() for out, _ in told}
+    throw_away(name)
+    assert make(dockerfile_content=content)("1+1").output == 2
 
 
 def test_progress_on_a_terminal_is_one_moving_line(image, throw_away):
