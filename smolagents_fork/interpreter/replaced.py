@@ -27,6 +27,7 @@ def members(module: str, modules: Any) -> dict[str, Any]:
             replaced_output,
             replaced_reflection,
             replaced_shared,
+            replaced_sizes,
             replaced_threads,
             replaced_waiting,
         )
@@ -41,6 +42,7 @@ def members(module: str, modules: Any) -> dict[str, Any]:
             replaced_data,
             replaced_output,
             replaced_shared,
+            replaced_sizes,
             replaced_threads,
             replaced_futures,
         )

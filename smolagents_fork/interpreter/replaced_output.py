@@ -11,6 +11,7 @@ from typing import Any
 
 from .build import words
 from .replaced import REFUSED
+from .replaced_sizes import check_width
 
 __all__ = ["MAKERS", "OutputStream"]
 
@@ -106,6 +107,7 @@ def _pprint(modules: Any) -> dict[str, Any]:
             stream: Any = None,
             **keywords: Any,
         ) -> None:
+            check_width(modules, "PrettyPrinter", indent)
             stream = modules.stdout if stream is None else stream
             super().__init__(indent, width, depth, stream, **keywords)
 
@@ -114,12 +116,17 @@ def _pprint(modules: Any) -> dict[str, Any]:
 
     def pprint(object: Any, stream: Any = None, *arguments: Any, **keywords: Any) -> None:
         modules.meter.look()
-        real.pprint(object, modules.stdout if stream is None else stream, *arguments, **keywords)
+        sort_dicts = keywords.pop("sort_dicts", True)
+        printer = PrettyPrinter(*arguments, stream=stream, sort_dicts=sort_dicts, **keywords)  # type: ignore[misc]
+        printer.pprint(object)
+
+    def pformat(object: Any, *arguments: Any, **keywords: Any) -> str:
+        return PrettyPrinter(*arguments, **keywords).pformat(object)
 
     def pp(object: Any, *arguments: Any, sort_dicts: bool = False, **keywords: Any) -> None:
         pprint(object, *arguments, sort_dicts=sort_dicts, **keywords)
 
-    return {"PrettyPrinter": PrettyPrinter, "pprint": pprint, "pp": pp}
+    return {"PrettyPrinter": PrettyPrinter, "pprint": pprint, "pp": pp, "pformat": pformat}
 
 
 def _calendar(modules: Any) -> dict[str, Any]:

@@ -34,12 +34,6 @@ def _with_copies(cls: type, *names: str) -> type:
     return type(cls.__name__, (cls,), {**body, GUARDS_ITS_BASES: True})
 
 
-def _textwrap(_modules: Any) -> dict[str, Any]:
-    import textwrap
-
-    return {"TextWrapper": _with_copies(textwrap.TextWrapper, "unicode_whitespace_trans")}
-
-
 def _calendar(modules: Any) -> dict[str, Any]:
     import calendar
 
@@ -161,7 +155,6 @@ def _re(_modules: Any) -> dict[str, Any]:
 MAKERS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "decimal": _decimal,
     "calendar": _calendar,
-    "textwrap": _textwrap,
     # Programs of their own: they read the host's arguments and write to its streams.
     "base64": lambda _modules: {"main": REFUSED, "test": REFUSED},
     "uuid": lambda _modules: {"main": REFUSED},

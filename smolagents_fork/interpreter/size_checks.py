@@ -6,6 +6,7 @@ Part of the boundary in guards.py, which binds these functions; nothing here loo
 from __future__ import annotations
 
 import re
+from array import array
 from collections import deque
 from typing import Any
 
@@ -15,7 +16,7 @@ __all__ = ["DIGITS", "SEQUENCES", "SHORT", "SizeChecks"]
 
 #: Widths and precisions that are worth a look.
 DIGITS = re.compile(r"\d{4,}")
-SEQUENCES = (str, bytes, bytearray, list, tuple, deque)
+SEQUENCES = (str, bytes, bytearray, list, tuple, deque, array)
 #: Sizes below this are not worth a look: a few kilobytes.
 SHORT = 4096
 

@@ -94,6 +94,14 @@ class SizedMethods(SizedCallbacks):
         if name in ("sub", "subn") and isinstance(value, re.Pattern) and len(rest) > 1:
             self.check_substitution(value, rest[0], rest[1])
             return rest
+        if name == "expand" and isinstance(value, re.Match) and rest:
+            groups = (value[0], *value.groups(""))
+            longest = max(len(group) for group in groups)
+            template = rest[0]
+            if isinstance(template, (str, bytes)):
+                asked = str(template).count("\\")
+                self.check_items(len(template) + asked * longest, "expand()", text=True)
+            return rest
         if name == "elements" and isinstance(value, Counter):
             total = sum(count for count in value.values() if isinstance(count, int) and count > 0)
             self.check_items(total, "elements()")

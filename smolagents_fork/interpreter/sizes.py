@@ -18,6 +18,10 @@ from .sized_types import LONG_RANGE, LongRange, SizedType
 __all__ = ["Sizes"]
 
 
+#: Steps of a power with a modulus: some two seconds.
+_LONG_POWER = 3e8
+
+
 class Sizes(SizedOperators, SizedMethods, SizedCallbacks):
     """Size guards of one interpreter.
 
@@ -73,6 +77,11 @@ class Sizes(SizedOperators, SizedMethods, SizedCallbacks):
             if isinstance(exp, int) and isinstance(mod, int):
                 # Squarings, each as long as a product of numbers of that length takes.
                 steps = int(exp).bit_length() * (int(mod).bit_length() / 30 + 1) ** 1.6
+                if steps > _LONG_POWER:
+                    self.meter.too_large(
+                        f"pow() of numbers of {exp.bit_length()} and {mod.bit_length()} bits is "
+                        "too much work"
+                    )
                 if steps > 10_000:
                     self.meter.charge(int(steps / 100))
             return pow(base, exp, mod)

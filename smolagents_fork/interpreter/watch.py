@@ -41,8 +41,8 @@ _PACKAGE = __name__.split(".")[0]
 #: Modules of the interpreter that keep the host's state apart from the program's.
 _OWN_WHOLE = frozenset(
     words(
-        "borrowed data_files loops meter modules output outside program "
-        "replaced_output replaced_threads replaced_waiting run threads unraisable watch "
+        "borrowed loops meter modules output outside program "
+        "replaced_threads replaced_waiting run threads unraisable watch "
     )
 )
 #: Modules of Python that keep locks, or state of the process, and whose functions are short.

@@ -8,12 +8,13 @@ docs/executors/local.md names it.
 from __future__ import annotations
 
 MODULES = [
-    "asyncio", "bisect", "copy", "dataclasses", "difflib", "fractions", "functools", "heapq",
-    "json", "operator", "textwrap",
+    "array", "asyncio", "bisect", "copy", "dataclasses", "difflib", "fractions", "functools",
+    "hashlib", "heapq", "json", "operator", "pprint", "secrets", "string", "textwrap",
 ]  # fmt: skip
 IMPORTS = (
-    "import asyncio, bisect, collections, copy, dataclasses, datetime, difflib, fractions, "
-    "functools, heapq, itertools, json, math, operator, random, re, statistics, textwrap\n"
+    "import array, asyncio, bisect, collections, copy, dataclasses, datetime, difflib, fractions, "
+    "functools, hashlib, heapq, itertools, json, math, operator, pprint, random, re, secrets, "
+    "statistics, string, textwrap\n"
 )
 
 #: Name of a program, and the program.
@@ -346,6 +347,25 @@ PROGRAMS: dict[str, str] = {
         "async def m(): await asyncio.gather(*[f() for _ in range(10**4)])\n"
         "asyncio.run(m())"
     ),
+    "textwrap-indent": ("textwrap.indent('a\\n'*10**6, 'x'*10**6)"),
+    "textwrap-tabs": ("textwrap.wrap('\\t'*10**4, tabsize=10**6)"),
+    "textwrap-fill-indent": ("textwrap.fill('a '*10**6, width=2, subsequent_indent='x'*10**5)"),
+    "string-template": ("string.Template('$a'*10**6).substitute(a='x'*10**6)"),
+    "string-template-safe": ("string.Template('$a'*10**6).safe_substitute({'a': 'x'*10**6})"),
+    "match-expand": ("re.match('(a+)', 'a'*10**6).expand(r'\\1'*10**4)"),
+    "pprint-indent": ("pprint.pformat([[0]*100]*1000, indent=10**9)"),
+    "pprint-many": ("pprint.pformat(list(range(10**7)))"),
+    "pbkdf2-iterations": ("hashlib.pbkdf2_hmac('sha256', b'a', b'b', 10**9)"),
+    "pbkdf2-length": ("hashlib.pbkdf2_hmac('sha256', b'a', b'b', 1, dklen=2**31-1)"),
+    "scrypt": ("hashlib.scrypt(b'a', salt=b'b', n=2**24, r=8, p=1, maxmem=2**35)"),
+    "secrets-hex": ("secrets.token_hex(10**9)"),
+    "secrets-bits": ("secrets.randbits(10**10)"),
+    "array-times": ("array.array('b', [0]) * 10**10"),
+    "array-doubles": ("a = array.array('b', [0])\nwhile True: a = a + a"),
+    "array-doubles-in-place": ("a = array.array('b', [0])\nwhile True: a += a"),
+    "pow-mod-long": ("a=3**30000\nfor i in range(10**6): pow(a, a, a+2)"),
+    "product-of-many": ("next(itertools.product(range(10), repeat=10**8))"),
+    "tee-many": ("itertools.tee([1], 10**9)"),
     "round-negative": ("round(10**5, -10**9)"),
 }
 
