@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import _thread
 import ctypes
+import gc
 import operator
 import os
 import sys
 import time
 from collections.abc import Iterable
 from itertools import compress, starmap
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -97,16 +98,20 @@ def break_off(thread: int, kind: type[BaseException], roots: Iterable[str]) -> b
     if frame is None or not _may_break(frame, frozenset(roots)):
         return False
     # Is it still there? Looked at and acted upon in one call of C code, which no other thread
-    # interrupts: the exception is raised where that thread goes on.
+    # interrupts: the exception is raised where that thread goes on. Up to Python 3.11 a collection
+    # of garbage may run anybody's Python code in the middle of it.
     here = map(itemgetter(thread), starmap(sys._current_frames, ((),)))
-    place = map(itemgetter(thread), starmap(sys._current_frames, ((),)))
-    same = map(operator.is_, here, (frame,))
-    unmoved = map(operator.eq, map(attrgetter("f_lasti"), place), (frame.f_lasti,))
-    targets = map(ctypes.c_ulong, compress(compress((thread,), same), unmoved))
+    target = compress((ctypes.c_ulong(thread),), map(operator.is_, here, (frame,)))
+    shot = map(_raise, target, (ctypes.py_object(kind),))
+    collects = gc.isenabled()
+    gc.disable()
     try:
-        return any(map(_raise, targets, (ctypes.py_object(kind),)))
+        return any(shot)
     except KeyError:
         return False  # the thread is gone
+    finally:
+        if collects:
+            gc.enable()
 
 
 def _may_break(frame: FrameType | None, roots: frozenset[str]) -> bool:

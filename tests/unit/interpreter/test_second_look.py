@@ -9,6 +9,7 @@ import random
 import sys
 import threading
 import time
+import traceback
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -117,17 +118,21 @@ class Tools:
 
     def __init__(self) -> None:
         self.begun = self.ended = 0
+        self.errors: list[str] = []
         self.lock = threading.Lock()
 
     def tool(self, value: object) -> object:
-        assert self.lock.acquire(timeout=5)
-        self.begun += 1
-        assert decimal.getcontext().prec == 28
-        assert decimal.getcontext().traps[decimal.FloatOperation]
-        textwrapped = [str(one) for one in range(20)]
-        self.ended += 1
-        self.lock.release()
-        return value if textwrapped else None
+        with self.lock:
+            self.begun += 1
+            try:
+                assert decimal.getcontext().prec == 28
+                assert decimal.getcontext().traps[decimal.FloatOperation]
+                assert all(str(one) for one in range(20))
+            except BaseException:
+                self.errors.append(traceback.format_exc())
+                raise
+            self.ended += 1
+        return value
 
     def other(self, value: Any) -> object:
         return value() if callable(value) else self.tool(value)
@@ -190,7 +195,7 @@ def test_whatever_it_breaks_off_the_host_is_whole(impatient: list[int]) -> None:
                 runs += 1
                 said = f"seed {seed}, run {runs}, {name}"
                 assert state() == before, said
-                assert tools.begun == tools.ended, said
+                assert (tools.errors, tools.begun) == ([], tools.ended), said
                 assert not tools.lock.locked(), said
                 assert not ours.meter.running, said
                 assert ours._lock.acquire(blocking=False), said
