@@ -145,7 +145,8 @@ def augmented(node: ast.AugAssign, scope: Scope) -> list[ast.stmt]:
         return [place(s, node) for s in decide]
     held, kind = temporary(scope), temporary(scope)
     node.value = load(held)
-    decide = [assign(own, call("@imul", load(own), load(held)))]
+    forgotten = walrus(held, const(None))
+    decide = [assign(own, call("@imul", load(own), load(held), forgotten))]
     large = ast.If(
         test=ast.BoolOp(
             op=ast.And(),

@@ -158,6 +158,13 @@ def _again(node: ast.expr, name: str | None) -> ast.expr:
     return _copy(node) if name is None else load(name)
 
 
+def _dropped(*names: str | None) -> list[ast.expr]:
+    """Arguments for a guard after those it takes: they forget what hidden names held, so that an
+    object lives no longer than in Python. Numbers and short texts, which no guard sees, may stay.
+    """
+    return [walrus(name, const(None)) for name in names if name is not None]
+
+
 def _product(node: ast.BinOp, scope: Scope) -> ast.expr:
     """A float times anything, or two integers with a small product, run as they are."""
     left, right = node.left, node.right
@@ -175,7 +182,8 @@ def _product(node: ast.BinOp, scope: Scope) -> ast.expr:
         return ast.BinOp(_again(left, left_name), ast.Mult(), _again(right, right_name))
 
     def decide() -> ast.expr:
-        return call("@mul", _again(left, left_name), _again(right, right_name))
+        both = _dropped(left_name, right_name)
+        return call("@mul", _again(left, left_name), _again(right, right_name), *both)
 
     if (is_number(right) and right_name is None) or is_number(left):
         # One type to look at: that of the side that is not a number for certain.
@@ -212,7 +220,7 @@ def _product(node: ast.BinOp, scope: Scope) -> ast.expr:
     fraction = ast.IfExp(
         test=is_type(first_again(), "@float"),
         body=ast.BinOp(first_again(), ast.Mult(), right),
-        orelse=call("@mul", first_again(), right),
+        orelse=call("@mul", first_again(), right, *_dropped(left_name)),
     )
     return place(ast.IfExp(is_type(first, "@int"), two_integers, fraction), node)
 
@@ -230,7 +238,7 @@ def _power(node: ast.BinOp, scope: Scope) -> ast.expr:
     def raised() -> ast.expr:
         return ast.BinOp(left=_again(node.left, name), op=ast.Pow(), right=_copy(right))
 
-    decide: ast.expr = call("@power", _again(node.left, name), _copy(right))
+    decide: ast.expr = call("@power", _again(node.left, name), _copy(right), *_dropped(name))
     if few:
         small = _small_or_large(raised(), scope)
         decide = ast.IfExp(test=is_kind(kind, "@int"), body=small, orelse=decide)
@@ -249,7 +257,7 @@ def _modulo(node: ast.BinOp, scope: Scope) -> ast.expr:
         return place(call("@modulo", left, right), node)
     first, name = _kept(left, scope)
     divide = ast.BinOp(left=_again(left, name), op=ast.Mod(), right=right)
-    decide = call("@modulo", _again(left, name), copy.deepcopy(right))
+    decide = call("@modulo", _again(left, name), copy.deepcopy(right), *_dropped(name))
     return place(ast.IfExp(test=is_type(first, "@int"), body=divide, orelse=decide), node)
 
 
@@ -283,7 +291,8 @@ def _addition(node: ast.BinOp, scope: Scope) -> ast.expr:
         test: ast.expr = ast.BoolOp(op=ast.And(), values=[string, short])
     else:
         test = ungrown(kind, name, lambda: load(result), "@short")
-    guarded = ast.IfExp(test=test, body=load(result), orelse=call("@grown", load(result)))
+    seen = call("@grown", load(result), *_dropped(result))
+    guarded = ast.IfExp(test=test, body=load(result), orelse=seen)
     guarded.unguarded, guarded.terms = node, terms  # type: ignore[attr-defined]
     return place(guarded, node)
 

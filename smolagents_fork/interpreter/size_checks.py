@@ -56,7 +56,7 @@ class SizeChecks:
         if bits > 4096:
             self.meter.charge(bits >> 10)
 
-    def grown(self, value: Any) -> Any:
+    def grown(self, value: Any, *_: Any) -> Any:
         """A sum, after the fact: each operand was within the limits."""
         if isinstance(value, SEQUENCES):
             size = len(value)

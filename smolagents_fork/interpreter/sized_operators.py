@@ -26,7 +26,7 @@ class SizedOperators(SizeChecks):
         words("__mul__ __rmul__ __imul__ __pow__ __rpow__ __lshift__ __rlshift__ __mod__ __rmod__ ")
     )
 
-    def multiply(self, left: Any, right: Any, in_place: bool = False) -> Any:
+    def multiply(self, left: Any, right: Any, *_: Any, in_place: bool = False) -> Any:
         """``left * right``"""
         for sequence, count in ((left, right), (right, left)):
             if isinstance(sequence, SEQUENCES) and isinstance(count, int):
@@ -46,7 +46,7 @@ class SizedOperators(SizeChecks):
             self.meter.charge(len(result) >> 3)
         return result
 
-    def imultiply(self, left: Any, right: Any) -> Any:
+    def imultiply(self, left: Any, right: Any, *_: Any) -> Any:
         """``left *= right``"""
         result = self.multiply(left, right, in_place=True)
         if type(result) is int and result.bit_length() > 4096:
@@ -59,7 +59,7 @@ class SizedOperators(SizeChecks):
             if bits > 4096 and abs(base) > 1:
                 self.check_bits(bits, "A power")
 
-    def power(self, base: Any, exponent: Any) -> Any:
+    def power(self, base: Any, exponent: Any, *_: Any) -> Any:
         """``base ** exponent``"""
         self._check_power(base, exponent)
         return base**exponent
@@ -136,7 +136,7 @@ class SizedOperators(SizeChecks):
                 return False
         return True
 
-    def modulo(self, left: Any, right: Any) -> Any:
+    def modulo(self, left: Any, right: Any, *_: Any) -> Any:
         """``left % right``"""
         if type(left) is str and self._is_small_format(left, right):
             return left % right

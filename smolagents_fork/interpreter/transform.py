@@ -70,7 +70,12 @@ class Transformer(MatchRules, LoopRules):
         length = call("@len", walrus(name, node))
         short = ast.Compare(left=length, ops=[ast.Lt()], comparators=[const(4096)])
         return place(
-            ast.IfExp(test=short, body=load(name), orelse=call("@grown", load(name))), node
+            ast.IfExp(
+                test=short,
+                body=load(name),
+                orelse=call("@grown", load(name), walrus(name, const(None))),
+            ),
+            node,
         )
 
     def _display(self, node: Any) -> ast.expr:

@@ -315,3 +315,178 @@ x = [t(18), t(19)][t(0)]
 """the doc"""
 x = 1
 __doc__
+# case: while-with-everything
+out = []
+i = 0
+while i < 10:
+    i += 1
+    try:
+        if i == 2: continue
+        if i == 8: break
+        while True:
+            j = i
+            if j % 3: break
+            i += 1
+        else: out.append("never")
+    except ZeroDivisionError: pass
+    else: out.append(i)
+    finally: out.append(-i)
+else: out.append("else")
+out
+# case: interleaved-generators-with-loops
+def g(n):
+    i = 0
+    while True:
+        for k in range(2):
+            if (yield (n, i, k)): return n
+        i += 1
+a, b = g("a"), g("b")
+r = [next(a), next(b), next(a), next(a), next(b)]
+try: a.send(True)
+except StopIteration as e: r.append(e.value)
+(r, next(b))
+# case: loop-variable-reassigned-inside
+for i in range(3):
+    i *= 10
+    print(i)
+for i in [1, 2]:
+    for i in range(i): pass
+    print(i)
+# case: type-changes-under-a-name
+x = 1
+def f(): return x * 3
+print(f())
+x = "a"
+print(f())
+x = [1]
+print(f(), x * 2)
+def g(n):
+    n = n + n
+    return n * 2
+(g(1), g("b"), g([1]), g((1,)), g(1.5))
+# case: type-changes-in-a-loop
+x = 1
+for i in range(3):
+    x = x * 2
+    if i == 1: x = "s"
+print(x)
+y = 0
+while y != "ab" * 4:
+    y = y + 1 if y != 3 else "ab"
+    if y == "ab": y *= 4
+y
+# case: type-changes-through-global-and-closure
+n = 2
+def set_(v):
+    global n
+    n = v
+def use(): return n * 2, n + n
+print(use()); set_("x"); print(use()); set_([0]); print(use())
+def outer():
+    k = 1
+    def inner(v):
+        nonlocal k
+        k = v
+    inner("q")
+    return k * 3
+outer()
+# case: type-changes-through-unpacking-walrus-with-except
+a = b = c = d = e = 1
+a, (b, *c) = "x", ("y", 2, 3)
+(d := "z")
+try: raise ValueError("v")
+except ValueError as e: e = str(e)
+(a * 2, b * 2, c * 2, d * 2, e * 2)
+# case: type-changes-through-for-import-def-class
+v = w = x = y = 3
+for v in ["s"]: pass
+import math as w
+def x(): return 1
+class y:
+    def __mul__(self, o): return ("m", o)
+try: w * 2
+except TypeError as e: print(e)
+try: x * 2
+except TypeError as e: print(e)
+(v * 2, y() * 2)
+# case: type-changes-through-match-and-del
+k = 5
+match ["s", 2]:
+    case [k, n]: print(k * n)
+del k
+k = "t"
+k * 2
+# case: big-numbers-and-mixed-arithmetic
+a = 10 ** 50
+(a * a, a // 3, a % 7, -a >> 3, a << 10, a ** 2 > a, float(a), a * 1.5, divmod(a, 10 ** 20), pow(a, 3, 97), a & (a - 1), int(a ** 0.5) > 0)
+# case: int-subclass-operators
+class N(int):
+    def __mul__(self, o): return N(int(self) + int(o))
+    def __pow__(self, o, m=None): return "pow"
+    def __lshift__(self, o): return "shift"
+    def __add__(self, o): return "add"
+n = N(4)
+(n * 3, n ** 2, n << 1, n + 1, 3 * n, 2 ** n, 1 << n, sum([n, 1]), n.__mul__(2), -n)
+# case: str-subclass-operators
+class S(str):
+    def __mul__(self, n): return "mul"
+    def __mod__(self, o): return "mod"
+    def __add__(self, o): return "add"
+    def join(self, it): return "joined"
+    def replace(self, *a): return "replaced"
+    def format(self, *a, **k): return "formatted"
+s = S("x{}")
+(s * 2, s % 1, s + "y", s.join("ab"), s.replace("a", "b"), s.format(1), 2 * s, "-".join([s, s]), f"{s}", str.format(s, 5))
+# case: list-subclass-operators
+class L(list):
+    def __mul__(self, n): return "mul"
+    def __iadd__(self, o):
+        self.append("iadd")
+        return self
+    def extend(self, o): self.append("ext")
+    def sort(self, **k): self.append("sort")
+    def __iter__(self): return iter("it")
+l = L([1])
+l += [2]
+l.extend([3])
+l.sort()
+(l * 2, l, [*l], list(l), tuple(l), len(l), sorted(map(str, l)), l + [1])
+# case: dict-subclass-hooks
+class D(dict):
+    def __getitem__(self, k): return ("got", k)
+    def __setitem__(self, k, v): super().__setitem__(k, ("set", v))
+    def update(self, *a, **k): return "upd"
+    def get(self, k, d=None): return "get"
+    def keys(self): return ["kk"]
+d = D(a=1)
+d["b"] = 2
+(d["a"], d.update(c=1), d.get("z"), dict(d), {**d}, d == {"a": 1, "b": ("set", 2)}, list(d), "%(a)s" % d, "{a}".format_map(d), "{a}".format(**d))
+# case: operators-on-none-and-bool
+for f in (lambda: None * 2, lambda: None + 1, lambda: None ** 2, lambda: None << 1, lambda: None % 2, lambda: True * "ab", lambda: True + True, lambda: [1] * True, lambda: 2 ** True, lambda: True << 3, lambda: ~True, lambda: "%s" % None, lambda: 3 * None, lambda: {} * 2, lambda: {1} * 2, lambda: object() * 2, lambda: len * 2, lambda: 1j << 2, lambda: 2 ** "a", lambda: "a" ** 2, lambda: [1] << 2):
+    try: print(f())
+    except TypeError as e: print(e)
+# case: augmented-operators-on-attributes-and-items-errors
+class A: x = None
+a, d, l = A(), {}, [1, "a"]
+for c in (lambda: 0,):
+    try: a.x += 1
+    except TypeError as e: print(e)
+    try: a.y += 1
+    except AttributeError as e: print(e)
+    try: d["k"] += 1
+    except KeyError as e: print(e)
+    try: l[5] *= 2
+    except IndexError as e: print(e)
+    try: l[1] -= 1
+    except TypeError as e: print(e)
+    try: l[0] **= "a"
+    except TypeError as e: print(e)
+    try: l[0] <<= "a"
+    except TypeError as e: print(e)
+    try: a.x @= 1
+    except TypeError as e: print(e)
+    try: l[0] %= None
+    except TypeError as e: print(e)
+    l[0] *= 3
+    l[1] *= 3
+l
