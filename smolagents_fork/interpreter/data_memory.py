@@ -278,7 +278,11 @@ def takes_buffer(make: Any) -> bool:
     numpy = sys.modules.get("numpy")
     if numpy is None:
         return False
-    classes = [numpy.ndarray, numpy.recarray, numpy.char.chararray]
+    classes = [numpy.ndarray, numpy.recarray]
+    # From numpy 2.5 on numpy.char warns when it is asked for it.
+    defining = sys.modules.get("numpy._core.defchararray") or numpy.char
+    if "chararray" in vars(defining):
+        classes.append(vars(defining)["chararray"])
     return any(make is one or make == one.__new__ for one in classes)
 
 

@@ -38,7 +38,11 @@ _SHARED_KINDS: tuple[type, ...] = (
     functools._lru_cache_wrapper,
     *(
         kind
-        for name in ("_Final", "_BaseGenericAlias", "NewType")
+        for name in (
+            *("_Final", "_BaseGenericAlias", "NewType"),
+            # Of C from Python 3.12 on; typing's own are everybody's.
+            *("TypeVar", "ParamSpec", "TypeVarTuple", "TypeAliasType", "Union"),
+        )
         if isinstance(kind := getattr(typing, name, None), type)
     ),
 )

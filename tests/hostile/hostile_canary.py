@@ -227,7 +227,8 @@ _WATCHED = [
 def fingerprint() -> dict[str, Any]:
     """Everything the host shares with programs and that they must not change."""
     marks: dict[str, Any] = {}
-    getattr(sys.modules.get("typing"), "ForwardRef", None)  # Python 3.14 makes it when first asked
+    for late in ("ForwardRef", "Pattern", "Match"):
+        getattr(sys.modules.get("typing"), late, None)  # made when first asked for, by some Pythons
     for name in _WATCHED:
         module = sys.modules.get(name)
         if module is None:

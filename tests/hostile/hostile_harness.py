@@ -92,7 +92,7 @@ class Worker:
         self._process: subprocess.Popen[str] | None = None
 
     def run(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Send one request and wait for its answer, at most ten seconds past the program's own
+        """Send one request and wait for its answer, at most thirty seconds past the program's own
         deadline."""
         if self._process is None or self._process.poll() is not None:
             self._process = subprocess.Popen(
@@ -109,7 +109,7 @@ class Worker:
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(request) + "\n")
         self._process.stdin.flush()
-        limit = time.monotonic() + request["deadline"] + 10 + patience
+        limit = time.monotonic() + request["deadline"] + 30 + patience
         ready, _, _ = select.select([self._process.stdout], [], [], limit - time.monotonic())
         if not ready:
             self.close()

@@ -67,7 +67,8 @@ import re
 leak(re.copyreg)
 # hostile: datetime-sys
 import datetime
-leak(datetime.sys)
+import statistics
+leak(datetime.sys if hasattr(datetime, "sys") else statistics.sys)
 # hostile: time-module-loader
 import time
 leak(time.__loader__)
