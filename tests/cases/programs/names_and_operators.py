@@ -490,3 +490,130 @@ for c in (lambda: 0,):
     l[0] *= 3
     l[1] *= 3
 l
+# case: class-namespace-has-no-hidden-names
+class A:
+    x = [1] * 2
+    x += [3]
+    y = x[0] * 3 + 1
+    z = "%s" % y
+    d = {}
+    d["k"] = 1
+    d["k"] *= 4
+    for i in range(3): y += i
+    w = f"{x}{y}"
+    while y > 2: y -= 1
+    with_ = [a * 2 for a in x]
+    match y:
+        case int(): kind = "int"
+    try: 1 / 0
+    except ZeroDivisionError: caught = True
+sorted(k for k in vars(A) if not k.startswith("__")), A.d
+# case: hidden-names-are-not-in-dir
+x = [1] * 2
+def f(a): return a * 2 + a
+f(3)
+[n for n in dir() if not n.startswith("__")] == ["f", "x"] or dir()
+# case: enumerate-over-large-nesting-closure
+def outer(n):
+    def mid():
+        nonlocal n
+        def inner():
+            nonlocal n
+            n *= 2
+            n += 1
+            return n
+        return inner
+    return mid()
+f = outer(3)
+(f(), f(), outer("a" if False else 2)())
+# case: nonlocal-augmented-string-and-list
+def f():
+    s, l = "", []
+    def g(x):
+        nonlocal s, l
+        s += x
+        l += [x]
+        s *= 2
+        l *= 2
+    g("a"); g("b")
+    return s, l
+f()
+# case: comprehension-with-products-and-sums-of-unknowns
+data = [(2, "ab"), (3, [1]), (2.5, 2), ("x", 3)]
+[a * b for a, b in data], {str(a): a * 2 for a, _ in data}, sum(x * y for x, y in [(1, 2), (3, 4)]), [a + a for a, _ in data]
+# case: lambda-with-products
+ops = {"*": lambda a, b: a * b, "+": lambda a, b: a + b, "**": lambda a, b: a ** b, "%": lambda a, b: a % b, "<<": lambda a, b: a << b}
+[ops["*"]("a", 2), ops["+"]([1], [2]), ops["**"](2, 10), ops["%"]("%s", 3), ops["<<"](1, 5), ops["%"](7, 3), ops["*"](1.5, 2)]
+# case: yield-inside-products-and-sums
+def g():
+    x = (yield 1) * (yield 2) + (yield 3)
+    yield x
+    y = "%s" % (yield 4)
+    yield y
+i = g()
+[next(i), i.send("a"), i.send(3), i.send("z"), next(i), i.send("q")]
+# case: await-inside-products-and-sums
+import asyncio
+async def v(x):
+    await asyncio.sleep(0)
+    return x
+async def main(): return (await v("a")) * (await v(3)) + (await v("b")), (await v(2)) ** (await v(3)), [await v(1)] * (await v(2))
+asyncio.run(main())
+# case: walrus-inside-products
+(a := 3) * (b := "x") + (c := "y"), (a := a * 2) ** 2, a, b * (n := 2), n
+# case: recursion-with-products-in-frames
+def f(n): return [n] * n + f(n - 1) * 2 if n else []
+f(3)
+# case: exception-inside-operands-keeps-order
+def t(x):
+    print(x)
+    if x == 3: raise KeyError(x)
+    return x
+try: t(1) * t(2) + t(3) * t(4)
+except KeyError as e: print(repr(e))
+# case: equality-of-chained-operators-with-side-effects
+log = []
+def t(x):
+    log.append(x)
+    return x
+r = t(2) ** t(3) ** t(2) if t(0) else t(5) * t(6) % t(7) << t(1)
+(r, log)
+# case: try-star-else-finally-values
+# since: 3.11 PEP 654
+def f(k):
+    try:
+        if k: raise ExceptionGroup("g", [k])
+    except* ValueError as e: r = "v"
+    except* (KeyError, TypeError): r = "kt"
+    else: r = "none"
+    finally: print("f")
+    return r
+(f(None), f(ValueError()), f(TypeError()))
+# case: exception-group-nested-uncaught-text
+# since: 3.11 PEP 654
+def f(): raise ExceptionGroup("outer", [ValueError("a"), ExceptionGroup("inner", [KeyError("b")])])
+f()
+# case: del-in-comprehension-scope-and-loop
+d = {i: i * i for i in range(5)}
+for k in [k for k in d if k % 2]: del d[k]
+l = list(range(6))
+while l: del l[-1:], l[:1]
+(d, l)
+# case: global-in-class-method-and-nested-def
+class A:
+    def f(self):
+        global made
+        made = [self.__class__.__name__]
+        def g():
+            global made
+            made += ["g"]
+        g()
+        return made
+(A().f(), made)
+# case: keyword-names-soft-in-every-place
+match, case, type, _ = 1, 2, 3, 4
+def f(match, *, case=1, type=2): return match, case, type
+class C:
+    match = 1
+    def case(self): return self.match
+(match, case, type, _, f(match=5, case=6), C().case(), [match for match in (1,)], {"match": match}["match"], (lambda type: type)(9))

@@ -244,3 +244,20 @@ def test_a_module_of_the_project_is_importable_when_authorised(tmp_path, monkeyp
         if "filesystem" in ex.confinement["in_force"]:
             with pytest.raises(ProgramFailedError, match="PermissionError"):
                 ex(f"import pathlib\npathlib.Path({str(tmp_path / 'secret.env')!r}).read_text()")
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("!echo Bad command", "SyntaxError: invalid syntax (<unknown>, line 1)"),
+        ("import os; os.system('echo Bad command')", "Import of os is not allowed. Authorized imp"),
+        ("import random; random._os.system('x')", "Forbidden access to module: os"),
+        ("while True:\n    pass", "Maximum number of 1000000 iterations in While loop exceeded"),
+    ],
+)
+def test_upstreams_documented_examples_have_their_words_here_too(code: str, words: str):
+    with executor() as ex:
+        with pytest.raises(InterpreterError) as caught:
+            ex(code)
+        assert words in str(caught.value)
+        assert ex("1 + 1").output == 2

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from smolagents_fork import ProcessExecutor
 from smolagents_fork.errors import ConfigurationError
 from smolagents_fork.executors.process_options import byte_count, required_measures
 from smolagents_fork.process.layout import layout_for
@@ -78,3 +82,14 @@ def test_the_executor_can_be_imported_where_the_kernel_has_none_of_it():
         "executor_type='docker' or 'local'"
     )
     assert run.stdout.strip() == words, run.stderr
+
+
+def test_every_parameter_and_measure_is_on_the_executors_page():
+    page = Path(__file__).parents[3] / "docs" / "executors" / "process.md"
+    named = set()
+    for row in page.read_text(encoding="utf-8").splitlines():
+        if row.startswith("| `"):
+            named |= set(re.findall(r"`(\w+)`", row.split("|")[1]))
+    taken = set(inspect.signature(ProcessExecutor).parameters)
+    assert taken - named == {"additional_authorized_imports", "logger"}  # of every executor
+    assert set(MEASURES) <= named
