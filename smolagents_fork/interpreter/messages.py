@@ -140,6 +140,11 @@ def stopped(stop: BaseException, program: Program) -> InterpreterError:
         kind = ProgramInterruptedError
     frames = _frames(stop)
     entry, line = (frames[0][1], frames[0][2]) if frames else (None, None)
+    if not frames and getattr(stop, "waited", False):
+        return kind(
+            "Code execution failed while the program's threads were waited for, due to: "
+            f"InterpreterError: {stop}. Join threads with a timeout, or make them daemons"
+        )
     statement = _top_statement(program, entry, line)
     return kind(
         f"Code execution failed at line '{statement}' (line {line}) due to: "

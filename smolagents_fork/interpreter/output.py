@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from threading import Lock
+
 __all__ = ["PrintContainer", "truncated"]
 
 
@@ -27,12 +29,14 @@ class PrintContainer:
         self._parts: list[str] = []
         self._size = 0
         self._cut = False
+        self._lock = Lock()
 
     def append(self, text: str) -> PrintContainer:
-        self._parts.append(text)
-        self._size += len(text)
-        if self._size > 4 * self._keep + 4096:
-            self._join()
+        with self._lock:  # threads print, too
+            self._parts.append(text)
+            self._size += len(text)
+            if self._size > 4 * self._keep + 4096:
+                self._join()
         return self
 
     def __iadd__(self, other: object) -> PrintContainer:

@@ -120,9 +120,13 @@ class Threads:
         """
         for pool in list(self.pools):
             pool.shutdown(wait=False)
-        while self._starting or any(not shown.daemon for shown in list(self.live.values())):
-            self._meter.waiting()
-            time.sleep(_SLICE)
+        try:
+            while self._starting or any(not shown.daemon for shown in list(self.live.values())):
+                self._meter.waiting()
+                time.sleep(_SLICE)
+        except ProgramStop as stop:
+            stop.waited = True
+            raise
 
     def end(self) -> None:
         """End what is left, the run being over; wait a little until it has."""

@@ -167,6 +167,7 @@ PROGRAMS: dict[str, str] = {
     "pow-mod-map": ("a=3**60000\nlist(map(pow, [a]*10**3, [a]*10**3, [a+2]*10**3))"),
     "int-mul-big": ("a=3**300000\nfor i in range(10**6): a * a"),
     "int-str-limit": ("for i in range(10**6): str(10**4000)"),
+    "int-str-large": ("while True: str(10**10**5)"),
     "int-str-hex": ("a=1<<900000\nfor i in range(10**6): hex(a)"),
     "math-gcd": ("a=3**600000; b=2**900000-1\nmath.gcd(a,b)"),
     "math-gcd-map": (

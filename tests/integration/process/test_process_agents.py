@@ -198,19 +198,22 @@ def test_calls_from_threads_of_the_program_are_all_served():
         assert ex(code).output is True
 
 
-def test_a_thread_that_calls_after_the_run_gets_an_error():
+def test_threads_call_tools_while_their_run_lasts_and_not_after_it():
+    called: list[int] = []
     code = (
-        "import threading, time\nseen = []\n"
-        "def late():\n    time.sleep(0.3)\n    try:\n        double(1)\n"
-        "    except RuntimeError as error:\n        seen.append(str(error))\n"
-        "threading.Thread(target=late).start()"
+        "import threading, time\n"
+        "def late(n):\n    time.sleep(0.3)\n    note(n)\n"
+        "threading.Thread(target=late, args=({n},), daemon={daemon}).start()"
     )
     with executor(["threading"]) as ex:
-        ex.send_tools({"double": lambda n: 2 * n})
-        ex(code)
-        threading.Event().wait(0.8)
-        assert ex("seen").output == ["tools can be called while the code runs; it has ended"]
-        assert ex("double(4)").output == 8
+        ex.send_tools({"note": called.append})
+        ex(code.format(n=1, daemon=False))
+        assert called == [1]
+        ex(code.format(n=2, daemon=True))
+        threading.Event().wait(0.6)
+        assert called == [1]
+        ex("note(3)")
+        assert called == [1, 3]
 
 
 def test_each_call_is_logged_with_its_duration():

@@ -166,9 +166,10 @@ def test_a_thread_that_goes_on_is_ended_with_its_process():
     with executor(SHARP) as ex:
         pid = ex.pid
         ex(
-            "import threading, time\n"
-            "def forever():\n    while True: time.sleep(0.01)\n"
-            "threading.Thread(target=forever, daemon=False).start()"
+            "import threading, socket\n"
+            "pair = socket.socketpair()\n"
+            "def forever(): pair[0].recv(1)\n"
+            "threading.Thread(target=forever, daemon=True).start()"
         )
         assert pid is not None
         assert not gone(pid)

@@ -206,6 +206,24 @@ def test_threads_end_at_the_time_limit(name: str) -> None:
     assert time.monotonic() - started < 10
 
 
+def test_the_error_says_that_threads_were_waited_for() -> None:
+    words = r"while the program's threads were waited for, .* 0.3 seconds\. Join threads"
+    with pytest.raises(TimeLimitExceededError, match=words):
+        interpreter(seconds=0.3).run(
+            IMPORTS + "threading.Thread(target=threading.Event().wait).start()\n1"
+        )
+
+
+def test_no_words_of_a_thread_are_lost() -> None:
+    code = (
+        "def f():\n    for _ in range(300): print('x' * 99)\n"
+        "with ThreadPoolExecutor(4) as p:\n    for _ in range(4): p.submit(f)"
+    )
+    ours = interpreter()
+    ours.limits = Limits(max_print_outputs_length=10_000_000)
+    assert ours.run(IMPORTS + code).logs.count("x") == 4 * 300 * 99
+
+
 def test_a_pool_of_endless_work_ends() -> None:
     code = "p = ThreadPoolExecutor(3)\n"
     code += "fs = [p.submit(time.sleep, 99) for i in range(9)]\nfs[0].result()"
