@@ -14,6 +14,7 @@ import builtins
 import copy
 import types
 from collections.abc import Callable, Mapping
+from itertools import repeat
 from typing import Any
 
 from ..errors import AttributeRefusedError, ProgramRefusedError
@@ -32,7 +33,7 @@ from .outside import HostWork
 from .ownership import FUNCTIONS, is_dunder
 from .policy_data import MEMORY_PROTOCOLS
 from .refused_builtins import RefusedBuiltins
-from .sized_types import SizedType, plain_type
+from .sized_types import SizedType, plain_type, prepared
 from .writing import WRITING_METHODS, Writing
 
 __all__ = ["Guards", "ToolHandle"]
@@ -178,6 +179,8 @@ class Guards(Writing, RefusedBuiltins):
         if name == "__deepcopy__":
             found = getattr(value, name)
             return found if self.is_own(value) or self.deepcopy is None else self._copier(value)
+        if name == "__prepare__":
+            return prepared(getattr(value, name))
         if name == "__new__":
             return self.maker(getattr(value, name))
         if name == "__format__":
@@ -295,7 +298,7 @@ class Guards(Writing, RefusedBuiltins):
             if not self.is_own_class(value):
                 raise ProgramRefusedError(f"Forbidden call to vars() of class {value.__name__!r}")
             hidden = ("__dict__", "__weakref__", "__source__")
-            shown = data_memory.shown(vars(value))
+            shown = {k: self.held(v) for k, v in data_memory.shown(vars(value)).items()}
             return types.MappingProxyType({k: v for k, v in shown.items() if k not in hidden})
         if self.is_own_class(type(value)):
             found = vars(value)
@@ -366,7 +369,7 @@ class Guards(Writing, RefusedBuiltins):
             "@each": meter.each,
             "@each_lazy": meter.each_lazy,
             "@each_heavy": meter.each_heavy,
-            "@ticks": meter.metered(_endless()),
+            "@ticks": meter.metered(repeat(True)),
             "@__import__": self.refused("__import__"),
             "@next": next,
             "@match_class": self.match_class,
@@ -395,9 +398,3 @@ class Guards(Writing, RefusedBuiltins):
         refused = {name: self.refused(name) for name in policy.REFUSED_BUILTINS}
         refused["__import__"] = self.imported_by_c
         return {**harmless, **errors, **refused, **guarded, **tools, **hidden}
-
-
-def _endless() -> Any:
-    from itertools import repeat
-
-    return repeat(True)

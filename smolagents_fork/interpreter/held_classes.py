@@ -26,7 +26,7 @@ from .sized_types import SizedType, plain_type
 __all__ = ["HeldClasses"]
 
 #: Modules with classes that take any attribute as a keyword, and the bases of these.
-_ANY_ATTRIBUTE = {"types": "SimpleNamespace", "argparse": "Namespace", "ast": "AST"}
+_ANY_ATTRIBUTE = {"types": "SimpleNamespace", "ast": "AST"}
 
 
 class _Held(SizedType):
@@ -143,12 +143,54 @@ class HeldClasses(Ownership):
             keywords["metaclass"] = plain_type(keywords["metaclass"])
         if not self.hardens:
             return bases
-        bases = tuple(map(plain_type, bases))
-        if keywords.get("metaclass", type) in (type, type(enum.Enum)) and any(
-            type(one) is type(enum.Enum) for one in bases
-        ):
-            keywords["metaclass"] = self.enumerating()
-        return bases
+        plain = tuple(map(plain_type, bases))
+        metaclass = keywords.get("metaclass", type)
+        if metaclass in (type, type(enum.Enum)):
+            if any(type(one) is type(enum.Enum) for one in plain):
+                keywords["metaclass"] = self.enumerating()
+        elif not isinstance(metaclass, type):
+            keywords["metaclass"] = _Making(metaclass, self)
+        elif self.is_own_class(metaclass) and not self.is_adopted(metaclass):
+            raise AttributeRefusedError(
+                f"Cannot use {metaclass.__name__!r} as a metaclass while it is being made"
+            )
+        # Where another base resolves them, it is given the stand-ins, which resolve themselves.
+        return plain if all(isinstance(one, type) for one in plain) else bases
+
+    def hold_bases(self, made: type) -> None:
+        """Let a metaclass of the program's see its classes' bases as a program may hold them."""
+        if not issubclass(made, type):
+            return
+        for name in ("__new__", "__init__", "__prepare__"):
+            found = real_namespace(made).get(name)
+            function = getattr(found, "__func__", found)
+            if isinstance(function, types.FunctionType):
+                given = self._given_held(function)
+                kind: Any = type(found)
+                type.__setattr__(made, name, given if kind is types.FunctionType else kind(given))
+
+    def _given_held(self, function: Any) -> Any:
+        def call(*arguments: Any, **keywords: Any) -> Any:
+            given = [self.held(one) if type(one) is tuple else one for one in arguments]
+            return function(*given, **keywords)
+
+        for name in ("__name__", "__qualname__", "__doc__", "__module__"):
+            setattr(call, name, getattr(function, name))
+        return call
+
+
+class _Making:
+    """A metaclass that is a function or an object of the program's."""
+
+    def __init__(self, make: Any, guards: HeldClasses) -> None:
+        self._make, self._guards = make, guards
+        if hasattr(make, "__prepare__"):
+            self.__prepare__ = lambda name, bases, **keywords: make.__prepare__(
+                name, guards.held(bases), **keywords
+            )
+
+    def __call__(self, name: str, bases: Any, space: Any, **keywords: Any) -> Any:
+        return self._make(name, self._guards.held(bases), space, **keywords)
 
 
 def _settled_name(one: Any) -> Any:

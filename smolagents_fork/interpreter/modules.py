@@ -258,7 +258,8 @@ class Modules:
                 continue
             if self._refusal(name, member, value) is None:
                 members[member] = self._shared(value)
-        members.update({k: v for k, v in instead.items() if v is not replaced.REFUSED})
+        held = self.guards.held
+        members.update({k: held(v) for k, v in instead.items() if v is not replaced.REFUSED})
 
         def missing(member: str) -> Any:
             return self._member(module, member)

@@ -54,6 +54,11 @@ def _makes_classes(make: Any) -> bool:
     return isinstance(owner, type) and issubclass(owner, type)
 
 
+def _with_plain_bases(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Arguments of a metaclass, with classes in place of their stand-ins."""
+    return tuple(tuple(map(plain_type, a)) if type(a) is tuple else a for a in arguments)
+
+
 class Ownership:
     """The classes one interpreter's programs have made."""
 
@@ -83,6 +88,7 @@ class Ownership:
         """``type(name, bases, namespace)``, if ``cls`` is what ``type`` means in Python."""
         if cls is not type:
             return cls(*arguments, **keywords)
+        arguments = _with_plain_bases(arguments)
         if len(arguments) == 3 and isinstance(arguments[2], dict):
             namespace = dict(arguments[2])
             namespace.setdefault("__module__", self.globals.get("__name__", "__main__"))
@@ -96,6 +102,10 @@ class Ownership:
         """``value`` as a program may hold it; see held_classes."""
         raise NotImplementedError
 
+    def hold_bases(self, made: type) -> None:
+        """Give a metaclass of the program's stand-ins for bases; see held_classes."""
+        raise NotImplementedError
+
     def plain_bases(self, bases: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ...]:
         """The classes that ``bases`` stand for; see held_classes."""
         raise NotImplementedError
@@ -106,6 +116,7 @@ class Ownership:
             return
         if self.hardens:
             data_memory.harden(made, self)
+            self.hold_bases(made)
             if issubclass(made, type) and "__new__" not in _NAMESPACE(made):
                 # M(name, bases, namespace) makes a class as a class statement does.
                 type.__setattr__(made, "__new__", staticmethod(self.maker(made.__new__)))
@@ -140,7 +151,7 @@ class Ownership:
             for one in arguments[-1:]:
                 if isinstance(one, dict) and len(arguments) > 1:
                     data_memory.settle(one)
-            made = make(*arguments, **keywords)
+            made = make(*_with_plain_bases(arguments), **keywords)
             if isinstance(made, type) and len(arguments) > 1:
                 self.adopt(made)
             return made

@@ -225,7 +225,8 @@ def _typing(modules: Any) -> dict[str, Any]:
 
     def get_type_hints(obj: Any, **options: Any) -> Any:
         extras = bool(options.pop("include_extras", False))
-        return _hints()["get_type_hints"](obj, include_extras=extras)
+        found = _hints()["get_type_hints"](obj, include_extras=extras)
+        return {name: guards.held(one) for name, one in found.items()}
 
     def overload(func: Any) -> Any:
         overloads.setdefault(getattr(func, "__qualname__", None), []).append(func)
@@ -242,6 +243,8 @@ def _typing(modules: Any) -> dict[str, Any]:
 
     result: dict[str, Any] = {
         "get_type_hints": get_type_hints,
+        "get_origin": lambda tp: guards.held(typing.get_origin(tp)),
+        "get_args": lambda tp: guards.held(typing.get_args(tp)),
         "evaluate_forward_ref": REFUSED,
         "ForwardRef": REFUSED,
         "io": REFUSED,

@@ -7,7 +7,7 @@ from typing import Any
 
 from .meter import Meter
 
-__all__ = ["LONG_RANGE", "LongRange", "SizedType", "plain_type"]
+__all__ = ["LONG_RANGE", "LongRange", "SizedType", "plain_type", "prepared"]
 
 #: Ranges of more items than this are metered wherever they are consumed.
 LONG_RANGE = 1_000_000
@@ -41,10 +41,11 @@ class SizedType:
         return SizedType(lambda _alias, *given, **named: self(*given, **named), alias)
 
     def __or__(self, other: Any) -> Any:
-        return self._cls | other
+        # No operator: the other side would be given the class itself.
+        return type(self._cls).__or__(self._cls, plain_type(other))
 
     def __ror__(self, other: Any) -> Any:
-        return other | self._cls
+        return type(self._cls).__ror__(self._cls, other)  # type: ignore[attr-defined,unused-ignore]
 
     def __eq__(self, other: object) -> bool:
         return other is self._cls or other is self
@@ -55,6 +56,12 @@ class SizedType:
     def __repr__(self) -> str:
         return repr(self._cls)
 
+    def __copy__(self) -> SizedType:
+        return self
+
+    def __deepcopy__(self, _memo: Any) -> SizedType:
+        return self
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self._cls, name)
 
@@ -62,6 +69,16 @@ class SizedType:
 def plain_type(value: Any) -> Any:
     """The type that a :class:`SizedType` stands for; anything else as it is."""
     return value._cls if isinstance(value, SizedType) else value
+
+
+def prepared(prepare: Callable[..., Any]) -> Callable[..., Any]:
+    """``__prepare__`` of a metaclass, given the classes that its bases stand for."""
+
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        given = [tuple(map(plain_type, a)) if type(a) is tuple else a for a in arguments]
+        return prepare(*given, **keywords)
+
+    return call
 
 
 class LongRange(Sequence[int]):

@@ -8,7 +8,13 @@ from __future__ import annotations
 
 import ast
 import random
+import sys
 from collections.abc import Sequence
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "hostile"))
+
+from guarded_modules import SEARCHED
 
 ROOTS = [
     "search",
@@ -46,29 +52,7 @@ ROOTS = [
     "hasattr",
     "setattr",
     "format",
-    "math",
-    "json",
-    "re",
-    "random",
-    "collections",
-    "datetime",
-    "statistics",
-    "itertools",
-    "queue",
-    "string",
-    "operator",
-    "functools",
-    "copy",
-    "enum",
-    "dataclasses",
-    "typing",
-    "contextlib",
-    "decimal",
-    "time",
-    "textwrap",
-    "heapq",
-    "abc",
-    "asyncio",
+    *SEARCHED,
 ]
 MADE = (
     "(lambda: 0)",
@@ -344,9 +328,9 @@ WRITES = (
     "enum.unique({e})",
     "typing.get_type_hints(type('T', (), {{'__annotations__': {{'x': \"__import__('hostile_canary').trip()\"}}}}))",
 )
-PRELUDE = """\
-import math, json, re, random, collections, datetime, statistics, itertools, queue, string, operator, functools, copy
-import enum, dataclasses, typing, contextlib, decimal, time, textwrap, heapq, abc, asyncio
+PRELUDE = (
+    f"import {', '.join(SEARCHED)}\n"
+    + """\
 class Lie(str):
     def startswith(self, *a): return False
     def endswith(self, *a): return False
@@ -390,6 +374,7 @@ def through(v):
         yield v
     return next(g())
 """
+)
 ENDLESS = (
     "while True: pass",
     "for _ in iter(int, 1): pass",

@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1] / "hostile"))
 
 import fuzz_grammar
+import fuzz_memory
 import hostile_harness
 from hostile_harness import HARMLESS_MODULES, LIMITS, TIMEOUT_SECONDS, Worker
 
@@ -158,3 +159,27 @@ def test_search_finds_a_hole_in_a_guard(worker: Worker) -> None:
 def test_seed_decides_the_programs() -> None:
     assert make(3).probes(5) == make(3).probes(5)
     assert make(3).probes(5) != make(4).probes(5)
+
+
+def memory(worker: Worker, seed: int, **options: Any) -> dict[str, Any]:
+    return batch(
+        worker,
+        fuzz_memory.probes(seed, 300),
+        prelude=fuzz_memory.PRELUDE,
+        imports=[*HARMLESS_MODULES, *fuzz_memory.MODULES],
+        **options,
+    )
+
+
+def test_no_road_to_a_class_leads_to_memory(worker: Worker) -> None:
+    deadline, seed, tried = time.monotonic() + SECONDS / 3, SEED, 0
+    while time.monotonic() < deadline or not tried:
+        answer = memory(worker, seed)
+        assert answer["reached"] == [], f"FUZZ_SEED={seed}\n{answer}"
+        tried += answer["ran"]
+        seed += 1
+    assert tried >= 100
+
+
+def test_search_for_memory_finds_it_in_plain_cpython(worker: Worker) -> None:
+    assert memory(worker, SEED, mode="weak")["reached"]

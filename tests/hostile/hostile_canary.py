@@ -19,6 +19,8 @@ import sys
 import types
 from typing import Any
 
+from guarded_modules import WATCHED
+
 SECRET = "canary-" + os.urandom(8).hex()
 TRIPPED: list[str] = []
 
@@ -192,44 +194,12 @@ def variables() -> dict[str, Any]:
     return {"thing": thing}
 
 
-_WATCHED = [
-    "math",
-    "json",
-    "random",
-    "re",
-    "collections",
-    "datetime",
-    "statistics",
-    "itertools",
-    "queue",
-    "string",
-    "operator",
-    "functools",
-    "copy",
-    "enum",
-    "dataclasses",
-    "typing",
-    "contextlib",
-    "builtins",
-    "decimal",
-    "time",
-    "unicodedata",
-    "heapq",
-    "textwrap",
-    "calendar",
-    "abc",
-    "base64",
-    "numpy",
-    "pandas",
-]
-
-
 def fingerprint() -> dict[str, Any]:
     """Everything the host shares with programs and that they must not change."""
     marks: dict[str, Any] = {}
     for late in ("ForwardRef", "Pattern", "Match"):
         getattr(sys.modules.get("typing"), late, None)  # made when first asked for, by some Pythons
-    for name in _WATCHED:
+    for name in WATCHED:
         module = sys.modules.get(name)
         if module is None:
             continue
@@ -273,7 +243,7 @@ def fingerprint() -> dict[str, Any]:
 def _settings() -> dict[str, Any]:
     """What libraries keep for the whole process, or for its thread."""
     marks: dict[str, Any] = {}
-    for name in _WATCHED:
+    for name in WATCHED:
         module = sys.modules.get(name)
         for key, value in list(vars(module).items()) if module is not None else ():
             if type(value) in (list, dict, set) and not key.startswith("_") and len(value) < 500:

@@ -321,15 +321,273 @@ import numpy as np
 a = ast.Name(**{"__array_interface__": {"data": (id(search), True), "shape": (64,), "typestr": "|u1", "version": 3}})
 assert np.array(a).dtype != object
 trip("memory")
-# hostile: held-argparse-namespace
-# imports: numpy, argparse
-import argparse
-import numpy as np
-a = argparse.Namespace(**{"__array_interface__": {"data": (id(search), True), "shape": (64,), "typestr": "|u1", "version": 3}})
-assert np.array(a).dtype != object
-trip("memory")
 # hostile: held-sample-draws
 # imports: pandas
 # ends: quietly: it draws from the program's own generator
 import pandas as pd
 pd.Series(range(100)).sample(5)
+# hostile: held-getattr-lambda-list
+# imports: numpy
+import numpy as np
+t = [x for x in (type(int),)][0]
+A = t.__call__(t, "A", (), {"__array_interface__": {"data": (id(search), True), "shape": (64,), "typestr": "|u1", "version": 3}})
+assert np.array(A()).dtype != object
+trip("memory")
+# hostile: held-attrgetter-class
+# imports: numpy
+import operator
+import numpy as np
+t = operator.attrgetter("__class__")(int)
+A = t("A", (), {"__array_interface__": {"data": (id(search), True), "shape": (64,), "typestr": "|u1", "version": 3}})
+assert np.array(A()).dtype != object
+trip("memory")
+# hostile: held-get-origin
+# imports: numpy
+import typing
+import numpy as np
+t = typing.get_origin(typing.Type[int])
+A = t("A", (), {"__array_interface__": {"data": (id(search), True), "shape": (64,), "typestr": "|u1", "version": 3}})
+assert np.array(A()).dtype != object
+trip("memory")
+# hostile: held-get-args
+# imports: numpy
+import typing
+import numpy as np
+t = typing.get_args(type | None)[0]
+A = t("A", (), {"__array_interface__": {"data": (id(search), True), "shape": (64,), "typestr": "|u1", "version": 3}})
+assert np.array(A()).dtype != object
+trip("memory")
+# hostile: held-type-hints-of-host-function
+# imports: numpy
+import typing
+import functools
+import numpy as np
+def f(x: "int" = 1) -> type | None: pass
+t = f.__annotations__["return"].__args__[0]
+A = t("A", (), {"__array_interface__": {"data": (id(search), True), "shape": (64,), "typestr": "|u1", "version": 3}})
+assert np.array(A()).dtype != object
+trip("memory")
+# hostile: held-isinstance-hook
+# imports: numpy
+import numpy as np
+found = []
+class M(type):
+    def __instancecheck__(cls, o): return found.append(o)
+    def __subclasscheck__(cls, o): return found.append(o)
+class C(metaclass=M): pass
+issubclass(type, C); isinstance(type, C)
+t = found[0]
+A = t("A", (), {"__array_interface__": {"data": (id(search), True), "shape": (64,), "typestr": "|u1", "version": 3}})
+assert np.array(A()).dtype != object
+trip("memory")
+# hostile: held-type-in-call-arguments-of-type
+# imports: numpy
+import numpy as np
+class E:
+    def __rmul__(self, other): return other
+t = type * E() if False else max([type], key=lambda v: 0)
+A = t("A", (), {"__array_interface__": {"data": (id(search), True), "shape": (64,), "typestr": "|u1", "version": 3}})
+assert np.array(A()).dtype != object
+trip("memory")
+# hostile: held-super-new
+# imports: numpy
+import numpy as np
+class M(type):
+    def make(cls):
+        return super(M, M).__new__(M, "A", (), {"__array_interface__": {"data": (id(search), True), "shape": (64,), "typestr": "|u1", "version": 3}})
+class C(metaclass=M): pass
+A = C.make()
+assert np.array(A()).dtype != object
+trip("memory")
+# hostile: held-mro-entries
+# imports: numpy
+import numpy as np
+seen = []
+class B:
+    def __mro_entries__(self, bases):
+        seen.extend(bases)
+        return ()
+class C(B(), ): pass
+class D(type, B()): pass
+t = [x for x in seen if x is not None and getattr(x, "__name__", "") == "type"][0]
+A = t("A", (), {"__array_interface__": {"data": (id(search), True), "shape": (64,), "typestr": "|u1", "version": 3}})
+assert np.array(A()).dtype != object
+trip("memory")
+# hostile: held-orig-bases
+# imports: numpy
+import numpy as np
+class B:
+    def __mro_entries__(self, bases): return ()
+class D(type, B()): pass
+t = vars(D)["__orig_bases__"][0]
+A = t("A", (), {"__array_interface__": {"data": (id(search), True), "shape": (64,), "typestr": "|u1", "version": 3}})
+assert np.array(A()).dtype != object
+trip("memory")
+# hostile: held-prepare-bases
+# imports: numpy
+import numpy as np
+seen = []
+class M(type):
+    @classmethod
+    def __prepare__(m, name, bases):
+        seen.extend(bases)
+        return {}
+    def __new__(m, name, bases, space):
+        seen.extend(bases)
+        return super().__new__(m, name, bases, space)
+class D(type, metaclass=M): pass
+t = seen[0]
+A = t("A", (), {"__array_interface__": {"data": (id(search), True), "shape": (64,), "typestr": "|u1", "version": 3}})
+assert np.array(A()).dtype != object
+trip("memory")
+# hostile: held-prepare-ndarray
+# imports: numpy
+import numpy as np
+seen = []
+def meta(name, bases, space):
+    seen.extend(bases)
+class D(np.ndarray, metaclass=meta): pass
+seen[0]((1,), object, bytearray(8))
+trip("bytes taken for references")
+# hostile: held-apply-class
+# imports: numpy, pandas
+import pandas as pd
+import numpy as np
+A = pd.Series([1]).pipe(lambda s, m: m("A", (), {"__array_interface__": {"data": (id(search), True), "shape": (64,), "typestr": "|u1", "version": 3}}), type)
+assert np.array(A()).dtype != object
+trip("memory")
+# hostile: held-map-type-of-types
+# imports: numpy, pandas
+import pandas as pd
+import numpy as np
+m = pd.Series([int]).map(type)[0]
+A = m("A", (), {"__array_interface__": {"data": (id(search), True), "shape": (64,), "typestr": "|u1", "version": 3}})
+assert np.array(A()).dtype != object
+trip("memory")
+# hostile: held-setattr-fields-copy
+# imports: numpy
+import copy
+import numpy as np
+class A: pass
+a = A()
+a.__dict__ |= {"__array_interface__": {"data": (id(search), True), "shape": (64,), "typestr": "|u1", "version": 3}}
+assert np.array(a).dtype != object
+trip("memory")
+# hostile: held-simple-namespace-type
+# imports: numpy, types
+import types
+import numpy as np
+c = type(types.SimpleNamespace())
+a = c(**{"__array_interface__": {"data": (id(search), True), "shape": (64,), "typestr": "|u1", "version": 3}})
+assert np.array(a).dtype != object
+trip("memory")
+# hostile: held-simple-namespace-subclass
+# imports: numpy, types
+import types
+import numpy as np
+class S(types.SimpleNamespace): pass
+a = S(**{"__array_interface__": {"data": (id(search), True), "shape": (64,), "typestr": "|u1", "version": 3}})
+assert np.array(a).dtype != object
+trip("memory")
+# hostile: held-ast-parsed-node-type
+# imports: numpy, ast
+import ast
+import numpy as np
+c = type(ast.parse("x"))
+a = c(**{"__array_interface__": {"data": (id(search), True), "shape": (64,), "typestr": "|u1", "version": 3}})
+assert np.array(a).dtype != object
+trip("memory")
+# hostile: held-ast-dict
+# imports: numpy, ast
+import ast
+import numpy as np
+a = ast.parse("x")
+ast.copy_location(a, a)
+vars(a)["__array_interface__"] = {"data": (id(search), True), "shape": (64,), "typestr": "|u1", "version": 3}
+assert np.array(a).dtype != object
+trip("memory")
+# hostile: held-protocol-class
+# ends: quietly: numpy is not told
+# imports: numpy
+import typing
+import numpy as np
+class P(typing.Protocol):
+    def __getattr__(self, name):
+        if name == "__array_interface__":
+            return {"data": (id(search), True), "shape": (64,), "typestr": "|u1", "version": 3}
+        raise AttributeError(name)
+class Q(P): pass
+found = np.array(Q())
+trip("memory") if found.dtype == np.uint8 else None
+# hostile: held-metaclass-attribute
+# imports: numpy
+import numpy as np
+class Mm(type): pass
+class M(type):
+    pass
+M2 = type("M2", (type,), {})
+setattr(M2, "__array_" + "interface__", {"data": (id(search), True), "shape": (64,), "typestr": "|u1", "version": 3})
+A = M2("A", (), {})
+assert np.array(A).dtype != object
+trip("memory")
+# hostile: held-class-getitem
+# imports: numpy
+import numpy as np
+class G:
+    def __class_getitem__(cls, i): return i
+t = G[type]
+A = t("A", (), {"__array_interface__": {"data": (id(search), True), "shape": (64,), "typestr": "|u1", "version": 3}})
+assert np.array(A()).dtype != object
+trip("memory")
+# hostile: held-default-argument
+# imports: numpy
+import numpy as np
+def f(t=type, *, u=type): return t, u
+A = f.__kwdefaults__["u"]("A", (), {"__array_interface__": {"data": (id(search), True), "shape": (64,), "typestr": "|u1", "version": 3}})
+assert np.array(A()).dtype != object
+trip("memory")
+# hostile: held-builtins-module
+# imports: numpy, builtins
+import builtins
+import numpy as np
+A = builtins.type("A", (), {"__array_interface__": {"data": (id(search), True), "shape": (64,), "typestr": "|u1", "version": 3}})
+assert np.array(A()).dtype != object
+trip("memory")
+# hostile: held-except-star
+# ends: quietly: numpy is not told
+# imports: numpy
+import numpy as np
+class E(Exception):
+    def __getattr__(self, name):
+        if name == "__array_interface__":
+            return {"data": (id(search), True), "shape": (64,), "typestr": "|u1", "version": 3}
+        raise AttributeError(name)
+try:
+    raise E("x")
+except E as e:
+    found = np.array(e)
+trip("memory") if found.dtype == np.uint8 else None
+# hostile: held-async-gen
+# imports: numpy
+import asyncio
+import numpy as np
+async def g():
+    t = yield type
+    yield t
+async def main():
+    a = g()
+    t = await a.__anext__()
+    return t("A", (), {"__array_interface__": {"data": (id(search), True), "shape": (64,), "typestr": "|u1", "version": 3}})
+A = asyncio.run(main())
+assert np.array(A()).dtype != object
+trip("memory")
+# hostile: held-type-params-or
+# imports: numpy
+import numpy as np
+class R:
+    def __ror__(self, other): return other
+    def __or__(self, other): return other
+t = type | R()
+A = t("A", (), {"__array_interface__": {"data": (id(search), True), "shape": (64,), "typestr": "|u1", "version": 3}})
+assert np.array(A()).dtype != object
+trip("memory")

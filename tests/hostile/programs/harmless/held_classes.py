@@ -112,3 +112,35 @@ class B(A): pass
 class M(type): pass
 class C(metaclass=M): pass
 (B.__mro__ == (B, A, object), B.__bases__, M.__base__ == type, type(C) is M, C.__class__.__name__, [k.__name__ for k in B.mro()])
+
+# case: metaclass-that-prepares
+import enum
+class M(type):
+    @classmethod
+    def __prepare__(metacls, name, bases, **named):
+        return {"prepared": [b.__name__ for b in bases]}
+    def __new__(metacls, name, bases, space, **named):
+        return super().__new__(metacls, name, bases, dict(space))
+    def __init__(cls, name, bases, space, **named):
+        super().__init__(name, bases, space)
+        cls.seen = [b.__name__ for b in bases]
+class Base: pass
+class A(Base, metaclass=M): pass
+class Meta(type, metaclass=M): pass
+class EM(enum.EnumMeta):
+    @classmethod
+    def __prepare__(metacls, name, bases, **named):
+        return super().__prepare__(name, bases, **named)
+    def __new__(metacls, name, bases, space, **named):
+        return super().__new__(metacls, name, bases, space, **named)
+class E(enum.Enum, metaclass=EM):
+    X = 1
+(A.prepared, A.seen, Meta.seen, Meta("Q", (), {"z": 1}).z, list(E), E.X.value)
+
+# case: metaclass-that-is-a-function
+def make(name, bases, space):
+    return type(name, bases, {**space, "made": True})
+class F(metaclass=make):
+    x = 1
+class G(int, metaclass=make): pass
+(F.made, F.x, G(3) + 1, G.made)
