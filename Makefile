@@ -45,6 +45,15 @@ test: $(VENV)/.dev lint ## all tests, and upstream's own (REQUIRE_DOCKER=1: no e
 test-fast: $(VENV)/.dev ## tests that need neither network nor Docker
 	@$(RUN) pytest -n auto -m "not docker and not network and not slow"
 
+.PHONY: test-python
+test-python: ## the tests of what depends on the Python, on another one (PYTHON=python3.13)
+	@$(MAKE) --no-print-directory VENV=build/venv-$(subst /,-,$(PYTHON)) other-python
+
+# Called by test-python, with an environment beside the usual one.
+.PHONY: other-python
+other-python: $(VENV)/.dev
+	@$(RUN) pytest -n auto --dist loadfile tests/unit tests/cases tests/hostile tests/fuzz
+
 .PHONY: test-upstream
 test-upstream: $(VENV)/.dev ## upstream's own tests against the release and the fork, compared
 	@$(RUN) tools.regression
