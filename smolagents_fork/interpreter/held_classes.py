@@ -43,11 +43,16 @@ class HeldClasses(Ownership):
     def __init__(self) -> None:
         super().__init__()
         self._held: dict[int, SizedType] = {}
+        #: Classes of the host's that are not held.
+        self._free: dict[int, type] = {}
         self._enums: type | None = None
         self.sizes: Any = None
 
     def held(self, value: Any) -> Any:
         """``value`` as a program may hold it; a tuple's items, too."""
+        known = id(value)
+        if known in self._free or known in self.own:
+            return value
         if type(value) is tuple and self.hardens:
             found = tuple(map(self.held, value))
             return found if any(a is not b for a, b in zip(found, value, strict=True)) else value
@@ -61,6 +66,8 @@ class HeldClasses(Ownership):
         if stand_in is None:
             call = self._call_of(value)
             if call is None:
+                if not self.is_own_class(value):
+                    self._free[known] = value  # kept, so that no other comes to have its id
                 return value
             stand_in = self._held[id(value)] = _Held(call, value)
         return stand_in

@@ -88,6 +88,8 @@ class Ownership:
         """``type(name, bases, namespace)``, if ``cls`` is what ``type`` means in Python."""
         if cls is not type:
             return cls(*arguments, **keywords)
+        if len(arguments) == 1 and not keywords:
+            return self.held(type(plain_type(arguments[0])))
         arguments = _with_plain_bases(arguments)
         if len(arguments) == 3 and isinstance(arguments[2], dict):
             namespace = dict(arguments[2])
