@@ -56,3 +56,10 @@ def test_what_a_program_makes_of_itself_does_no_harm():
     long = printed("def f(): pass\nf.__doc__ = 'x' * 1_000_000\nhelp(f)")
     assert len(long) < 11_000
     assert "describes" in printed("help = help\nhelp(1)")
+
+
+@pytest.mark.parametrize("place", ["__signature__", "__text_signature__"])
+def test_a_signature_that_is_text_is_not_read(place):
+    # Python 3.12 and later evaluate the defaults in it.
+    code = f"class P:\n    {place} = '(x=later)'\n    def __init__(self, y): pass\nhelp(P)"
+    assert printed(code) == "class P(y)\n"
