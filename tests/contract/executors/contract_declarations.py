@@ -116,11 +116,6 @@ DIFFERENCES: tuple[Difference, ...] = (
     ),
     Difference(
         ("local",),
-        ("test_calls_after_the_end_of_a_run",),
-        "A thread of the code is the host's own, and calls what it has until its time is over.",
-    ),
-    Difference(
-        ("local",),
         ("test_exceptions_of_tools_do_not_tell_of_the_host",),
         "The code runs in the host's process: an exception's message arrives as it is, paths "
         "included.",

@@ -246,7 +246,7 @@ def test_calls_after_the_end_of_a_run(contract):
         "import threading, time\nwords = []\n"
         "def work():\n    time.sleep(0.7)\n    try:\n        late('called')\n"
         "    except BaseException as error:\n        words.append(str(error))\n"
-        "thread = threading.Thread(target=work)\nthread.start()"
+        "thread = threading.Thread(target=work, daemon=True)\nthread.start()"
     )
     executor(code)
     time.sleep(1.0)
@@ -254,11 +254,9 @@ def test_calls_after_the_end_of_a_run(contract):
     assert executor("[one() for _ in range(3)]").output == [1, 1, 1]
     assert time.monotonic() - started < 30
     told = executor("thread.join(20)\nwords").output
-    if contract.differs:
-        assert calls == ["called"]
-        return
     assert calls == []
-    assert told == ["tools can be called while the code runs; it has ended"]
+    # In-process and in the child process the thread ends with the run.
+    assert told in ([], ["tools can be called while the code runs; it has ended"])
 
 
 @behaviour("Tools", "Each call is a line of the agent's log at level DEBUG, with its duration.")
