@@ -298,6 +298,7 @@ import numpy as np
 np.polynomial.set_default_printstyle("ascii")
 trip("for everybody")
 # hostile: held-rec-fromstring
+# weak: numpy from 2.4 or so on refuses it itself
 # imports: numpy.*
 import numpy as np
 np.rec.fromstring(b"\0" * 8, dtype=[("a", "O")])
