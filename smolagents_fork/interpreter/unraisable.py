@@ -105,7 +105,10 @@ def _owner(value: Any, entry: types.TracebackType | None) -> tuple[bool, dict[st
 def _unraisable(told: Any) -> None:
     if issubclass(told.exc_type, (ProgramStop, FinalAnswer)):
         return  # the run says so itself
-    ours, owner = _owner(told.object, told.exc_traceback)
+    try:
+        ours, owner = _owner(told.object, told.exc_traceback)
+    except RecursionError:
+        return  # only programs recurse as deep as they are let
     if not ours:
         _before(told)
         return

@@ -29,6 +29,10 @@ def differs(source: str) -> bool:
         expected = case_harness.run_reference(source)
     except RecursionError:
         return False
+    if sys.version_info < (3, 11) and "'__annotations__' is not defined" in (
+        expected.message + expected.printed
+    ):
+        return False  # CPython 3.10 overlooks annotations in a case of match
     return case_harness.run_ours(source) != expected
 
 

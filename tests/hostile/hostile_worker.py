@@ -246,6 +246,9 @@ def serve_one(request: dict[str, Any]) -> dict[str, Any]:
             end_with(parent)
             os.setsid()
             child(request, writer)
+        except WeakLimit:
+            # Between the program's end and the line that stops the alarm.
+            os.write(writer, json.dumps({"reached": [], "ended": "error", "error": ""}).encode())
         except BaseException as error:
             with contextlib.suppress(BaseException):
                 os.write(writer, json.dumps({"harness": repr(error), "reached": []}).encode())
