@@ -38,7 +38,7 @@ demo: $(VENV)/.fork ## a CodeAgent answers a question about a file (EXAMPLE=name
 
 .PHONY: test
 test: $(VENV)/.dev lint ## all tests, and upstream's own (REQUIRE_DOCKER=1: no engine is a failure)
-	@$(RUN) pytest -n auto --dist loadfile
+	@$(RUN) pytest -n auto --dist loadfile --no-loadscope-reorder --durations=20
 	@$(RUN) tools.regression
 
 .PHONY: test-fast
@@ -52,7 +52,7 @@ test-python: ## the tests of what depends on the Python, on another one (PYTHON=
 # Called by test-python, with an environment beside the usual one.
 .PHONY: other-python
 other-python: $(VENV)/.dev
-	@$(RUN) pytest -n auto --dist loadfile tests/unit tests/cases tests/hostile tests/fuzz
+	@$(RUN) pytest -n auto --dist loadfile --no-loadscope-reorder tests/unit tests/cases tests/hostile tests/fuzz
 
 .PHONY: test-upstream
 test-upstream: $(VENV)/.dev ## upstream's own tests against the release and the fork, compared

@@ -4,12 +4,28 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 # What `.ci/run` makes on a machine that reaches no registry.
 LOCAL_BASE = "smolagents-fork-base:bookworm"
+
+#: Folders whose files take longest, most of it waiting: begun last, one would run long alone.
+LONGEST_FIRST = ("tools", "build", "integration/docker", "integration", "contract")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Order the files for ``--dist loadfile --no-loadscope-reorder``, and keep their own order."""
+    here = Path(__file__).parent
+
+    def place(item: pytest.Item) -> int:
+        name = item.path.relative_to(here).as_posix() if here in item.path.parents else ""
+        found = (n for n, folder in enumerate(LONGEST_FIRST) if name.startswith(folder + "/"))
+        return next(found, len(LONGEST_FIRST))
+
+    items.sort(key=place)
 
 
 @pytest.fixture(scope="session")

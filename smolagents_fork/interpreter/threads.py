@@ -125,7 +125,10 @@ class Threads:
                 self._meter.waiting()
                 time.sleep(_SLICE)
         except ProgramStop as stop:
-            stop.waited = True
+            # Broken off by watch.py, it is not the stop itself.
+            for one in (stop, self._meter.stop):
+                if isinstance(one, ProgramStop):
+                    one.waited = True
             raise
 
     def end(self) -> None:

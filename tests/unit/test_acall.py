@@ -48,7 +48,7 @@ class Waiting(Executor):
 
 
 def own_threads():
-    return [t.name for t in threading.enumerate() if t.name.startswith("smolagents-fork-")]
+    return [t.name for t in threading.enumerate() if t.name == "smolagents-fork-call"]
 
 
 def test_waiting_calls_hold_no_threads_and_keep_their_order():

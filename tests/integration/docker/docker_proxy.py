@@ -26,6 +26,8 @@ class Proxy:
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
         self.open: list[socket.socket] = []
+        self.lock = threading.Lock()
+        self.closed = False
         threading.Thread(target=self._accept, daemon=True).start()
 
     def _accept(self) -> None:
@@ -38,9 +40,13 @@ class Proxy:
             if self.refusing:
                 near.close()
                 continue
-            far = socket.socket(socket.AF_UNIX)
-            far.connect(self.target)
-            self.open += [near, far]
+            with self.lock:
+                if self.closed:
+                    near.close()
+                    return
+                far = socket.socket(socket.AF_UNIX)
+                far.connect(self.target)
+                self.open += [near, far]
             for a, b in ((near, far), (far, near)):
                 threading.Thread(target=self._copy, args=(a, b, a is near), daemon=True).start()
 
@@ -63,7 +69,9 @@ class Proxy:
         with contextlib.suppress(OSError):
             self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()
-        for sock in self.open:
-            with contextlib.suppress(OSError):
-                sock.shutdown(socket.SHUT_RDWR)
-            sock.close()
+        with self.lock:
+            self.closed = True
+            for sock in self.open:
+                with contextlib.suppress(OSError):
+                    sock.shutdown(socket.SHUT_RDWR)
+                sock.close()

@@ -137,8 +137,8 @@ def test_idle_containers_above_the_minimum_are_removed(image, engine):
                 pool.release(session)
         assert eventually(lambda: pool.stats().ready == 1, 60)
         name = pool._ready[0][0].sandbox.name
-        assert eventually(lambda: pool.stats().ready == 0, 15)
-        assert pool.stats().discarded == 1
+        assert eventually(lambda: pool.stats().discarded == 1, 15)
+        assert pool.stats().ready == 0
         assert pool.stats().failed == 0
         assert eventually(lambda: gone(engine, name), 15)
 

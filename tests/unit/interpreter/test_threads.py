@@ -207,9 +207,9 @@ def test_threads_end_at_the_time_limit(name: str) -> None:
 
 
 def test_the_error_says_that_threads_were_waited_for() -> None:
-    words = r"while the program's threads were waited for, .* 0.3 seconds\. Join threads"
+    words = r"while the program's threads were waited for, .* 1 seconds\. Join threads"
     with pytest.raises(TimeLimitExceededError, match=words):
-        interpreter(seconds=0.3).run(
+        interpreter(seconds=1).run(
             IMPORTS + "threading.Thread(target=threading.Event().wait).start()\n1"
         )
 
