@@ -272,6 +272,11 @@ def apply_change(name: str, change: FileChange, content: bytes | None) -> bytes 
                     f"{label} does not match at line {index + 1}: "
                     f"expected {expected!r}, found {found!r}"
                 )
+        if hunk.new and result and not result[-1].endswith(b"\n"):
+            # It would be joined to that line; a patch that means this replaces the line.
+            raise BuildError(
+                f"{label} adds lines after the last one, which has no newline at its end"
+            )
         result += hunk.new
         position = start + len(hunk.old)
         _check_end(label, hunk, at_end=position == len(lines))

@@ -276,6 +276,7 @@ def test_enormous_counts_neither_hang_nor_fill_the_memory():
     start=st.integers(0, 12),
     content=contents(),
 )
+@example(old=[], new=[b"a"], start=2, content=b"\na")  # after a line that has no end
 def test_any_hunk_on_any_content_is_applied_exactly_or_refused(old, new, start, content):
     hunk = Hunk(start, tuple(one + b"\n" for one in old), tuple(one + b"\n" for one in new), 1, 1)
     patch = Patch("any.patch", b"", (FileChange(NAME, "modify", (hunk,), 1),))
