@@ -75,9 +75,7 @@ def forget(meter: Meter) -> None:
 
 def raise_in(thread: int, kind: type[BaseException] | None) -> None:
     """Raise ``kind`` in ``thread`` before its next bytecode; with ``None`` nothing any more."""
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(
-        ctypes.c_ulong(thread), None if kind is None else ctypes.py_object(kind)
-    )
+    _raise(ctypes.c_ulong(thread), None if kind is None else ctypes.py_object(kind))
 
 
 def break_off(thread: int, kind: type[BaseException], roots: Iterable[str]) -> bool:

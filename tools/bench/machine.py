@@ -6,7 +6,7 @@ import os
 import platform
 from typing import Any
 
-__all__ = ["busy_words", "machine"]
+__all__ = ["busy_words", "machine", "machine_words"]
 
 #: Share of the cores that other work may take before a run says that it was disturbed.
 BUSY_SHARE = 0.5
@@ -30,6 +30,18 @@ def machine() -> dict[str, Any]:
         "python": platform.python_version(),
         "load_before": os.getloadavg()[0],
     }
+
+
+def machine_words(where: dict[str, Any]) -> str:
+    """The machine in a line, as every page names it.
+
+    Args:
+        where: from :func:`machine`.
+    """
+    return (
+        f"{where['cores']} cores ({where['processor']}), {where['system']}, Python "
+        f"{where['python']}, load {where['load_before']:.1f} before the run"
+    )
 
 
 def busy_words(where: dict[str, Any]) -> str | None:

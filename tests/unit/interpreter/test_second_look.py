@@ -171,7 +171,6 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
 def test_whatever_it_breaks_off_the_host_is_whole(impatient: list[int]) -> None:
     seed = random.randrange(10**9)
     draw = random.Random(seed)
-    before = state()
     tools = Tools()
     # A context of its own: programs that other tests run in CPython change the thread's.
     with decimal.localcontext(decimal.Context(prec=28)) as context:

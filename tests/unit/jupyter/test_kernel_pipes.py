@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 
 import pytest
@@ -29,10 +29,19 @@ class Stream(SimpleNamespace):
         self.text += text
 
 
+Piped = Callable[..., tuple[Stream, kernel_process.OutputOfProcesses]]
+
+
 @pytest.fixture
-def streams() -> Iterator[list[Stream]]:
+def piped() -> Iterator[Piped]:
+    """Makes a stream and its reader."""
     made: list[Stream] = []
-    yield made
+
+    def make(slow: float = 0.0) -> tuple[Stream, kernel_process.OutputOfProcesses]:
+        made.append(Stream(slow))
+        return made[-1], kernel_process.OutputOfProcesses(made[-1])
+
+    yield make
     for stream in made:
         os.close(stream.writer)
     end = time.monotonic() + 10
@@ -41,10 +50,8 @@ def streams() -> Iterator[list[Stream]]:
         time.sleep(0.01)
 
 
-def test_what_the_thread_holds_is_waited_for(streams):
-    stream = Stream(slow=0.3)
-    streams.append(stream)
-    reader = kernel_process.OutputOfProcesses(stream)
+def test_what_the_thread_holds_is_waited_for(piped):
+    stream, reader = piped(slow=0.3)
     os.write(stream.writer, b"one\n")
     assert stream.entered.wait(5)  # the pipe is empty, the text is not passed on yet
     os.write(stream.writer, b"two\n")
@@ -52,20 +59,16 @@ def test_what_the_thread_holds_is_waited_for(streams):
     assert stream.text == "one\ntwo\n"
 
 
-def test_characters_are_whole_however_they_come(streams):
-    stream = Stream()
-    streams.append(stream)
-    reader = kernel_process.OutputOfProcesses(stream)
+def test_characters_are_whole_however_they_come(piped):
+    stream, reader = piped()
     for byte in "ä€😀".encode():
         os.write(stream.writer, bytes([byte]))
         reader.drain()
     assert stream.text == "ä€😀"
 
 
-def test_a_writer_without_end_holds_nobody(streams):
-    stream = Stream()
-    streams.append(stream)
-    reader = kernel_process.OutputOfProcesses(stream)
+def test_a_writer_without_end_holds_nobody(piped):
+    stream, reader = piped()
     stopped = threading.Event()
 
     def write() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from typing import Any
 
-from ..machine import busy_words
+from ..machine import busy_words, machine_words
 
 __all__ = ["table"]
 
@@ -38,9 +38,8 @@ def table(results: dict[str, Any]) -> tuple[str, bool]:
     ]
     machine = results["machine"]
     lines = [
-        f"Measured {results['date'][:10]} on {machine['cores']} cores ({machine['processor']}), "
-        f"{machine['system']}, Python {machine['python']}, load {machine['load_before']:.1f} "
-        f"before the run; base image `{results['base_image']}`; upstream "
+        f"Measured {results['date'][:10]} on {machine_words(machine)}; "
+        f"base image `{results['base_image']}`; upstream "
         f"{results['upstream_version']}. Medians of one run.",
         "",
     ]

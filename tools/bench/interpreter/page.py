@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..machine import machine_words
+
 __all__ = ["section"]
 
 _TITLES = {
@@ -19,9 +21,8 @@ def section(document: dict[str, Any]) -> str:
     where, programs = document["machine"], document["programs"]
     engines = [name for name in _TITLES if name in document["geometric_means"]]
     lines = [
-        f"Measured {document['date'][:10]} on {where['processor']}, {where['cores']} cores, "
-        f"{where['system']}, Python {where['python']}, load {where['load_before']:.1f} before the "
-        f"run; best of {document['rounds']} runs.",
+        f"Measured {document['date'][:10]} on {machine_words(where)}; "
+        f"best of {document['rounds']} runs.",
         "",
         "| program | CPython, ms | " + " | ".join(_TITLES[name] for name in engines) + " |",
         "|---|---:|" + "---:|" * len(engines),

@@ -22,7 +22,7 @@ from smolagents_fork.executors.process import ProcessExecutor
 from smolagents_fork.interpreter import Interpreter
 from smolagents_fork.process.spawn import stop_templates
 
-from ..machine import busy_words, machine
+from ..machine import busy_words, machine, machine_words
 from ..record import write_section
 
 # Measure -> most milliseconds, from the executor's specification.
@@ -58,10 +58,7 @@ def main() -> int:
 
 def measured_on(where: dict[str, Any]) -> str:
     """The machine, and what else it did."""
-    words = (
-        f"Measured on {where['cores']} cores ({where['processor']}), {where['system']}, Python "
-        f"{where['python']}, load {where['load_before']:.1f} before the run."
-    )
+    words = f"Measured on {machine_words(where)}."
     busy = busy_words(where)
     return f"{words} {busy}" if busy else words
 
