@@ -100,10 +100,15 @@ def test_output_is_streamed_while_the_code_runs(make):
         args=("import time\nprint('early', flush=True)\ntime.sleep(2)\nprint('late')",),
     )
     worker.start()
-    assert arrived.wait(10)
-    assert worker.is_alive()
-    assert pieces == ["early\n"]
-    worker.join(20)
+    try:
+        assert arrived.wait(30)
+        assert worker.is_alive()
+        # A line may come in two pieces: its end is a write of its own, and the kernel sends what
+        # is there whenever its clock says so.
+        first_words = "".join(pieces)
+    finally:
+        worker.join(30)
+    assert "early\n".startswith(first_words)
     assert "".join(pieces) == "early\nlate\n"
 
 
