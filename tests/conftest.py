@@ -1,13 +1,27 @@
-"""What tests of every kind need from the machine: skipped with the reason, or required."""
+"""What tests of every kind need from the machine, and that its speed decides none of them."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+with contextlib.suppress(ImportError):  # environments that have pytest and nothing else
+    import hypothesis
+
+    # An example may take as long as a busy machine needs, and every run tries the same ones: what
+    # fails, fails again. "--hypothesis-profile=default" looks at others, drawn anew.
+    hypothesis.settings.register_profile(
+        "repeatable",
+        deadline=None,
+        derandomize=True,
+        suppress_health_check=[hypothesis.HealthCheck.too_slow],
+    )
+    hypothesis.settings.load_profile("repeatable")
 
 # What `.ci/run` makes on a machine that reaches no registry.
 LOCAL_BASE = "smolagents-fork-base:bookworm"

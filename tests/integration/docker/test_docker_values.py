@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 import PIL.Image
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from smolagents.serialization import SafeSerializer
 from smolagents.utils import AgentError
@@ -383,18 +383,14 @@ values = st.recursive(
 
 
 @given(value=values)
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=40, deadline=None)
 def test_any_value_survives_the_round_trip(shared, value):
     shared.send_variables({"value": value})
     assert shared("value").output == value
 
 
 @given(data=st.binary(max_size=200))
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=40, deadline=None)
 def test_hostile_bytes_as_a_result_are_a_note(shared, data):
     shared.send_variables({"data": data})
     result = shared("__smolagents_fork__.publish({'kind': 'value'}, [data])")

@@ -1,0 +1,90 @@
+"""What a test starts in another thread is waited for, and its error is told where it belongs."""
+
+from __future__ import annotations
+
+import threading
+
+import background
+import pytest
+from background import acting, at_once, eventually, running
+
+
+def fail() -> None:
+    raise ValueError("from the thread")
+
+
+def threads() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "test-background"]
+
+
+def test_what_a_call_returns_or_raises_is_had_by_asking():
+    with running(divmod, 7, 2) as call:
+        assert call.result() == (3, 1)
+        assert call.error() is None
+    with running(fail) as call:
+        assert str(call.error()) == "from the thread"
+        with pytest.raises(ValueError, match="from the thread"):
+            call.result()
+
+
+def test_an_error_that_nobody_asked_for_is_the_tests_own():
+    with pytest.raises(ValueError, match="from the thread"), running(fail):
+        pass
+
+
+def test_a_block_that_fails_stops_the_call_and_tells_its_own_error(capsys):
+    stop = threading.Event()
+
+    def work() -> None:
+        assert stop.wait(60)
+        fail()
+
+    with pytest.raises(KeyError, match="the test"), running(work, stop=stop.set):
+        raise KeyError("the test")
+    assert threads() == []
+    assert "ValueError: from the thread" in capsys.readouterr().err
+
+
+def test_a_call_that_does_not_end_is_said_with_its_place(monkeypatch):
+    monkeypatch.setattr(background, "PATIENCE_SECONDS", 0.1)
+    release = threading.Event()
+    words = r"(?s)still running after 0.1 s:.*line.*release.wait"
+    with pytest.raises(AssertionError, match=words), running(lambda: release.wait(60)) as call:
+        call.result(0.1)
+    release.set()
+    assert eventually(lambda: threads() == [])
+
+
+def test_waiting_for_a_moment_ends_with_the_call():
+    begun, release = threading.Event(), threading.Event()
+    with running(lambda: (begun.set(), release.wait(60)), stop=release.set) as call:
+        call.until(begun.is_set)
+        assert not call.ended
+        release.set()
+    with running(fail) as call, pytest.raises(ValueError, match="from the thread"):
+        call.until(lambda: False)
+    with running(int) as call, pytest.raises(AssertionError, match="ended before, with 0"):
+        call.until(lambda: False)
+
+
+def test_an_action_is_carried_out_at_its_moment_or_the_block_is_wrong():
+    begun, ended = threading.Event(), threading.Event()
+    with acting(begun.is_set, ended.set):
+        assert not ended.wait(0.05)
+        begun.set()
+        assert ended.wait(60)
+    words = "the block ended before its moment"
+    with pytest.raises(AssertionError, match=words), acting(lambda: False, ended.set):
+        pass
+    with pytest.raises(KeyError, match="the block's"), acting(lambda: False, ended.set):
+        raise KeyError("the block's")
+    assert threads() == []
+
+
+def test_calls_at_once_are_all_waited_for():
+    together = threading.Barrier(3, timeout=60)
+    assert at_once(*[lambda n=n: (together.wait(), n)[1] for n in range(3)]) == [0, 1, 2]
+    ended: list[int] = []
+    with pytest.raises(ValueError, match="from the thread"):
+        at_once(fail, lambda: ended.append(1), lambda: ended.append(2))
+    assert sorted(ended) == [1, 2]
