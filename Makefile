@@ -32,9 +32,9 @@ dev: ## (re)build the fork and install it, editable, into .venv
 	@$(MAKE) --no-print-directory $(VENV)/.dev
 
 .PHONY: demo
-demo: $(VENV)/.fork ## a CodeAgent answers a question about a file (EXAMPLE=name for another)
+demo: $(VENV)/.fork ## a CodeAgent answers a question about a file (EXAMPLE=managed_agents, docker_quickstart)
 	@$(if $(OPENAI_API_KEY),$(RUN) pip install --quiet --disable-pip-version-check "smolagents[openai]")
-	@$(RUN) examples.$(or $(EXAMPLE),demo)
+	@$(RUN) examples $(EXAMPLE)
 
 .PHONY: test
 test: $(VENV)/.dev lint ## all tests, and upstream's own (REQUIRE_DOCKER=1: no engine is a failure)

@@ -41,6 +41,9 @@ a test that runs on every executor, and a difference is held by the same test.
 | [`docker`](docker.md) | in a container without a network | code you do not trust |
 
 ```python
+from smolagents import CodeAgent
+from smolagents_fork import DockerExecutor
+
 CodeAgent(tools=[...], model=model, executor_type="process")
 CodeAgent(tools=[...], model=model, executor_class=DockerExecutor, executor_kwargs={"memory": "1g"})
 ```

@@ -12,7 +12,7 @@ from typing import Any
 from ..codec import DEFAULT_MAX_BYTES, decode, encode
 from ..errors import CodecError, ConfigurationError, DecodeError, EncodeError, ProtocolError
 from ..limits import check_seconds
-from .failures import described_exception
+from .failures import described_exception, thread_hint
 from .stubs import StubSpec, describe
 from .thread import GivenUp, ToolThread
 
@@ -213,7 +213,8 @@ class Dispatcher:
                     return self._reply(number, name, value)
                 except Exception as error:
                     value = error
-            described = described_exception(_with_name(value, spec))
+            hint = thread_hint(value) if self._thread is not None else ""
+            described = described_exception(_with_name(value, spec), hint)
             problem = f"{type(value).__name__}: {described[2]}"
             return encode({"call": number, "error": described})
         except BaseException as error:

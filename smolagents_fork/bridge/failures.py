@@ -10,7 +10,7 @@ import os
 import re
 from typing import Any
 
-__all__ = ["described_exception"]
+__all__ = ["described_exception", "thread_hint"]
 
 _LONGEST_MESSAGE = 10_000
 # Raised in a generator of the program, these would end it silently (PEP 479 has the story).
@@ -19,17 +19,28 @@ _TRACEBACK = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)+")
 # A path of at least two parts, not one inside a URL or a word.
 _POSIX_PATH = re.compile(r"(?<![\w:/.~])/([\w.+@-]+)/[\w.+@/-]*|(?<!\w)~/[\w.+@/-]+")
 _WINDOWS_PATH = re.compile(r"(?<!\w)[A-Za-z]:\\[^\s'\"]+|\\\\[\w.$-]+\\[^\s'\"]+")
+# How sqlite3, greenlets (Playwright), asyncio, signal and Tk say that they belong to a thread.
+_BOUND_TO_A_THREAD = re.compile(
+    r"can only be used in that same thread|cannot switch to a different thread"
+    r"|no current event loop in thread|only works in main thread"
+    r"|main thread is not in main loop|Calling Tcl from different ap+artment",
+    re.IGNORECASE,
+)
 
 
-def described_exception(error: BaseException) -> list[Any]:
+def described_exception(error: BaseException, hint: str = "") -> list[Any]:
     """``[type, arguments, message]`` for the reply.
+
+    Args:
+        error: what was raised.
+        hint: put after its message.
 
     The type is the nearest builtin one. A type of the host's own is named in the message; anything
     without a builtin base but ``Exception`` becomes a ``RuntimeError``, and so do ``SystemExit``,
     ``KeyboardInterrupt`` and ``GeneratorExit``: raised in the program, they would end it unseen.
     """
     kind = next((base for base in type(error).__mro__ if _is_builtin(base)), Exception)
-    message = scrubbed(_text(error))
+    message = scrubbed(_text(error)) + hint
     exact = kind is type(error)
     if kind.__name__ in _NOT_SENT or (kind is Exception and not exact):
         kind, exact = RuntimeError, False
@@ -41,9 +52,19 @@ def described_exception(error: BaseException) -> list[Any]:
         args.append(scrubbed(str(error.filename)))
         if error.filename2 is not None:
             args += [None, scrubbed(str(error.filename2))]
-    if not all(arg is None or type(arg) in (str, int, float, bool) for arg in args):
+    if hint or not all(arg is None or type(arg) in (str, int, float, bool) for arg in args):
         args = [message]
     return [kind.__name__, args, message]
+
+
+def thread_hint(error: BaseException) -> str:
+    """What to do about an error of what belongs to another thread; empty for any other."""
+    if not _BOUND_TO_A_THREAD.search(_text(error)[:_LONGEST_MESSAGE]):
+        return ""
+    return (
+        " (an executor's tools run in a thread of their own: open it inside the tool, or give the "
+        "executor tools_in_calling_thread=True)"
+    )
 
 
 def scrubbed(message: str) -> str:

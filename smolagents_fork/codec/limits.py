@@ -34,6 +34,9 @@ MAX_SAME_HASH = 64
 SMALL_INT = 1 << 63
 # Lists of one number type from this length on are packed.
 PACKED_FROM = 32
+# Of a path with more parts than twice this, as many at either end are named: a message is read by
+# people and models.
+_PARTS_SHOWN = 5
 
 _STRINGS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 
@@ -52,8 +55,12 @@ class Fault(Exception):
         return self
 
     def at(self, root: str) -> str:
-        """The whole message, path first."""
-        return f"{root}{''.join(reversed(self._segments))}: {self.message}"
+        """The whole message, path first; of a deep path the first and the last parts."""
+        parts = self._segments[::-1]
+        left_out = len(parts) - 2 * _PARTS_SHOWN
+        if left_out > 0:
+            parts[_PARTS_SHOWN:-_PARTS_SHOWN] = [f"...({left_out} more)..."]
+        return f"{root}{''.join(parts)}: {self.message}"
 
 
 def key_segment(key: Any) -> str:

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from examples.__main__ import EXAMPLES, main
 from examples.orders import ROWS, best_region, write_orders
 from tools.paths import ROOT
 
@@ -22,7 +23,7 @@ def demo(example: str = "demo", **environment: str) -> subprocess.CompletedProce
         if name not in {"HF_TOKEN", "OPENAI_API_KEY"}
     }
     return subprocess.run(
-        [sys.executable, "-m", f"examples.{example}"],
+        [sys.executable, "-m", "examples", example],
         cwd=ROOT,
         env={**kept, "COLUMNS": "160", "HF_HUB_OFFLINE": "1", **environment},
         capture_output=True,
@@ -82,3 +83,36 @@ def test_managed_agents_example_runs_locally():
 @pytest.mark.docker
 def test_managed_agents_example_runs_in_containers(engine):
     assert "Executor: DockerExecutor" in managed_agents()
+
+
+@pytest.mark.docker
+def test_quickstart_example_runs_in_a_container(engine):
+    done = demo("docker_quickstart")
+    assert done.returncode == 0, done.stdout + done.stderr
+    for words in (
+        "mean: 2.8",
+        "tool of the host: How many? 42",
+        "lines: 2",
+        "stopped: code ran past timeout_seconds=2",
+        "still there: [3, 1, 4, 1, 5]",
+    ):
+        assert words in done.stdout
+
+
+def test_an_example_that_needs_an_engine_says_so_in_a_line():
+    done = demo("docker_quickstart", DOCKER_HOST="unix:///nonexistent/docker.sock")
+    assert done.returncode == 1
+    assert done.stderr.startswith("docker_quickstart: EngineUnavailableError: no container engine")
+    assert "Traceback" not in done.stderr
+
+
+def test_an_example_that_there_is_not_names_those_there_are(capsys):
+    assert main(["nosuch"]) == 2
+    said = capsys.readouterr().err
+    assert said == "no example 'nosuch'; there are: demo, docker_quickstart, managed_agents\n"
+    with_main = {
+        path.stem
+        for path in (ROOT / "examples").glob("[!_]*.py")
+        if "def main(" in path.read_text()
+    }
+    assert with_main == set(EXAMPLES)

@@ -18,7 +18,7 @@ from pathlib import Path
 from buildsys.lock import load
 
 from ..paths import Project
-from ..upstream.fetch import fetch_wheel
+from ..upstream.fetch import FetchError, fetch_wheel
 
 __all__ = ["PristineError", "checked_version", "pristine_python"]
 
@@ -48,7 +48,7 @@ def pristine_python(
         say: gets a line when something takes time.
 
     Raises:
-        PristineError: pip failed, or the wheel is not the locked one.
+        PristineError: pip failed, no release can be fetched, or the wheel is not the locked one.
     """
     project = project or Project()
     lock = load(project.lock)
@@ -63,7 +63,10 @@ def pristine_python(
         fcntl.flock(held, fcntl.LOCK_EX)
         if not done.exists():
             say(f"making an environment with smolagents {lock.version} in {folder}")
-            wheel = fetch_wheel(lock.version, project.cache)
+            try:
+                wheel = fetch_wheel(lock.version, project.cache)
+            except FetchError as error:
+                raise PristineError(str(error)) from None
             digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
             if digest != lock.wheel.sha256:
                 raise PristineError(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import json
 import os
-import re
 
 import pytest
 import smolagents.remote_executors
@@ -16,7 +15,6 @@ from smolagents.models import MODEL_REGISTRY
 
 from smolagents_fork import DockerExecutor, DockerPool
 from smolagents_fork.errors import ConfigurationError
-from tools.paths import ROOT
 
 # The packages of science_image.
 SCIENCE = ["numpy", "pandas", "matplotlib", "PIL"]
@@ -129,26 +127,6 @@ def test_agent_saved_by_class_comes_back_in_a_container(image):
         assert type(again.python_executor) is DockerExecutor
         assert again.python_executor.options.timeout_seconds == 7
         assert again.run("go") == 1000
-
-
-@pytest.mark.parametrize(
-    ("page", "heading"), [("README.md", "Use"), ("docs/executors/docker.md", "DockerExecutor")]
-)
-def test_first_example_of_the_page(science_image, page, heading):
-    text = (ROOT / page).read_text()
-    example = re.search(rf"# {heading}\n.*?```python\n(.*?)```", text, re.DOTALL).group(1)
-    # Words that change nothing about the sandbox, and packages that are built already.
-    example = re.sub(r'\["numpy".*?\]', repr(SCIENCE), example)
-    assert example.count("'matplotlib'") == 2
-    example = example.replace("from smolagents import CodeAgent, InferenceClientModel\n", "")
-    answers = []
-    given = {
-        "CodeAgent": lambda **keywords: CodeAgent(**keywords, verbosity_level=0),
-        "model": Script(f"{WHERE}\nimport numpy\nfinal_answer(where[2])"),
-        "InferenceClientModel": lambda: given["model"],
-    }
-    exec(example.replace("agent.run(", "answers[:] = agent.run("), given | {"answers": answers})
-    assert answers == ["lo"]
 
 
 def test_upstreams_keywords_in_upstreams_order_with_its_defaults():

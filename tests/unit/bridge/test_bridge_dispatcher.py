@@ -8,6 +8,7 @@ import gc
 import json
 import os
 import signal
+import sqlite3
 import threading
 import time
 from typing import Any
@@ -427,6 +428,53 @@ def test_tools_can_be_kept_to_the_calling_thread():
     assert connected(dispatcher)["ident"]() == threading.get_ident()
     with pytest.raises(ConfigurationError, match="cannot be given up on"):
         Dispatcher(calling_thread=True, tool_timeout_seconds=1)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "cannot switch to a different thread",
+        "There is no current event loop in thread 'tools'.",
+        "signal only works in main thread of the main interpreter",
+        "main thread is not in main loop",
+    ],
+)
+def test_what_belongs_to_another_thread_gets_a_hint(words):
+    def tool() -> None:
+        raise RuntimeError(words)
+
+    _, stubs = serving(tool=tool, other=lambda: 1 / 0)
+    with pytest.raises(RuntimeError, match="tools_in_calling_thread=True") as caught:
+        stubs["tool"]()
+    assert str(caught.value).startswith(f"{words} (an executor's tools run in a thread of")
+    assert len(caught.value.args) == 1
+    with pytest.raises(ZeroDivisionError, match="^division by zero$"):
+        stubs["other"]()
+    # In the calling thread, the option is on already.
+    dispatcher = Dispatcher(calling_thread=True)
+    dispatcher.register({"tool": tool})
+    with pytest.raises(RuntimeError) as caught:
+        connected(dispatcher)["tool"]()
+    assert str(caught.value) == words
+
+
+@pytest.mark.parametrize("calling_thread", [False, True])
+def test_a_connection_that_is_bound_to_its_thread(calling_thread):
+    """sqlite3's own words, whatever the Python."""
+    connection = sqlite3.connect(":memory:")
+    records: list[CallRecord] = []
+    dispatcher = Dispatcher(calling_thread=calling_thread, on_call=records.append)
+    dispatcher.register({"rows": lambda: connection.execute("select 42").fetchall()})
+    try:
+        if calling_thread:
+            assert connected(dispatcher)["rows"]() == [(42,)]
+            return
+        with pytest.raises(RuntimeError, match=r"^ProgrammingError: SQLite objects .* open it ins"):
+            connected(dispatcher)["rows"]()
+        # The line of the log says it, too.
+        assert "tools_in_calling_thread=True" in str(records[0])
+    finally:
+        connection.close()
 
 
 def test_interrupt_reaches_an_agent_that_is_running():

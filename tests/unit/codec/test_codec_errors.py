@@ -98,6 +98,25 @@ def test_limits_of_depth() -> None:
         codec.decode(b"[" * 1_000_000)
 
 
+def test_a_deep_path_is_told_by_its_ends() -> None:
+    ten: Any = object()
+    for name in reversed("abcdefghij"):
+        ten = {name: ten}
+    words = "['a']['b']['c']['d']['e']['f']['g']['h']['i']['j']: a value of type"
+    with pytest.raises(EncodeError, match=re.escape(f"value{words}")):
+        codec.encode(ten)
+    with pytest.raises(EncodeError) as caught:
+        codec.encode({"x": [{"y": ten}]})
+    told = "value['x'][0]['y']['a']['b']...(3 more)...['f']['g']['h']['i']['j']: a value of type"
+    assert str(caught.value).startswith(told)
+    with pytest.raises(DecodeError) as refused:
+        codec.decode(b'{"a":' * 150 + b"1" + b"}" * 150)
+    told = f"value{5 * chr(91)}".replace("[", "['a']")
+    assert str(refused.value) == (
+        f"{told}...(90 more)...{told.removeprefix('value')}: nested deeper than max_depth=100"
+    )
+
+
 def test_an_object_whose_reading_raises_is_an_encode_error() -> None:
     class Bad(tuple):  # type: ignore[type-arg]
         _fields = ("a",)

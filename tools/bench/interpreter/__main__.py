@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ..machine import machine
-from ..pristine import pristine_python
+from ..pristine import PristineError, checked_version, pristine_python
 from ..record import write_section
 from .page import section
 from .programs import PROGRAMS, Program
@@ -213,21 +213,41 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def main() -> int:
-    """Measure, print and write; 0 unless a result differed from CPython's in the fork."""
-    options = arguments()
-    if options.record and options.only:
-        raise SystemExit("--record writes whole runs; leave --only out")
-    console = Console(width=max(110, Console().width))
+def interpreters(options: argparse.Namespace, console: Console) -> dict[str, str]:
+    """The Python of each engine; those that are not named are made.
+
+    Raises:
+        PristineError: one cannot be had.
+    """
+    if options.upstream_python:
+        checked_version(options.upstream_python)
     beside = functools.cache(lambda: str(pristine_python([], OTHERS, say=console.print)))
     peers = options.peers_python or beside()
-    pythons = {
+    return {
         "cpython": sys.executable,
         "fork": sys.executable,
         "upstream": options.upstream_python or beside(),
         "monty": peers,
         "restricted": peers,
     }
+
+
+def main() -> int:
+    """Measure, print and write.
+
+    Returns:
+        0; 1 when a result of the fork differed from CPython's; 2 when there is nothing to compare
+        with.
+    """
+    options = arguments()
+    if options.record and options.only:
+        raise SystemExit("--record writes whole runs; leave --only out")
+    console = Console(width=max(110, Console().width))
+    try:
+        pythons = interpreters(options, console)
+    except PristineError as error:
+        print(f"bench-interpreter: {error}", file=sys.stderr)
+        return 2
     engines = {name: Engine(name, python, options.cap) for name, python in pythons.items()}
     for name, engine in engines.items():
         if engine.unavailable:

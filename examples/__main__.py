@@ -1,0 +1,35 @@
+"""``python -m examples [name]`` runs an example; it is what ``make demo`` calls."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+from smolagents_fork.errors import ForkError
+
+__all__ = ["EXAMPLES", "main"]
+
+EXAMPLES = ("demo", "docker_quickstart", "managed_agents")
+
+
+def main(arguments: list[str]) -> int:
+    """Run the example named first, ``demo`` without one.
+
+    Returns:
+        The example's exit status; 1 for an error of the fork, which is told in a line; 2 when there
+        is no example of that name.
+    """
+    name = arguments[0] if arguments else "demo"
+    if name not in EXAMPLES:
+        print(f"no example {name!r}; there are: {', '.join(EXAMPLES)}", file=sys.stderr)
+        return 2
+    try:
+        status: int | None = importlib.import_module(f"examples.{name}").main()
+    except ForkError as error:
+        print(f"{name}: {type(error).__name__}: {error}", file=sys.stderr)
+        return 1
+    return status or 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

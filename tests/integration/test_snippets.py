@@ -1,0 +1,230 @@
+"""The Python of README.md and docs/: each block compiles, names what there is, and runs."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import dataclasses
+import importlib
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+import smolagents
+from smolagents import ChatMessage, CodeAgent, LocalPythonExecutor, MessageRole, Model, Tool
+
+from smolagents_fork import DockerExecutor, DockerPool, ProcessExecutor
+from smolagents_fork.executors.docker_options import Options
+from tools.paths import ROOT
+
+PAGES = [ROOT / "README.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCKS = {
+    f"{page.relative_to(ROOT)}:{number}": text
+    for page in PAGES
+    for number, text in enumerate(
+        re.findall(r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.MULTILINE | re.DOTALL), 1
+    )
+}
+#: What each block's agents run in.
+RUN: dict[str, list[type]] = {
+    "README.md:1": [DockerExecutor],
+    "docs/architecture.md:1": [LocalPythonExecutor],
+    "docs/bridge.md:1": [DockerExecutor],
+    "docs/executors/docker.md:1": [DockerExecutor],
+    "docs/executors/docker.md:2": [DockerExecutor],
+    "docs/executors/index.md:1": [ProcessExecutor, DockerExecutor],
+    "docs/executors/local.md:1": [],
+    "docs/executors/process.md:1": [ProcessExecutor],
+}
+#: A maintainers' command that needs a wheel and some minutes.
+COMPILED_ONLY = {"docs/regression.md:1"}
+#: One image of packages serves all tests.
+SCIENCE = ["numpy", "pandas", "matplotlib", "PIL"]
+
+
+class Script(Model):
+    """Has one thing to say."""
+
+    def __init__(self) -> None:
+        super().__init__(model_id="script")
+
+    def generate(self, messages: Any, **kwargs: Any) -> ChatMessage:
+        text = "Thought: done.\n<code>\nfinal_answer(6 * 7)\n</code>"
+        return ChatMessage(role=MessageRole.ASSISTANT, content=text)
+
+
+class Orders(Tool):
+    """What the reader has of his own."""
+
+    name = "orders"
+    description = "Looks an order up."
+    inputs: ClassVar[dict[str, Any]] = {"key": {"type": "string", "description": "Its number."}}
+    output_type = "string"
+
+    def __init__(self, dsn: str) -> None:
+        super().__init__()
+        self.dsn = dsn
+
+    def forward(self, key: str) -> str:
+        return key
+
+
+class MyExecutor(LocalPythonExecutor):
+    """The reader's own executor."""
+
+
+GIVEN: dict[str, Any] = {"Orders": Orders, "MyExecutor": MyExecutor, "secret": "dsn"}
+MADE: list[CodeAgent] = []
+
+
+class Kept(CodeAgent):
+    """Is remembered, so that it runs and is cleaned up whatever the block does with it."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{**kwargs, "verbosity_level": 0})
+        self.answers: list[Any] = []
+        MADE.append(self)
+
+    def run(self, *args: Any, **kwargs: Any) -> Any:
+        self.answers.append(super().run(*args, **kwargs))
+        return self.answers[-1]
+
+
+class Filled(ast.NodeTransformer):
+    """Puts in what a reader would put for ``...``, and the packages that are built already."""
+
+    def visit_List(self, node: ast.List) -> ast.AST:
+        texts = [item.value for item in node.elts if isinstance(item, ast.Constant)]
+        if "numpy" in texts:
+            return ast.parse(repr(SCIENCE), mode="eval").body
+        return ast.List([item for item in node.elts if not _is_gap(item)], node.ctx)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if any(map(_is_gap, node.args)):
+            given = ast.parse("f(tools=[], model=model)", mode="eval").body
+            assert isinstance(given, ast.Call)
+            names = {keyword.arg for keyword in node.keywords}
+            node.args = [arg for arg in node.args if not _is_gap(arg)]
+            node.keywords += [word for word in given.keywords if word.arg not in names]
+        return node
+
+
+def _is_gap(node: Any) -> bool:
+    return isinstance(node, ast.Constant) and node.value is ...
+
+
+def imported(tree: ast.Module) -> dict[str, Any]:
+    """What the block's imports name."""
+    names: dict[str, Any] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            module = importlib.import_module(str(node.module))
+            names |= {
+                alias.asname or alias.name: getattr(module, alias.name) for alias in node.names
+            }
+        elif isinstance(node, ast.Import):
+            names |= {alias.name: importlib.import_module(alias.name) for alias in node.names}
+    return names
+
+
+def accepted(target: Any) -> set[str] | None:
+    """Keywords that a constructor or function takes; nothing where it takes any."""
+    names: set[str] = set()
+    while True:
+        parameters = inspect.signature(target).parameters
+        names |= set(parameters)
+        if not any(one.kind is one.VAR_KEYWORD for one in parameters.values()):
+            return names
+        if target in (DockerExecutor, DockerPool):
+            return names | {field.name for field in dataclasses.fields(Options)}
+        if not inspect.isclass(target) or not issubclass(target, smolagents.MultiStepAgent):
+            return None
+        target = target.__mro__[1]
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_block_names_what_there_is(block):
+    tree = ast.parse(BLOCKS[block])
+    known = imported(tree)
+    given = {*GIVEN, "model", *dir(builtins)}
+    stored = {
+        node.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            assert node.id in {*known, *stored, *given}, f"{block} imports no {node.id}"
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            takes = accepted(known[node.func.id]) if node.func.id in known else None
+            told = {word.arg: word.value for word in node.keywords}
+            assert takes is None or told.keys() <= takes
+            options = told.get("executor_kwargs")
+            if isinstance(options, ast.Dict):
+                chosen = accepted(known[ast.unparse(told["executor_class"])])
+                assert chosen is not None
+                assert {ast.literal_eval(key) for key in options.keys if key} <= chosen
+
+
+def test_every_block_is_run_or_said_not_to_be():
+    assert BLOCKS.keys() == RUN.keys() | COMPILED_ONLY
+
+
+@pytest.fixture
+def reader(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[dict[str, Any]]:
+    """The reader's folder and names; agents are remembered, and models scripted."""
+    monkeypatch.chdir(tmp_path)
+    CodeAgent(
+        tools=[], model=smolagents.InferenceClientModel(token="none"), executor_class=MyExecutor
+    ).save("agent", relative_path="")
+    monkeypatch.setattr(smolagents, "CodeAgent", Kept)
+    monkeypatch.setattr(smolagents, "InferenceClientModel", Script)
+    MADE.clear()
+    names = {**GIVEN, "model": Script()}
+    yield names
+    for agent in MADE:
+        agent.cleanup()
+    for value in names.values():
+        if isinstance(value, DockerPool):
+            value.close()
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        pytest.param(block, marks=[pytest.mark.docker] * (DockerExecutor in executors))
+        for block, executors in RUN.items()
+    ],
+)
+def test_block_runs(block, reader, request):
+    if DockerExecutor in RUN[block]:
+        request.getfixturevalue("engine")
+    tree = ast.fix_missing_locations(Filled().visit(ast.parse(BLOCKS[block])))
+    last = tree.body[-1]
+    result = re.search(r"  # (.+)\n\Z", BLOCKS[block])
+    if result and isinstance(last, ast.Expr):
+        tree.body[-1] = ast.Assign([ast.Name("_last", ast.Store())], last.value)
+        ast.fix_missing_locations(tree)
+    exec(compile(tree, block, "exec"), reader)
+    if result:
+        assert reader["_last"] == ast.literal_eval(result[1])
+    assert len(MADE) == len(RUN[block])
+    for agent, executor in zip(MADE, RUN[block], strict=True):
+        if not agent.answers:
+            agent.model = Script()
+            agent.run("go")
+        assert isinstance(agent.python_executor, executor)
+        assert agent.answers == [42]
+
+
+def test_commands_of_the_pages_are_there():
+    makefile = (ROOT / "Makefile").read_text()
+    targets = set(re.findall(r"^([a-z-]+):.*## ", makefile, re.MULTILINE))
+    for page in PAGES:
+        text = page.read_text("utf-8")
+        named = re.findall(r"`make ([a-z-]+)|^make ([a-z-]+)", text, re.MULTILINE)
+        assert {"".join(both) for both in named} <= targets, page
