@@ -448,7 +448,7 @@ def test_what_belongs_to_another_thread_gets_a_hint(words):
         stubs["tool"]()
     assert str(caught.value).startswith(f"{words} (an executor's tools run in a thread of")
     assert len(caught.value.args) == 1
-    with pytest.raises(ZeroDivisionError, match="^division by zero$"):
+    with pytest.raises(ZeroDivisionError, match=r"^division by zero$"):
         stubs["other"]()
     # In the calling thread, the option is on already.
     dispatcher = Dispatcher(calling_thread=True)

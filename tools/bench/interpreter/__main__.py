@@ -245,8 +245,8 @@ def main() -> int:
     console = Console(width=max(110, Console().width))
     try:
         pythons = interpreters(options, console)
-    except PristineError as error:
-        print(f"bench-interpreter: {error}", file=sys.stderr)
+    except PristineError as problem:
+        print(f"bench-interpreter: {problem}", file=sys.stderr)
         return 2
     engines = {name: Engine(name, python, options.cap) for name, python in pythons.items()}
     for name, engine in engines.items():
