@@ -8,7 +8,7 @@ from typing import Any
 
 from ..codec.calls import make_binder, signature_of
 from ..errors import ConfigurationError
-from .stubs import StubSpec, describe
+from .stubs import StubSpec, describe, make_callable
 
 __all__ = ["directly"]
 
@@ -23,6 +23,7 @@ def directly(name: str, target: Callable[..., Any]) -> Callable[..., Any]:
         spec = describe(name, target)
     except ConfigurationError:
         return target
+    make_callable(target)
     return DirectCall(spec, target) if spec.unpack or spec.closed else target
 
 

@@ -13,7 +13,7 @@ from ..codec import DEFAULT_MAX_BYTES, decode, encode
 from ..errors import CodecError, ConfigurationError, DecodeError, EncodeError, ProtocolError
 from ..limits import check_seconds
 from .failures import described_exception, thread_hint
-from .stubs import StubSpec, describe
+from .stubs import StubSpec, describe, make_callable
 from .thread import GivenUp, ToolThread
 
 __all__ = ["CallRecord", "Dispatcher"]
@@ -105,6 +105,8 @@ class Dispatcher:
             ConfigurationError: a name that no program could call; nothing is registered then.
         """
         specs = {name: (describe(name, target), target) for name, target in targets.items()}
+        for target in targets.values():
+            make_callable(target)
         self._targets.update(specs)
         return [spec for spec, _ in specs.values()]
 

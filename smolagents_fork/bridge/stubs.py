@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import ConfigurationError
 
-__all__ = ["StubSpec", "describe"]
+__all__ = ["StubSpec", "describe", "make_callable"]
 
 # A default longer than this is shown as "...": enough for "celsius", too short for most secrets.
 _LONGEST_SHOWN_TEXT = 16
@@ -95,6 +95,19 @@ def describe(name: str, target: Callable[..., Any]) -> StubSpec:
         closed=is_agent,
         final=name == "final_answer",
     )
+
+
+def make_callable(target: Callable[..., Any]) -> None:
+    """Make up for a tool whose constructor does not call upstream's.
+
+    ``Tool.__call__`` reads ``is_initialized``, which ``Tool.__init__`` sets and the class made by
+    ``Tool.from_gradio`` does not (upstream 1.26.0): its tools raise ``AttributeError`` when called.
+    """
+    needs_it = callable(getattr(target, "forward", None)) and callable(
+        getattr(target, "setup", None)
+    )
+    if needs_it and not hasattr(target, "is_initialized"):
+        target.is_initialized = False  # type: ignore[attr-defined]
 
 
 def _takes_task(target: Callable[..., Any]) -> bool:

@@ -1,0 +1,22 @@
+"""A real Gradio app with one function behind it: ``python gradio_shop.py PORT``."""
+
+from __future__ import annotations
+
+import sys
+
+import gradio
+
+asked: list[str] = []
+
+
+def price_of(product: str) -> str:
+    """The price of a product, and how often this app was asked."""
+    if product == "sofa":
+        raise gradio.Error("out of stock")
+    asked.append(product)
+    return f"{product}: {len(product) * 10} euros, question {len(asked)}"
+
+
+if __name__ == "__main__":
+    app = gradio.Interface(price_of, "text", "text", api_name="price_of")
+    app.launch(server_name="127.0.0.1", server_port=int(sys.argv[1]), share=False, quiet=True)

@@ -1,0 +1,125 @@
+"""A tool of a Gradio app, wrapped by upstream, called from a sandbox without a network."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import gradio_client
+import pytest
+from bridge_harness import code_agent
+from smolagents import Tool
+
+SHOP = Path(__file__).with_name("gradio_shop.py")
+QUIET = {"GRADIO_ANALYTICS_ENABLED": "False", "HF_HUB_OFFLINE": "1", "DO_NOT_TRACK": "1"}
+
+# The libraries' own, on the way up and down; nothing of ours.
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+
+
+class ShopTool:
+    """What ``Tool.from_gradio`` takes: a name, a description, and a ``run``.
+
+    ``gradio_tools``, whose class this was, has had no release for Gradio's newer clients; its
+    ``run`` asks a Gradio app as this one does.
+    """
+
+    name = "price_of"
+    description = "Gives the price of a product."
+
+    def __init__(self, client: gradio_client.Client) -> None:
+        self.client = client
+
+    # As text: upstream looks the annotation up by its name.
+    def run(self, product: str) -> str:
+        return str(self.client.predict(product, api_name="/price_of"))
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[gradio_client.Client]:
+    """A client of the app, which is on this machine's loopback."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    log = tmp_path_factory.mktemp("shop") / "app.log"
+    with log.open("wb") as output:
+        app = subprocess.Popen(
+            [sys.executable, str(SHOP), str(port)],
+            env={**os.environ, **QUIET},
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        end = time.monotonic() + 240
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", port), timeout=1).close()
+                break
+            except OSError:
+                assert app.poll() is None, log.read_text()
+                assert time.monotonic() < end, log.read_text()
+                time.sleep(0.1)
+        made = gradio_client.Client(
+            f"http://127.0.0.1:{port}", verbose=False, analytics_enabled=False
+        )
+        try:
+            yield made
+        finally:
+            made.close()
+    finally:
+        app.terminate()
+        try:
+            app.wait(30)
+        except subprocess.TimeoutExpired:
+            app.kill()
+            app.wait(30)
+
+
+@pytest.fixture
+def tool(client: gradio_client.Client) -> Tool:
+    """Made anew: the first call of a tool is another than the later ones."""
+    return Tool.from_gradio(ShopTool(client))
+
+
+def test_a_tool_of_a_gradio_app(sandbox, tool):
+    agent = code_agent(
+        sandbox.executor,
+        "one = price_of('lamp')\ntwo = price_of(product='rug')\nhelp(price_of)",
+        "final_answer([one, two])",
+        tools=[tool],
+    )
+    one, two = agent.run("go")
+    assert one.startswith("lamp: 40 euros, question ")
+    assert two.startswith("rug: 30 euros, question ")
+    # The app's own state went on from call to call.
+    assert int(two.rpartition(" ")[2]) == int(one.rpartition(" ")[2]) + 1
+    told = str(agent.memory.steps[1].observations)
+    assert "price_of(product)" in told
+    assert "Gives the price of a product." in told
+
+
+def test_a_tool_of_a_gradio_app_called_in_process(tool):
+    agent = code_agent(None, "final_answer(price_of('lamp'))", tools=[tool])
+    assert agent.run("go").startswith("lamp: 40 euros, question ")
+
+
+def test_errors_of_a_gradio_app_and_of_its_calls(sandbox, tool):
+    executor = sandbox.executor
+    executor.send_tools({"price_of": tool})
+    code = (
+        "words = []\n"
+        "for call in (lambda: price_of('sofa'), lambda: price_of(), lambda: price_of(size=1)):\n"
+        "    try:\n        call()\n    except Exception as error:\n"
+        "        words.append(type(error).__name__ + ': ' + str(error))\n"
+        "words"
+    )
+    of_the_app, missing, other = executor(code).output
+    assert "out of stock" in of_the_app
+    assert missing == "TypeError: price_of() missing 1 required positional argument: 'product'"
+    assert other == "TypeError: price_of() got an unexpected keyword argument 'size'"
+    assert executor("price_of('desk')").output.startswith("desk: 40 euros")
