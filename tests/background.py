@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 #: Only to see that nothing hangs, on a machine that does much besides.
-PATIENCE_SECONDS = 120.0
+PATIENCE_SECONDS = 240.0
 
 
 def eventually(condition: Callable[[], Any], seconds: float = PATIENCE_SECONDS) -> bool:

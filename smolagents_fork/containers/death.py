@@ -16,8 +16,8 @@ __all__ = ["evidence"]
 _QUESTION_SECONDS = 1.5
 _LOG_LINES = 8
 # Seconds the output of a container that has ended may take to come to its end. The engine closes it
-# before it says that the container has ended.
-_OUTPUT_SECONDS = 0.5
+# before it says that the container has ended; reading it is the work of a thread of this process.
+_OUTPUT_SECONDS = 2.0
 _NO_STREAM = "this connection to the engine carries no streams that could have kept it"
 
 

@@ -19,8 +19,12 @@ __all__ = ["cause_of_death", "connected", "last_words", "shown_output", "signal_
 _KERNEL_ENDED = re.compile(r"kernel (\d+) ended: exit code (-?\d+|None)(, out of memory)?")
 # What the gateway logs about the kernel it starts in its place.
 _NEW_KERNEL = re.compile(r"KernelGatewayApp\] .*restart|KernelRestarter")
-# How long the engine may take to notice that a container has ended.
+# How long the engine may take to notice that a container has ended, and to pass on what was logged:
+# this long, or as long as so many questions take, for an engine that is slow to answer is slow to
+# notice too.
 _PATIENCE_SECONDS = 0.7
+_PATIENCE_QUESTIONS = 10
+_MOST_PATIENCE_SECONDS = 5.0
 _SHOWN_LOG_CHARS = 4000
 
 
@@ -39,9 +43,13 @@ def cause_of_death(
     Returns:
         evidence, and number, exit code and out-of-memory mark of the kernel that ended.
     """
-    end = time.monotonic() + _PATIENCE_SECONDS
+    started = time.monotonic()
+    end = 0.0
     while True:
         evidence = sandbox.evidence()
+        if not end:
+            patience = _PATIENCE_QUESTIONS * (time.monotonic() - started)
+            end = started + min(max(patience, _PATIENCE_SECONDS), _MOST_PATIENCE_SECONDS)
         endings = _KERNEL_ENDED.findall("\n".join(evidence.log_lines))
         new = [found for found in endings if int(found[0]) > known]
         enough = of_kernel and bool(new)

@@ -20,6 +20,9 @@ import time
 
 # Time for the last messages to leave before os._exit ends the kernel.
 _EXIT_SECONDS = 0.1
+# Time the thread that passes output on has for the piece it holds. It needs microseconds; on a
+# busy machine it may not get the processor for a second, and what is late is lost to the call.
+_DRAIN_SECONDS = 5
 
 
 def exit_with_output_sent():
@@ -69,6 +72,7 @@ class OutputOfProcesses:
         self.original = stream._original_stdstream_copy
         self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self.lock = threading.Lock()
+        self.asked = 0
         threading.Thread(target=self.watch, name="output of processes", daemon=True).start()
 
     def watch(self):
@@ -79,6 +83,8 @@ class OutputOfProcesses:
             try:
                 with self.lock:
                     self.pass_on()
+                if self.asked:
+                    time.sleep(0.001)  # a lock is not fair, and a writer may write without end
             except OSError:
                 return  # the program has closed it
             if not events & select.POLLIN:
@@ -93,13 +99,17 @@ class OutputOfProcesses:
             os.write(self.original, data)
 
     def drain(self):
-        """Return when all that has been written is passed on, or cannot be within a second."""
-        if self.lock.acquire(timeout=1):
-            try:
-                with contextlib.suppress(OSError):
-                    self.pass_on()
-            finally:
-                self.lock.release()
+        """Return when all that has been written is passed on, or cannot be in five seconds."""
+        self.asked += 1
+        try:
+            if self.lock.acquire(timeout=_DRAIN_SECONDS):
+                try:
+                    with contextlib.suppress(OSError):
+                        self.pass_on()
+                finally:
+                    self.lock.release()
+        finally:
+            self.asked -= 1
 
 
 def output_of_processes():

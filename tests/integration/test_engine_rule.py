@@ -42,7 +42,7 @@ def test_engine_that_is_absent(test, required):
         },
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     assert "no container engine answers at unix:///nonexistent/docker.sock" in done.stdout

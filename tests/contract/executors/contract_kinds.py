@@ -8,10 +8,11 @@ import inspect
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from background import acting
 from contract_declarations import difference
 from smolagents import LocalPythonExecutor
 
@@ -46,8 +47,15 @@ KINDS = {
 }
 
 
+#: How long interrupted code may take to end where nothing else is the subject. Milliseconds are
+#: usual, and a busy machine needs what it needs.
+GRACE = 20.0
 #: Limits of the executor that tests of limits share; a start costs seconds.
 TIMEOUT, TOOL_TIMEOUT, OUTPUT_LIMIT, TOOL_CALLS = 2.0, 4.0, 1000, 50
+
+
+#: Seconds from a call of the code's to what is to happen behind it; nothing depends on them.
+SOON = 0.3
 
 
 class Shared:
@@ -56,7 +64,7 @@ class Shared:
     def __init__(self) -> None:
         self._made: dict[tuple[str, str], Any] = {}
         self._stack = contextlib.ExitStack()
-        #: What ``on_output`` of the limited executors got.
+        #: What ``on_output`` of the executors got.
         self.streamed: list[str] = []
 
     def get(self, kind: Kind, which: str) -> Any:
@@ -64,15 +72,19 @@ class Shared:
         key = (kind.name, which)
         if key not in self._made:
             options: dict[str, Any] = {"timeout_seconds": 60}
+            if kind.name != "local":
+                options["on_output"] = self.streamed.append
+                options["interrupt_grace_seconds"] = GRACE
             if which == "limited":
-                options = {"timeout_seconds": TIMEOUT, "output_limit": OUTPUT_LIMIT}
+                options.update(timeout_seconds=TIMEOUT, output_limit=OUTPUT_LIMIT)
                 if kind.name != "docker":
                     # The clock is the subject, and not the interpreter's budget.
                     options.update(max_operations=10**12, max_while_iterations=10**12)
                 if kind.name != "local":
                     options["tool_timeout_seconds"] = TOOL_TIMEOUT
                     options["max_tool_calls"] = TOOL_CALLS
-                    options["on_output"] = self.streamed.append
+                    # Here, code that catches everything is to be ended by force.
+                    options["interrupt_grace_seconds"] = 3.0
             imports = list(SCIENCE if which == "science" else PLAIN)
             self._made[key] = made = kind.cls(imports, **kind.options(**options))
             self._stack.callback(made.cleanup)
@@ -111,7 +123,7 @@ class Contract:
 
     @property
     def streamed(self) -> list[str]:
-        """What ``on_output`` of :attr:`limited` has got."""
+        """What ``on_output`` of the shared executors has got."""
         return self._shared.streamed
 
     def takes(self, option: str) -> bool:
@@ -145,14 +157,16 @@ class Contract:
         self._stack.callback(agent.cleanup)
         return agent
 
-    def later(self, seconds: float, function: Callable[[], Any]) -> threading.Timer:
-        """Call ``function`` from another thread in ``seconds``; waited for at the end."""
-        timer = threading.Timer(seconds, function)
-        timer.daemon = True
-        timer.start()
-        self._stack.callback(timer.join, 10)
-        self._stack.callback(timer.cancel)
-        return timer
+    @contextlib.contextmanager
+    def once_begun(self, executor: Any, action: Callable[[], Any]) -> Iterator[None]:
+        """Carry ``action`` out from another thread when code of the block has called ``begin()``.
+
+        So the code runs then, however long a busy machine takes until it does.
+        """
+        begun = threading.Event()
+        executor.send_tools({"begin": begun.set})
+        with acting(begun.is_set, lambda: (time.sleep(SOON), action())):
+            yield
 
     def close(self) -> None:
         """Clean up what the test made."""
@@ -162,16 +176,6 @@ class Contract:
 def printed(executor: Any) -> str:
     """What the last call printed, as upstream's agent reads it after an error."""
     return str(executor.state["_print_outputs"])
-
-
-def eventually(condition: Callable[[], bool], seconds: float = 20.0) -> bool:
-    """Whether ``condition`` becomes true within ``seconds``."""
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.05)
-    return True
 
 
 def process_gone(pid: int) -> bool:

@@ -6,8 +6,9 @@ import os
 import threading
 
 import pytest
+from background import eventually
 from contract_declarations import behaviour
-from contract_kinds import eventually, process_gone
+from contract_kinds import process_gone
 
 from smolagents_fork.errors import ExecutorClosedError
 
@@ -48,9 +49,11 @@ def test_cleanup_while_code_runs(contract):
         assert contract.make().cleanup() is None
         return
     executor = contract.make()
-    contract.later(1.0, executor.cleanup)
-    with pytest.raises(ExecutorClosedError):
-        executor("import time\ntime.sleep(50)")
+    with (
+        contract.once_begun(executor, executor.cleanup),
+        pytest.raises(ExecutorClosedError),
+    ):
+        executor("begin()\nimport time\ntime.sleep(50)")
 
 
 def _resources(name, executor, request):

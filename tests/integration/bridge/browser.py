@@ -54,7 +54,7 @@ def opened_browser(folder: Path) -> Iterator[Any]:
     service = webdriver.ChromeService(driver, log_output=str(folder / "driver.log"))
     opened = webdriver.Chrome(options=options, service=service)
     try:
-        opened.set_page_load_timeout(60)
+        opened.set_page_load_timeout(180)
         yield opened
     finally:
         opened.quit()

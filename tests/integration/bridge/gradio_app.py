@@ -59,10 +59,10 @@ class WaitingScript(Script):
 
     def generate_stream(self, messages: Any, **kwargs: Any) -> Iterator[ChatMessageStreamDelta]:
         self._asked += 1
-        end = time.monotonic() + 120
+        end = time.monotonic() + 300
         while self._asked == 2 and not self._go.exists():
             if time.monotonic() > end:
-                raise TimeoutError(f"{self._go} has not appeared in 120 s")
+                raise TimeoutError(f"{self._go} has not appeared in 300 s")
             time.sleep(0.05)
         yield from super().generate_stream(messages, **kwargs)
 

@@ -15,6 +15,7 @@ from typing import Any
 import PIL.Image
 import pytest
 from browser import opened_browser
+from ports import free_port
 
 from tools.paths import REPORTS, ROOT
 
@@ -34,9 +35,7 @@ pytestmark = pytest.mark.docker
 @pytest.fixture
 def address(engine: Any, tmp_path: Path) -> Iterator[str]:
     """Where the interface is served."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     quiet = {"GRADIO_ANALYTICS_ENABLED": "False", "HF_HUB_OFFLINE": "1", "DO_NOT_TRACK": "1"}
     log = tmp_path / "app.log"
 
@@ -55,7 +54,11 @@ def address(engine: Any, tmp_path: Path) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}"
     finally:
         app.terminate()
-        app.wait(30)
+        try:
+            app.wait(60)
+        finally:
+            app.kill()
+            app.wait(60)
 
 
 def test_gradio_shows_a_container_agent_and_the_agent_it_manages(address, tmp_path):
@@ -77,18 +80,18 @@ def test_gradio_shows_a_container_agent_and_the_agent_it_manages(address, tmp_pa
             log = (tmp_path / "app.log").read_text("utf-8", "replace")
             return f"{page()}\n-- the interface:\n{log[-4000:]}"
 
-        _wait("the page", lambda: box() is not None, 90, evidence)
+        _wait("the page", lambda: box() is not None, 180, evidence)
         box().send_keys("How many lamps were sold?\n")
         # The first step is on the page while the second has not begun.
-        _wait("the first step", shown("Execution Logs", "Step 1"), 60, evidence)
+        _wait("the first step", shown("Execution Logs", "Step 1"), 110, evidence)
         browser.execute_script(OPEN_ALL)
-        _wait("its prints", shown("the boss is on", "the analyst says:"), 30, evidence)
+        _wait("its prints", shown("the boss is on", "the analyst says:"), 60, evidence)
         assert f"the boss is on {socket.gethostname()}" not in page()
         assert "the count is 4711" in page()
         assert 'report = analyst("How many lamps were sold?")' in page()
         assert "Final answer" not in page()
         (tmp_path / "go").touch()
-        _wait("the answer", shown("Final answer", "lamps sold: 4711", "Step 2"), 60, evidence)
+        _wait("the answer", shown("Final answer", "lamps sold: 4711", "Step 2"), 120, evidence)
         assert "💥" not in page()
         picture = browser.get_screenshot_as_png()
     SCREENSHOT.parent.mkdir(exist_ok=True)

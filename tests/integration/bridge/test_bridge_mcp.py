@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from bridge_harness import code_agent
 from mcp import StdioServerParameters
+from ports import free_port
 from smolagents import ToolCollection
 
 SERVER = Path(__file__).with_name("mcp_server.py")
@@ -28,12 +29,10 @@ pytestmark = pytest.mark.filterwarnings(
 @contextmanager
 def http_server() -> Iterator[dict[str, Any]]:
     """The server behind a port of this machine."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     process = subprocess.Popen([sys.executable, str(SERVER), "streamable-http", str(port)])
     try:
-        end = time.monotonic() + 60
+        end = time.monotonic() + 120
         while True:
             try:
                 socket.create_connection(("127.0.0.1", port), timeout=1).close()
@@ -45,7 +44,11 @@ def http_server() -> Iterator[dict[str, Any]]:
         yield {"url": f"http://127.0.0.1:{port}/mcp", "transport": "streamable-http"}
     finally:
         process.terminate()
-        process.wait(20)
+        try:
+            process.wait(60)
+        finally:
+            process.kill()
+            process.wait(60)
 
 
 @contextmanager

@@ -8,20 +8,18 @@ from bridge_harness import code_agent
 
 
 def test_prints_arrive_before_the_call_that_follows_them(sandbox):
-    seen_at_call: list[str] = []
-
-    def check(number: int) -> int:
-        seen_at_call.append("".join(sandbox.streamed))
-        return number
-
     executor = sandbox.executor
-    executor.send_tools({"check": check})
-    logs = executor(
-        "import time\nfor n in range(3):\n    print('line', n)\n    time.sleep(0.6)\n    check(n)"
-    ).logs
+    executor.send_tools({"arrived": lambda: "".join(sandbox.streamed)})
+    # The code goes on when what it has printed has arrived, in whatever pieces and whenever.
+    result = executor(
+        "import time\nseen = []\nprinted = ''\nend = time.monotonic() + 40\n"
+        "for n in range(3):\n    print('line', n)\n    printed += f'line {n}\\n'\n"
+        "    while arrived() != printed and time.monotonic() < end:\n        time.sleep(0.05)\n"
+        "    seen.append(arrived())\nseen"
+    )
     lines = ["line 0\n", "line 1\n", "line 2\n"]
-    assert seen_at_call == ["".join(lines[:count]) for count in (1, 2, 3)]
-    assert "".join(sandbox.streamed) == logs
+    assert result.output == ["".join(lines[:count]) for count in (1, 2, 3)]
+    assert "".join(sandbox.streamed) == result.logs == "".join(lines)
 
 
 def test_code_that_waits_for_its_reader_is_answered(sandbox):

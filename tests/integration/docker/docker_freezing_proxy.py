@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import select
 import socket
 import threading
@@ -30,9 +31,9 @@ class Proxy:
                 continue
             for sock in ready:
                 if sock is self.listener:
-                    near, far = sock.accept()[0], socket.socket(socket.AF_UNIX)
-                    far.connect(self.target)
-                    peers |= {near: far, far: near}
+                    with contextlib.suppress(OSError):  # whoever knocked has gone, or the engine
+                        near = sock.accept()[0]
+                        peers |= self._joined(near)
                     continue
                 try:
                     data = sock.recv(65536)
@@ -49,7 +50,17 @@ class Proxy:
         for sock in (self.listener, *peers):
             sock.close()
 
+    def _joined(self, near: socket.socket) -> dict[socket.socket, socket.socket]:
+        far = socket.socket(socket.AF_UNIX)
+        try:
+            far.connect(self.target)
+        except OSError:
+            near.close()
+            far.close()
+            raise
+        return {near: far, far: near}
+
     def close(self) -> None:
         self.closed = True
         self.thawed.set()
-        self.thread.join(10)
+        self.thread.join(60)

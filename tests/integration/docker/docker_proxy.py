@@ -6,6 +6,8 @@ import contextlib
 import re
 import socket
 import threading
+from collections.abc import Callable
+from typing import Any
 
 _REQUEST = re.compile(rb"(?:^|(?<=\n))([A-Z]{3,7}) (/\S+) HTTP/1\.1\r\n")
 
@@ -28,7 +30,12 @@ class Proxy:
         self.open: list[socket.socket] = []
         self.lock = threading.Lock()
         self.closed = False
-        threading.Thread(target=self._accept, daemon=True).start()
+        self.threads: list[threading.Thread] = []
+        self._begin(self._accept)
+
+    def _begin(self, function: Callable[..., None], *arguments: Any) -> None:
+        self.threads.append(threading.Thread(target=function, args=arguments, daemon=True))
+        self.threads[-1].start()
 
     def _accept(self) -> None:
         while True:
@@ -45,10 +52,14 @@ class Proxy:
                     near.close()
                     return
                 far = socket.socket(socket.AF_UNIX)
-                far.connect(self.target)
                 self.open += [near, far]
-            for a, b in ((near, far), (far, near)):
-                threading.Thread(target=self._copy, args=(a, b, a is near), daemon=True).start()
+                try:
+                    far.connect(self.target)
+                except OSError:
+                    near.close()
+                    continue
+                for a, b in ((near, far), (far, near)):
+                    self._begin(self._copy, a, b, a is near)
 
     def _copy(self, source: socket.socket, target: socket.socket, asking: bool) -> None:
         try:
@@ -75,3 +86,5 @@ class Proxy:
                 with contextlib.suppress(OSError):
                     sock.shutdown(socket.SHUT_RDWR)
                 sock.close()
+        for thread in self.threads:
+            thread.join(60)

@@ -55,7 +55,7 @@ def registry_without_layers() -> Iterator[int]:
                 self.send_response(200)
                 self.send_header("Content-Length", "1000000")
                 self.end_headers()
-                ended.wait(60)
+                ended.wait(120)
                 self.close_connection = True
                 return
             body = json.dumps(_MANIFEST if "/manifests/" in self.path else {}).encode()

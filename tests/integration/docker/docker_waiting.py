@@ -1,20 +1,22 @@
-"""Waiting for what the engine does in its own time."""
+"""Waiting for what the engine and the code do in their own time."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+import dataclasses
+import threading
 from typing import Any
 
 
-def eventually(condition: Callable[[], bool], seconds: float) -> bool:
-    """Whether ``condition`` becomes true within ``seconds``."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if condition():
-            return True
-        time.sleep(0.05)
-    return condition()
+def first_print(executor: Any) -> threading.Event:
+    """Set as soon as code of ``executor`` has printed, and so runs; takes the place of on_output.
+
+    A fixed time after the call is no such moment: a busy machine may not have begun by then.
+    """
+    printed = threading.Event()
+    executor._session.options = executor.options = dataclasses.replace(
+        executor.options, on_output=lambda _text: printed.set()
+    )
+    return printed
 
 
 def gone(engine: Any, name: str) -> bool:

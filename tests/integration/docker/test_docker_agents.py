@@ -8,8 +8,9 @@ import os
 
 import pytest
 import smolagents.remote_executors
+from background import eventually
 from docker_agents import WHERE, Script
-from docker_waiting import eventually, gone
+from docker_waiting import gone
 from smolagents import CodeAgent
 from smolagents.models import MODEL_REGISTRY
 
@@ -51,7 +52,7 @@ def test_agent_runs_in_a_container_of_its_own(image, engine, chosen):
         (uid, hostname, interfaces), doubled = agent.run("go", additional_args={"given": 4})
     assert (uid, interfaces, doubled) == (1000, ["lo"], 8)
     assert hostname != os.uname().nodename
-    assert eventually(lambda: gone(engine, name), 10)
+    assert eventually(lambda: gone(engine, name))
 
 
 def test_agent_with_authorized_imports_has_them(science_image):
@@ -70,7 +71,7 @@ def test_agent_with_authorized_imports_has_them(science_image):
     "chosen", [{"executor_type": "docker"}, {"executor_class": DockerExecutor}]
 )
 def test_agent_takes_its_container_from_a_pool(pool, chosen):
-    assert pool.wait_until_ready()
+    assert pool.wait_until_ready(timeout=120)
     before = pool.stats().handed_out
     with CodeAgent(
         tools=[],

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
 import threading
 
+import docker
 import pytest
+from background import at_once, running
 from smolagents.local_python_executor import CodeOutput, PythonExecutor
 from smolagents.utils import AgentError
 
@@ -94,21 +98,19 @@ def test_output_is_streamed_while_the_code_runs(make):
         pieces.append(text)
         arrived.set()
 
-    executor = make(on_output=listen)
-    worker = threading.Thread(
-        target=executor,
-        args=("import time\nprint('early', flush=True)\ntime.sleep(2)\nprint('late')",),
+    executor = make(on_output=listen, timeout_seconds=120)
+    code = (
+        "import os, time\nprint('early', flush=True)\n"
+        "while not os.path.exists('/tmp/go'): time.sleep(0.02)\nprint('late')"
     )
-    worker.start()
-    try:
-        assert arrived.wait(30)
-        assert worker.is_alive()
+    with running(executor, code, stop=executor.cleanup) as call:
+        call.until(arrived.is_set)
         # A line may come in two pieces: its end is a write of its own, and the kernel sends what
         # is there whenever its clock says so.
-        first_words = "".join(pieces)
-    finally:
-        worker.join(30)
-    assert "early\n".startswith(first_words)
+        assert "early\n".startswith("".join(pieces))
+        assert not call.ended
+        executor.container.exec_run(["touch", "/tmp/go"])
+        assert call.result().logs == "early\nlate\n"
     assert "".join(pieces) == "early\nlate\n"
 
 
@@ -124,32 +126,26 @@ def test_broken_listener_does_not_break_the_program(make):
 
 def test_calls_from_threads_take_turns(shared):
     shared("order = []")
-    threads = [threading.Thread(target=shared, args=(f"order.append({n})",)) for n in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(30)
+    at_once(*[lambda n=n: shared(f"order.append({n})") for n in range(8)])
     assert sorted(shared("order").output) == list(range(8))
 
 
 def test_asyncio_call_does_not_block_the_loop(shared):
+    asked, ticked = threading.Event(), threading.Event()
+
+    def wait_for_the_loop():
+        asked.set()
+        return ticked.wait(20)
+
     async def main():
-        ticks = 0
+        call = asyncio.ensure_future(shared.acall("wait_for_the_loop()"))
+        while not asked.is_set() and not call.done():
+            await asyncio.sleep(0.02)
+        ticked.set()  # by a loop that goes on while the code runs
+        return (await call).output
 
-        async def tick():
-            nonlocal ticks
-            while True:
-                await asyncio.sleep(0.02)
-                ticks += 1
-
-        ticking = asyncio.ensure_future(tick())
-        result = await shared.acall("import time; time.sleep(0.6); 'done'")
-        ticking.cancel()
-        return result.output, ticks
-
-    output, ticks = asyncio.run(main())
-    assert output == "done"
-    assert ticks >= 5
+    shared.send_tools({"wait_for_the_loop": wait_for_the_loop})
+    assert asyncio.run(main()) is True
 
 
 def test_closed_executor_says_so(make):
@@ -167,7 +163,16 @@ def test_closed_executor_says_so(make):
     assert not executor.is_alive()
 
 
-def test_upstreams_contract_and_keywords(make, image, engine):
+@pytest.fixture
+def name(engine):
+    """A name for an image that nobody else uses, who may run the same test on the same engine."""
+    chosen = f"smolagents-fork-test-name-{os.getpid()}"
+    yield chosen
+    with contextlib.suppress(docker.errors.ImageNotFound):
+        engine.api.remove_image(chosen, force=True, noprune=True)
+
+
+def test_upstreams_contract_and_keywords(name, make, image, engine):
     assert issubclass(DockerExecutor, PythonExecutor)
     assert DockerExecutor.supports_managed_agents
     executor = make(
@@ -176,7 +181,7 @@ def test_upstreams_contract_and_keywords(make, image, engine):
         allow_pickle=False,
         host="127.0.0.1",
         port=None,
-        image_name="smolagents-fork-test-name",
+        image_name=name,
         build_new_image=True,
         container_run_kwargs={"environment": ["SEEN=yes"], "labels": {"mine": "1"}},
         dockerfile_content=None,
@@ -184,9 +189,10 @@ def test_upstreams_contract_and_keywords(make, image, engine):
     assert executor("import os; os.environ['SEEN']").output == "yes"
     executor.container.reload()
     assert executor.container.labels["mine"] == "1"
-    named = engine.api.inspect_image("smolagents-fork-test-name")
+    named = engine.api.inspect_image(name)
     assert named["Id"] == engine.api.inspect_image(image)["Id"]
     assert executor.is_alive()
+    executor.delete()
 
 
 def test_several_side_by_side(make):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import re
-import threading
 import time
 
 import pytest
-from docker_waiting import eventually
+from background import acting, eventually
+from docker_waiting import first_print
 from smolagents.utils import AgentError
 
 from smolagents_fork.errors import (
@@ -31,6 +31,21 @@ while True:
 """
 
 
+# No call of these tests ends by itself before; a busy machine may need seconds where milliseconds
+# are usual.
+PROMPT_SECONDS = 40
+
+# Running code that ends by itself, and says that it has begun.
+LONG = "print('begun', flush=True)\nimport time; time.sleep(50)\nkept = 2"
+
+
+@pytest.fixture(scope="module")
+def hurried(image):
+    """Stops code after two seconds, and waits for its end as long as that takes."""
+    with DockerExecutor(timeout_seconds=2, interrupt_grace_seconds=60) as executor:
+        yield executor
+
+
 @pytest.mark.parametrize(
     "code",
     [
@@ -41,14 +56,14 @@ while True:
         "def f():\n    while True:\n        yield 1\nsum(f())",
     ],
 )
-def test_endless_code_is_interrupted_and_state_kept(make, code):
-    executor = make(timeout_seconds=1)
+def test_endless_code_is_interrupted_and_state_kept(hurried, code):
+    executor = hurried
     executor("kept = 'yes'")
     started = time.monotonic()
     with pytest.raises(SandboxTimeoutError) as caught:
         executor("print('started', flush=True)\n" + code)
-    assert time.monotonic() - started < 10
-    assert "code ran past timeout_seconds=1; the kernel was interrupted and its state kept" in str(
+    assert time.monotonic() - started < PROMPT_SECONDS
+    assert "code ran past timeout_seconds=2; the kernel was interrupted and its state kept" in str(
         caught.value
     )
     assert "Output printed before the error:\nstarted" in str(caught.value)
@@ -56,7 +71,7 @@ def test_endless_code_is_interrupted_and_state_kept(make, code):
 
 
 def test_code_that_ignores_the_interrupt_is_killed_and_the_next_call_works(make):
-    executor = make(timeout_seconds=1, interrupt_grace_seconds=0.5)
+    executor = make(timeout_seconds=2, interrupt_grace_seconds=0.5)
     executor.send_variables({"given": [1, 2]})
     executor("made = 1")
     first = executor.container.id
@@ -94,14 +109,13 @@ def test_on_death_fail_says_why_the_next_call_does_not_work(make):
 
 
 def test_interrupt_from_another_thread(make):
-    executor = make(timeout_seconds=60)
+    executor = make(timeout_seconds=60, interrupt_grace_seconds=60)
     executor("kept = 1")
-    timer = threading.Timer(0.7, executor.interrupt)
-    timer.start()
-    started = time.monotonic()
-    with pytest.raises(AgentError, match=r"interrupted by interrupt\(\)"):
-        executor("import time\nprint('in')\ntime.sleep(50)")
-    assert time.monotonic() - started < 20
+    with (
+        acting(first_print(executor).is_set, executor.interrupt),
+        pytest.raises(AgentError, match=r"interrupted by interrupt\(\)"),
+    ):
+        executor(LONG)
     assert executor("kept").output == 1
 
 
@@ -111,39 +125,39 @@ def test_interrupt_with_nothing_running_does_nothing(shared):
 
 
 def test_cancelled_task_interrupts_the_code(make):
-    executor = make(timeout_seconds=60)
+    executor = make(timeout_seconds=60, interrupt_grace_seconds=60)
     executor("kept = 1")
+    began = first_print(executor)
 
     async def main():
-        task = asyncio.ensure_future(executor.acall("import time; time.sleep(50)"))
-        await asyncio.sleep(0.7)
+        task = asyncio.ensure_future(executor.acall(LONG))
+        while not began.is_set() and not task.done():
+            await asyncio.sleep(0.02)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
 
-    started = time.monotonic()
     asyncio.run(main())
-    assert time.monotonic() - started < 20
     assert executor("kept").output == 1
 
 
 def test_cleanup_ends_a_running_call(make):
     executor = make(timeout_seconds=60)
-    threading.Timer(0.7, executor.cleanup).start()
-    started = time.monotonic()
-    with pytest.raises(ExecutorClosedError, match="while its code ran"):
-        executor("import time; time.sleep(50)")
-    assert time.monotonic() - started < 20
+    with (
+        acting(first_print(executor).is_set, executor.cleanup),
+        pytest.raises(ExecutorClosedError, match="while its code ran"),
+    ):
+        executor(LONG)
 
 
 def test_ctrl_c_on_the_host_stops_the_code(make):
     def listen(_text):
         raise KeyboardInterrupt
 
-    executor = make(timeout_seconds=60, on_output=listen)
+    executor = make(timeout_seconds=60, interrupt_grace_seconds=60, on_output=listen)
     executor("kept = 1")
     with pytest.raises(KeyboardInterrupt):
-        executor("import time\nprint('x', flush=True)\ntime.sleep(50)")
+        executor(LONG)
     assert executor("kept").output == 1
 
 
@@ -152,19 +166,19 @@ def test_no_limit_is_possible(make):
 
 
 def test_start_that_hangs_has_a_deadline_and_leaves_nothing(image, engine):
-    before = {container.id for container in engine.containers.list(all=True)}
+    before = {summary["Id"] for summary in engine.api.containers(all=True)}
     started = time.monotonic()
     with pytest.raises(ExecutorStartError) as caught:
         DockerExecutor(
             startup_timeout_seconds=2, container_run_kwargs={"command": ["sleep", "120"]}
         )
-    assert time.monotonic() - started < 20
+    assert time.monotonic() - started < 100
     assert "did not come up in startup_timeout_seconds=2: " in str(caught.value)
     assert "container running" in str(caught.value)
     (name,) = re.findall("in container ([0-9a-f]+) ", str(caught.value))
     assert not any(full.startswith(name) for full in before)
     assert eventually(
-        lambda: not [c for c in engine.api.containers(all=True) if c["Id"].startswith(name)], 15
+        lambda: not [c for c in engine.api.containers(all=True) if c["Id"].startswith(name)]
     )
 
 

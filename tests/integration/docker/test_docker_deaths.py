@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
-import threading
 import time
 
 import pytest
-from docker_waiting import eventually
+from background import acting, eventually
+from docker_waiting import first_print
 
 from smolagents_fork.containers import runtime
 from smolagents_fork.containers.tunnel import StreamUnsupported
@@ -15,8 +14,9 @@ from smolagents_fork.errors import ExecutorError, SandboxDiedError
 from smolagents_fork.executors.docker import DockerExecutor
 
 # Longest time from an end to the error about it. Quiet, it takes 0.01 to 0.2 s, and 0.7 s where
-# only the relay ended (that long the engine is asked whether the container goes, too).
-NOTICED_SECONDS = 3.0
+# only the relay ended (that long the engine is asked whether the container goes, too). What is not
+# noticed at all is an error after 50 s, when the code ends, or a minute, the time it has.
+NOTICED_SECONDS = 15.0
 
 # Says something into the container's log, as a library that crashes does, and stays.
 SLEEP = (
@@ -41,17 +41,11 @@ def kill_inside(executor, words):
 
 def died(executor, action, code=SLEEP):
     """The words of a call's error when ``action`` is carried out as soon as it has printed."""
-    started, when = threading.Event(), []
-    listener = threading.Thread(target=lambda: (started.wait(30), when.append(acted(action))))
-    listener.start()
-    executor._session.options = executor.options = dataclasses.replace(
-        executor.options, on_output=lambda _text: started.set()
-    )
-    with pytest.raises(ExecutorError) as caught:
-        executor(code)
-    noticed = time.monotonic()
-    listener.join(30)
-    assert noticed - when[0] < NOTICED_SECONDS
+    with acting(first_print(executor).is_set, lambda: acted(action)) as act:
+        with pytest.raises(ExecutorError) as caught:
+            executor(code)
+        noticed = time.monotonic()
+        assert noticed - act.result() < NOTICED_SECONDS
     assert isinstance(caught.value, SandboxDiedError), repr(caught.value)
     return str(caught.value)
 
@@ -106,7 +100,7 @@ def test_kernel_out_of_memory(image):
         started = time.monotonic()
         with pytest.raises(SandboxDiedError) as caught:
             executor("print('before')\nhog = []\nwhile True: hog.append(bytearray(10_000_000))")
-        assert time.monotonic() - started < 10
+        assert time.monotonic() - started < 40
         message = str(caught.value)
         assert "out of memory" in message
         assert "memory='200m'" in message or "raise memory=" in message
@@ -184,7 +178,7 @@ def test_container_removed_while_idle(mortal, engine):
     executor = mortal
     executor("1")
     engine.api.remove_container(executor.container.name, force=True)
-    assert eventually(lambda: not executor.is_alive(), 5)
+    assert eventually(lambda: not executor.is_alive())
     with pytest.raises(SandboxDiedError):
         executor("1")
     assert executor("1").output == 1
@@ -198,7 +192,7 @@ def test_container_removed_while_idle(mortal, engine):
 def test_kernel_that_ends_between_calls_is_told_once(mortal, next_action):
     mortal("import os, threading\nthreading.Timer(0.2, os._exit, [9]).start()")
     # Asking takes the news out of the stream; it has to be told all the same.
-    assert eventually(lambda: not mortal.is_alive(), 5)
+    assert eventually(lambda: not mortal.is_alive())
     assert not mortal.is_alive()
     with pytest.raises(SandboxDiedError, match="exit code 9"):
         next_action(mortal)
@@ -228,4 +222,4 @@ def test_engine_that_goes_away_in_mid_call(make, proxy):
     assert "the engine does not answer any more" in message
     started = time.monotonic()
     executor.cleanup()
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 15

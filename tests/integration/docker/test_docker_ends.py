@@ -9,9 +9,11 @@ import sys
 import threading
 import time
 import warnings
+from collections import Counter
 
 import pytest
-from docker_waiting import eventually
+from background import acting, at_once, eventually, running
+from docker_waiting import first_print
 from smolagents.utils import AgentError
 
 from smolagents_fork.containers import images, removal, runtime
@@ -39,7 +41,7 @@ def containers_of(engine, pid):
 POOL_PROGRAM = """
 import sys, time
 from smolagents_fork.executors.pool import DockerPool
-pool = DockerPool(min_size={size}, max_size=2, lease_seconds=60)
+pool = DockerPool(min_size={size}, max_size=2, lease_seconds=600, startup_timeout_seconds=120)
 {wait}
 print("ready", flush=True)
 {rest}
@@ -49,8 +51,8 @@ print("ready", flush=True)
 @pytest.mark.parametrize(
     ("rest", "wait"),
     [
-        ("time.sleep(60)", "assert pool.wait_until_ready()"),
-        ("sys.exit(3)", "assert pool.wait_until_ready()"),
+        ("time.sleep(600)", "assert pool.wait_until_ready(timeout=120)"),
+        ("sys.exit(3)", "assert pool.wait_until_ready(timeout=120)"),
         ("sys.exit(3)", "time.sleep(0.6)"),  # while one starts
     ],
     ids=["SIGTERM", "sys.exit", "sys.exit while starting"],
@@ -60,18 +62,22 @@ def test_process_with_only_a_pool_leaves_no_container(image, engine, rest, wait)
     process = subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    assert process.stdout.readline() == "ready\n"
-    if "sleep" in rest:
-        process.terminate()
-    _, errors = process.communicate(timeout=60)
+    with process:
+        try:
+            assert process.stdout.readline() == "ready\n"
+            if "sleep" in rest:
+                process.terminate()
+            _, errors = process.communicate(timeout=120)
+        finally:
+            process.kill()
     assert process.returncode == (128 + signal.SIGTERM if "sleep" in rest else 3)
     assert "Traceback" not in errors
-    assert eventually(lambda: not containers_of(engine, process.pid), 3)
+    assert eventually(lambda: not containers_of(engine, process.pid))
 
 
 def state_of_process():
-    threads = {t.name for t in threading.enumerate() if t.name.startswith("smolagents-fork")}
-    return threads, len(os.listdir("/proc/self/fd"))
+    names = (t.name for t in threading.enumerate() if t.name.startswith("smolagents-fork"))
+    return Counter(names), len(os.listdir("/proc/self/fd"))
 
 
 STAGES = [
@@ -92,7 +98,7 @@ STAGES = [
 def test_failure_at_every_stage_leaves_no_container_thread_or_descriptor(
     image, engine, monkeypatch, owner, name, when
 ):
-    assert removal.wait_until_removed(30)
+    assert removal.wait_until_removed(120)
     before = set(containers_of(engine, os.getpid()))
     threads, descriptors = state_of_process()
     original = getattr(owner, name)
@@ -106,12 +112,12 @@ def test_failure_at_every_stage_leaves_no_container_thread_or_descriptor(
     with pytest.raises(RuntimeError, match="at this stage"):
         DockerExecutor()
     monkeypatch.undo()
-    assert eventually(lambda: set(containers_of(engine, os.getpid())) <= before, 15)
-    assert eventually(lambda: state_of_process()[0] <= threads, 10)
+    assert eventually(lambda: set(containers_of(engine, os.getpid())) <= before)
+    assert eventually(lambda: not state_of_process()[0] - threads)
     import gc
 
     gc.collect()
-    assert eventually(lambda: state_of_process()[1] <= descriptors, 5)
+    assert eventually(lambda: state_of_process()[1] <= descriptors)
 
 
 def test_port_taken_leaves_no_container(make, engine):
@@ -126,17 +132,19 @@ def test_port_taken_leaves_no_container(make, engine):
 
 def test_waiter_keeps_its_place_and_time_when_a_ready_container_had_died(image, engine):
     order = []
-    with DockerPool(min_size=1, max_size=1) as pool:
-        assert pool.wait_until_ready()
-        engine.api.remove_container(pool._ready[0][0].sandbox.name, force=True)
-        time.sleep(0.5)
+    with DockerPool(min_size=1, max_size=1, acquire_timeout_seconds=300) as pool:
+        assert pool.wait_until_ready(timeout=120)
+        session = pool._ready[0][0]
+        engine.api.remove_container(session.sandbox.name, force=True)
+        # The connection ends a moment later; until then nobody can tell that it is dead.
+        assert eventually(lambda: not session.is_alive())
         first_in_line = threading.Event()
         replace = pool._replace
 
         def replaced(waiter):
             first_in_line.set()
             # Others come while the first is told that what it got is dead.
-            assert eventually(lambda: pool.stats().waiting == 2, 10)
+            assert eventually(lambda: pool.stats().waiting == 2)
             replace(waiter)
 
         pool._replace = replaced
@@ -145,14 +153,9 @@ def test_waiter_keeps_its_place_and_time_when_a_ready_container_had_died(image, 
             with DockerExecutor(pool=pool):
                 order.append(number)
 
-        threads = [threading.Thread(target=take, args=(n,)) for n in range(3)]
-        threads[0].start()
-        assert first_in_line.wait(20)
-        for thread in threads[1:]:
-            thread.start()
-            time.sleep(0.1)
-        for thread in threads:
-            thread.join(120)
+        with running(take, 0, stop=pool.close) as first:
+            first.until(first_in_line.is_set)
+            at_once(lambda: take(1), lambda: take(2))
     assert order[0] == 0
     assert sorted(order) == [0, 1, 2]
 
@@ -163,7 +166,7 @@ def test_dead_ready_container_does_not_give_the_waiter_its_time_again(image, mon
         started = time.monotonic()
         with pytest.raises(ExecutorStartError, match="acquire_timeout_seconds=5"):
             pool.acquire(timeout=5)
-        assert time.monotonic() - started < 15
+        assert time.monotonic() - started < 40
         assert pool.stats().in_use == 0
 
 
@@ -215,7 +218,7 @@ def test_root_file_system_that_can_be_written_is_limited_or_said_not_to_be(image
 
 
 def test_interrupt_that_crosses_the_end_of_a_call_hits_no_later_one(make):
-    executor = make(timeout_seconds=30)
+    executor = make(timeout_seconds=60, interrupt_grace_seconds=60)
     stop = threading.Event()
 
     def keep_interrupting():
@@ -224,23 +227,22 @@ def test_interrupt_that_crosses_the_end_of_a_call_hits_no_later_one(make):
             time.sleep(0.01)
 
     interrupted = 0
-    for _ in range(10):
+    for round in range(100):
         stop.clear()
-        worker = threading.Thread(target=keep_interrupting)
-        worker.start()
-        try:
-            executor("import time; time.sleep(0.01)")
-        except AgentError:
-            interrupted += 1
-        finally:
+        with running(keep_interrupting, stop=stop.set):
+            try:
+                executor("import time; time.sleep(0.01)")
+            except AgentError:
+                interrupted += 1
             stop.set()
-            worker.join(10)
         assert executor("import time; time.sleep(0.05); 'whole'").output == "whole"
+        if round >= 9 and interrupted:
+            break
     assert interrupted
 
 
 def test_interrupt_before_the_code_has_begun_is_not_lost(make, monkeypatch):
-    executor = make(timeout_seconds=30)
+    executor = make(timeout_seconds=30, interrupt_grace_seconds=60)
     executor("kept = 1")
     ready = KernelSession._ready
 
@@ -257,41 +259,31 @@ def test_interrupt_before_the_code_has_begun_is_not_lost(make, monkeypatch):
 
 
 def test_restart_during_a_call_waits_for_its_turn(make):
-    executor = make(timeout_seconds=30)
-    outputs = []
-    worker = threading.Thread(
-        target=lambda: outputs.append(executor("import time; time.sleep(1); 'whole'").output)
-    )
-    worker.start()
-    time.sleep(0.3)
+    executor = make(timeout_seconds=60)
     first = executor.container.id
-    executor.restart()
-    worker.join(30)
-    assert outputs == ["whole"]
+    begun = first_print(executor)
+    code = "print('begun', flush=True)\nimport time; time.sleep(1); 'whole'"
+    with running(executor, code) as call:
+        call.until(begun.is_set)
+        executor.restart()
+        assert call.result().output == "whole"
     assert executor("1").output == 1
     assert executor.container.id != first
 
 
 def test_cleanup_while_another_thread_waits_for_its_turn(make):
-    executor = make(timeout_seconds=30)
-    errors = []
+    executor = make(timeout_seconds=60)
+    waiting = []
 
     def call():
-        try:
-            executor("import time; time.sleep(20)")
-        except ExecutorError as error:
-            errors.append(error)
+        waiting.append(1)
+        with pytest.raises(ExecutorClosedError):
+            executor("print('begun', flush=True)\nimport time; time.sleep(50)")
 
-    workers = [threading.Thread(target=call) for _ in range(3)]
-    for worker in workers:
-        worker.start()
-    time.sleep(0.5)
-    started = time.monotonic()
-    executor.cleanup()
-    for worker in workers:
-        worker.join(20)
-    assert time.monotonic() - started < 10
-    assert [type(error) for error in errors] == [ExecutorClosedError] * 3
+    begun = first_print(executor)
+    # One of them has its turn then, and the others wait for it or are about to.
+    with acting(lambda: begun.is_set() and len(waiting) == 3, executor.cleanup):
+        at_once(call, call, call)
 
 
 def test_cleanup_while_a_new_container_starts_leaves_none(make, engine, monkeypatch):
@@ -302,32 +294,29 @@ def test_cleanup_while_a_new_container_starts_leaves_none(make, engine, monkeypa
             "import os, signal; os.kill(os.getppid(), signal.SIGKILL)\nimport time\ntime.sleep(9)"
         )
     start = DockerProvisioner.start
+    starts = threading.Event()
 
     def closed_meanwhile(self, spec):
-        threading.Thread(target=executor.cleanup).start()
-        time.sleep(0.2)
+        starts.set()
+        assert eventually(lambda: executor.closed)
         return start(self, spec)
 
     monkeypatch.setattr(DockerProvisioner, "start", closed_meanwhile)
     name = executor.container
-    with pytest.raises(ExecutorError):
+    with acting(starts.is_set, executor.cleanup), pytest.raises(ExecutorError):
         executor("1")
     monkeypatch.undo()
     assert name is None
     mine = set(removal._known) - others
     assert mine
-    assert eventually(lambda: not mine & set(containers_of(engine, os.getpid())), 15)
+    assert eventually(lambda: not mine & set(containers_of(engine, os.getpid())))
 
 
 def test_two_threads_calling_one_executor_take_turns(make):
-    executor = make(timeout_seconds=30)
+    executor = make(timeout_seconds=60)
     executor("order = []")
     code = "order.append({n})\nimport time\ntime.sleep(0.05)\norder.append({n})"
-    workers = [threading.Thread(target=executor, args=(code.format(n=n),)) for n in range(6)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join(60)
+    at_once(*[lambda n=n: executor(code.format(n=n)) for n in range(6)])
     order = executor("order").output
     assert order[::2] == order[1::2]
     assert sorted(order[::2]) == list(range(6))
@@ -343,7 +332,7 @@ def test_host_network_is_refused_before_anything_is_made(engine):
 
 
 def test_network_of_another_container_by_explicit_wish(make, image, engine):
-    other = engine.containers.run(image, ["sleep", "60"], network_mode="none", detach=True)
+    other = engine.containers.run(image, ["sleep", "600"], network_mode="none", detach=True)
     try:
         network = f"container:{other.id}"
         executor = make(network=network, allow_shared_network=True)

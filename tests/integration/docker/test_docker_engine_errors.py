@@ -12,6 +12,7 @@ import urllib.error
 import urllib.request
 
 import pytest
+from ports import free_port
 from smolagents.utils import AgentError
 
 from smolagents_fork.containers import removal, sandbox
@@ -19,13 +20,15 @@ from smolagents_fork.containers.tunnel import StreamUnsupported
 from smolagents_fork.errors import ConfigurationError, EngineUnavailableError, ExecutorStartError
 from smolagents_fork.executors.docker import DockerExecutor
 
+QUICK_SECONDS = 30
+
 
 @pytest.fixture
 def quick():
     started = time.monotonic()
     yield
-    # Quiet, 0.1 s.
-    assert time.monotonic() - started < 5
+    # Quiet, 0.1 s. An engine that is asked in vain, for a container or an image, takes a minute.
+    assert time.monotonic() - started < QUICK_SECONDS
 
 
 @pytest.mark.parametrize(
@@ -64,13 +67,13 @@ def test_permission_denied(tmp_path, engine):
         "started = time.monotonic()\n"
         "try:\n    DockerExecutor()\n"
         "except Exception as error:\n    print(type(error).__name__, error)\n"
-        "assert time.monotonic() - started < 5"
+        f"assert time.monotonic() - started < {QUICK_SECONDS}"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=True,
         env={**os.environ, "DOCKER_HOST": f"unix://{path}"},
     )
@@ -116,8 +119,7 @@ def test_published_port_on_a_network(make):
 
 
 def test_chosen_port(make):
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     executor = make(network="bridge", port=port)
     assert executor("1+1").output == 2
     executor.container.reload()
@@ -136,7 +138,7 @@ def refuses_whoever_has_no_token(executor):
     assert binding["HostIp"] == "127.0.0.1"
     port = binding["HostPort"]
     with pytest.raises(urllib.error.HTTPError) as caught:
-        urllib.request.urlopen(f"http://127.0.0.1:{port}/api/kernelspecs", timeout=10)
+        urllib.request.urlopen(f"http://127.0.0.1:{port}/api/kernelspecs", timeout=60)
     assert caught.value.code in (401, 403)
     caught.value.close()
 
@@ -164,7 +166,7 @@ def test_internal_network_needs_no_port(image, engine):
         with pytest.raises(ConfigurationError, match=r"transport='port': .* is internal"):
             DockerExecutor(network=network.name, transport="port")
     finally:
-        removal.wait_until_removed(30)
+        removal.wait_until_removed(120)
         network.remove()
 
 

@@ -33,8 +33,8 @@ def test_second_setup_and_second_start_build_nothing(image, make, engine, proxy)
         started = time.monotonic()
         assert DockerExecutor.setup(progress=lines.append) == image
         seconds.append(time.monotonic() - started)
-    # Quiet, 0.02 s; the best of three, since the machine may be busy.
-    assert min(seconds) < 1
+    # Quiet, 0.02 s, where a build takes ten; the best of three, since the machine may be busy.
+    assert min(seconds) < 5
     assert make()("1").output == 1
     assert lines == []
     assert engine.api.inspect_image(image)["Id"] == before
@@ -67,7 +67,7 @@ def test_base_image_that_cannot_be_had_says_which_and_what_to_do():
     started = time.monotonic()
     with pytest.raises((ImageBuildError, EngineUnavailableError)) as caught:
         DockerExecutor.setup(base_image="127.0.0.1:9/no-such:image", progress=lambda _line: None)
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 40
     assert "base image '127.0.0.1:9/no-such:image' cannot be had" in str(caught.value)
     assert f"pass base_image= or set {images.BASE_IMAGE_VARIABLE}" in str(caught.value)
 
@@ -76,7 +76,7 @@ def test_image_that_does_not_exist_and_cannot_be_pulled(image):
     started = time.monotonic()
     with pytest.raises(ExecutorStartError) as caught:
         DockerExecutor(image="127.0.0.1:9/no-such:image")
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 40
     assert str(caught.value).startswith(
         "image '127.0.0.1:9/no-such:image' is not on the engine and cannot be pulled: build it, "
         "load it, or name another (pulling the image: "
@@ -90,10 +90,10 @@ def test_image_without_a_kernel_is_an_error_with_its_last_words(base_image):
     with pytest.raises(ExecutorStartError) as caught:
         DockerExecutor(
             image=base_image,
-            startup_timeout_seconds=10,
+            startup_timeout_seconds=90,
             container_run_kwargs={"command": ["sh", "-c", "echo out of order; exit 5"]},
         )
-    assert time.monotonic() - started < 12
+    assert time.monotonic() - started < 60
     assert "exit code 5" in str(caught.value)
     assert "out of order" in str(caught.value)
 
@@ -109,6 +109,16 @@ def set_up(keywords, **how):
     """A process that calls ``setup`` with the default display."""
     command = [sys.executable, "-c", SETUP, repr(keywords)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, **{"stderr": subprocess.PIPE, **how})
+
+
+def told_by(builders):
+    """What each of the processes printed, waited for; none is left behind."""
+    try:
+        return [builder.communicate(timeout=400) for builder in builders]
+    finally:
+        for builder in builders:
+            builder.kill()
+            builder.communicate()
 
 
 @pytest.fixture
@@ -134,7 +144,7 @@ def test_two_processes_build_the_same_new_image_at_once_with_plain_lines(
     variables = {k: v for k, v in os.environ.items() if k not in images._CA_VARIABLES}
     variables["PIP_TRUSTED_HOST"] = "mark-of-the-index.invalid"
     builders = [set_up(keywords, env=variables) for _ in range(2)]
-    told = [builder.communicate(timeout=180) for builder in builders]
+    told = told_by(builders)
     assert [builder.returncode for builder in builders] == [0, 0], told
     (name,) = {out.decode().strip() for out, _ in told}
     throw_away(name)
@@ -165,7 +175,7 @@ def test_builders_that_cannot_see_one_another_do_not_collide(image, make, throw_
         (tmp_path / name).mkdir()
         env = {**os.environ, "TMPDIR": str(tmp_path / name)}
         builders.append(set_up({"dockerfile_content": content}, env=env))
-    told = [builder.communicate(timeout=120) for builder in builders]
+    told = told_by(builders)
     assert [builder.returncode for builder in builders] == [0, 0], told
     (name,) = {out.decode().strip() for out, _ in told}
     throw_away(name)
@@ -183,7 +193,8 @@ def test_progress_on_a_terminal_is_one_moving_line(image, throw_away):
     with contextlib.suppress(OSError):  # EIO at the end
         while piece := os.read(near, 4096):
             shown += piece
-    name = process.communicate(timeout=60)[0].decode().strip()
+    ((out, _),) = told_by([process])
+    name = out.decode().strip()
     os.close(near)
     throw_away(name)
     assert process.returncode == 0
@@ -224,9 +235,15 @@ def test_dockerfile_of_the_users_own(make, image):
 
 
 def test_named_image_is_used_as_it_is(make, image, engine):
-    engine.api.tag(image, "smolagents-fork-test-as-is", "latest")
-    executor = make(image_name="smolagents-fork-test-as-is", build_new_image=False)
-    assert executor.container.attrs["Config"]["Image"] == "smolagents-fork-test-as-is"
+    # Others may run the same test on the same engine, with other images.
+    name = f"smolagents-fork-test-as-is-{os.getpid()}"
+    engine.api.tag(image, name, "latest")
+    try:
+        executor = make(image_name=name, build_new_image=False)
+        assert executor.container.attrs["Config"]["Image"] == name
+        executor.delete()
+    finally:
+        engine.api.remove_image(name, force=True, noprune=True)
 
 
 def test_install_packages_before_code_has_run(make):

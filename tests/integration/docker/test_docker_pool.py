@@ -8,7 +8,8 @@ import threading
 import time
 
 import pytest
-from docker_waiting import eventually, gone
+from background import acting, at_once, eventually, running
+from docker_waiting import gone
 from smolagents.utils import AgentError
 
 from smolagents_fork.containers import removal
@@ -33,11 +34,11 @@ def pool(image):
 
 
 def test_ready_container_is_handed_out_and_refilled(pool):
-    assert pool.wait_until_ready()
+    assert pool.wait_until_ready(timeout=150)
     with DockerExecutor(pool=pool) as executor:
         assert executor("1+1").output == 2
         assert pool.stats().in_use == 1
-        assert pool.wait_until_ready()
+        assert pool.wait_until_ready(timeout=150)
     stats = pool.stats()
     assert (stats.in_use, stats.ready, stats.handed_out) == (0, 1, 1)
 
@@ -58,32 +59,33 @@ def test_full_pool_makes_wait_and_says_what_it_is_doing(image):
         started = time.monotonic()
         with pytest.raises(ExecutorStartError) as caught:
             pool.acquire(timeout=0.5)
-        assert time.monotonic() - started < 5
+        assert time.monotonic() - started < 30
         assert "acquire_timeout_seconds=0.5" in str(caught.value)
         assert "in_use=1" in str(caught.value)
         # Not one more than max_size was started for the one who waited, nor would be.
         assert not eventually(lambda: pool.stats().starting or pool.stats().started > 1, 0.5)
-        threading.Timer(0.5, first.cleanup).start()
-        with DockerExecutor(pool=pool) as second:
+        with (
+            acting(lambda: pool.stats().waiting == 1, first.cleanup),
+            DockerExecutor(pool=pool) as second,
+        ):
             assert second("'mine'").output == "mine"
 
 
 def test_first_come_first_served(image):
     order: list[int] = []
-    with DockerPool(min_size=0, max_size=1, **PATIENT) as pool:
-        with DockerExecutor(pool=pool):
-            threads = []
-            for number in range(3):
+    with (
+        DockerPool(min_size=0, max_size=1, **PATIENT) as pool,
+        contextlib.ExitStack() as takers,
+        DockerExecutor(pool=pool),
+    ):
 
-                def take(number=number):
-                    with DockerExecutor(pool=pool):
-                        order.append(number)
+        def take(number):
+            with DockerExecutor(pool=pool):
+                order.append(number)
 
-                threads.append(threading.Thread(target=take))
-                threads[-1].start()
-                assert eventually(lambda n=number: pool.stats().waiting == n + 1, 10)
-        for thread in threads:
-            thread.join(120)
+        for number in range(3):
+            taker = takers.enter_context(running(take, number, stop=pool.close))
+            taker.until(lambda n=number: pool.stats().waiting == n + 1)
     assert order == [0, 1, 2]
 
 
@@ -99,6 +101,8 @@ def test_bounded_under_contention(image, monkeypatch):
             opening += 1
             most_opening = max(most_opening, opening)
         try:
+            # Two at a time is what is allowed; let the first wait until there are.
+            assert eventually(lambda: most_opening >= 2)
             original(session)
         finally:
             with lock:
@@ -115,11 +119,7 @@ def test_bounded_under_contention(image, monkeypatch):
                     most = max(most, stats.in_use + stats.ready + stats.starting)
                 results.append(executor(f"{number} * 2").output)
 
-        threads = [threading.Thread(target=work, args=(n,)) for n in range(6)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(180)
+        at_once(*[lambda n=n: work(n) for n in range(6)])
         assert pool.stats().handed_out == 6
         assert pool.stats().waiting == 0
     assert sorted(results) == [n * 2 for n in range(6)]
@@ -127,27 +127,34 @@ def test_bounded_under_contention(image, monkeypatch):
     assert most_opening == 2
 
 
-def test_idle_containers_above_the_minimum_are_removed(image, engine):
-    with DockerPool(min_size=0, max_size=1, idle_seconds=1) as pool:
+def test_idle_containers_above_the_minimum_are_removed(image, engine, monkeypatch):
+    names = []
+    original = KernelSession.open
+
+    def noted(session):
+        original(session)
+        names.append(session.sandbox.name)
+
+    monkeypatch.setattr(KernelSession, "open", noted)
+    with DockerPool(min_size=0, max_size=1, idle_seconds=1, **PATIENT) as pool:
         # Started for somebody who gives up: then there is one more than is wanted.
         while not (pool.stats().starting or pool.stats().ready):
             with contextlib.suppress(ExecutorStartError):
                 session = pool.acquire(timeout=0.1)
                 session.close()
                 pool.release(session)
-        assert eventually(lambda: pool.stats().ready == 1, 60)
-        name = pool._ready[0][0].sandbox.name
-        assert eventually(lambda: pool.stats().discarded == 1, 15)
+        assert eventually(lambda: pool.stats().discarded == 1)
         assert pool.stats().ready == 0
         assert pool.stats().failed == 0
-        assert eventually(lambda: gone(engine, name), 15)
+        assert eventually(lambda: names and all(gone(engine, name) for name in names))
 
 
 def test_dead_container_is_not_handed_out(pool, engine):
-    assert pool.wait_until_ready()
+    assert pool.wait_until_ready(timeout=150)
     session = pool._ready[0][0]
     engine.api.remove_container(session.sandbox.name, force=True)
-    time.sleep(0.5)
+    # The connection ends a moment later; until then nobody can tell that it is dead.
+    assert eventually(lambda: not session.is_alive())
     with DockerExecutor(pool=pool) as executor:
         assert executor("1+1").output == 2
     assert pool.stats().discarded == 1
@@ -155,25 +162,30 @@ def test_dead_container_is_not_handed_out(pool, engine):
 
 def test_broken_engine_is_told_and_not_hammered_and_the_pool_recovers(image, proxy):
     proxy.refusing = True
-    with DockerPool(min_size=2, max_size=4) as pool:
+    with DockerPool(min_size=2, max_size=4, **PATIENT) as pool:
         started = time.monotonic()
         with pytest.raises(EngineUnavailableError):
             DockerExecutor(pool=pool)
-        assert time.monotonic() - started < 10
+        assert time.monotonic() - started < 60
         time.sleep(max(0, 2.5 - (time.monotonic() - started)))
         assert pool.stats().failed >= 1
-        # Pauses of 0.5, 1, 2 ... seconds: three rounds of two starts, a few connections each.
-        assert proxy.accepted <= 40
+        # Pauses of 0.5, 1, 2 ... seconds: three rounds of two starts, a few connections each, and
+        # on a busy machine a round or two more. Without pauses there are hundreds a second.
+        assert proxy.accepted <= 40 + 10 * (time.monotonic() - started)
         proxy.refusing = False
-        assert pool.wait_until_ready(2, timeout=60)
+        assert pool.wait_until_ready(2, timeout=150)
         with DockerExecutor(pool=pool) as executor:
             assert executor("1+1").output == 2
-        assert pool.wait_until_ready(2, timeout=60)
-        assert removal.wait_until_removed(30)
-        # At rest nothing is asked of the engine.
-        asked = len(proxy.requests)
-        time.sleep(1)
-        assert len(proxy.requests) == asked
+        assert pool.wait_until_ready(2, timeout=150)
+        assert removal.wait_until_removed(120)
+
+        def at_rest():
+            asked = len(proxy.requests)
+            time.sleep(1)
+            return len(proxy.requests) == asked
+
+        # At rest nothing is asked of the engine; the last may be on its way still.
+        assert eventually(at_rest, 20)
 
 
 def test_executor_may_not_ask_for_another_container(pool):
@@ -188,49 +200,51 @@ def test_executor_may_not_ask_for_another_container(pool):
 
 
 def test_asyncio_user_awaits_a_container_and_calls_without_blocking_the_loop(image):
+    asked, answered = threading.Event(), threading.Event()
+
+    def wait_for_the_loop():
+        asked.set()
+        return answered.wait(20)
+
+    async def happened(condition):
+        end = time.monotonic() + 60
+        while not condition():
+            assert time.monotonic() < end
+            await asyncio.sleep(0.01)
+
     async def main(pool):
-        ticks = 0
-
-        async def tick():
-            nonlocal ticks
-            while True:
-                await asyncio.sleep(0.02)
-                ticks += 1
-
-        ticking = asyncio.ensure_future(tick())
         first = await DockerExecutor.acreate(pool=pool)
         pending = asyncio.ensure_future(DockerExecutor.acreate(pool=pool))
-        while pool.stats().waiting == 0:  # the pool is full; the second one is in the queue
-            await asyncio.sleep(0.01)
-        before = ticks
-        await asyncio.sleep(0.4)
+        # The pool is full; the second one is in the queue, and the loop goes on.
+        await happened(lambda: pool.stats().waiting == 1)
+        await asyncio.sleep(0.2)
         assert not pending.done()
-        assert ticks - before >= 5
         first.cleanup()
         second = await pending
-        before = ticks
         try:
-            calls = [second.acall(f"import time; time.sleep(0.1); {n} + 1") for n in range(3)]
+            second.send_tools({"wait_for_the_loop": wait_for_the_loop})
+            codes = ["wait_for_the_loop()", "2", "3"]
+            calls = [asyncio.ensure_future(second.acall(code)) for code in codes]
+            await happened(asked.is_set)
+            answered.set()  # by a loop that goes on while the code runs
             results = await asyncio.gather(*calls)
         finally:
             second.cleanup()
-            ticking.cancel()
-        assert ticks - before >= 5
         return [result.output for result in results]
 
     with DockerPool(min_size=0, max_size=1, **PATIENT) as pool:
-        assert asyncio.run(main(pool)) == [1, 2, 3]
+        assert asyncio.run(main(pool)) == [True, 2, 3]
         assert pool.stats().handed_out == 2
 
 
 def test_closed_pool(image, engine):
     pool = DockerPool(min_size=1, max_size=1)
-    assert pool.wait_until_ready()
+    assert pool.wait_until_ready(timeout=120)
     name = pool._ready[0][0].sandbox.name
     assert not gone(engine, name)
     pool.close()
     pool.close()
     with pytest.raises(ExecutorClosedError):
         pool.acquire()
-    assert eventually(lambda: gone(engine, name), 15)
+    assert eventually(lambda: gone(engine, name))
     assert pool.stats().ready == 0

@@ -102,13 +102,14 @@ def test_tool_called_from_threads(tooled):
 
 def test_clock_stops_while_the_host_works(make):
     def slow() -> str:
-        time.sleep(2.5)
+        time.sleep(5)
         return "slept"
 
-    executor = make(timeout_seconds=1.5)
+    executor = make(timeout_seconds=4)
     executor.send_tools({"slow": slow})
-    assert executor("slow()").output == "slept"
-    assert executor.run("slow()").seconds < 1.5
+    execution = executor.run("slow()")
+    assert execution.output == "slept"
+    assert execution.seconds < 4
 
 
 def test_tool_that_calls_its_own_executor_is_an_error_and_no_hang(make):

@@ -99,7 +99,7 @@ def test_million_floats_both_ways_quickly(science, kind):
     science.send_variables({"array": sent})
     back = science("array").output
     # Quiet, an array takes 0.15 s and a list 1 s, there and back.
-    assert time.monotonic() - started < (5 if kind == "array" else 10)
+    assert time.monotonic() - started < 40
     assert type(back) is type(sent)
     assert (np.asarray(back) == array).all()
 

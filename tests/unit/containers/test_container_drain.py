@@ -7,16 +7,18 @@ import gc
 import os
 import queue
 import shutil
+import signal
 import socket
 import ssl
 import struct
 import subprocess
 import threading
-import time
 from types import SimpleNamespace
 
 import docker
 import pytest
+from background import PATIENCE_SECONDS as PROMPT_SECONDS
+from background import eventually, running
 
 from smolagents_fork.containers import drain
 from smolagents_fork.containers.drain import DrainedStream
@@ -25,19 +27,9 @@ from smolagents_fork.containers.tail import KEPT_BYTES
 from smolagents_fork.containers.tunnel import StreamUnsupported
 from smolagents_fork.errors import ExecutorStartError
 
-# Only to see that nothing hangs; everything here takes milliseconds.
-PROMPT_SECONDS = 10.0
-
 
 def frame(data: bytes, stream: int = 2) -> bytes:
     return struct.pack(">BxxxL", stream, len(data)) + data
-
-
-def eventually(condition):
-    end = time.monotonic() + PROMPT_SECONDS
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.005)
-    return condition()
 
 
 # Threads of containers that other tests of this process have.
@@ -71,7 +63,7 @@ class Engine:
             self.tls.load_cert_chain(certificate)
             config = docker.tls.TLSConfig(ca_cert=str(certificate), verify=True)
             keywords = {"base_url": f"https://{address}", "tls": config}
-        self.client = docker.APIClient(version="1.41", timeout=10, **keywords)
+        self.client = docker.APIClient(version="1.41", timeout=60, **keywords)
         self.ends = queue.Queue()
         self.greeting = b""
         self.thread = threading.Thread(target=self._serve)
@@ -85,7 +77,10 @@ class Engine:
                     sock = self.tls.wrap_socket(sock, server_side=True)
                 request = b""
                 while b"\r\n\r\n" not in request:
-                    request += sock.recv(4096)
+                    piece = sock.recv(4096)
+                    if not piece:
+                        raise ConnectionResetError("gone before it has asked")
+                    request += piece
                 sock.sendall(self.ANSWER + self.greeting)
                 sock.settimeout(PROMPT_SECONDS)
                 self.ends.put(sock)
@@ -185,14 +180,12 @@ def test_many_containers_have_one_thread_which_ends_with_the_last(engine):
     for number, (_, far) in enumerate(made):
         far.sendall(frame(b"%d" % number))
     assert eventually(lambda: [s.tail.text() for s, _ in made] == [str(n) for n in range(60)])
-    closers = [threading.Thread(target=s.close) for s, _ in made[1:]]
-    for thread in closers:
-        thread.start()
-    for _, far in made[1:]:
-        assert far.recv(1) == b""
-        far.close()
-    for thread in closers:
-        thread.join(PROMPT_SECONDS)
+    with contextlib.ExitStack() as closers:
+        for stream, _ in made[1:]:
+            closers.enter_context(running(stream.close))
+        for _, far in made[1:]:
+            assert far.recv(1) == b""
+            far.close()
     assert len(reader()) == 1
     made[0][0].close()
     made[0][1].close()
@@ -244,6 +237,20 @@ def test_what_tls_has_decrypted_already_is_read_too(certificate, monkeypatch):
 FORKS = pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 
 
+def status_of(pid):
+    """What a child ended with; one that does not end is killed."""
+    told = [0, 0]
+
+    def ended():
+        told[:] = os.waitpid(pid, os.WNOHANG)
+        return told[0] == pid
+
+    if not eventually(ended):
+        os.kill(pid, signal.SIGKILL)
+        told[:] = os.waitpid(pid, 0)
+    return told[1]
+
+
 @FORKS
 def test_forked_child_reads_its_own_and_leaves_the_parents(engine):
     stream, far = engine.attach()
@@ -264,8 +271,7 @@ def test_forked_child_reads_its_own_and_leaves_the_parents(engine):
             assert own_far.recv(1) == b""
             status = 0
         os._exit(status)
-    _, status = os.waitpid(pid, 0)
-    assert status == 0
+    assert status_of(pid) == 0
     with far:
         far.sendall(frame(b"parent"))
         assert eventually(lambda: stream.tail.text() == "parent")

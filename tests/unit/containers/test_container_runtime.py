@@ -61,7 +61,7 @@ def test_owner():
     assert not owner_is_gone({LABEL: "elsewhere:1:1"})
     assert owner_is_gone({LABEL: f"{this_machine()}:{os.getpid()}:1"})
     dead = subprocess.Popen([sys.executable, "-c", ""])
-    dead.wait(30)
+    dead.wait(120)
     assert owner_is_gone({LABEL: f"{this_machine()}:{dead.pid}:1"})
 
 

@@ -7,6 +7,7 @@ import threading
 import time
 
 import pytest
+from background import acting
 
 from smolagents_fork.containers.tail import KEPT_BYTES, Tail
 
@@ -67,9 +68,11 @@ def test_its_end_can_be_waited_for():
     started = time.monotonic()
     assert not tail.wait(0.05)
     assert time.monotonic() - started >= 0.04
-    threading.Timer(0.05, tail.end).start()
-    assert tail.wait(10)
+    waits = threading.Event()
+    with acting(waits.is_set, tail.end):
+        waits.set()
+        assert tail.wait(60)
     broken = Tail()
     broken.end("reset")
-    assert not broken.wait(10)
+    assert not broken.wait(60)
     assert broken.broken == "reset"

@@ -15,7 +15,7 @@ CHANGES = str(image_folder("jupyter").joinpath("changes.py"))
 
 
 def run(*arguments):
-    subprocess.run([sys.executable, "-I", CHANGES, *map(str, arguments)], check=True, timeout=30)
+    subprocess.run([sys.executable, "-I", CHANGES, *map(str, arguments)], check=True, timeout=120)
 
 
 @pytest.fixture

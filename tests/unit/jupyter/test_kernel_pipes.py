@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 
 import pytest
+from background import eventually, running
 
 from smolagents_fork.jupyter import kernel_process
 
@@ -44,16 +45,17 @@ def piped() -> Iterator[Piped]:
     yield make
     for stream in made:
         os.close(stream.writer)
-    end = time.monotonic() + 10
-    while any(t.name == "output of processes" for t in threading.enumerate()):
-        assert time.monotonic() < end, "a thread that nobody writes to any more has not ended"
-        time.sleep(0.01)
+    # Nobody writes to them any more.
+    assert eventually(
+        lambda: not any(t.name == "output of processes" for t in threading.enumerate())
+    )
 
 
 def test_what_the_thread_holds_is_waited_for(piped):
-    stream, reader = piped(slow=0.3)
+    # As long as a thread may wait for a processor on a machine that has much to do.
+    stream, reader = piped(slow=1.5)
     os.write(stream.writer, b"one\n")
-    assert stream.entered.wait(5)  # the pipe is empty, the text is not passed on yet
+    assert stream.entered.wait(60)  # the pipe is empty, the text is not passed on yet
     os.write(stream.writer, b"two\n")
     reader.drain()
     assert stream.text == "one\ntwo\n"
@@ -75,16 +77,12 @@ def test_a_writer_without_end_holds_nobody(piped):
         while not stopped.is_set():
             os.write(stream.writer, b"x" * 4096)
 
-    writer = threading.Thread(target=write)
-    writer.start()
-    try:
+    with running(write, stop=stopped.set):
         started = time.monotonic()
         for _ in range(20):
             reader.drain()
-        assert time.monotonic() - started < 20
-    finally:
+        # Each has at most five seconds to wait for what is read at the moment; quiet, none waits.
+        assert time.monotonic() - started < 50
         stopped.set()
-        writer.join(10)
-    assert not writer.is_alive()
     reader.drain()
     assert set(stream.text) == {"x"}
