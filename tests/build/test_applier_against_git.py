@@ -154,7 +154,7 @@ def test_git_in_a_subfolder_does_nothing_and_says_nothing(git):
     (subfolder / "file.py").write_bytes(b"a\n")
     done = subprocess.run(
         ["git", "apply", "-"], cwd=subfolder.parent, input=data, env=environment(),
-        capture_output=True, timeout=60, check=False,
+        capture_output=True, timeout=300, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert (subfolder / "file.py").read_bytes() == b"a\n"

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import decimal
 import io
 import re
 import sys
@@ -168,9 +169,27 @@ def _last_line(error: BaseException, filename: str) -> int:
 
 
 def run_reference(code: str, namespace: dict[str, Any] | None = None) -> Outcome:
-    """What CPython itself makes of the program, run as ``__main__`` in a fresh namespace."""
-    printed = io.StringIO()
+    """What CPython itself makes of the program, run as ``__main__`` in a fresh namespace.
+
+    What it leaves behind goes with it, and what that says while it goes is nobody's: a loop or a
+    coroutine that is collected later would be an error of whatever test runs then.
+    """
     space = {"__name__": "__main__"} if namespace is None else namespace
+    hook, sys.unraisablehook = sys.unraisablehook, lambda _told: None
+    try:
+        with warnings.catch_warnings(), decimal.localcontext(decimal.Context()):
+            warnings.simplefilter("ignore")
+            try:
+                return _reference(code, space)
+            finally:
+                if namespace is None:
+                    space.clear()
+    finally:
+        sys.unraisablehook = hook
+
+
+def _reference(code: str, space: dict[str, Any]) -> Outcome:
+    printed = io.StringIO()
     value: object = None
     try:
         with warnings.catch_warnings(), contextlib.redirect_stdout(printed):

@@ -13,7 +13,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 import hostile_harness
-from hostile_harness import LIMITS, TIMEOUT_SECONDS, Program, Worker
+from hostile_harness import LATEST_SECONDS, LIMITS, TIMEOUT_SECONDS, Program, Worker
 
 PROGRAMS = hostile_harness.all_programs()
 IN_PROCESS = [p for p in PROGRAMS if not p.executor]
@@ -37,7 +37,7 @@ def test_program_does_not_reach_its_canary(program: Program, worker: Worker) -> 
         answer["reached"] = [r for r in answer["reached"] if r != "memory exhausted"]
     where = f"{program.family}.py line {program.line}\n{program.code}\n{answer}"
     assert answer["reached"] == [], where
-    assert answer["seconds"] <= TIMEOUT_SECONDS + 1, where
+    assert answer["seconds"] <= LATEST_SECONDS, where
     if answer["ended"] == "ok":
         if not program.ends and _door_is_missing(worker.weak(program)):
             return
@@ -57,7 +57,7 @@ def test_no_program_reaches_its_canary_with_the_default_modules_alone(worker: Wo
             "code": "the default modules alone",
             "imports": [],
             "limits": {**LIMITS, "timeout_seconds": 0.5},
-            "deadline": 120,
+            "deadline": 600,
         }
     )
     assert answer["reached"] == [], answer

@@ -299,7 +299,7 @@ class Rebase:
             env=environment({"GIT_CEILING_DIRECTORIES": str(self.project.root)}),
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,
             check=False,
         )
         assert done.returncode == 0, done.stderr

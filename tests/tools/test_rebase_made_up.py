@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import subprocess
+import time
 
 import pytest
-from rebase_harness import all_files, publish, snapshot, tiny_tree
+from rebase_harness import COMMAND_TIMEOUT_SECONDS, all_files, publish, snapshot, tiny_tree
 
 from buildsys import lock as lockfile
 from buildsys.series import series_names
@@ -214,11 +215,32 @@ def test_second_command_waits_for_the_first_and_for_its_children(rebase, links, 
     assert rebase("start", kill_at="picked")[0] == -9
     with rebase.folder.locked() as descriptor:
         # The child of a run that was killed: it has inherited the lock, and still works.
-        child = subprocess.Popen(["sleep", "3"], pass_fds=(descriptor,))
-    status, said = rebase("continue", kill_at="replayed")
-    assert (status, child.poll()) == (-9, 0), said
-    assert "another rebase command is at work; waiting for it" in said
-    child.wait()
+        child = subprocess.Popen(["sleep", "600"], pass_fds=(descriptor,))
+    second = subprocess.Popen(
+        rebase.command("continue"),
+        cwd=rebase.project.root,
+        env=rebase.environment("replayed"),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert second.stdout is not None
+    said = ""
+    try:
+        for line in second.stdout:
+            said += line
+            if "another rebase command is at work; waiting for it" in line:
+                time.sleep(0.5)
+                assert second.poll() is None, said
+                child.kill()
+        assert child.poll() is not None, said
+        assert second.wait(COMMAND_TIMEOUT_SECONDS) == -9, said
+    finally:
+        for process in (child, second):
+            process.kill()
+            process.wait()
+        second.stdout.close()
 
 
 def test_damaged_state_can_still_be_aborted(rebase, links):

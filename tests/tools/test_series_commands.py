@@ -282,7 +282,7 @@ def test_commands_are_run_as_the_makefile_does(tiny):
             env=environment,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
             check=False,
         )
         assert done.returncode == 0, done.stdout + done.stderr

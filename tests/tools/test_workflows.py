@@ -85,7 +85,7 @@ def report(tmp_path: Path):
         }
         done = subprocess.run(
             ["bash", str(REPORT), status],
-            cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=30, check=False,
+            cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300, check=False,
         )  # fmt: skip
         return done.returncode, log.read_text()
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-import time
 
 import pytest
+from background import eventually
 
 from smolagents_fork.executors.base import Executor
 from smolagents_fork.upstream_api import CodeOutput
@@ -26,7 +26,7 @@ class Waiting(Executor):
         with self._turn("call"):
             self.ran.append(code)
             self.begun.set()
-            assert self.go.wait(30)
+            assert self.go.wait(300)
             return CodeOutput(code, "", False)
 
     def send_tools(self, tools):
@@ -47,15 +47,32 @@ class Waiting(Executor):
             self.go.set()
 
 
+@pytest.fixture
+def executor():
+    """One that lets its code go in the end, so that a test that fails leaves no thread."""
+    executor = Waiting()
+    yield executor
+    executor.go.set()
+    assert eventually(lambda: not own_threads())
+
+
 def own_threads():
     return [t.name for t in threading.enumerate() if t.name == "smolagents-fork-call"]
 
 
-def test_waiting_calls_hold_no_threads_and_keep_their_order():
-    executor = Waiting()
+async def moment(condition):
+    """Let the loop turn until ``condition`` is true."""
+    for _ in range(6000):
+        if condition():
+            return
+        await asyncio.sleep(0.02)
+    raise AssertionError("it never came")
 
+
+def test_waiting_calls_hold_no_threads_and_keep_their_order(executor):
     async def main():
         calls = [asyncio.ensure_future(executor.acall(str(n))) for n in range(50)]
+        await moment(executor.begun.is_set)
         await asyncio.sleep(0.2)
         assert len(own_threads()) == 1
         executor.go.set()
@@ -64,12 +81,10 @@ def test_waiting_calls_hold_no_threads_and_keep_their_order():
     assert asyncio.run(main()) == executor.ran == [str(n) for n in range(50)]
 
 
-def test_cancelled_call_is_interrupted_and_a_waiting_one_never_runs():
-    executor = Waiting()
-
+def test_cancelled_call_is_interrupted_and_a_waiting_one_never_runs(executor):
     async def main():
         first, second = (asyncio.ensure_future(executor.acall(n)) for n in "12")
-        await asyncio.sleep(0.1)
+        await moment(executor.begun.is_set)
         second.cancel()
         first.cancel()
         for task in (first, second):
@@ -81,13 +96,12 @@ def test_cancelled_call_is_interrupted_and_a_waiting_one_never_runs():
     assert executor.interrupts >= 1
 
 
-def test_cancelled_twice_with_the_loop_gone_is_interrupted_until_it_ends():
-    executor = Waiting()
+def test_cancelled_twice_with_the_loop_gone_is_interrupted_until_it_ends(executor):
     executor.deaf = True
 
     async def main():
         task = asyncio.ensure_future(executor.acall("1"))
-        await asyncio.sleep(0.1)
+        await moment(executor.begun.is_set)
         for _ in range(2):
             task.cancel()
             await asyncio.sleep(0.1)
@@ -97,10 +111,6 @@ def test_cancelled_twice_with_the_loop_gone_is_interrupted_until_it_ends():
     asyncio.run(main())
     # The code still runs, and nobody awaits it: it is interrupted until it ends.
     seen = executor.interrupts
-    time.sleep(1.5)
-    assert executor.interrupts > seen
+    assert eventually(lambda: executor.interrupts > seen)
     executor.go.set()
-    end = time.monotonic() + 10
-    while own_threads() and time.monotonic() < end:
-        time.sleep(0.02)
-    assert own_threads() == []
+    assert eventually(lambda: not own_threads())

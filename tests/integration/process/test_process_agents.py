@@ -6,11 +6,12 @@ import asyncio
 import os
 import re
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import PIL.Image
 import pytest
+from background import acting, at_once
 from process_harness import executor
 from smolagents import CodeAgent, Tool, ToolCallingAgent, tool
 from smolagents.models import ChatMessage, MessageRole, Model
@@ -201,18 +202,17 @@ def test_calls_from_threads_of_the_program_are_all_served():
 def test_threads_call_tools_while_their_run_lasts_and_not_after_it():
     called: list[int] = []
     code = (
-        "import threading, time\n"
-        "def late(n):\n    time.sleep(0.3)\n    note(n)\n"
-        "threading.Thread(target=late, args=({n},), daemon={daemon}).start()"
+        "import threading, time\ngate = threading.Event()\n"
+        "def late(n, wait):\n    wait()\n    note(n)\n"
+        "threading.Thread(target=late, args=({n}, {wait}), daemon={daemon}).start()"
     )
     with executor(["threading"]) as ex:
         ex.send_tools({"note": called.append})
-        ex(code.format(n=1, daemon=False))
+        ex(code.format(n=1, wait="lambda: time.sleep(0.3)", daemon=False))
         assert called == [1]
-        ex(code.format(n=2, daemon=True))
-        threading.Event().wait(0.6)
-        assert called == [1]
-        ex("note(3)")
+        ex(code.format(n=2, wait="gate.wait", daemon=True))
+        # A thread that was still there would go on now, in a run that serves calls.
+        ex("gate.set()\ntime.sleep(0.3)\nnote(3)")
         assert called == [1, 3]
 
 
@@ -260,11 +260,13 @@ def test_the_number_of_calls_in_a_run_is_capped():
 def test_a_tool_past_its_time_is_an_error_of_the_program():
     release = threading.Event()
     with executor(tool_timeout_seconds=0.2) as ex:
-        ex.send_tools({"slow": lambda: release.wait(30)})
-        assert ex(
-            "try:\n    slow()\nexcept TimeoutError as e:\n    r = str(e)\nr"
-        ).output.startswith("slow() ran past tool_timeout_seconds=0.2")
-    release.set()
+        ex.send_tools({"slow": lambda: release.wait(300)})
+        try:
+            assert ex(
+                "try:\n    slow()\nexcept TimeoutError as e:\n    r = str(e)\nr"
+            ).output.startswith("slow() ran past tool_timeout_seconds=0.2")
+        finally:
+            release.set()
 
 
 def test_interrupt_reaches_an_agent_that_works_for_the_program():
@@ -274,19 +276,19 @@ def test_interrupt_reaches_an_agent_that_works_for_the_program():
 
         def __call__(self, task: str) -> str:
             self.started.set()
-            return "stopped" if self.stopped.wait(30) else "ran on"
+            return "stopped" if self.stopped.wait(300) else "ran on"
 
         def interrupt(self) -> None:
             self.stopped.set()
 
-    with executor(timeout_seconds=60) as ex:
+    with executor(timeout_seconds=300) as ex:
         working = Working()
         ex.send_tools({"agent": working})
-        watcher = threading.Thread(target=lambda: (working.started.wait(30), ex.interrupt()))
-        watcher.start()
-        with pytest.raises(InterpreterError, match="interrupted"):
+        with (
+            acting(working.started.is_set, ex.interrupt),
+            pytest.raises(InterpreterError, match="interrupted"),
+        ):
             ex("answer = agent('x')\nfor i in range(10**12): pass")
-        watcher.join()
         assert working.stopped.is_set()
 
 
@@ -296,8 +298,8 @@ def test_executors_in_threads_do_not_get_in_each_others_way():
             ex.send_tools({"add": lambda a, b: a + b})
             return sum(ex(f"add({number}, {n})").output for n in range(20))
 
-    with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(work, range(8))) == [20 * n + 190 for n in range(8)]
+    calls = [partial(work, number) for number in range(8)]
+    assert at_once(*calls) == [20 * n + 190 for n in range(8)]
 
 
 def test_a_tool_that_uses_its_own_executor_is_an_error_and_no_deadlock():

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from background import acting
 from process_harness import executor
 
 from smolagents_fork import ProcessExecutor
@@ -47,7 +48,7 @@ def test_output_is_streamed_while_the_code_runs():
         first.set()
 
     def wait() -> bool:
-        return first.wait(10)
+        return first.wait(100)
 
     with executor(on_output=on_output) as ex:
         ex.send_tools({"wait": wait})
@@ -58,13 +59,13 @@ def test_output_is_streamed_while_the_code_runs():
 
 def test_a_single_print_before_a_long_silence_is_seen_at_once():
     seen = threading.Event()
-    with executor(on_output=lambda text: seen.set(), timeout_seconds=60) as ex:
+    with executor(on_output=lambda text: seen.set(), timeout_seconds=600) as ex:
         # Stopped from here as soon as the print is seen; it would run into its limit otherwise.
-        watcher = threading.Thread(target=lambda: (seen.wait(30), ex.interrupt()))
-        watcher.start()
-        with pytest.raises(InterpreterError, match="interrupted"):
+        with (
+            acting(seen.is_set, ex.interrupt),
+            pytest.raises(InterpreterError, match="interrupted"),
+        ):
             ex("print('one')\nimport time\ntime.sleep(1000)")
-        watcher.join()
         assert ex.state["_print_outputs"] == "one\n"
 
 

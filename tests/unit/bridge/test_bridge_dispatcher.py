@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import dataclasses
+import functools
 import gc
 import json
 import os
@@ -15,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from background import acting, at_once
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -109,11 +111,7 @@ def test_calls_from_many_threads_are_all_served_and_none_mixed_up():
     def work(start: int) -> None:
         results[start] = [stubs["double"](n) for n in range(start, start + 200)]
 
-    threads = [threading.Thread(target=work, args=(n * 1000,)) for n in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(*[functools.partial(work, n * 1000) for n in range(8)])
     assert results == {n * 1000: [2 * m for m in range(n * 1000, n * 1000 + 200)] for n in range(8)}
 
 
@@ -268,7 +266,7 @@ def test_what_is_raised_in_the_thread_that_waits_leaves():
     class Agent:
         def __call__(self) -> None:
             os.kill(os.getpid(), signal.SIGUSR1)
-            release.wait(30)
+            release.wait(300)
 
         def interrupt(self) -> None:
             stopped.set()
@@ -337,16 +335,19 @@ def test_sizes_are_limited():
 
 def test_a_tool_past_its_time_is_left_behind():
     release = threading.Event()
-    dispatcher = Dispatcher(tool_timeout_seconds=0.1)
-    dispatcher.register({"slow": lambda: release.wait(30), "quick": threading.get_ident})
+    dispatcher = Dispatcher(tool_timeout_seconds=100)
+    dispatcher.register({"slow": lambda: release.wait(300), "quick": threading.get_ident})
     stubs = connected(dispatcher)
     kept = stubs["quick"]()
-    with pytest.raises(
-        TimeoutError, match=r"slow\(\) ran past tool_timeout_seconds=0.1; it goes on"
-    ):
-        stubs["slow"]()
-    assert stubs["quick"]() != kept  # whose thread is still busy
-    release.set()
+    try:
+        dispatcher.tool_timeout_seconds = 0.1
+        words = r"slow\(\) ran past tool_timeout_seconds=0.1; it goes on"
+        with pytest.raises(TimeoutError, match=words):
+            stubs["slow"]()
+        dispatcher.tool_timeout_seconds = 100
+        assert stubs["quick"]() != kept  # whose thread is still busy
+    finally:
+        release.set()
 
 
 def test_an_agent_past_its_time_is_told_to_stop():
@@ -354,7 +355,7 @@ def test_an_agent_past_its_time_is_told_to_stop():
 
     class Agent:
         def __call__(self) -> bool:
-            return stopped.wait(30)
+            return stopped.wait(300)
 
         def interrupt(self) -> None:
             stopped.set()
@@ -363,15 +364,16 @@ def test_an_agent_past_its_time_is_told_to_stop():
     dispatcher.register({"agent": Agent()})
     with pytest.raises(TimeoutError):
         connected(dispatcher)["agent"]()
-    assert stopped.wait(10)
+    assert stopped.wait(60)
 
 
-@pytest.mark.parametrize("seconds", [None, 60])
+@pytest.mark.parametrize("seconds", [None, 600])
 def test_a_tool_that_blocks_does_not_hold_an_interruption_up(seconds):
-    release, dropped = threading.Event(), threading.Event()
+    begun, release, dropped = threading.Event(), threading.Event(), threading.Event()
 
     def slow() -> str:
-        release.wait(50)
+        begun.set()
+        release.wait(500)
         dropped.set()
         return "of the interrupted call"
 
@@ -381,18 +383,21 @@ def test_a_tool_that_blocks_does_not_hold_an_interruption_up(seconds):
     dispatcher.register({"slow": slow, "context": variable.get})
     stubs = connected(dispatcher)
     assert stubs["context"]() == "of the caller"
-    timer = threading.Timer(0.2, dispatcher.interrupt)
-    timer.start()
     start = time.monotonic()
-    with pytest.raises(TimeoutError, match=r"slow\(\) was interrupted; it goes on on the host"):
-        stubs["slow"]()
-    assert time.monotonic() - start < 20
-    timer.join()
-    with pytest.raises(TimeoutError, match=r"context\(\) was interrupted"):
-        stubs["context"]()  # the rest of the run calls nothing
-    dispatcher.begin_run()
-    release.set()
-    assert dropped.wait(20)
+    words = r"slow\(\) was interrupted; it goes on on the host"
+    try:
+        with (
+            acting(begun.is_set, dispatcher.interrupt),
+            pytest.raises(TimeoutError, match=words),
+        ):
+            stubs["slow"]()
+        assert time.monotonic() - start < 100
+        with pytest.raises(TimeoutError, match=r"context\(\) was interrupted"):
+            stubs["context"]()  # the rest of the run calls nothing
+        dispatcher.begin_run()
+    finally:
+        release.set()
+    assert dropped.wait(60)
     assert stubs["context"]() == "of the caller"
 
 
@@ -418,7 +423,7 @@ def test_the_thread_of_the_tools_ends_with_its_dispatcher():
     del forgotten, other
     gc.collect()
     for thread in ours:
-        thread.join(20)
+        thread.join(60)
         assert not thread.is_alive()
 
 
@@ -480,21 +485,24 @@ def test_a_connection_that_is_bound_to_its_thread(calling_thread):
 def test_interrupt_reaches_an_agent_that_is_running():
     class Agent:
         def __init__(self) -> None:
-            self.stopped = threading.Event()
+            self.begun, self.stopped = threading.Event(), threading.Event()
 
         def __call__(self, task: str) -> bool:
-            return self.stopped.wait(30)
+            self.begun.set()
+            return self.stopped.wait(300)
 
         def interrupt(self) -> None:
             self.stopped.set()
 
-    dispatcher, stubs = serving(agent=Agent())
-    timer = threading.Timer(0.1, dispatcher.interrupt)
-    timer.start()
-    with pytest.raises(TimeoutError, match="was interrupted"):
+    agent = Agent()
+    dispatcher, stubs = serving(agent=agent)
+    with (
+        acting(agent.begun.is_set, dispatcher.interrupt),
+        pytest.raises(TimeoutError, match="was interrupted"),
+    ):
         stubs["agent"]("wait")
     assert dispatcher.specs[0].name == "agent"
-    timer.join()
+    assert agent.stopped.wait(60)
 
 
 class Managed:

@@ -274,7 +274,7 @@ def test_nothing_that_the_data_names_is_imported() -> None:
         "assert not seen, seen\n"
     )
     run = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False
     )
     assert run.returncode == 0, run.stderr
     assert run.stdout.splitlines() == ["system(a=1)"] * 3 + ["<system.x: 1>"] * 3

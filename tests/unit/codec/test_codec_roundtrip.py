@@ -124,7 +124,7 @@ def test_the_sandbox_has_the_same_codec() -> None:
     sent = json.dumps([codec.sandbox_source(), {n: d.decode() for n, d in samples.items()}])
     run = subprocess.run(
         [sys.executable, "-I", "-W", "error", "-c", program],
-        input=sent, capture_output=True, text=True, timeout=120, check=False,
+        input=sent, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
     for name, text in json.loads(run.stdout).items():
@@ -170,7 +170,7 @@ def test_the_sandbox_needs_no_optional_library() -> None:
     )
     run = subprocess.run(
         [sys.executable, "-I", "-W", "error", "-c", program],
-        input=codec.sandbox_source(), capture_output=True, text=True, timeout=60, check=False,
+        input=codec.sandbox_source(), capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
 

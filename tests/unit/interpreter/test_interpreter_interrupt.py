@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 
 import pytest
+from background import acting
 from smolagents.local_python_executor import InterpreterError as UpstreamsError
 
 from smolagents_fork.errors import (
@@ -18,26 +18,27 @@ from smolagents_fork.errors import (
 from smolagents_fork.executors.local import LocalPythonExecutor
 from smolagents_fork.interpreter import Interpreter, Limits
 
-PLENTY = Limits(max_operations=10**12, max_while_iterations=10**12, timeout_seconds=60)
+PLENTY = Limits(max_operations=10**12, max_while_iterations=10**12, timeout_seconds=600)
+# Well before what is not interrupted ends by itself.
+SOON_SECONDS = 100
 WORDS = r"due to: InterpreterError: the code was interrupted by interrupt\(\); its state is kept"
 
 
-@contextmanager
-def later(action, seconds: float = 0.2) -> Iterator[None]:
-    timer = threading.Timer(seconds, action)
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-        timer.join()
+def later(interpreter: Interpreter) -> AbstractContextManager[object]:
+    """The run in the block is interrupted when it has begun, a while after that."""
+
+    def interrupt() -> None:
+        time.sleep(0.2)
+        interpreter.interrupt()
+
+    return acting(lambda: interpreter.meter.running, interrupt)
 
 
 def interrupted(interpreter: Interpreter, code: str) -> None:
     started = time.monotonic()
-    with later(interpreter.interrupt), pytest.raises(ProgramInterruptedError, match=WORDS):
+    with later(interpreter), pytest.raises(ProgramInterruptedError, match=WORDS):
         interpreter.run(code)
-    assert time.monotonic() - started < 20
+    assert time.monotonic() - started < SOON_SECONDS
 
 
 ENDLESS = {
@@ -45,11 +46,11 @@ ENDLESS = {
     "for": "for i in range(10**12):\n    pass",
     "loop of calls": "while True:\n    len(str(1))",
     "recursion": "def f(n): return f(n - 1) + f(n - 1) if n else 1\nf(200)",
-    "sleep": "import time\ntime.sleep(50)",
+    "sleep": "import time\ntime.sleep(500)",
     "many sleeps": "import time\nwhile True:\n    time.sleep(0.001)",
     "queue": "import queue\nqueue.Queue().get()",
     "C consumer": "import itertools\nsum(itertools.count())",
-    "asyncio": "import asyncio\nawait asyncio.sleep(50)",
+    "asyncio": "import asyncio\nawait asyncio.sleep(500)",
     "busy asyncio": "import asyncio\nasync def f():\n    while True: pass\nasyncio.run(f())",
     "except BaseException": (
         "while True:\n    try:\n        while True: pass\n    except BaseException: pass"
@@ -81,7 +82,7 @@ def test_what_runs_is_ended(code: str) -> None:
 def test_a_run_without_a_time_limit_is_ended() -> None:
     limits = Limits(max_while_iterations=10**12, max_operations=10**12, timeout_seconds=None)
     interrupted(Interpreter(limits=limits), "while True:\n    pass")
-    interrupted(Interpreter(limits=limits), "import time\ntime.sleep(50)")
+    interrupted(Interpreter(limits=limits), "import time\ntime.sleep(500)")
 
 
 def test_nothing_runs_and_nothing_happens() -> None:
@@ -94,8 +95,8 @@ def test_nothing_runs_and_nothing_happens() -> None:
 
 def test_the_run_after_an_interrupted_one_has_its_own_limits() -> None:
     interpreter = Interpreter(limits=PLENTY)
-    with later(interpreter.interrupt), pytest.raises(ProgramInterruptedError):
-        interpreter.run("import time\ntime.sleep(50)")
+    with later(interpreter), pytest.raises(ProgramInterruptedError):
+        interpreter.run("import time\ntime.sleep(500)")
     interpreter.limits = Limits(timeout_seconds=1)
     with pytest.raises(TimeLimitExceededError, match="1 seconds"):
         interpreter.run("import time\ntime.sleep(9)")
@@ -117,11 +118,12 @@ class Agent:
     """Works until it is told to stop."""
 
     def __init__(self, raises: bool) -> None:
-        self.stopped = threading.Event()
+        self.begun, self.stopped = threading.Event(), threading.Event()
         self.raises = raises
 
     def __call__(self) -> str:
-        self.stopped.wait(50)
+        self.begun.set()
+        self.stopped.wait(500)
         if self.raises:
             raise RuntimeError("Agent interrupted.")
         return "stopped"
@@ -135,7 +137,13 @@ def test_a_tool_at_work_is_asked_to_stop(raises: bool) -> None:
     interpreter = Interpreter(limits=PLENTY)
     agent = Agent(raises)
     interpreter.send_tools({"agent": agent})
-    interrupted(interpreter, "try:\n    agent()\nexcept Exception:\n    pass")
+    started = time.monotonic()
+    with (
+        acting(agent.begun.is_set, interpreter.interrupt),
+        pytest.raises(ProgramInterruptedError, match=WORDS),
+    ):
+        interpreter.run("try:\n    agent()\nexcept Exception:\n    pass")
+    assert time.monotonic() - started < SOON_SECONDS
     assert agent.stopped.is_set()
 
 
@@ -152,9 +160,13 @@ def test_a_tool_that_has_ended_is_not_asked() -> None:
 
 def test_the_executors_error_is_both_sides() -> None:
     executor = LocalPythonExecutor([])
-    executor.send_tools({})
-    with later(executor.interrupt), pytest.raises(UpstreamsError, match=WORDS) as caught:
-        executor("print('before')\nimport time\ntime.sleep(20)")
+    printed = threading.Event()
+    executor.send_tools({"printed": printed.set})
+    with (
+        acting(printed.is_set, executor.interrupt),
+        pytest.raises(UpstreamsError, match=WORDS) as caught,
+    ):
+        executor("print('before')\nprinted()\nimport time\ntime.sleep(500)")
     assert isinstance(caught.value, InterpreterError)
     assert executor.state["_print_outputs"].value == "before\n"
 
@@ -174,7 +186,7 @@ def test_what_a_tool_lets_the_program_do_is_the_programs_time() -> None:
     started = time.monotonic()
     with pytest.raises(TimeLimitExceededError):
         interpreter.run("import time\nwhile True:\n    apply(lambda: time.sleep(0.2))\n    [0] * 5")
-    assert time.monotonic() - started < 20
+    assert time.monotonic() - started < SOON_SECONDS
 
 
 def test_a_tool_that_fails_gives_its_time_back_too() -> None:

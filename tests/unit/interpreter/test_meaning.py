@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import pytest
+from background import at_once
 
 from smolagents_fork.errors import InterpreterError, LimitExceededError
 from smolagents_fork.interpreter import Interpreter, Limits
@@ -133,9 +133,5 @@ def test_threads_follow_one_another() -> None:
     interpreter = Interpreter()
     interpreter.run("n = 0")
     code = "for i in range(1000):\n    n += 1"
-    threads = [threading.Thread(target=interpreter.run, args=(code,)) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(30)
+    at_once(*[lambda: interpreter.run(code)] * 4)
     assert interpreter.state["n"] == 4000

@@ -5,8 +5,10 @@ from __future__ import annotations
 import random
 import threading
 import warnings
+from contextlib import ExitStack
 
 import pytest
+from background import running
 
 from smolagents_fork.interpreter import Interpreter
 
@@ -35,35 +37,26 @@ def test_two_programs_at_once_leave_the_host_its_own(first_ends_first: bool) -> 
     begun = [threading.Event(), threading.Event()]
     may_end = [threading.Event(), threading.Event()]
     interpreters = [Interpreter(MODULES), Interpreter(MODULES)]
-    failed: list[BaseException] = []
 
     def run(number: int, rows: int, action: str) -> None:
         def meet() -> None:
             begun[number].set()
-            assert may_end[number].wait(30)
+            assert may_end[number].wait(300)
 
         # Handed over as it is: while a tool works, the host would have its own.
         interpreters[number].guards.handle = lambda _name, tool: tool  # type: ignore[method-assign]
         interpreters[number].send_tools({"meet": meet})
-        try:
-            interpreters[number].run(CHANGE.format(rows=rows, action=action, meet="meet"))
-        except BaseException as error:
-            failed.append(error)
-            begun[number].set()
+        interpreters[number].run(CHANGE.format(rows=rows, action=action, meet="meet"))
 
-    threads = [
-        threading.Thread(target=run, args=(0, 11, "error")),
-        threading.Thread(target=run, args=(1, 22, "ignore")),
-    ]
-    for number, thread in enumerate(threads):
-        thread.start()
-        assert begun[number].wait(60)
-    order = (0, 1) if first_ends_first else (1, 0)
-    for number in order:
-        may_end[number].set()
-        threads[number].join(60)
-        assert not threads[number].is_alive()
-    assert not failed
+    with ExitStack() as stack:
+        calls = []
+        for arguments in ((0, 11, "error"), (1, 22, "ignore")):
+            may = may_end[arguments[0]]
+            calls.append(stack.enter_context(running(run, *arguments, stop=may.set)))
+            calls[-1].until(begun[arguments[0]].is_set)
+        for number in (0, 1) if first_ends_first else (1, 0):
+            may_end[number].set()
+            calls[number].result()
     assert (pd.get_option("display.max_rows"), list(warnings.filters)) == before[:2]
     assert random.getstate() == before[2]
     # Each has kept its own.

@@ -23,7 +23,7 @@ def host(code: str) -> tuple[str, str]:
     """Run ``code`` as a host of its own: the hooks are the process's, and pytest has its own."""
     done = subprocess.run(
         [sys.executable, "-c", HEAD + textwrap.dedent(code)],
-        capture_output=True, text=True, timeout=120,
+        capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done.stdout, done.stderr

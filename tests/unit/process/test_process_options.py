@@ -75,7 +75,7 @@ def test_the_executor_can_be_imported_where_the_kernel_has_none_of_it():
         "try: ProcessExecutor([], None)\nexcept Exception as e: print(type(e).__name__, e)"
     )
     run = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False
     )
     words = (
         "ExecutorStartError ProcessExecutor needs fork(); on this system use "
