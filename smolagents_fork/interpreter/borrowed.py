@@ -11,6 +11,8 @@ import sys
 import threading
 from typing import Any, ClassVar, Protocol
 
+from . import shared_keys
+
 __all__ = ["Borrowed", "NoLoop"]
 
 
@@ -247,6 +249,7 @@ class _Random(_OfTheProcess):
 
 
 _KINDS: dict[str, type] = {
+    **shared_keys.KINDS,
     "statistics": _Random,
     "decimal": _Decimal,
     "asyncio": _Asyncio,

@@ -133,7 +133,7 @@ class Guards(Writing, RefusedBuiltins):
             return self._read_dunder(value, name, default)
         if name in policy.GUARDED_ATTRIBUTES:
             return self._read_guarded(value, name, default)
-        if name in policy.SIZED_METHODS and isinstance(value, (str, bytes, bytearray, int, type)):
+        if name in policy.SIZED_METHODS and self.sizes.measures(value, name):
             return self.sizes.method(value, name)
         if name in policy.DATA_ATTRIBUTES:
             found = data_methods.method(value, name, self)

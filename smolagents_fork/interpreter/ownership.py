@@ -15,6 +15,7 @@ from . import data_memory, formats, policy
 from .build import words
 from .families import real_mro
 from .families import real_namespace as _NAMESPACE
+from .shared_keys import keep_identity
 from .sized_types import plain_type
 
 __all__ = ["FUNCTIONS", "GUARDS_ITS_BASES", "Ownership", "is_dunder", "real_mro"]
@@ -127,8 +128,11 @@ class Ownership:
                 continue
             if base.__module__ not in _PLAIN_MODULES or base in _FORWARDING:
                 self.derived[id(made)] = made
-                return
-        self.own[id(made)] = made
+                break
+        else:
+            self.own[id(made)] = made
+        if issubclass(made, type):
+            keep_identity(made, self.is_own_class)
 
     def constructed(self, cls: Any, *arguments: Any, **keywords: Any) -> Any:
         """``type(x)(...)``: a class the program has not named itself."""

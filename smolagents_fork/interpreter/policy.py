@@ -190,12 +190,13 @@ GUARDED_ATTRIBUTES = frozenset(
     }
 )
 
-#: Methods whose result can be far larger than what they are given.
+#: Methods whose result can be far larger than what they are given, and those that remember what
+#: they were called with.
 SIZED_METHODS = frozenset(
     words(
         """
         center elements expand expandtabs extend extendleft from_bytes join ljust replace rjust
-        sort sub subn to_bytes translate update zfill
+        sort strptime sub subn to_bytes translate update zfill
         """
     )
 )

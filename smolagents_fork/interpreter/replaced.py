@@ -25,6 +25,7 @@ def members(module: str, modules: Any) -> dict[str, Any]:
             replaced_futures,
             replaced_numbers,
             replaced_output,
+            replaced_patterns,
             replaced_reflection,
             replaced_shared,
             replaced_sizes,
@@ -34,6 +35,7 @@ def members(module: str, modules: Any) -> dict[str, Any]:
 
         families = (
             replaced_numbers,
+            replaced_patterns,
             replaced_waiting,
             replaced_reflection,
             replaced_copying,

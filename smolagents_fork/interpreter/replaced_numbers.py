@@ -1,4 +1,4 @@
-"""Members of math, random, itertools, operator and re whose one call can exhaust time or memory.
+"""Members of math, random, itertools and operator whose one call can exhaust time or memory.
 
 Part of the boundary that guards.py decides by: each is the original behind a size guard.
 """
@@ -10,22 +10,19 @@ import itertools
 import math
 import operator
 import random
-import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from .sized_callbacks import CALLING
 from .sized_types import SizedType
 
-__all__ = ["MAKERS", "guarded_random"]
+__all__ = ["MAKERS", "guarded_random", "named"]
 
 #: Combinatoric iterators of up to this many results run unmetered.
 _FEW = 20_000
-#: Characters of a substitution's result below which it is not measured first.
-_SHORT_TEXT = 1 << 16
 
 
-def _named(function: Any, like: Any) -> Any:
+def named(function: Any, like: Any) -> Any:
     function.__name__ = function.__qualname__ = like.__name__
     function.__doc__, function.__module__ = like.__doc__, like.__module__
     return function
@@ -38,7 +35,7 @@ def _itertools(modules: Any) -> dict[str, Any]:
         def make(*arguments: Any, **keywords: Any) -> Any:
             return meter.metered(maker(*arguments, **keywords))
 
-        return _named(make, maker)  # type: ignore[no-any-return]
+        return named(make, maker)  # type: ignore[no-any-return]
 
     def repeat(*arguments: Any, **keywords: Any) -> Any:
         made = itertools.repeat(*arguments, **keywords)
@@ -68,7 +65,7 @@ def _itertools(modules: Any) -> dict[str, Any]:
             # len ** length bounds all three.
             return made if len(pool) < 6 and 0 <= length < 6 else meter.metered(made)
 
-        return _named(make, maker)
+        return named(make, maker)
 
     def tee(iterable: Any, n: int = 2) -> Any:
         if n > 1000:
@@ -127,7 +124,7 @@ def _math(modules: Any) -> dict[str, Any]:
         return math.lcm(*total_bits(integers, "lcm()"))
 
     made = {"factorial": factorial, "perm": perm, "comb": comb, "prod": prod, "lcm": lcm}
-    return {name: _named(function, getattr(math, name)) for name, function in made.items()}
+    return {name: named(function, getattr(math, name)) for name, function in made.items()}
 
 
 def guarded_random(modules: Any) -> tuple[type, type]:
@@ -245,29 +242,9 @@ def _operator(modules: Any) -> dict[str, Any]:
     }
 
 
-def _re(modules: Any) -> dict[str, Any]:
-    sizes = modules.sizes
-
-    def sub(pattern: Any, repl: Any, string: Any, count: int = 0, flags: int = 0) -> Any:
-        if not (
-            type(repl) is str
-            and type(string) is str
-            and (len(string) + 1) * (len(repl) + 1) < _SHORT_TEXT
-        ):
-            sizes.check_substitution(re.compile(pattern, flags), repl, string)
-        return re.sub(pattern, repl, string, count=count, flags=flags)
-
-    def subn(pattern: Any, repl: Any, string: Any, count: int = 0, flags: int = 0) -> Any:
-        sizes.check_substitution(re.compile(pattern, flags), repl, string)
-        return re.subn(pattern, repl, string, count=count, flags=flags)
-
-    return {"sub": _named(sub, re.sub), "subn": _named(subn, re.subn)}
-
-
 MAKERS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "itertools": _itertools,
     "math": _math,
     "random": _random,
     "operator": _operator,
-    "re": _re,
 }

@@ -22,6 +22,7 @@ from .output import PrintContainer, truncated
 from .policy import DEFAULT_IMPORTS
 from .program import Program, compiled
 from .replaced_output import OutputStream
+from .shared_keys import settle_metaclasses
 
 __all__ = ["Interpreter"]
 
@@ -271,6 +272,8 @@ class Interpreter:
                 threads.end()
                 self.modules.loops.end()
                 self.modules.borrowed.end()
+                if self.guards.own or self.guards.derived:
+                    settle_metaclasses(self.guards.is_own_class)
                 self.state.pop("__builtins__", None)
                 self.output.value = truncated(self.output.value, limits.max_print_outputs_length)
         if stop is not None:

@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from collections import Counter, deque
 from collections.abc import Callable
-from types import ModuleType
+from types import BuiltinMethodType, ModuleType
 from typing import Any
 
+from .shared_keys import plain_key, plain_keys
 from .size_checks import SEQUENCES, SHORT
 from .sized_callbacks import SizedCallbacks
 
@@ -18,6 +19,8 @@ __all__ = ["SizedMethods"]
 
 _MEASURED = (str, bytes, bytearray, int, list, dict, set, deque, re.Pattern, re.Match)
 _PLAIN_SIZED = frozenset({list, tuple, set, dict, range, str, frozenset})
+#: Methods of patterns and matches that keep the template they were given.
+_REMEMBERING = frozenset({"sub", "subn", "expand"})
 #: Characters below which a result needs no second look.
 _MUCH = 1 << 16
 
@@ -37,6 +40,13 @@ class SizedMethods(SizedCallbacks):
                 self.check_items(groups.count(b"\\") * len(text), "A substitution", text=True)
                 found = sum(1 for _ in pattern.finditer(text))
                 self.check_items(found * len(replacement) + len(text), "A substitution", text=True)
+
+    @staticmethod
+    def measures(receiver: Any, name: str) -> bool:
+        """Whether a method as a value is one to look at."""
+        if name == "strptime":
+            return not isinstance(receiver, ModuleType)
+        return isinstance(receiver, (str, bytes, bytearray, int, type, re.Pattern, re.Match))
 
     def sized_call(self, receiver: Any, name: str, *arguments: Any, **keywords: Any) -> Any:
         """A call of one of policy.SIZED_METHODS."""
@@ -58,7 +68,7 @@ class SizedMethods(SizedCallbacks):
             return getattr(receiver, name)(*arguments, **keywords)
         elif kind is list and name == "sort" and not arguments:
             return self.sort(receiver, **keywords)
-        if isinstance(receiver, _MEASURED):
+        if isinstance(receiver, _MEASURED) or name == "strptime":
             return self.method(receiver, name)(*arguments, **keywords)
         return getattr(receiver, name)(*arguments, **keywords)
 
@@ -72,6 +82,8 @@ class SizedMethods(SizedCallbacks):
     def method(self, receiver: Any, name: str) -> Callable[..., Any]:
         """One of policy.SIZED_METHODS of a string, bytes or integer, or of their classes."""
         found = getattr(receiver, name)
+        if name == "strptime":
+            return plain_keys(found) if isinstance(found, BuiltinMethodType) else found
         if isinstance(receiver, type) and not issubclass(receiver, _MEASURED):
             return found  # type: ignore[no-any-return]
         unbound = isinstance(receiver, type) and name != "from_bytes"
@@ -83,6 +95,9 @@ class SizedMethods(SizedCallbacks):
                 return self.sort(value, *rest, **keywords)
             # An iterator can be read once only: join gets what was measured.
             rest = self._measure(value, name, rest, keywords)
+            if name in _REMEMBERING and isinstance(value, (re.Pattern, re.Match)):
+                rest = tuple(map(plain_key, rest))
+                keywords = {one: plain_key(given) for one, given in keywords.items()}
             return found(value, *rest, **keywords) if unbound else found(*rest, **keywords)
 
         return limited

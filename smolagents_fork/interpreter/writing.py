@@ -74,6 +74,10 @@ class Writing(HeldClasses):
             )
         if isinstance(value, type):
             if self.is_own_class(value):
+                if name == "__eq__" and issubclass(value, type):
+                    raise AttributeRefusedError(
+                        f"Cannot assign to {name!r} of metaclass {value.__name__!r}"
+                    )
                 return value
             raise AttributeRefusedError(
                 f"Cannot assign to {name!r} of class {value.__name__!r}: only classes that the "

@@ -1,0 +1,153 @@
+"""Caches of the process that are looked up by what a program gives them.
+
+``re``, ``typing``, ``strptime`` and ABCs keep what they made under the text, class or object they
+were called with. A key of a program's own class says itself what it equals: left there, it would be
+found in place of the host's. Part of the boundary that guards.py decides by.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import AttributeRefusedError
+from .families import defines, real_mro
+
+__all__ = ["KINDS", "keep_identity", "plain_key", "plain_keys", "settle_metaclasses"]
+
+
+def plain_key(value: Any) -> Any:
+    """``value``; of a text, bytes or an integer that is of another class, the value alone."""
+    if isinstance(value, str):
+        return value if type(value) is str else str.__str__(value)
+    if isinstance(value, int):
+        return value if type(value) in (int, bool) else int.__add__(value, 0)
+    if isinstance(value, bytes) and type(value) is not bytes:
+        return bytes.__getitem__(value, slice(None))
+    return value
+
+
+def plain_keys(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function``, called with plain texts and integers only."""
+
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        given = map(plain_key, arguments)
+        return function(*given, **{name: plain_key(one) for name, one in keywords.items()})
+
+    for name in ("__name__", "__qualname__", "__doc__"):
+        setattr(call, name, getattr(function, name))
+    return call
+
+
+# -- classes as keys --
+
+
+def _lying(made: type) -> type | None:
+    """The class that says what the classes of a metaclass equal, if it is not Python."""
+    holder = defines(real_mro(made), "__eq__")
+    return None if holder in (object, type) else holder
+
+
+def keep_identity(made: type, is_own: Callable[[type], bool]) -> None:
+    """Let classes of ``made``, a metaclass of the program's, equal themselves only.
+
+    ABCs remember the classes they were asked about, and would take the host's for a program's.
+
+    Raises:
+        AttributeRefusedError: the metaclass says otherwise.
+    """
+    holder = _lying(made)
+    own = holder is not None and is_own(holder)
+    if holder is None or own:
+        type.__setattr__(made, "__eq__", object.__eq__)
+    if own:
+        raise AttributeRefusedError(
+            f"Cannot define __eq__ of metaclass {made.__name__!r}: what classes equal decides what "
+            "the host finds in its caches. Compare by a method of another name"
+        )
+
+
+def settle_metaclasses(is_own: Callable[[type], bool]) -> None:
+    """Undo what came to a program's metaclasses by another way."""
+    waiting: list[type] = [type]
+    while waiting:
+        one = waiting.pop()
+        holder = _lying(one)
+        if holder is not None and (is_own(one) or is_own(holder)):
+            type.__setattr__(one, "__eq__", object.__eq__)
+        waiting.extend(type.__subclasses__(one))
+
+
+# -- what can only be cleared --
+
+
+class _Cleared:
+    """Caches that are cleared when the program ends, and while a tool works."""
+
+    def enter(self) -> None:
+        """Nothing of the host's is in the way."""
+
+    def leave(self) -> None:
+        raise NotImplementedError
+
+
+class _Patterns(_Cleared):
+    """Compiled patterns, and combinations of their flags, which the flags' class keeps."""
+
+    def __init__(self) -> None:
+        import re
+
+        self._re: Any = re
+        self._size = 0
+
+    def leave(self) -> None:
+        if any(
+            type(flags) is not int or (kind is not str and kind is not bytes)
+            for kind, _text, flags in list(self._re._cache)
+        ):
+            self._re.purge()  # string.Template compiles with a program's flags
+        flags = self._re.RegexFlag
+        known = flags._value2member_map_
+        if len(known) == self._size:
+            return
+        kept = {
+            key: member
+            for key, member in list(known.items())
+            if type(key) is int and type(member._value_) is int
+        }
+        if len(kept) != len(known):
+            type.__setattr__(flags, "_value2member_map_", kept)
+        self._size = len(kept)
+
+
+class _Generics(_Cleared):
+    """``typing.List[X]``."""
+
+    def leave(self) -> None:
+        import typing
+
+        for clear in getattr(typing, "_cleanups", ()):
+            clear()
+
+
+def _clearing(module: str, *path: str) -> type[_Cleared]:
+    class Clearing(_Cleared):
+        def leave(self) -> None:
+            found: Any = sys.modules.get(module)
+            for name in path:
+                found = getattr(found, name, None)
+            if found is not None:
+                found()
+
+    return Clearing
+
+
+#: By the root of the module with which a program comes to them.
+KINDS: dict[str, type[_Cleared]] = {
+    "re": _Patterns,
+    "typing": _Generics,
+    "struct": _clearing("_struct", "_clearcache"),
+    "xml": _clearing("xml.etree.ElementPath", "_cache", "clear"),
+    "fractions": _clearing("fractions", "_hash_algorithm", "cache_clear"),
+}
