@@ -23,9 +23,11 @@ def members(module: str, modules: Any) -> dict[str, Any]:
             replaced_dataclasses,
             replaced_decorators,
             replaced_futures,
+            replaced_inspect,
             replaced_numbers,
             replaced_output,
             replaced_patterns,
+            replaced_private,
             replaced_reflection,
             replaced_shared,
             replaced_sizes,
@@ -47,6 +49,8 @@ def members(module: str, modules: Any) -> dict[str, Any]:
             replaced_sizes,
             replaced_threads,
             replaced_futures,
+            replaced_inspect,
+            replaced_private,
         )
         made = {}
         for family in families:

@@ -156,4 +156,13 @@ MAKERS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "csv": _csv,
     "json": _json,
     "types": _types,
+    # Registries of the process, and files.
+    "codecs": _refuse_all("open", "register", "register_error", "unregister"),
+    "copyreg": _refuse_all(
+        "add_extension", "clear_extension_cache", "constructor", "pickle", "remove_extension"
+    ),
+    "linecache": _refuse_all(
+        "checkcache", "clearcache", "getline", "getlines", "lazycache", "updatecache"
+    ),
+    "ast": _refuse_all("main"),
 }

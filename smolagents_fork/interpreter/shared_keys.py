@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import AttributeRefusedError
-from .families import defines, real_mro
+from .families import defines, real_mro, real_namespace
 
 __all__ = ["KINDS", "keep_identity", "plain_key", "plain_keys", "settle_metaclasses"]
 
@@ -46,7 +46,9 @@ def plain_keys(function: Callable[..., Any]) -> Callable[..., Any]:
 def _lying(made: type) -> type | None:
     """The class that says what the classes of a metaclass equal, if it is not Python."""
     holder = defines(real_mro(made), "__eq__")
-    return None if holder in (object, type) else holder
+    if holder is None or real_namespace(holder)["__eq__"] is object.__eq__:
+        return None
+    return holder
 
 
 def keep_identity(made: type, is_own: Callable[[type], bool]) -> None:

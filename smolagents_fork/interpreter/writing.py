@@ -10,6 +10,7 @@ import enum
 import functools
 import types
 import typing
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -68,6 +69,11 @@ class Writing(HeldClasses):
         cls = type(value)
         if id(cls) in self.own:
             return value
+        if cls in weakref.ProxyTypes:
+            # A write goes on to what it stands for.
+            if self.is_own_class(value.__class__) and not issubclass(value.__class__, type):
+                return value
+            raise AttributeRefusedError(f"Cannot assign to {name!r} through a weak proxy")
         if isinstance(value, types.ModuleType):
             raise AttributeRefusedError(
                 f"Cannot assign to {name!r} of module {value.__name__!r}: modules are read-only"
