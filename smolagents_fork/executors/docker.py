@@ -29,7 +29,11 @@ __all__ = ["DockerExecutor"]
 
 
 class _NoLogger:
-    """Stands in where no logger was given: upstream's errors log themselves."""
+    """Stands in where no logger was given, and for errors of the code.
+
+    Upstream's errors log themselves, and the agent logs what it makes of them: with its logger, a
+    user would read each traceback twice.
+    """
 
     def log(self, *_args: Any, **_kwargs: Any) -> None: ...
     def log_error(self, *_args: Any, **_kwargs: Any) -> None: ...
@@ -262,7 +266,7 @@ class DockerExecutor(Executor):
             request = session.run(code, collector, lambda: calls.has_final_answer)
         except Interrupted:
             raise AgentError(
-                "the code was interrupted by interrupt() before it began", self.logger
+                "the code was interrupted by interrupt() before it began", _NoLogger()
             ) from None
         except ExecutorError as error:
             raise type(error)(f"{error}{shown_output(collector.logs())}") from error.__cause__
@@ -274,7 +278,7 @@ class DockerExecutor(Executor):
             words = without_colours(request.error.traceback) or str(request.error.value)
             if session.was_interrupted:
                 words = f"the code was interrupted by interrupt()\n{words}"
-            raise AgentError(words + shown_output(collector.logs()), self.logger)
+            raise AgentError(words + shown_output(collector.logs()), _NoLogger())
         return Execution(
             calls.final_answer if final else collector.output(),
             collector.logs(),

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import time
 from textwrap import dedent
 
 import PIL.Image
 import pytest
 from docker_agents import Script
+from rich.console import Console
 from smolagents import CodeAgent, FinalAnswerTool, Tool, tool
+from smolagents.monitoring import AgentLogger, LogLevel
 from smolagents.utils import AgentError
 
 from smolagents_fork.errors import ConfigurationError
@@ -238,6 +241,20 @@ def test_failed_step_shows_the_model_its_output(make):
     step = agent.memory.steps[1]
     assert "seen by the model" in step.observations
     assert "ZeroDivisionError" in str(step.error)
+
+
+def test_failed_step_shows_the_user_its_error_once(tooled, monkeypatch):
+    shown = io.StringIO()
+    logger = AgentLogger(level=LogLevel.DEBUG, console=Console(file=shown, width=200))
+    monkeypatch.setattr(tooled, "logger", logger)
+    agent = CodeAgent(
+        tools=[],
+        model=Script("print('before')\n1/0", "final_answer('done')"),
+        executor=tooled,
+        logger=logger,
+    )
+    assert agent.run("go") == "done"
+    assert shown.getvalue().count("ZeroDivisionError: division by zero") == 1
 
 
 def test_managed_agent_is_called_on_the_host(make):
