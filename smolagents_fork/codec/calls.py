@@ -26,7 +26,7 @@ from typing import Any
 from smolagents_fork.codec.decoder import decode
 from smolagents_fork.codec.encoder import encode
 from smolagents_fork.codec.limits import DEFAULT_MAX_BYTES
-from smolagents_fork.errors import DecodeError
+from smolagents_fork.errors import DecodeError, EncodeError
 
 # One parameter of a signature, as it is sent: name, kind, default (its repr, or none for none).
 ParameterSpec = list[Any]
@@ -40,6 +40,8 @@ _KINDS = {
         inspect.Parameter.VAR_KEYWORD,
     )
 }
+# What stands before the name in a request, at most.
+_NUMBER_ROOM = len('{"call":,') + 20
 
 
 class ShownDefault:
@@ -58,7 +60,8 @@ class HostCalls:
     Args:
         send: takes a request, blocks, and returns the host's reply.
         finish: called when the host has taken a final answer; ends the run, by raising.
-        max_bytes: largest request, in bytes.
+        max_bytes: largest request, in bytes; an argument over it, or all of them together, is an
+            ``EncodeError``.
     """
 
     def __init__(
@@ -92,6 +95,13 @@ class HostCalls:
         rest = b'"name":%s,"args":[%s],"kwargs":{%s}}' % (
             json.dumps(name).encode(), b",".join(parts), b",".join(named)
         )  # fmt: skip
+        size = len(rest) + _NUMBER_ROOM
+        if size > self._max_bytes:
+            # Each fits by itself. Sent, it would be refused without a word on which call it was.
+            raise EncodeError(
+                f"arguments of {name}(): their encoding of {size} bytes is over "
+                f"max_bytes={self._max_bytes}"
+            )
         with self._lock:
             # Numbers are given in the order of sending, so the host sees none twice or missing.
             self._last += 1

@@ -93,6 +93,7 @@ class ProcessSession:
             "limits": options.limits,
             "data_files": options.data_files,
             "cpu_seconds": self._cpu_seconds(),
+            "max_value_bytes": options.max_value_bytes,
         }
         try:
             deadline = Deadline(options.startup_timeout_seconds)
@@ -258,9 +259,13 @@ class ProcessSession:
             if self._closing:
                 raise ExecutorClosedError("the code was ended by cleanup()") from error
             raise type(error)(f"{error}{LOST}") from error
-        except (SandboxTimeoutError, InterpreterError, DecodeError):
+        except (SandboxTimeoutError, InterpreterError, DecodeError) as error:
             if current.killed:
                 self._drop()
+            if self._closing:
+                # The kill takes another process, and the code may be told first that its tool was
+                # given up on.
+                raise ExecutorClosedError("the code was ended by cleanup()") from error
             raise
         except BaseException:
             # Ctrl-C, or a callback that raised: the program must not go on unwatched.

@@ -30,7 +30,8 @@ __all__ = ["main", "warm_up"]
 #: Seconds between two frames of printed text. What waits is in the log, where the host sees it.
 _FLUSH_SECONDS = 0.05
 _LARGE = 1 << 16
-_LONGEST_REPR = 100_000
+# A character takes at most 12 bytes of a frame, and such a frame has 1 MiB at most.
+_LONGEST_REPR = 80_000
 
 
 def main(data_number: int, log_number: int, bounds: Bounds) -> None:
@@ -128,7 +129,8 @@ class Worker:
 
     Args:
         link: the connection.
-        options: ``imports``, ``limits``, ``data_files`` and ``cpu_seconds`` as the host sent them.
+        options: ``imports``, ``limits``, ``data_files``, ``cpu_seconds`` and ``max_value_bytes`` as
+            the host sent them.
     """
 
     def __init__(self, link: Link, options: dict[str, Any]) -> None:
@@ -137,7 +139,9 @@ class Worker:
         self._cpu_seconds = options["cpu_seconds"]
         limits = Limits(**options["limits"])
         self._interpreter = _Streaming(link, options["imports"], limits, options["data_files"])
-        self._calls = HostCalls(self._ask_host, self._finish)
+        # The host ends whoever sends more; a program that means no harm gets an error before.
+        self._max_value_bytes = options["max_value_bytes"]
+        self._calls = HostCalls(self._ask_host, self._finish, self._max_value_bytes)
         self._in_run = False
         self._in_program = False
         self._shielded = 0
@@ -210,7 +214,7 @@ class Worker:
             result = self._interpreter.run(code)
             if result.is_final_answer:
                 return Kind.FINAL, b""
-            return Kind.DONE, _encoded(result.output)
+            return Kind.DONE, _encoded(result.output, self._max_value_bytes)
         except InterpreterError as error:
             return Kind.FAILED, _failure(type(error).__name__, str(error))
         except MemoryError:
@@ -281,16 +285,16 @@ class _Streaming(Interpreter):
         self._output = container
 
 
-def _encoded(value: Any) -> bytes:
+def _encoded(value: Any, max_bytes: int) -> bytes:
     """The value of the last expression; in words where it cannot travel."""
     try:
-        return encode(value)
+        return encode(value, max_bytes=max_bytes)
     except EncodeError:
         try:
             text = repr(value)
         except Exception as error:
             text = f"<{type(value).__name__} whose repr raised {type(error).__name__}>"
-        return encode(text[:_LONGEST_REPR])
+        return encode(text[: min(_LONGEST_REPR, max_bytes // 12)])
 
 
 def _in_words(error: BaseException) -> str:

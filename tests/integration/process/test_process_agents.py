@@ -320,6 +320,16 @@ def test_a_tool_may_clean_up_its_executor():
         assert not os.path.exists(folder)
 
 
+def test_code_that_is_told_of_the_end_before_it_is_killed_ends_the_same_way(monkeypatch):
+    """The kill is another process' work, and may come late."""
+    with executor(timeout_seconds=30) as ex:
+        ex.send_tools({"finish": ex.cleanup})
+        monkeypatch.setattr(ex._session._child, "kill", lambda: None)
+        with pytest.raises(ExecutorClosedError, match="ended by cleanup"):
+            ex("finish()\nfor i in range(10**12): pass")
+        monkeypatch.undo()
+
+
 def test_calls_can_be_awaited():
     async def both() -> list[Any]:
         with executor() as one, executor() as two:

@@ -1,0 +1,148 @@
+"""``agent.interrupt()`` while the host works for the code: a tool that blocks, agents two deep."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from bridge_harness import Sandbox, code_agent
+from smolagents import LocalPythonExecutor, Tool
+
+from smolagents_fork import ProcessExecutor
+
+ENDLESS = "begin()\nn = 0\nwhile True:\n    n += 1"
+
+
+class Begin(Tool):
+    """Says that the code has begun."""
+
+    name = "begin"
+    description = "Says so."
+    inputs: dict[str, Any] = {}  # noqa: RUF012 - upstream's
+    output_type = "null"
+
+    def __init__(self, begun: threading.Event) -> None:
+        super().__init__()
+        self.begun = begun
+
+    def forward(self) -> None:
+        self.begun.set()
+
+
+class Blocking(Tool):
+    """Works until it is let go."""
+
+    name = "blocking"
+    description = "Waits."
+    inputs: dict[str, Any] = {}  # noqa: RUF012 - upstream's
+    output_type = "string"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun, self.release = threading.Event(), threading.Event()
+
+    def forward(self) -> str:
+        self.begun.set()
+        self.release.wait(60)
+        return "let go"
+
+
+@pytest.fixture
+def blocking() -> Iterator[Blocking]:
+    made = Blocking()
+    yield made
+    made.release.set()
+
+
+def interrupt_once(begun: threading.Event, agent: Any) -> threading.Thread:
+    """A thread that interrupts ``agent`` when what it does has begun."""
+    thread = threading.Thread(target=lambda: begun.wait(60) and agent.interrupt(), daemon=True)
+    thread.start()
+    return thread
+
+
+def test_a_step_ends_though_its_tool_blocks(sandbox: Sandbox, blocking: Blocking) -> None:
+    executor = sandbox.executor
+    agent = code_agent(
+        executor, "kept = 1\nwords = blocking()", "final_answer('ran on')", tools=[blocking]
+    )
+    thread = interrupt_once(blocking.begun, agent)
+    with pytest.raises(Exception, match="interrupted"):
+        agent.run("go")
+    thread.join(60)
+    # It was not waited for: nobody has let it go.
+    assert not blocking.release.is_set()
+    assert executor("kept").output == 1
+    again = code_agent(executor, "final_answer(kept + 1)")
+    assert again.run("go") == 2
+
+
+def test_it_reaches_the_agent_of_an_agent(sandbox: Sandbox) -> None:
+    """Three agents, each with an executor of its own; the innermost never ends by itself."""
+    begun = threading.Event()
+    with ProcessExecutor(timeout_seconds=120) as of_the_middle:
+        of_the_inner = LocalPythonExecutor(
+            [], timeout_seconds=120, max_operations=10**12, max_while_iterations=10**12
+        )
+        inner = code_agent(
+            of_the_inner,
+            ENDLESS,
+            "final_answer('ran on')",
+            name="inner",
+            description="Works.",
+            tools=[Begin(begun)],
+        )
+        middle = code_agent(
+            of_the_middle,
+            "report = inner('work')",
+            "final_answer('ran on')",
+            name="middle",
+            description="Asks the other.",
+            managed_agents=[inner],
+        )
+        boss = code_agent(
+            sandbox.executor,
+            "report = middle('work')",
+            "final_answer('ran on')",
+            managed_agents=[middle],
+        )
+        thread = interrupt_once(begun, boss)
+        with pytest.raises(Exception, match="interrupted"):
+            boss.run("go")
+        thread.join(60)
+        # All three are free again; a tool that was left behind may take a moment to end.
+        assert sandbox.executor("'free'").output == "free"
+        assert [agent.interrupt_switch for agent in (boss, middle, inner)] == [True, True, True]
+        assert of_the_middle("'free'").output == "free"
+        assert of_the_inner("'free'").output == "free"
+
+
+def test_agents_two_deep_in_executors_of_three_kinds(sandbox: Sandbox) -> None:
+    with ProcessExecutor(timeout_seconds=60) as of_the_middle:
+        inner = code_agent(
+            None, "where = 'local'\nfinal_answer(6 * 7)", name="inner", description="Counts."
+        )
+        middle = code_agent(
+            of_the_middle,
+            "where = 'middle'\nreport = inner('count')",
+            "final_answer(report + where)",
+            name="middle",
+            description="Asks the other.",
+            managed_agents=[inner],
+        )
+        boss = code_agent(
+            sandbox.executor,
+            "where = 'boss'\nreport = middle('count')",
+            "final_answer([report, where])",
+            managed_agents=[middle],
+        )
+        report, where = boss.run("go")
+        assert ("42" in report, "middle" in report, where) == (True, True, "boss")
+        executors = [agent.python_executor for agent in (boss, middle, inner)]
+        assert [type(one) for one in executors] == [
+            type(sandbox.executor),
+            ProcessExecutor,
+            LocalPythonExecutor,
+        ]

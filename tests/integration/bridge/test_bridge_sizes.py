@@ -1,0 +1,64 @@
+"""``max_value_bytes`` bounds what a call takes and what it gives, in every sandbox."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from bridge_harness import CLASSES, Sandbox
+
+LIMIT = 100_000
+CODE = """
+words = []
+kept = 'as before'
+for call in (
+    lambda: take('x' * 200_000),
+    lambda: take(text=[1, 'x' * 200_000]),
+    lambda: take('x' * 60_000, 'y' * 60_000),
+    lambda: give(200_000),
+    lambda: final_answer('x' * 200_000),
+):
+    try:
+        call()
+    except Exception as error:
+        words.append(type(error).__name__ + ': ' + str(error))
+words + [take('x' * 90_000), len(give(90_000))]
+"""
+
+
+def test_a_value_over_the_limit_is_an_error_that_names_it(sandbox: Sandbox) -> None:
+    taken: list[int] = []
+
+    def take(text: Any, more: Any = "") -> int:
+        taken.append(len(text))
+        return len(text)
+
+    with CLASSES[sandbox.name](timeout_seconds=60, max_value_bytes=LIMIT) as executor:
+        executor.send_tools(
+            {"take": take, "give": lambda size: "x" * size, "final_answer": lambda answer: answer}
+        )
+        *refused, sent, given = executor(CODE).output
+        assert (sent, given) == (90_000, 90_000)
+        assert taken == [90_000]
+        whole = refused.pop(2)
+        assert refused == [
+            "EncodeError: argument 'text' of take(): the encoding is over max_bytes=100000",
+            "EncodeError: argument 'text' of take()[1]: the encoding is over max_bytes=100000",
+            "TypeError: result of give(): the encoding is over max_bytes=100000",
+            "EncodeError: argument 'answer' of final_answer(): the encoding is over "
+            "max_bytes=100000",
+        ]
+        assert whole.startswith("EncodeError: arguments of take(): their encoding of 1200")
+        assert whole.endswith(" bytes is over max_bytes=100000")
+        # What the last expression gives comes in words.
+        assert executor("'z' * 200_000").output.startswith("'zzz")
+        assert executor("kept").output == "as before"
+
+
+def test_an_error_of_many_long_characters_does_not_end_the_sandbox(sandbox: Sandbox) -> None:
+    executor = sandbox.executor
+    executor("kept = 'as before'")
+    with pytest.raises(Exception, match="ValueError") as caught:
+        executor("raise ValueError('\\N{GRINNING FACE}' * 200_000)")
+    assert "state is lost" not in str(caught.value)
+    assert executor("kept").output == "as before"
