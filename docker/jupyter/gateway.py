@@ -7,18 +7,13 @@ It is the packaged gateway with its own classes configured; what differs, and wh
   otherwise add 40 ms to every call;
 * no limit on the rate of output: the executor has its own, with a marker where output was cut;
 * a dead kernel is noticed in a fraction of a second, its exit status is logged, and it is replaced;
-* opening a connection asks the kernel every 50 ms instead of every 500 ms whether it is there;
-* when nobody has been connected for the lease, the process ends, and the container with it: the
-  host process may have been killed.
+* opening a connection asks the kernel every 50 ms instead of every 500 ms whether it is there.
 
-Settings come from the environment: KG_IP, KG_PORT, KG_AUTH_TOKEN (the gateway's own names),
-SANDBOX_LEASE_SECONDS.
+Settings come from the environment: KG_IP, KG_PORT, KG_AUTH_TOKEN (the gateway's own names).
 """
 
 import asyncio
-import os
 import sys
-import time
 
 from jupyter_server.services.kernels.connection.channels import ZMQChannelsWebsocketConnection
 from kernel_gateway.gatewayapp import KernelGatewayApp
@@ -29,7 +24,6 @@ from kernel_gateway.services.kernels.manager import (
 from tornado.httpserver import HTTPServer
 from traitlets.config import Config
 
-LEASE_SECONDS = float(os.environ.get("SANDBOX_LEASE_SECONDS", "60"))
 MAX_MESSAGE_BYTES = 1 << 30
 # Every cell would be written into a database that nobody reads.
 KERNEL_OPTIONS = ["--HistoryManager.enabled=False"]
@@ -137,18 +131,6 @@ class Channels(ZMQChannelsWebsocketConnection):
         self.session.key = self.kernel_manager.session.key
 
 
-async def end_without_host():
-    """End the process when no connection was open for the lease."""
-    last = time.monotonic()
-    while True:
-        await asyncio.sleep(min(1.0, LEASE_SECONDS / 4))
-        if ZMQChannelsWebsocketConnection._open_sockets:
-            last = time.monotonic()
-        elif time.monotonic() - last > LEASE_SECONDS:
-            note(f"nobody was connected for {LEASE_SECONDS} s: the host process is gone")
-            os._exit(0)
-
-
 def main():
     config = Config()
     config.KernelGatewayApp.kernel_manager_class = Kernels
@@ -169,7 +151,6 @@ def main():
     app.http_server = HTTPServer(app.web_app, max_buffer_size=MAX_MESSAGE_BYTES)
     app.http_server.listen(app.port, app.ip)
     app.io_loop.add_callback(app.kernel_manager.start_ahead)
-    app.io_loop.add_callback(lambda: asyncio.ensure_future(end_without_host()))
     app.start()
 
 

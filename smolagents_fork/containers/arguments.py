@@ -9,6 +9,8 @@ from .. import _version
 from .lease import leased
 from .owner import labels
 from .provisioner import SandboxSpec
+from .sizes import parse_size
+from .volumes import volume_arguments
 
 __all__ = ["container_arguments", "merged"]
 
@@ -36,13 +38,13 @@ def container_arguments(
         "KG_IP": "127.0.0.1" if spec.publish is None else "0.0.0.0",
         "KG_PORT": str(spec.gateway_port),
         "KG_AUTH_TOKEN": token,
-        "SANDBOX_LEASE_SECONDS": str(spec.lease_seconds),
         **spec.environment,
     }
     arguments: dict[str, Any] = {
         "image": spec.image,
         "name": name,
-        "init": True,
+        # The engine's own would be process 1, and the one that keeps the lease could be killed.
+        "init": False,
         # The engine removes it when its main process ends, even if the host process is dead.
         "auto_remove": True,
         "user": spec.user,
@@ -55,9 +57,9 @@ def container_arguments(
         "tmpfs": {
             # noexec is the engine's default; extension modules that are installed while the
             # sandbox runs, which takes a network, have to be mapped as code.
-            spec.workdir: f"rw,nosuid,nodev,size={limits.workdir_size}{owner}"
+            spec.workdir: f"rw,nosuid,nodev,size={parse_size(limits.workdir_size)}{owner}"
             + (",exec" if spec.network != "none" else ""),
-            "/tmp": f"rw,nosuid,nodev,size={limits.tmp_size},mode=1777",
+            "/tmp": f"rw,nosuid,nodev,size={parse_size(limits.tmp_size)},mode=1777",
         },
         # Not names of networks: the engine's modes, one of which has a container's name behind it.
         "network_mode" if _is_mode(spec.network) else "network": spec.network,
@@ -67,15 +69,16 @@ def container_arguments(
     }
     if limits.memory is not None:
         # memswap equal to memory: no swap.
-        arguments |= {"mem_limit": limits.memory, "memswap_limit": limits.memory}
+        memory = parse_size(limits.memory)
+        arguments |= {"mem_limit": memory, "memswap_limit": memory}
     if limits.cpus is not None:
         arguments["nano_cpus"] = int(limits.cpus * 1e9)
     if limits.pids is not None:
-        arguments["pids_limit"] = limits.pids
+        arguments["pids_limit"] = int(limits.pids)
     if spec.runtime is not None:
         arguments["runtime"] = spec.runtime
     if spec.volumes:
-        arguments["volumes"] = spec.volumes
+        arguments |= volume_arguments(spec.volumes)
     if spec.publish is not None:
         arguments["ports"] = {f"{spec.gateway_port}/tcp": spec.publish}
     if spec.disk_size is not None and not spec.read_only:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ipaddress
 import os
+import re
 import socket
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,8 @@ PING_SECONDS = 3.0
 _LOCAL_SOCKET = "/var/run/docker.sock"
 # Only to make a client that has not asked the engine yet; the ping's path has no version in it.
 _ANY_VERSION = "1.41"
+# Not any word about a runtime: "OCI runtime create failed" begins what has other reasons.
+_NO_RUNTIME = re.compile(r"(unknown|invalid)( or invalid)? runtime|runtime \S+ (is )?not found")
 
 
 def connect(timeout: int = API_TIMEOUT_SECONDS) -> docker.DockerClient:
@@ -196,6 +199,8 @@ def mapped_errors(action: str, **facts: Any) -> Iterator[None]:
             f"{action}:{told} the engine does not have the image: build it "
             f"(DockerExecutor.setup()) or pull it ({error.explanation or error})"
         ) from error
+    except docker.errors.NullResource as error:
+        raise ConfigurationError(f"{action}:{told} an empty name is none") from error
     except docker.errors.APIError as error:
         words = str(error.explanation or error)
         raise _api_error(f"{action}:{told} the engine says: {words}", words) from error
@@ -208,16 +213,25 @@ def mapped_errors(action: str, **facts: Any) -> Iterator[None]:
 
 def _api_error(message: str, words: str) -> Exception:
     low = words.lower()
+    if '"python3"' in low and "not found" in low:
+        return ExecutorStartError(
+            f"{message}; the image has no python3 on its PATH: an image of your own needs one, "
+            "and a Jupyter kernel gateway on port 8888"
+        )
     if "port is already allocated" in low or "address already in use" in low:
         return ExecutorStartError(
             f"{message}; another process has that port: pass port=None to use a free one"
         )
-    if "runtime" in low and ("unknown" in low or "not found" in low or "invalid" in low):
+    if _NO_RUNTIME.search(low):
         return ConfigurationError(
             f"{message}; runtime= must be one the engine lists under 'docker info', Runtimes"
         )
     if "network" in low and "not found" in low:
         return ConfigurationError(f"{message}; make the network first (docker network create)")
+    if "bind source path does not exist" in low:
+        return ConfigurationError(
+            f"{message}; volumes= takes paths of the engine's machine, and this one is not there"
+        )
     if "cpus" in low or "memory" in low or "tmpfs" in low or "mount" in low:
         return ConfigurationError(message)
     return ExecutorStartError(message)

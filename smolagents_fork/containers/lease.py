@@ -1,11 +1,13 @@
 """The lease: what ends a container whose host process was killed, whatever its image is.
 
 The container's standard input is held open by the host process and nobody writes to it. The engine
-closes it when the connection breaks, as the kernel of the host does for a killed process. A watcher
-beside the container's main process waits for that, then for the lease, and ends the main process;
-with it the container ends and the engine removes it.
+closes it when the connection breaks, as the kernel of the host does for a killed process. The
+container's first process waits for that, then for the lease, and ends; with process 1 of its PID
+namespace the kernel of the host ends everything in it (``pid_namespaces(7)``), and the engine
+removes the container.
 
-It takes a POSIX shell, ``cat`` and ``sleep`` in the image, nothing of the image's own making.
+It has to be process 1, because the code is of the same user: any other it could kill or stop. It
+does what an init process does besides: reaps orphans, and passes signals on to the main process.
 """
 
 from __future__ import annotations
@@ -15,24 +17,58 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["leased", "main_command"]
+__all__ = ["FIRST_PROCESS", "leased", "main_command"]
 
-# Run as: /bin/sh -c WATCH sandbox LEASE COMMAND... The main process replaces the shell, except
-# where the shell is process 1 (a container without an init process): nobody inside can kill that.
-WATCH = """
-lease=$1; shift
-exec 3<&0 </dev/null
-if [ $$ = 1 ]; then "$@" 3<&- & main=$!; else main=$$; fi
-(
-    cat <&3 >/dev/null 2>&1
-    sleep "$lease"
-    echo "the host process is gone for $lease s: its lease is over" >&2
-    kill -KILL "$main"
-) &
-exec 3<&-
-if [ $$ = 1 ]; then wait "$main"; exit $?; fi
-exec "$@"
-"""
+# Run as: python3 -I -S -c FIRST_PROCESS LEASE COMMAND... For whatever Python 3 an image has.
+# An exception ends it and the container, so it errs on the safe side.
+FIRST_PROCESS = r"""
+import os,select,signal,sys,time
+lease=float(sys.argv[1])
+try:
+    # PR_SET_DUMPABLE: or the code, of the same user, could trace this process, or open the other
+    # end of its standard input through /proc/1/fd.
+    import ctypes
+    ctypes.CDLL(None).prctl(4,0,0,0,0)
+except Exception: pass
+woken,wake=os.pipe()
+for end in woken,wake: os.set_blocking(end,False)
+signal.set_wakeup_fd(wake)
+signal.signal(signal.SIGCHLD,lambda *_: None)
+main=os.fork()
+if not main:
+    try:
+        signal.set_wakeup_fd(-1)
+        for number in signal.SIGCHLD,signal.SIGPIPE,signal.SIGXFSZ: signal.signal(number,signal.SIG_DFL)
+        os.dup2(os.open(os.devnull,os.O_RDWR),0)
+        os.execvp(sys.argv[2],sys.argv[2:])
+    except BaseException as error: sys.stderr.write("%s: %s\n"%(sys.argv[2:],error))
+    finally: os._exit(127)
+def passed_on(number,_):
+    try: os.kill(main,number)
+    except ProcessLookupError: pass
+for name in "TERM","INT","HUP","QUIT","USR1","USR2": signal.signal(getattr(signal,"SIG"+name),passed_on)
+poll=select.poll()
+for end in 0,woken: poll.register(end,select.POLLIN)
+over=None
+while 1:
+    ready=dict(poll.poll(None if over is None else min(1e6,max(0,over-time.monotonic())*1000+1)))
+    if woken in ready: os.read(woken,4096)
+    while 1:
+        ended,status=os.waitpid(-1,os.WNOHANG)
+        if not ended: break
+        if ended==main: os._exit(128+os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status))
+    if 0 in ready:
+        try: held=os.read(0,65536)
+        except OSError: held=b""
+        if not held:
+            poll.unregister(0)
+            over=time.monotonic()+lease
+    if over is not None and time.monotonic()>=over:
+        # The code may have filled what nobody reads any more: this must not wait for a reader.
+        os.set_blocking(2,False)
+        try: os.write(2,b"the host process is gone for %d s: its lease is over\n"%lease)
+        finally: os._exit(137)
+"""  # noqa: E501 - sent as it is
 
 
 def main_command(config: Mapping[str, Any], extra: Mapping[str, Any]) -> list[str]:
@@ -63,10 +99,10 @@ def leased(command: Sequence[str], seconds: float) -> dict[str, Any]:
 
     Args:
         command: the container's main process and its arguments.
-        seconds: the lease; rounded up, since not every ``sleep`` knows fractions.
+        seconds: the lease; rounded up.
     """
     return {
-        "entrypoint": ["/bin/sh", "-c", WATCH, "sandbox", str(math.ceil(seconds))],
+        "entrypoint": ["python3", "-I", "-S", "-c", FIRST_PROCESS, str(math.ceil(seconds))],
         "command": list(command),
         # Not detached, for docker-py: only then does standard input end with its first connection.
         "stdin_open": True,

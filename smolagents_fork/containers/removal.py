@@ -38,7 +38,6 @@ _lock = threading.Lock()
 _known: set[str] = set()
 _queue: queue.Queue[str] = queue.Queue()
 _worker: threading.Thread | None = None
-_owner_pid = os.getpid()
 _reaped = False
 _exiting = False
 # Containers that are being made right now, by whatever thread.
@@ -52,12 +51,8 @@ def starting(name: str) -> Iterator[None]:
     Raises:
         ExecutorStartError: the process ends; nothing would remove the container any more.
     """
-    global _owner_pid, _starts
+    global _starts
     with _lock:
-        if os.getpid() != _owner_pid:  # a forked child: the parent's containers are not ours
-            _known.clear()
-            _starts = 0
-            _owner_pid = os.getpid()
         if _exiting:
             raise ExecutorStartError("the process ends: no container is started any more")
         _known.add(name)
@@ -205,11 +200,20 @@ def reap(client: Any) -> list[str]:
     return removed
 
 
+def _after_fork() -> None:
+    """A forked child has none of its parent's threads, and its parent's containers are not its."""
+    global _lock, _queue, _worker, _starts
+    _lock, _queue, _worker, _starts = threading.Lock(), queue.Queue(), None, 0
+    _known.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
 @atexit.register
 def _at_exit() -> None:
     global _exiting
-    if os.getpid() != _owner_pid:
-        return
     with _lock:
         _exiting = True
     end = time.monotonic() + _EXIT_PATIENCE_SECONDS

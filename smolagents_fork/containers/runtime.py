@@ -6,6 +6,7 @@ import secrets
 import warnings
 from typing import Any
 
+from ..errors import ConfigurationError
 from . import removal
 from .arguments import container_arguments
 from .drain import DrainedStream
@@ -101,6 +102,11 @@ class DockerProvisioner:
 
         try:
             return self.client.containers.create(**arguments)
+        except TypeError as error:
+            # docker-py's word for an argument it does not know or take.
+            raise ConfigurationError(
+                f"container_run_kwargs: {error}; they are docker-py's arguments of containers.run"
+            ) from error
         except docker.errors.APIError as error:
             words = str(error.explanation or error)
             if "storage_opt" not in arguments or "storage-opt" not in words.lower():

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..containers.runtime import DockerProvisioner
 from ..containers.sandbox import DockerSandbox
-from ..errors import ExecutorError
+from ..errors import ConfigurationError, ExecutorError
 from ..jupyter.collector import Collector, without_colours
 from ..results import Display, Execution, ExecutorStats
 from ..upstream_api import AgentError, CodeOutput, LogLevel
 from .base import Executor
 from .docker_asyncio import created
+from .docker_checks import check_pool, inherited, names_of
 from .docker_evidence import shown_output
 from .docker_files import get_file, put_file
 from .docker_host_side import HostSide
@@ -98,7 +99,9 @@ class DockerExecutor(Executor):
         _session: KernelSession | None = None,
         **keywords: Any,
     ) -> None:
-        super().__init__([*additional_imports, *additional_authorized_imports], logger)
+        imports = names_of("additional_imports", additional_imports)
+        imports += names_of("additional_authorized_imports", additional_authorized_imports)
+        super().__init__(imports, logger)
         self.logger = logger or _NoLogger()
         self._pid = os.getpid()
         self._session: KernelSession | None = None
@@ -114,6 +117,7 @@ class DockerExecutor(Executor):
             **keywords,
         )
         if pool is not None:
+            check_pool(pool)
             self.options = pool.options_for(self.options, self.additional_imports)
         #: Rich displays of the last call.
         self.displays: tuple[Display, ...] = ()
@@ -150,19 +154,16 @@ class DockerExecutor(Executor):
             the image's name.
         """
         options = Options.of(**keywords)
+        names = names_of("additional_imports", additional_imports)
         provisioner = DockerProvisioner()
         try:
             if progress is not None:
                 return ensure_image(
-                    provisioner.client,
-                    options,
-                    additional_imports,
-                    report=progress,
-                    rebuild=rebuild,
+                    provisioner.client, options, names, report=progress, rebuild=rebuild
                 )
             with shown_progress() as report:
                 return ensure_image(
-                    provisioner.client, options, additional_imports, report=report, rebuild=rebuild
+                    provisioner.client, options, names, report=report, rebuild=rebuild
                 )
         finally:
             provisioner.close()
@@ -203,7 +204,7 @@ class DockerExecutor(Executor):
         self._host.prepare(session)
 
     def _cleanup(self) -> None:
-        if os.getpid() != getattr(self, "_pid", None) or self._session is None:
+        if self._is_inherited() or self._session is None:
             return  # never started, or a forked child: the container is the parent's
         self._session.close()
         self._host.calls.close()
@@ -220,7 +221,7 @@ class DockerExecutor(Executor):
     def is_alive(self) -> bool:
         """Whether the next call works without a new container being started."""
         session = self._session
-        if session is None or self.closed:
+        if session is None or self.closed or self._is_inherited():
             return False
         with self._calls.unless_taken() as mine:
             return session.is_alive() if mine else True  # code runs
@@ -247,6 +248,8 @@ class DockerExecutor(Executor):
             SandboxDiedError: kernel, container or engine ended; names the cause.
             ExecutorClosedError: after ``cleanup()``.
         """
+        if not isinstance(code, str):
+            raise ConfigurationError(f"code is {type(code).__name__}: give text")
         with self._turn("call"):
             return self._run(code)
 
@@ -324,7 +327,7 @@ class DockerExecutor(Executor):
             ExecutorError: there is no network and the container must stay, or pip failed.
         """
         with self._turn("install_packages"):
-            self._install(list(additional_imports))
+            self._install(list(names_of("additional_imports", additional_imports)))
         return list(additional_imports)
 
     def _install(self, names: list[str]) -> None:
@@ -351,7 +354,7 @@ class DockerExecutor(Executor):
 
     def interrupt(self) -> None:
         """Stop the code that runs now; its state is kept. From any thread."""
-        if self._session is not None and not self.closed:
+        if self._session is not None and not self.closed and not self._is_inherited():
             self._host.calls.interrupt()
             self._session.interrupt()
 
@@ -378,6 +381,14 @@ class DockerExecutor(Executor):
         if sandbox is None:
             raise ExecutorError(f"{action}: there is no container now; the next call starts one")
         return sandbox
+
+    def _is_inherited(self) -> bool:
+        return os.getpid() != getattr(self, "_pid", None)
+
+    def _check_open(self, action: str) -> None:
+        super()._check_open(action)
+        if self._is_inherited():
+            raise inherited(action, self._pid)
 
     def _open_session(self) -> KernelSession:
         if self._session is None:

@@ -20,7 +20,7 @@ from ..jupyter.kernels import channels_path, create_kernel
 from ..jupyter.messages import KernelGone, Requests, Sink
 from ..jupyter.websocket import Connection, ConnectionLost, TimedSocket
 from ..limits import Deadline
-from .docker_evidence import connected
+from .docker_evidence import cause_of_death, connected, start_advice
 from .docker_options import Options
 
 __all__ = ["MAX_ERROR_CHARS", "KernelConnection", "Link"]
@@ -107,11 +107,13 @@ class KernelConnection:
             sandbox = self.sandbox
             if sandbox is None:
                 raise
+            # The stream may end before the engine has noticed that the container did.
+            evidence, _ = cause_of_death(sandbox, of_kernel=False, known=0)
             message = (
                 f"the kernel in container {sandbox.id} (image {self.image}) did not come up "
                 f"in startup_timeout_seconds={self.options.startup_timeout_seconds}: "
                 f"{str(error) or 'the kernel did not answer'}; "
-                f"{sandbox.evidence()}"
+                f"{evidence}{start_advice(self.options)}"
             )
             self._drop_sandbox()
             raise ExecutorStartError(message) from error
@@ -203,7 +205,7 @@ class KernelConnection:
 
     def _gateway_host(self) -> str:
         """Where a port published on ``host`` is reached from here."""
-        if self.options.host in ("0.0.0.0", "::", ""):
+        if self.options.host in ("0.0.0.0", "::"):
             return self._provisioner.remote_host or "127.0.0.1"
         return self.options.host
 

@@ -10,10 +10,19 @@ import time
 
 from ..containers.provisioner import Evidence
 from ..containers.sandbox import DockerSandbox
+from ..containers.sizes import parse_size
 from ..jupyter.websocket import ConnectionLost
 from ..limits import Deadline
+from .docker_options import Options
 
-__all__ = ["cause_of_death", "connected", "last_words", "shown_output", "signal_name"]
+__all__ = [
+    "cause_of_death",
+    "connected",
+    "last_words",
+    "shown_output",
+    "signal_name",
+    "start_advice",
+]
 
 # What docker/jupyter/gateway.py logs when a kernel has ended; other images say nothing.
 _KERNEL_ENDED = re.compile(r"kernel (\d+) ended: exit code (-?\d+|None)(, out of memory)?")
@@ -26,6 +35,9 @@ _PATIENCE_SECONDS = 0.7
 _PATIENCE_QUESTIONS = 10
 _MOST_PATIENCE_SECONDS = 5.0
 _SHOWN_LOG_CHARS = 4000
+# What a start that fails with less may have failed for.
+_PLENTY_OF_PIDS = 40
+_PLENTY_OF_MEMORY = 150 << 20
 
 
 def cause_of_death(
@@ -73,6 +85,31 @@ def last_words(evidence: Evidence) -> str:
         if not _KERNEL_ENDED.search(line) and not _NEW_KERNEL.search(line)
     ]
     return f"; last log lines: {' | '.join(lines)}" if lines else ""
+
+
+def start_advice(options: Options) -> str:
+    """What may help a start that has failed, for the end of its message; may be nothing.
+
+    Args:
+        options: that were asked for.
+    """
+    advice = []
+    if options.image is not None or options.dockerfile_content is not None:
+        advice.append(
+            "an image of your own has to start a Jupyter kernel gateway on port 8888, "
+            "and needs python3"
+        )
+    if options.pids_limit is not None and options.pids_limit < _PLENTY_OF_PIDS:
+        advice.append(
+            f"pids_limit={options.pids_limit!r} may be too low: gateway and kernel have about 20 "
+            "processes and threads"
+        )
+    memory = parse_size(options.memory) if options.memory is not None else None
+    if memory is not None and memory < _PLENTY_OF_MEMORY:
+        advice.append(
+            f"memory={options.memory!r} may be too low: gateway and kernel take about 90 MB"
+        )
+    return "".join(f"; {text}" for text in advice)
 
 
 def connected(host: str, port: int, deadline: Deadline) -> socket.socket:

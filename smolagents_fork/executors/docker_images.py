@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ..containers import images
+from ..containers.engine import mapped_errors
 from ..containers.requirements import requirements_for
 from ..limits import Deadline
 from .docker_options import Options
@@ -58,7 +59,8 @@ def ensure_image(
     )
     if name is not None and image is None:
         repository, _, version = name.partition(":")
-        client.api.tag(tag, repository, version or "latest")
+        with mapped_errors("naming the image", image_name=name):
+            client.api.tag(tag, repository, version or "latest")
     return tag
 
 

@@ -11,8 +11,20 @@ from typing import Any, Literal
 
 from ..containers.provisioner import Limits, SandboxSpec
 from ..containers.sizes import check_limits, check_size, parse_size
+from ..containers.volumes import check_volumes
 from ..errors import ConfigurationError
 from ..limits import check_seconds
+from .docker_checks import (
+    address_of,
+    check_host,
+    check_network,
+    check_one_of,
+    check_user,
+    check_variable,
+    is_shared,
+    mapping_of,
+    names_of,
+)
 
 __all__ = ["Options"]
 
@@ -80,9 +92,9 @@ class Options:
             raise ConfigurationError(f"DockerExecutor has no parameter {unknown[0]!r}{hint}")
         for name in ("environment", "container_run_kwargs", "tool_placement"):
             if name in keywords:
-                keywords[name] = dict(keywords[name] or {})
+                keywords[name] = mapping_of(name, keywords[name])
         if "requirements" in keywords:
-            keywords["requirements"] = tuple(keywords["requirements"])
+            keywords["requirements"] = names_of("requirements", keywords["requirements"])
         return cls(**keywords)
 
     def __post_init__(self) -> None:
@@ -95,27 +107,43 @@ class Options:
             "build_timeout_seconds",
         ):
             check_seconds(name, getattr(self, name), optional=False)
-        _one_of("on_death", self.on_death, ("restart", "fail"))
-        _one_of("transport", self.transport, ("auto", "exec", "port"))
+        check_one_of("on_death", self.on_death, ("restart", "fail"))
+        check_one_of("transport", self.transport, ("auto", "exec", "port"))
         for name in ("max_output_bytes", "max_value_bytes", "max_tool_calls"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value <= 0:
                 raise ConfigurationError(f"{name}={value!r}: give a whole number above 0")
-        if self.port is not None and not 0 < self.port < 65_536:
-            raise ConfigurationError(f"port={self.port!r}: give 1 to 65535, or None for a free one")
-        if not self.workdir.startswith("/"):
+        port = self.port
+        if port is not None and (type(port) is not int or not 0 < port < 65_536):
+            raise ConfigurationError(f"port={port!r}: give 1 to 65535, or None for a free one")
+        if not isinstance(self.workdir, str) or not self.workdir.startswith("/"):
             raise ConfigurationError(f"workdir={self.workdir!r}: give an absolute path")
+        if self.on_output is not None and not callable(self.on_output):
+            raise ConfigurationError(
+                f"on_output={self.on_output!r}: give a function that takes text, or None"
+            )
+        if not isinstance(self.network, str) or not self.network:
+            # No name is the engine's word for its bridge: more than anybody has asked for.
+            raise ConfigurationError(
+                f"network={self.network!r}: give 'none', 'bridge' or the name of a network"
+            )
+        check_host(self.host)
+        for name, value in self.environment.items():
+            check_variable(name, value)
+        check_volumes(self.volumes)
         for name, where in self.tool_placement.items():
-            _one_of(f"tool_placement[{name!r}]", where, ("host", "sandbox"))
+            check_one_of(f"tool_placement[{name!r}]", where, ("host", "sandbox"))
         if not self.allow_shared_network:
-            _check_network("network", self.network)
+            check_network("network", self.network)
             for name in ("network", "network_mode"):
                 asked = self.container_run_kwargs.get(name)
-                _check_network(f"container_run_kwargs[{name!r}]", asked)
+                check_network(f"container_run_kwargs[{name!r}]", asked)
+        if not isinstance(self.user, str):
+            raise ConfigurationError(f"user={self.user!r}: give text such as '1000:1000'")
         if not self.allow_root:
-            _check_user("user", self.user)
-            _check_user("container_run_kwargs['user']", self.container_run_kwargs.get("user"))
-        if self.transport == "port" and _is_shared(self.network):
+            check_user("user", self.user)
+            check_user("container_run_kwargs['user']", self.container_run_kwargs.get("user"))
+        if self.transport == "port" and is_shared(self.network):
             raise ConfigurationError(
                 f"transport='port' with network={self.network!r}: no port can be published on "
                 "network interfaces of others; leave transport alone"
@@ -147,7 +175,7 @@ class Options:
     @property
     def published(self) -> bool:
         """Whether the gateway is reached over a published port and not over an exec stream."""
-        if self.network == "none" or _is_shared(self.network):
+        if self.network == "none" or is_shared(self.network):
             return False
         return self.transport != "exec"
 
@@ -168,42 +196,10 @@ class Options:
             disk_size=self.disk_size,
             user=self.user,
             runtime=self.runtime,
-            environment=dict(self.environment),
+            environment={name: str(value) for name, value in self.environment.items()},
             volumes=self.volumes,
             workdir=self.workdir,
-            publish=(self.host, self.port) if published else None,
+            publish=(address_of(self.host), self.port) if published else None,
             lease_seconds=self.lease_seconds,
             extra=dict(self.container_run_kwargs),
         )
-
-
-def _is_shared(network: object) -> bool:
-    return str(network).partition(":")[0] in ("host", "container")
-
-
-def _check_network(name: str, network: object) -> None:
-    if not _is_shared(network):
-        return
-    whose = "the host's" if str(network) == "host" else "another container's"
-    raise ConfigurationError(
-        f"{name}={network!r}: the container would share {whose} network interfaces, so its code "
-        f"could reach every service on {whose} loopback, and the gateway's port would be open to "
-        "everybody there and taken for a second executor; give 'none', 'bridge' or a network of "
-        "your own (docker network create), or allow_shared_network=True if that is wanted"
-    )
-
-
-def _check_user(name: str, user: object) -> None:
-    if user is None:
-        return
-    who = str(user).partition(":")[0].strip()
-    if who in ("", "root") or (who.isdigit() and int(who) == 0):
-        raise ConfigurationError(
-            f"{name}={user!r} is root, or whatever the image says: code does not run as root "
-            "unless allow_root=True says so; give numbers such as '1000:1000'"
-        )
-
-
-def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise ConfigurationError(f"{name}={value!r}: give one of {', '.join(map(repr, allowed))}")

@@ -22,6 +22,7 @@ from ..containers.requirements import requirements_for
 from ..containers.runtime import DockerProvisioner
 from ..errors import ConfigurationError, ExecutorClosedError, ExecutorStartError, ForkError
 from ..limits import Deadline, check_seconds
+from .docker_checks import names_of
 from .docker_images import ensure_image
 from .docker_options import Options
 from .docker_session import KernelSession
@@ -70,7 +71,7 @@ class DockerPool:
         check_seconds("idle_seconds", idle_seconds, optional=False)
         check_seconds("acquire_timeout_seconds", acquire_timeout_seconds, optional=False)
         self.options = Options.of(**keywords)
-        self.additional_imports = list(additional_imports)
+        self.additional_imports = list(names_of("additional_imports", additional_imports))
         requirements_for(self.additional_imports)
         self.min_size, self.max_size = min_size, max_size
         self.idle_seconds = idle_seconds

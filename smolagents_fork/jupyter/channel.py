@@ -202,8 +202,12 @@ class Channel:
                 raise DeadlinePassed
 
     def _receive_now(self, timeout: float = 0.0) -> tuple[Message, int] | None:
-        received = self._connection.receive(timeout)
-        self._last_heard = time.monotonic()
+        before = self._connection.received
+        try:
+            received = self._connection.receive(timeout)
+        finally:
+            if self._connection.received != before:
+                self._last_heard = time.monotonic()
         if received is None:
             return None
         payload, binary, skipped = received

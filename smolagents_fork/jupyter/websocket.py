@@ -12,6 +12,7 @@ import select
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -26,6 +27,8 @@ __all__ = ["Connection", "ConnectionLost", "SocketLike", "TimedSocket", "WaitTim
 
 # How much of an over-long payload is kept: enough for the table of offsets and both headers.
 _KEPT = 16_384
+# How long what has come already is read, where there was no time to wait for it.
+_READ_ON_SECONDS = 0.5
 
 
 class ConnectionLost(SandboxDiedError):
@@ -50,30 +53,55 @@ class TimedSocket:
     """A socket whose two directions have a limit each, so that two threads may use it at once.
 
     ``socket.settimeout`` is one number for both: a thread that sends an interrupt would change how
-    long the thread that waits for output waits.
+    long the thread that waits for output waits. And it begins anew with every byte that comes; a
+    sandbox that sends or reads one now and then would never let a wait end.
     """
 
     def __init__(self, sock: SocketLike) -> None:
         sock.setblocking(False)
         self._sock = sock
-        self.receive_seconds = 0.0
-        self.send_seconds = 0.0
+        self._receive_seconds = 0.0
+        self._receive_end = self._send_end = 0.0
+        #: Bytes so far.
+        self.received = 0
+
+    def receive_for(self, seconds: float, at_most: float) -> None:
+        """What follows may wait for the next bytes.
+
+        Args:
+            seconds: without any.
+            at_most: altogether, however many come.
+        """
+        self._receive_seconds = seconds
+        self._receive_end = time.monotonic() + at_most
+
+    def send_for(self, seconds: float) -> None:
+        """What follows may take so many seconds to be sent, altogether."""
+        self._send_end = time.monotonic() + seconds
 
     def recv(self, size: int) -> bytes:
         while True:
+            left = self._receive_end - time.monotonic()
+            if left <= 0:
+                raise TimeoutError("timed out")
             try:
-                return self._sock.recv(size)
+                data = self._sock.recv(size)
+                self.received += len(data)
+                return data
             except (BlockingIOError, ssl.SSLWantReadError):
-                self._wait(read=True, seconds=self.receive_seconds)
+                self._wait(read=True, seconds=min(self._receive_seconds, left))
             except ValueError:  # closed by another thread
                 raise ConnectionResetError("the stream has been closed") from None
 
     def send(self, data: bytes) -> int:
         while True:
+            left = self._send_end - time.monotonic()
+            if left <= 0:
+                raise TimeoutError("timed out")
             try:
                 return self._sock.send(data)
             except (BlockingIOError, ssl.SSLWantWriteError):
-                self._wait(read=False, seconds=self.send_seconds)
+                self._wait(read=False, seconds=left)
 
     def sendall(self, data: bytes) -> None:
         view = memoryview(data)
@@ -85,8 +113,10 @@ class TimedSocket:
         return 0
 
     def settimeout(self, seconds: float | None) -> None:
-        """Sets both directions; only the opening handshake uses it."""
-        self.receive_seconds = self.send_seconds = 1e6 if seconds is None else seconds
+        """Sets both directions; only what comes before the first message uses it."""
+        seconds = 1e6 if seconds is None else seconds
+        self.receive_for(seconds, at_most=seconds)
+        self.send_for(seconds)
 
     def fileno(self) -> int:
         return self._sock.fileno()
@@ -226,11 +256,11 @@ class Connection:
         Args:
             payload: the message.
             binary: whether it goes into a binary frame.
-            timeout: seconds until giving up on a reader that does not read.
+            timeout: seconds it may take altogether, until giving up on a reader that does not read.
         """
         opcode = ABNF.OPCODE_BINARY if binary else ABNF.OPCODE_TEXT
         with self._send_lock:
-            self._sock.send_seconds = timeout
+            self._sock.send_for(timeout)
             try:
                 self._ws.send(payload, opcode)
             except (websocket.WebSocketException, OSError) as error:
@@ -239,7 +269,7 @@ class Connection:
     def ping(self, timeout: float = 1.0) -> None:
         """Send a ping; the gateway's event loop answers even while the kernel is busy."""
         with self._send_lock:
-            self._sock.send_seconds = timeout
+            self._sock.send_for(timeout)
             try:
                 self._ws.ping()
             except (websocket.WebSocketException, OSError) as error:
@@ -249,17 +279,18 @@ class Connection:
         """Wait for one message.
 
         Args:
-            timeout: seconds to wait at most.
+            timeout: seconds to wait for it. A message that has begun to come is read on for half a
+                second more at most.
 
         Returns:
             payload, whether its frame was binary, and how many bytes were skipped because it was
             over the limit; ``None`` for a control frame (a pong).
 
         Raises:
-            WaitTimeout: nothing came; a frame that has come in part is kept for the next call.
+            WaitTimeout: no whole message came; what has come of one is kept for the next call.
             ConnectionLost: the stream ended.
         """
-        self._sock.receive_seconds = timeout
+        self._sock.receive_for(timeout, at_most=max(timeout, _READ_ON_SECONDS))
         try:
             opcode, frame = self._ws.recv_data_frame(control_frame=True)
         except websocket.WebSocketTimeoutException:
@@ -276,6 +307,11 @@ class Connection:
         data = frame.data
         payload = data.encode() if isinstance(data, str) else bytes(data)
         return payload, opcode == ABNF.OPCODE_BINARY, skipped
+
+    @property
+    def received(self) -> int:
+        """Bytes that have come so far, those of a message that is not whole included."""
+        return self._sock.received
 
     def close(self) -> None:
         """Close the stream at once; the gateway notices. Safe at any time."""

@@ -204,3 +204,41 @@ def test_background_thread_does_not_hold_up_or_mix_into_later_calls(make):
     )
     time.sleep(0.5)
     assert executor("6 * 7").output == 42
+
+
+# Stops the program that joins the engine's stream to the gateway, and speaks in its place: the
+# beginning of a message of a gigabyte, and then a byte now and then, so that there is never silence
+# and never an end.
+TRICKLE = """
+import os, signal, struct, time
+for name in os.listdir("/proc"):
+    try:
+        with open(f"/proc/{name}/cmdline", "rb") as line:
+            if b"create_connection" in line.read():
+                relay = int(name)
+    except OSError:
+        pass
+print("before", flush=True)
+time.sleep(0.5)
+stream = os.open(f"/proc/{relay}/fd/1", os.O_WRONLY)
+os.kill(relay, signal.SIGSTOP)
+os.write(stream, b"\\x82\\x7f" + struct.pack(">Q", 1 << 30))
+while True:
+    os.write(stream, b"x" * SIZE)
+    time.sleep(PAUSE)
+"""
+
+
+@pytest.mark.parametrize(
+    ("size", "pause"), [(1, 0.1), (65_536, 0.001)], ids=["bytes now and then", "a flood"]
+)
+def test_message_without_an_end_does_not_outlast_the_time_limit(make, size, pause):
+    executor = make(timeout_seconds=2, interrupt_grace_seconds=1)
+    code = TRICKLE.replace("SIZE", str(size)).replace("PAUSE", str(pause))
+    started = time.monotonic()
+    with pytest.raises(SandboxTimeoutError) as caught:
+        executor(code)
+    assert time.monotonic() - started < 120  # a few seconds quiet; it was for ever
+    assert "did not stop within interrupt_grace_seconds=1" in str(caught.value)
+    assert "Output printed before the error:\nbefore" in str(caught.value)
+    assert executor("1").output == 1

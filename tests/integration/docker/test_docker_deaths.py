@@ -21,8 +21,8 @@ NOTICED_SECONDS = 15.0
 # Says something into the container's log, as a library that crashes does, and stays.
 SLEEP = (
     "print('before', flush=True)\n"
-    "open('/proc/1/fd/2', 'w').write('last words of the program\\n')\n"
-    "import time\n"
+    "import os, time\n"
+    "open(f'/proc/{os.getppid()}/fd/2', 'w').write('last words of the program\\n')\n"
     "time.sleep(50)"
 )
 
@@ -108,6 +108,38 @@ def test_kernel_out_of_memory(image):
         assert executor("'again'").output == "again"
 
 
+# The kernel of the host looks for its victim among all in the container; the program asks it to
+# take the gateway first, which is the kernel's parent and without which the container ends.
+OUT_OF_MEMORY_OF_THE_GATEWAY = """
+import os
+with open(f"/proc/{os.getppid()}/cmdline") as line:
+    assert "gateway.py" in line.read()
+with open(f"/proc/{os.getppid()}/oom_score_adj", "w") as score:
+    score.write("1000")
+print("before", flush=True)
+hog = []
+while True:
+    hog.append(bytearray(10_000_000))
+"""
+
+
+def test_gateway_out_of_memory(image):
+    with DockerExecutor(memory="200m", workdir_size="20m", tmp_size="20m") as executor:
+        executor.send_variables({"given": 5})
+        first = executor.container.short_id
+        started = time.monotonic()
+        with pytest.raises(SandboxDiedError) as caught:
+            executor(OUT_OF_MEMORY_OF_THE_GATEWAY)
+        assert time.monotonic() - started < 10
+        message = str(caught.value)
+        assert f"container {first} ended while code ran: container ended" in message
+        assert "exit code 137, out of memory: raise memory=, or use less" in message
+        assert "the next call works on a new kernel" in message
+        assert "Output printed before the error:\nbefore" in message
+        assert executor("given").output == 5
+        assert executor.container.short_id != first
+
+
 def test_gateway_killed(mortal):
     message = died(mortal, lambda: kill_inside(mortal, "gateway.py"))
     assert "ended while code ran: container ended" in message
@@ -136,8 +168,8 @@ def test_container_killed_from_outside(mortal, engine):
 # No log at all, as when the engine has removed it before it is asked for.
 NO_LOG = {"log_config": {"type": "none", "config": {}}}
 MUCH = (
-    "import sys\n"
-    "with open('/proc/1/fd/2', 'w') as log:\n"
+    "import os\n"
+    "with open(f'/proc/{os.getppid()}/fd/2', 'w') as log:\n"
     "    for _ in range(8): log.write('x' * 999_999 + '\\n')\n"  # more than is buffered unread
     "print('written')"
 )
@@ -208,9 +240,22 @@ def test_kernel_that_keeps_dying_never_hangs(mortal):
     assert executor("1").output == 1
 
 
+def made_through(proxy, executor):
+    """Whether the executor's container was made, attached and spoken to through the proxy."""
+    name, number = executor.container.name, executor.container.id
+    return (
+        len(proxy.asked(f"^POST /.*containers/create\\?name={name}$")) == 1
+        and len(proxy.asked(f"^POST /.*containers/{number}/attach\\?")) == 1
+        and len(proxy.asked(f"^POST /.*containers/{number}/start$")) == 1
+        and len(proxy.asked(f"^POST /.*containers/{number}/exec$")) >= 1
+        and len(proxy.asked("^POST /.*exec/[0-9a-f]+/start$")) >= 1
+    )
+
+
 def test_remote_engine_over_tcp(make, proxy):
     executor = make()
     assert executor("21 * 2").output == 42
+    assert made_through(proxy, executor)
     executor.put_file(b"over tcp", "f")
     assert executor.get_file("f") == b"over tcp"
     assert executor("open('f').read()").output == "over tcp"
@@ -218,6 +263,7 @@ def test_remote_engine_over_tcp(make, proxy):
 
 def test_engine_that_goes_away_in_mid_call(make, proxy):
     executor = make()
+    assert made_through(proxy, executor)
     message = died(executor, proxy.cut)
     assert "the engine does not answer any more" in message
     started = time.monotonic()

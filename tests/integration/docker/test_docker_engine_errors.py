@@ -105,6 +105,55 @@ def test_network_that_does_not_exist(image, quick):
         DockerExecutor(network="no-such-network")
 
 
+# An image with a shell and no Python in it, and one with both and no gateway.
+NO_PYTHON = "FROM {image}\nUSER root\nRUN rm -rf /opt/kernel /usr/bin/python3* /usr/local/bin/py*\n"
+NO_GATEWAY = 'FROM {image}\nCMD ["sh", "-c", "echo nothing to do"]\n'
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (NO_PYTHON, ["the image has no python3 on its PATH: an image of your own needs one"]),
+        (NO_GATEWAY, ["; last log lines: nothing to do; an image of your own has to start a"]),
+    ],
+    ids=["no Python", "no gateway"],
+)
+def test_image_that_cannot_do_it(image, content, words):
+    name = DockerExecutor.setup(
+        dockerfile_content=content.format(image=image), progress=lambda _line: None
+    )
+    with pytest.raises(ExecutorStartError) as caught:
+        DockerExecutor(image=name)
+    assert [word for word in words if word not in str(caught.value)] == []
+
+
+@pytest.mark.parametrize(
+    ("keywords", "words"),
+    [
+        ({"volumes": {"/no/such/folder": {"bind": "/data", "mode": "ro"}}}, "is not there"),
+        ({"container_run_kwargs": {"no_such": 1}}, "unexpected keyword argument 'no_such'"),
+        ({"image_name": "Not A Name!"}, "image_name='Not A Name!' the engine says: invalid"),
+        ({"image": ""}, "image='' an empty name is none"),
+        ({"workdir": "/proc"}, "the engine says"),
+    ],
+    ids=["volumes", "container_run_kwargs", "image_name", "image", "workdir"],
+)
+def test_what_the_engine_refuses(image, quick, keywords, words):
+    with pytest.raises((ConfigurationError, ExecutorStartError)) as caught:
+        DockerExecutor(**keywords)
+    assert words in str(caught.value)
+    # Only a runtime that there is not is told to be one.
+    assert "docker info" not in str(caught.value)
+    assert not os.path.exists("/no/such/folder")
+
+
+def test_limits_that_are_too_low_to_start_in(image):
+    with pytest.raises(ExecutorStartError, match=r"pids_limit=2 may be too low: .* about 20"):
+        DockerExecutor(pids_limit=2)
+    with pytest.raises(ExecutorStartError, match=r"memory='20m' may be too low: .* 90 MB"):
+        DockerExecutor(memory="20m", workdir_size="1m", tmp_size="1m")
+
+
 def test_published_port_on_a_network(make):
     executors = [make(network="bridge") for _ in range(2)]
     ports = set()

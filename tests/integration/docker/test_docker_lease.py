@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -39,6 +42,32 @@ def containers_of(engine, pid):
     return [s for s in found if f":{pid}:" in s["Labels"][LABEL]]
 
 
+@contextlib.contextmanager
+def host_process(program):
+    """A process that runs ``program`` and is ready; nothing of it or its children is left."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    try:
+        assert process.stdout.readline() == "ready\n"
+        yield process
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait(120)
+        process.stdout.close()
+
+
+def assert_gone(engine, process):
+    gone = eventually(
+        lambda: not containers_of(engine, process.pid), LEASE_SECONDS + ENGINE_SECONDS
+    )
+    left = containers_of(engine, process.pid)
+    for summary in left:
+        engine.api.remove_container(summary["Id"], force=True)
+    assert gone
+
+
 @pytest.fixture(scope="module")
 def own_image(image, engine):
     from smolagents_fork.executors.docker import DockerExecutor
@@ -48,7 +77,9 @@ def own_image(image, engine):
     )
 
 
-@pytest.mark.parametrize("way", ["default", "image", "dockerfile_content", "pool", "no init"])
+@pytest.mark.parametrize(
+    "way", ["default", "image", "dockerfile_content", "pool", "engine's init", "forked child"]
+)
 def test_killed_host_process_leaves_nothing_after_the_lease(image, own_image, engine, way):
     lease = f"lease_seconds={LEASE_SECONDS}"
     call = "; assert e('1+1').output == 2"
@@ -62,27 +93,28 @@ def test_killed_host_process_leaves_nothing_after_the_lease(image, own_image, en
             f"p = DockerPool(min_size=1, max_size=2, image={own_image!r}, {lease})\n"
             "assert p.wait_until_ready(timeout=120)"
         ),
-        "no init": (
+        "engine's init": (
             f"e = DockerExecutor(image={own_image!r}, {lease}, "
-            "container_run_kwargs={'init': False})" + call
+            "container_run_kwargs={'init': True})" + call
+        ),
+        # A child that lives on has copies of the parent's connections.
+        "forked child": (
+            f"e = DockerExecutor({lease}){call}\n"
+            "import os, warnings\n"
+            "warnings.simplefilter('ignore')\n"
+            "if os.fork() == 0:\n"
+            "    time.sleep(60)\n"
+            "    os._exit(0)"
         ),
     }[way]
-    process = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM.format(start=start)], stdout=subprocess.PIPE, text=True
-    )
-    try:
-        assert process.stdout.readline() == "ready\n"
+    with host_process(PROGRAM.format(start=start)) as process:
         assert containers_of(engine, process.pid)
         # While the host lives the lease does not run, however long nothing is done.
         time.sleep(LEASE_SECONDS + 1 if way == "image" else 0)
         assert containers_of(engine, process.pid)
-    finally:
         process.kill()
         process.wait(120)
-        process.stdout.close()
-    assert eventually(
-        lambda: not containers_of(engine, process.pid), LEASE_SECONDS + ENGINE_SECONDS
-    )
+        assert_gone(engine, process)
 
 
 def test_main_process_keeps_its_own_exit_code_under_the_lease(image, engine):
@@ -98,3 +130,83 @@ def test_main_process_keeps_its_own_exit_code_under_the_lease(image, engine):
             assert container.logs() == b"out\n"
         finally:
             container.remove(force=True)
+
+
+# What a program can try that wants to outlive its host process. Its user is that of everything in
+# the container: it may kill, stop and trace it, and open what it has open.
+HOSTILE = """
+import ctypes, os, signal, time
+if os.fork() == 0:
+    os.setsid()
+    others = [int(name) for name in os.listdir('/proc') if name.isdigit()]
+    held = []
+    for pid in others:
+        for number in range(16):
+            # The other end of the standard input, which then never comes to its end.
+            try:
+                held.append(os.open(f'/proc/{pid}/fd/{number}', os.O_WRONLY | os.O_NONBLOCK))
+            except OSError:
+                pass
+    libc = ctypes.CDLL(None)
+    libc.ptrace(0x4206, 1, 0, 0)  # PTRACE_SEIZE
+    libc.ptrace(0x4207, 1, 0, 0)  # PTRACE_INTERRUPT
+    time.sleep(1)  # until the call that started this has ended
+    for pid in others:
+        if pid != os.getpid():
+            try:
+                os.kill(pid, signal.SIGSTOP)
+            except OSError:
+                pass
+    open('/workspace/stopped', 'w').close()
+    time.sleep(600)
+    os._exit(0)
+"""
+HOSTILE_HOST = """
+import time
+e({program!r})
+end = time.monotonic() + 30
+while e.container.exec_run(["test", "-e", "/workspace/stopped"]).exit_code:
+    assert time.monotonic() < end
+"""
+
+
+def test_program_cannot_make_its_container_outlive_the_lease(image, engine):
+    start = f"e = DockerExecutor(lease_seconds={LEASE_SECONDS})" + HOSTILE_HOST.format(
+        program=HOSTILE
+    )
+    with host_process(PROGRAM.format(start=start)) as process:
+        assert containers_of(engine, process.pid)
+        process.kill()
+        process.wait(120)
+        assert_gone(engine, process)
+
+
+ORPHANS = """
+import os, time
+for _ in range(20):
+    child = os.fork()
+    if child == 0:
+        if os.fork() == 0:
+            os._exit(0)
+        os._exit(0)
+    os.waitpid(child, 0)
+def zombies():
+    found = 0
+    for name in os.listdir('/proc'):
+        if name.isdigit():
+            try:
+                with open(f'/proc/{name}/stat') as stat:
+                    found += stat.read().rpartition(')')[2].split()[0] == 'Z'
+            except OSError:
+                pass
+    return found
+end = time.monotonic() + 20
+while zombies() and time.monotonic() < end:
+    time.sleep(0.01)
+zombies()
+"""
+
+
+def test_orphans_are_reaped_and_do_not_fill_the_process_table(shared):
+    assert shared(ORPHANS).output == 0
+    assert shared("open('/proc/1/cmdline').read().split(chr(0))[0]").output == "python3"

@@ -32,7 +32,7 @@ def test_safe_by_default():
     assert arguments["cap_drop"] == ["ALL"]
     assert arguments["read_only"] is True
     assert arguments["user"] == "1000:1000"
-    assert arguments["mem_limit"] == arguments["memswap_limit"] == "2g"
+    assert arguments["mem_limit"] == arguments["memswap_limit"] == 2 << 30
     assert arguments["pids_limit"] == 256
     assert "ports" not in arguments
     assert arguments["environment"]["KG_IP"] == "127.0.0.1"

@@ -1,0 +1,85 @@
+"""Limits of a stream to a sandbox hold for all that comes and goes, not for each byte of it."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import time
+
+import pytest
+
+from smolagents_fork.jupyter.websocket import TimedSocket
+from tests.background import running
+
+# Only to see that nothing hangs.
+PROMPT_SECONDS = 60.0
+
+
+@pytest.fixture
+def ends():
+    """Both ends of a stream: ours, and the sandbox' own."""
+    near, far = socket.socketpair()
+    with near, far:
+        near.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+        far.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        yield TimedSocket(near), far
+
+
+def trickle(far, until):
+    """Write a byte now and then, and read one, until the other end has had enough."""
+    far.settimeout(0.02)
+    while not until():
+        with contextlib.suppress(OSError):
+            far.send(b"x")
+        with contextlib.suppress(OSError):
+            far.recv(1)
+        time.sleep(0.02)
+
+
+def read_for(near, seconds):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        near.recv(1)
+
+
+def test_bytes_now_and_then_do_not_make_a_wait_longer(ends):
+    near, far = ends
+    done = []
+    with running(trickle, far, lambda: bool(done)):
+        try:
+            near.receive_for(30, at_most=0.5)
+            started = time.monotonic()
+            with pytest.raises(TimeoutError):
+                read_for(near, PROMPT_SECONDS)
+            assert 0.4 < time.monotonic() - started < PROMPT_SECONDS
+            assert near.received > 0
+        finally:
+            done.append(True)
+
+
+def test_reader_that_reads_now_and_then_does_not_make_sending_longer(ends):
+    near, far = ends
+    done = []
+    with running(trickle, far, lambda: bool(done)):
+        try:
+            near.send_for(0.5)
+            started = time.monotonic()
+            with pytest.raises(TimeoutError):
+                near.sendall(b"x" * 10_000_000)
+            assert time.monotonic() - started < PROMPT_SECONDS
+        finally:
+            done.append(True)
+
+
+def test_what_has_come_is_read_without_time_to_wait(ends):
+    near, far = ends
+    far.sendall(b"here")
+    near.receive_for(0, at_most=30)
+    assert near.recv(10) == b"here"
+    with pytest.raises(TimeoutError):
+        near.recv(10)
+    near.receive_for(0, at_most=0)
+    far.sendall(b"more")
+    with pytest.raises(TimeoutError):
+        near.recv(10)
+    assert near.received == 4
