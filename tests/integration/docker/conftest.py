@@ -15,6 +15,9 @@ from smolagents_fork.executors.docker import DockerExecutor
 
 SCIENCE = ["numpy", "pandas", "matplotlib", "PIL"]
 
+#: For a start on a machine that does other work; quiet, it takes less than a second.
+START_SECONDS = 180
+
 Make = Callable[..., DockerExecutor]
 
 
@@ -42,6 +45,8 @@ def make(image: str) -> Iterator[Make]:
     with contextlib.ExitStack() as stack:
 
         def build(*args: Any, **keywords: Any) -> DockerExecutor:
+            if "pool" not in keywords:
+                keywords.setdefault("startup_timeout_seconds", START_SECONDS)
             return stack.enter_context(DockerExecutor(*args, **keywords))
 
         yield build
@@ -50,7 +55,7 @@ def make(image: str) -> Iterator[Make]:
 @pytest.fixture(scope="session")
 def shared(image: str) -> Iterator[DockerExecutor]:
     """One executor for tests that leave it as they found it."""
-    with DockerExecutor(timeout_seconds=30) as executor:
+    with DockerExecutor(timeout_seconds=120, startup_timeout_seconds=START_SECONDS) as executor:
         yield executor
 
 
@@ -63,7 +68,9 @@ def science_image(base_image: str) -> str:
 @pytest.fixture(scope="session")
 def science(science_image: str) -> Iterator[DockerExecutor]:
     """One executor with numpy, pandas, matplotlib and Pillow."""
-    with DockerExecutor(SCIENCE, timeout_seconds=60) as executor:
+    with DockerExecutor(
+        SCIENCE, timeout_seconds=120, startup_timeout_seconds=START_SECONDS
+    ) as executor:
         yield executor
 
 

@@ -8,7 +8,7 @@ import threading
 import time
 
 import pytest
-from background import acting, at_once, eventually, running
+from background import PATIENCE_SECONDS, acting, at_once, eventually, running
 from docker_waiting import gone
 from smolagents.utils import AgentError
 
@@ -24,7 +24,7 @@ from smolagents_fork.executors.docker_session import KernelSession
 from smolagents_fork.executors.pool import DockerPool
 
 # Room for starts on a machine that does other work; quiet, one takes less than a second.
-PATIENT = {"acquire_timeout_seconds": 170, "startup_timeout_seconds": 150}
+PATIENT = {"acquire_timeout_seconds": 400, "startup_timeout_seconds": 180}
 
 
 @pytest.fixture
@@ -207,7 +207,7 @@ def test_asyncio_user_awaits_a_container_and_calls_without_blocking_the_loop(ima
         return answered.wait(20)
 
     async def happened(condition):
-        end = time.monotonic() + 60
+        end = time.monotonic() + PATIENCE_SECONDS
         while not condition():
             assert time.monotonic() < end
             await asyncio.sleep(0.01)
