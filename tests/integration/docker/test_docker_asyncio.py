@@ -37,8 +37,8 @@ def run_on_small_loop(main):
 # Room for starts on a machine that does other work; quiet, one takes less than a second.
 PATIENT = {"acquire_timeout_seconds": 400, "startup_timeout_seconds": 180}
 
-# A loop that waited for what only it can bring about would stand until a deadline of minutes; a busy
-# machine makes pauses, too, of a second perhaps.
+# A loop that waited for what only it can bring about would stand until a deadline of minutes; a
+# busy machine makes pauses, too, of a second perhaps.
 BLOCKED_SECONDS = 30
 
 
