@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 from smolagents import Tool
+
+from tools.paths import ROOT
 
 # Put together here, so that the words are in no file the sandbox might have.
 SECRET = "-".join(["hunter2", "correct", "horse", "staple"])
@@ -92,10 +97,41 @@ def test_a_default_of_a_parameter_is_not_told(sandbox):
     executor.send_tools({"connect": connect})
     assert executor("connect()").output == f"db{len(SECRET)}"
     assert SECRET not in str(executor("[repr(connect), connect.__doc__]").output)
-    if sandbox.name == "docker":
-        shown = executor("help(connect)").logs
-        assert "password=..." in shown
-        assert SECRET not in shown
+    shown = executor("help(connect)").logs
+    assert "password=..." in shown
+    assert SECRET not in shown
+
+
+FRESH = """
+from smolagents_fork import ProcessExecutor
+with ProcessExecutor() as executor:
+    executor("kept = 'held-here' + '-on-purpose'")
+    print(executor.pid, flush=True)
+    input()
+"""
+
+
+def test_a_host_that_starts_with_the_secret_gives_no_child_its_environment():
+    """Children come from a template that a running host may have started before."""
+    host = subprocess.Popen(
+        [sys.executable, "-c", FRESH],
+        env={**os.environ, "DATABASE_PASSWORD": SECRET, "PYTHONPATH": str(ROOT)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    try:
+        assert host.stdout is not None
+        pid = int(host.stdout.readline())
+        assert SECRET.encode() in Path(f"/proc/{host.pid}/environ").read_bytes()
+        assert SECRET.encode() not in Path(f"/proc/{pid}/environ").read_bytes()
+        assert in_memory([pid], ["held-here-on-purpose", SECRET]) == ["held-here-on-purpose"]
+    finally:
+        try:
+            host.communicate(b"\n", 60)
+        except subprocess.TimeoutExpired:
+            host.kill()
+            host.wait(20)
+            raise
 
 
 def in_memory(pids: list[int], texts: list[str]) -> list[str]:

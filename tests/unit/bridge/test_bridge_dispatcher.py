@@ -691,3 +691,43 @@ def test_a_call_given_up_half_way_does_not_disturb_the_next():
         break_before = break_after = False
         stub(3)
     assert done == [1, 3, 2, 3]
+
+
+def test_only_one_call_is_on_its_way_whatever_the_threads_do():
+    """A transport has one pair of hands: a second request in the middle would take its reply."""
+    dispatcher = Dispatcher()
+    dispatcher.register({"double": lambda n: 2 * n})
+    inside: list[int] = []
+    most: list[int] = []
+
+    def send(data: bytes) -> bytes:
+        inside.append(1)
+        most.append(len(inside))
+        time.sleep(0.02)  # long enough for the others to come, if they may
+        reply = dispatcher.handle(data)
+        inside.pop()
+        return reply
+
+    stub = HostCalls(send, finish).stub(**dispatcher.specs[0].as_data())
+    results: list[int] = []
+    threads = [
+        threading.Thread(target=lambda n=n: results.append(stub(n)), daemon=True) for n in range(6)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert sorted(results) == [0, 2, 4, 6, 8, 10]
+    assert set(most) == {1}
+
+
+def test_refused_calls_of_earlier_runs_do_not_end_a_later_one():
+    dispatcher = Dispatcher(max_calls=1)
+    dispatcher.register({"tool": lambda: 1})
+    stub = connected(dispatcher)["tool"]
+    for _ in range(3):
+        dispatcher.begin_run()
+        assert stub() == 1
+        for _ in range(60):
+            with pytest.raises(RuntimeError, match="more than max_calls=1"):
+                stub()
