@@ -14,7 +14,6 @@ import builtins
 import copy
 import types
 from collections.abc import Callable, Mapping
-from itertools import repeat
 from typing import Any
 
 from ..errors import AttributeRefusedError, ProgramRefusedError
@@ -369,7 +368,7 @@ class Guards(Writing, RefusedBuiltins):
             "@each": meter.each,
             "@each_lazy": meter.each_lazy,
             "@each_heavy": meter.each_heavy,
-            "@ticks": meter.metered(repeat(True)),
+            "@ticks": meter.ticks(),
             "@__import__": self.refused("__import__"),
             "@next": next,
             "@match_class": self.match_class,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain, compress, repeat
+from itertools import chain, compress, cycle, repeat
 from types import GeneratorType
-from typing import Any
+from typing import Any, NoReturn
 
 from .limits import Limits
 
@@ -43,6 +43,29 @@ def _size(items: Any) -> int:
         return len(items)
     except OverflowError:
         return 1 << 63
+
+
+class _Counter(map):  # type: ignore[type-arg]
+    """Has nothing to give, and charges for what was taken before it when it is asked.
+
+    A kind of ``map`` for its ``__iter__``, which is C code: nothing breaks that off.
+    """
+
+    meter: MeteredItems
+    items: list[bool]
+    since: float
+
+    def __next__(self) -> NoReturn:
+        size = len(self.items)
+        self.meter.charge(size * 4)
+        now = self.meter._clock()
+        if now - self.since > _SLOW_CHUNK:
+            del self.items[max(1, size >> 2) :]
+            self.meter.look()
+        elif size < 256 and now - self.since < _SLOW_CHUNK / 8:
+            self.items.extend([True] * size)
+        self.since = now
+        raise StopIteration
 
 
 class MeteredItems:
@@ -115,6 +138,16 @@ class MeteredItems:
         The default weight is that of a round of the smallest loop in upstream's count.
         """
         return compress(items, chain.from_iterable(self._chunks(weight, 256)))
+
+    def ticks(self) -> Iterator[bool]:
+        """``True`` without end, charged and clocked as :meth:`metered` does, for all runs.
+
+        An iterator that has raised has ended, generators and a chain's source too. What a chain
+        goes over may raise, and it goes on there: a limit ends a run, and not the next one.
+        """
+        counter = _Counter(bool, ())
+        counter.meter, counter.items, counter.since = self, [True] * 4, self._clock()
+        return chain.from_iterable(cycle((counter.items, counter)))
 
     def _chunks(self, weight: int, most: int) -> Iterator[Iterable[bool]]:
         # From small to large, so that short sources cost what they are, and as long as the items

@@ -46,7 +46,9 @@ def _empty(folder: str) -> None:
     waiting = [folder]
     while waiting:
         current = waiting.pop()
-        for entry in list(os.scandir(current)):
+        with os.scandir(current) as found:  # closed, too, where somebody removes it meanwhile
+            entries = list(found)
+        for entry in entries:
             if not entry.is_dir(follow_symlinks=False):
                 os.unlink(entry.path)
                 continue

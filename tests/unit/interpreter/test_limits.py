@@ -83,6 +83,20 @@ def test_no_program_outlives_a_limit(code: str) -> None:
     assert "maximum execution time" not in stopped(code)  # counted, not clocked
 
 
+@pytest.mark.parametrize("most", range(20_000, 20_008))
+def test_lambdas_work_after_a_run_that_reached_a_limit_in_one(most: int) -> None:
+    interpreter = Interpreter(["asyncio"], limits=Limits(max_operations=most))
+    interpreter.run(
+        "import asyncio\nf = lambda x: abs(x)\nasync def three():\n    for i in range(3): yield i\n"
+        "async def items(): return [x async for x in three()]"
+    )
+    for code in ("max(map(f, iter(int, 1)))", "while True: f(3)"):
+        with pytest.raises(LimitExceededError):
+            interpreter.run(code)
+    code = "f(-2), list(map(f, [1, -2])), asyncio.run(items())"
+    assert interpreter.run(code).output == (2, [1, 2], [0, 1, 2])
+
+
 @pytest.mark.parametrize(
     ("code", "words"),
     [
