@@ -130,7 +130,7 @@ def test_gateway_out_of_memory(image):
         started = time.monotonic()
         with pytest.raises(SandboxDiedError) as caught:
             executor(OUT_OF_MEMORY_OF_THE_GATEWAY)
-        assert time.monotonic() - started < 10
+        assert time.monotonic() - started < 40
         message = str(caught.value)
         assert f"container {first} ended while code ran: container ended" in message
         assert "exit code 137, out of memory: raise memory=, or use less" in message

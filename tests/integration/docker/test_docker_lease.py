@@ -103,7 +103,7 @@ def test_killed_host_process_leaves_nothing_after_the_lease(image, own_image, en
             "import os, warnings\n"
             "warnings.simplefilter('ignore')\n"
             "if os.fork() == 0:\n"
-            "    time.sleep(60)\n"
+            "    time.sleep(600)\n"
             "    os._exit(0)"
         ),
     }[way]
@@ -150,7 +150,8 @@ if os.fork() == 0:
     libc = ctypes.CDLL(None)
     libc.ptrace(0x4206, 1, 0, 0)  # PTRACE_SEIZE
     libc.ptrace(0x4207, 1, 0, 0)  # PTRACE_INTERRUPT
-    time.sleep(1)  # until the call that started this has ended
+    while not os.path.exists('/workspace/ended'):  # the call that started this
+        time.sleep(0.01)
     for pid in others:
         if pid != os.getpid():
             try:
@@ -164,7 +165,8 @@ if os.fork() == 0:
 HOSTILE_HOST = """
 import time
 e({program!r})
-end = time.monotonic() + 30
+e.container.exec_run(["touch", "/workspace/ended"])
+end = time.monotonic() + 120
 while e.container.exec_run(["test", "-e", "/workspace/stopped"]).exit_code:
     assert time.monotonic() < end
 """
@@ -200,7 +202,7 @@ def zombies():
             except OSError:
                 pass
     return found
-end = time.monotonic() + 20
+end = time.monotonic() + 60
 while zombies() and time.monotonic() < end:
     time.sleep(0.01)
 zombies()

@@ -7,9 +7,9 @@ import socket
 import time
 
 import pytest
+from background import running
 
 from smolagents_fork.jupyter.websocket import TimedSocket
-from tests.background import running
 
 # Only to see that nothing hangs.
 PROMPT_SECONDS = 60.0
