@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import sys
 
+from smolagents.utils import AgentGenerationError
+
 from smolagents_fork.errors import ForkError
 
 __all__ = ["EXAMPLES", "main"]
@@ -16,8 +18,8 @@ def main(arguments: list[str]) -> int:
     """Run the example named first, ``demo`` without one.
 
     Returns:
-        The example's exit status; 1 for an error of the fork, which is told in a line; 2 when there
-        is no example of that name.
+        The example's exit status; 1 for an error of the fork or of a model, which is told in a line
+        or two; 2 when there is no example of that name.
     """
     name = arguments[0] if arguments else "demo"
     if name not in EXAMPLES:
@@ -27,6 +29,13 @@ def main(arguments: list[str]) -> int:
         status: int | None = importlib.import_module(f"examples.{name}").main()
     except ForkError as error:
         print(f"{name}: {type(error).__name__}: {error}", file=sys.stderr)
+        return 1
+    except AgentGenerationError as error:
+        print(
+            f"{name}: {error}\nThe model could not be asked. Without HF_TOKEN and OPENAI_API_KEY "
+            "a scripted one answers.",
+            file=sys.stderr,
+        )
         return 1
     return status or 0
 

@@ -7,6 +7,8 @@ import subprocess
 import sys
 
 import pytest
+from smolagents.monitoring import AgentLogger
+from smolagents.utils import AgentGenerationError
 
 from examples.__main__ import EXAMPLES, main
 from examples.orders import ROWS, best_region, write_orders
@@ -104,6 +106,16 @@ def test_an_example_that_needs_an_engine_says_so_in_a_line():
     assert done.returncode == 1
     assert done.stderr.startswith("docker_quickstart: EngineUnavailableError: no container engine")
     assert "Traceback" not in done.stderr
+
+
+def test_a_model_that_cannot_be_asked_is_told_of(monkeypatch, capsys):
+    def unreachable() -> int:
+        raise AgentGenerationError("Error in generating model output:\nno such host", AgentLogger())
+
+    monkeypatch.setattr("examples.demo.main", unreachable)
+    assert main([]) == 1
+    said = capsys.readouterr().err
+    assert "no such host\nThe model could not be asked. Without HF_TOKEN" in said
 
 
 def test_an_example_that_there_is_not_names_those_there_are(capsys):
