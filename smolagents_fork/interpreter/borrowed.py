@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Callable
 from typing import Any, ClassVar, Protocol
 
 from . import shared_keys
@@ -264,6 +265,8 @@ class Borrowed:
 
     def __init__(self) -> None:
         self._kept: dict[str, _Kept] = {}
+        #: Whether the program has defined a class.
+        self.defines: Callable[[], bool] = lambda: True
         self._inside = 0
         self._away = 0
         self._lock = threading.RLock()
@@ -276,7 +279,9 @@ class Borrowed:
             return None
         with self._lock:
             if root not in self._kept:
-                self._kept[root] = kind()
+                self._kept[root] = made = kind()
+                if isinstance(made, shared_keys.Cleared):
+                    made.defines = self.defines
                 if self._inside and not self._away:
                     self._kept[root].enter()
             return self._kept[root]

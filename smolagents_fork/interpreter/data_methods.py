@@ -15,7 +15,7 @@ from ..errors import AttributeRefusedError, ProgramRefusedError
 from . import data_files, data_memory
 from .build import words
 from .data_queries import evaluating
-from .families import defines, real_mro
+from .families import holder
 from .policy_data import METHOD_NAMES
 from .sized_types import plain_type
 
@@ -34,19 +34,6 @@ _OPTIONS = frozenset(
 )
 
 
-def _holder(value: Any, name: str) -> type | None:
-    """The class that defines ``name`` for ``value``, an object, a class or ``super()`` of one."""
-    if type(value) is super:
-        # What follows the class that asks, in the order of the object's own class.
-        cls = value.__self_class__  # type: ignore[attr-defined]  # typeshed has no super objects
-        chain = real_mro(cls)
-        after = chain.index(value.__thisclass__)  # type: ignore[attr-defined]
-        chain = chain[after + 1 :]
-    else:
-        chain = real_mro(value if isinstance(value, type) else type(value))
-    return defines(chain, name)
-
-
 def _of_library(cls: type | None) -> bool:
     return cls is not None and str(cls.__module__).split(".")[0] in _LIBRARIES
 
@@ -55,7 +42,7 @@ def _is_label(value: Any, name: str) -> bool:
     """Whether a name is a column's or a row's label, which ``value[name]`` gives as well."""
     if isinstance(value, tuple):
         return name in getattr(type(value), "_fields", ())  # a row of itertuples()
-    if isinstance(value, type) or _holder(value, name) is not None:
+    if isinstance(value, type) or holder(value, name) is not None:
         return False
     return _of_library(type(value)) and hasattr(value, name)
 
@@ -71,8 +58,8 @@ def method(value: Any, name: str, guards: Any) -> Any:
     """
     if isinstance(value, types.ModuleType):
         return None
-    holder = _holder(value, name)
-    if not _of_library(holder):
+    found_in = holder(value, name)
+    if not _of_library(found_in):
         if name in ("readinto", "readinto1", "cast"):
             return _buffer_method(value, name)
         return getattr(value, name) if _is_label(value, name) else None

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .build import words
+from .families import holder
 
 __all__ = ["HARMLESS_BUILTINS", "SafeFormatter", "harmless", "normal"]
 
@@ -29,19 +30,23 @@ def normal(name: str) -> str:
     return name if name.isascii() else unicodedata.normalize("NFKC", name)
 
 
-#: Guarded names that are ordinary members of these classes of the standard library.
-_MEMBERS: dict[str, frozenset[str]] = {}
+#: Guarded names that are ordinary members of classes of these modules of the standard library.
+_MEMBERS = {
+    **dict.fromkeys(
+        words("_pydatetime datetime decimal fractions json uuid"),
+        frozenset({"format", "dump", "dumps"}),
+    ),
+    **dict.fromkeys(words("logging traceback"), frozenset({"format"})),
+}
 
 
-def harmless(value: Any) -> frozenset[str]:
-    """Guarded names that are harmless on ``value``."""
-    cls = value if isinstance(value, type) else type(value)
-    if isinstance(value, BaseException):
-        return frozenset({"with_traceback"})
-    module = (cls.__module__ or "").split(".")[0]
-    if module in ("datetime", "_pydatetime", "decimal", "fractions", "uuid", "json"):
-        return frozenset({"format", "dump", "dumps"})
-    return _MEMBERS.get(module, frozenset())
+def harmless(value: Any, name: str) -> bool:
+    """Whether a guarded name is harmless on ``value``."""
+    if isinstance(value, BaseException) and name == "with_traceback":
+        return True
+    found_in = holder(value, name)
+    module = "" if found_in is None else str(found_in.__module__).split(".")[0]
+    return name in _MEMBERS.get(module, ())
 
 
 class SafeFormatter:

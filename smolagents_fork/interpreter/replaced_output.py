@@ -5,11 +5,9 @@ Part of the boundary that guards.py decides by: the host's own streams are out o
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from .build import words
 from .replaced import REFUSED
 from .replaced_sizes import check_width
 
@@ -157,27 +155,9 @@ def _calendar(modules: Any) -> dict[str, Any]:
     }
 
 
-def _traceback(modules: Any) -> dict[str, Any]:
-    def print_exc(limit: Any = None, file: Any = None, chain: bool = True) -> None:
-        traceback.print_exc(limit, modules.stderr if file is None else file, chain)
-
-    def print_exception(*arguments: Any, file: Any = None, **keywords: Any) -> None:
-        stream = modules.stderr if file is None else file
-        traceback.print_exception(*arguments, file=stream, **keywords)
-
-    # The stack is the host's, and walking gives frames.
-    refused = words("walk_stack walk_tb print_stack extract_stack format_stack print_last print_tb")
-    return {
-        **dict.fromkeys(refused, REFUSED),
-        "print_exc": print_exc,
-        "print_exception": print_exception,
-    }
-
-
 MAKERS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "sys": _sys,
     "contextlib": _contextlib,
     "pprint": _pprint,
     "calendar": _calendar,
-    "traceback": _traceback,
 }

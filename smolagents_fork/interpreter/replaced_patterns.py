@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .ownership import GUARDS_ITS_BASES
+from .replaced import REFUSED
 from .replaced_numbers import named
 from .shared_keys import plain_key, plain_keys
 
@@ -18,7 +19,7 @@ __all__ = ["MAKERS"]
 
 #: Characters of a substitution's result below which it is not measured first.
 _SHORT_TEXT = 1 << 16
-_ASKED = ("compile", "match", "fullmatch", "search", "findall", "finditer", "template")
+_ASKED = ("match", "fullmatch", "search", "findall", "finditer")
 
 
 def _re(modules: Any) -> dict[str, Any]:
@@ -45,31 +46,23 @@ def _re(modules: Any) -> dict[str, Any]:
     def split(pattern: Any, string: Any, maxsplit: int = 0, flags: int = 0) -> Any:
         return re.split(plain_key(pattern), string, maxsplit=maxsplit, flags=plain_key(flags))
 
-    result = {"sub": sub, "subn": subn, "split": split}
-    for name in filter(vars(re).__contains__, _ASKED):
+    def compile(pattern: Any, flags: Any = 0) -> Any:
+        return re.compile(plain_key(pattern), plain_key(flags))
+
+    result = {"sub": sub, "subn": subn, "split": split, "compile": compile}
+    for name in _ASKED:
         result[name] = _asking(getattr(re, name))
-    return {name: named(made, getattr(re, name)) for name, made in result.items()}
+    made = {name: named(one, getattr(re, name)) for name, one in result.items()}
+    return {**made, "template": REFUSED}
 
 
 def _asking(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of re's, whose pattern comes first and whose flags come last."""
-
-    def ask(pattern: Any, *arguments: Any, **keywords: Any) -> Any:
-        if type(pattern) is str and len(arguments) == 1 and not keywords:
-            flags = arguments[0]
-            if type(flags) is str:  # the text, of all functions but compile()
-                return function(pattern, flags)
-        rest = map(_plain_flags, arguments)
-        return function(
-            plain_key(pattern), *rest, **{name: _plain_flags(one) for name, one in keywords.items()}
-        )
+    def ask(pattern: Any, string: Any, flags: Any = 0) -> Any:
+        if type(pattern) is str and type(flags) is int:
+            return function(pattern, string, flags)
+        return function(plain_key(pattern), string, plain_key(flags))
 
     return ask
-
-
-def _plain_flags(value: Any) -> Any:
-    """``value``; a number that is of another class as the number alone."""
-    return plain_key(value) if isinstance(value, int) else value
 
 
 def _time(_modules: Any) -> dict[str, Any]:

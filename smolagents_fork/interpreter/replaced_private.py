@@ -1,4 +1,4 @@
-"""logging, argparse and weakref: an interpreter has its own, which know nothing of the host's.
+"""logging, argparse, weakref and traceback: an interpreter has its own ones.
 
 Part of the boundary that guards.py decides by.
 """
@@ -12,12 +12,18 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from ..errors import ProgramRefusedError
+from .build import words
 from .data_memory import refuse_protocols
 from .formats import guarded_format
 from .ownership import is_dunder
 from .private_copies import Instead, private_copy, public
 
 __all__ = ["MAKERS"]
+
+_OF_THE_STACK = words(
+    "walk_stack walk_tb print_stack extract_stack extract_tb format_stack format_tb print_last "
+    "print_tb clear_frames"
+)
 
 
 def _refusing(what: str) -> Callable[..., NoReturn]:
@@ -158,8 +164,31 @@ def _weakref(modules: Any) -> dict[str, Any]:
     return public(space, "weakref")
 
 
+def _traceback(modules: Any) -> dict[str, Any]:
+    # Lines of the host's files, and of other programs.
+    lines = Instead(
+        None,
+        getline=lambda *_arguments, **_keywords: "",
+        getlines=lambda *_arguments, **_keywords: [],
+        checkcache=lambda *_arguments: None,
+        lazycache=lambda *_arguments: False,
+    )
+    imports = {"linecache": lines, "sys": _streams(modules)}
+    space = private_copy("traceback", {}, imports)
+    told = space["TracebackException"].__init__
+
+    def __init__(self: Any, *arguments: Any, **keywords: Any) -> None:
+        # Local variables of the tools that raised are the host's.
+        told(self, *arguments, **{**keywords, "capture_locals": False})
+
+    space["TracebackException"].__init__ = __init__
+    # The stack is the host's, and walking gives frames.
+    return public(space, "traceback", *_OF_THE_STACK)
+
+
 MAKERS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "argparse": _argparse,
     "logging": _logging,
+    "traceback": _traceback,
     "weakref": _weakref,
 }

@@ -135,8 +135,25 @@ def option_setters(modules: Any) -> dict[str, Any]:
     return {name: setter(name) for name in names}
 
 
-def _warnings(_modules: Any) -> dict[str, Any]:
+def _warnings(modules: Any) -> dict[str, Any]:
     import warnings
+
+    def formatwarning(
+        message: Any, category: Any, filename: str, lineno: int, line: str | None = None
+    ) -> str:
+        # Without a line Python reads it from the file.
+        return warnings.formatwarning(message, category, filename, lineno, line or "")
+
+    def showwarning(
+        message: Any,
+        category: Any,
+        filename: str,
+        lineno: int,
+        file: Any = None,
+        line: str | None = None,
+    ) -> None:
+        text = formatwarning(message, category, filename, lineno, line)
+        (modules.stderr if file is None else file).write(text)
 
     class catch_warnings(warnings.catch_warnings):  # type: ignore[type-arg,unused-ignore]
         def __init__(self, **options: Any) -> None:
@@ -145,7 +162,11 @@ def _warnings(_modules: Any) -> dict[str, Any]:
             super().__init__(**options)
 
     catch_warnings.__module__, catch_warnings.__qualname__ = "warnings", "catch_warnings"
-    return {"catch_warnings": catch_warnings}
+    return {
+        "catch_warnings": catch_warnings,
+        "formatwarning": formatwarning,
+        "showwarning": showwarning,
+    }
 
 
 def _re(_modules: Any) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..errors import InterpreterError, ProgramRefusedError
-from . import messages, replaced, unraisable
+from . import messages, replaced, shared_keys, unraisable
 from .guards import Guards
 from .help import helper
 from .kinds import SUPPOSED_BUILTINS
@@ -22,7 +22,6 @@ from .output import PrintContainer, truncated
 from .policy import DEFAULT_IMPORTS
 from .program import Program, compiled
 from .replaced_output import OutputStream
-from .shared_keys import settle_metaclasses
 
 __all__ = ["Interpreter"]
 
@@ -78,7 +77,9 @@ class Interpreter:
             replaced.members("numpy.random", self.modules)["seed"].__self__
         )
         self.guards.changing = lambda module: self.modules.borrowed.use(module).changing()
+        shared_keys.know_hosts()
         self.modules.borrowed = self.guards.host.borrowed
+        self.modules.borrowed.defines = lambda: bool(self.guards.own or self.guards.derived)
         self.modules.threads = self.guards.host.threads
         self.meter.roots = self.guards.roots
         self.modules.namespace = self._namespace
@@ -95,6 +96,7 @@ class Interpreter:
         self._replaceable = dict(replaceable_functions or {})
         self._builtins: dict[str, Any] | None = None
         self._written: set[str] = set()
+        self._files: set[str] = set()
         self._given: frozenset[str] = frozenset()
         self._protected: frozenset[str] = frozenset(self._functions)
 
@@ -234,7 +236,8 @@ class Interpreter:
         failure: BaseException | None = None
         with _recursion(limits.max_recursion_depth):
             threads = self.modules.threads
-            listener = unraisable.Listener(self.state, self.modules.stderr.write)
+            self._files.add(program.filename)
+            listener = unraisable.Listener(self.state, self.modules.stderr.write, self._files)
             threads.begin(listener)
             self.modules.borrowed.begin()
             unraisable.begin(listener)
@@ -272,8 +275,8 @@ class Interpreter:
                 threads.end()
                 self.modules.loops.end()
                 self.modules.borrowed.end()
-                if self.guards.own or self.guards.derived:
-                    settle_metaclasses(self.guards.is_own_class)
+                if program.code.co_names:
+                    shared_keys.settle_metaclasses()
                 self.state.pop("__builtins__", None)
                 self.output.value = truncated(self.output.value, limits.max_print_outputs_length)
         if stop is not None:

@@ -8,13 +8,24 @@ found in place of the host's. Part of the boundary that guards.py decides by.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import repeat
+from operator import is_, itemgetter
+from types import FunctionType, ModuleType
 from typing import Any
 
 from ..errors import AttributeRefusedError
 from .families import defines, real_mro, real_namespace
 
-__all__ = ["KINDS", "keep_identity", "plain_key", "plain_keys", "settle_metaclasses"]
+__all__ = [
+    "KINDS",
+    "Cleared",
+    "keep_identity",
+    "know_hosts",
+    "plain_key",
+    "plain_keys",
+    "settle_metaclasses",
+]
 
 
 def plain_key(value: Any) -> Any:
@@ -70,31 +81,77 @@ def keep_identity(made: type, is_own: Callable[[type], bool]) -> None:
         )
 
 
-def settle_metaclasses(is_own: Callable[[type], bool]) -> None:
-    """Undo what came to a program's metaclasses by another way."""
+#: Metaclasses of the host's, by identity.
+_hosts: dict[int, type] = {}
+
+
+def _metaclasses() -> Iterator[type]:
     waiting: list[type] = [type]
     while waiting:
         one = waiting.pop()
-        holder = _lying(one)
-        if holder is not None and (is_own(one) or is_own(holder)):
-            type.__setattr__(one, "__eq__", object.__eq__)
+        yield one
         waiting.extend(type.__subclasses__(one))
+
+
+def know_hosts() -> None:
+    """Note, before the first program runs, which metaclasses there are."""
+    if not _hosts:
+        _hosts.update((id(one), one) for one in _metaclasses())
+
+
+def settle_metaclasses() -> None:
+    """Undo what a program's metaclasses say that came by other ways, as ``map(type, ...)``."""
+    for one in _metaclasses():
+        if id(one) in _hosts:
+            continue
+        holder = _lying(one)
+        if _is_found(one) or (holder is not None and _says_so_itself(holder)):
+            _hosts[id(one)] = one
+        elif holder is not None:
+            type.__setattr__(one, "__eq__", object.__eq__)
+
+
+def _says_so_itself(holder: type) -> bool:
+    """Whether ``__eq__`` is written in the body of a class, in a module of the host's."""
+    names: Any = real_namespace(type)
+    found = real_namespace(holder)["__eq__"]
+    if not isinstance(found, FunctionType):
+        return False
+    module = sys.modules.get(found.__module__)
+    name = f"{str.__str__(names['__qualname__'].__get__(holder))}.__eq__"
+    return found.__qualname__ == name and found.__globals__ is getattr(module, "__dict__", None)
+
+
+def _is_found(one: type) -> bool:
+    names: Any = real_namespace(type)
+    module = real_namespace(one).get("__module__")
+    found: Any = sys.modules.get(str.__str__(module)) if isinstance(module, str) else None
+    for part in str.__str__(names["__qualname__"].__get__(one)).split("."):
+        found = vars(found).get(part) if isinstance(found, (type, ModuleType)) else None
+    return found is one
 
 
 # -- what can only be cleared --
 
 
-class _Cleared:
+class Cleared:
     """Caches that are cleared when the program ends, and while a tool works."""
+
+    #: Whether the program has classes, without which all keys are plain.
+    defines: Callable[[], bool] = staticmethod(lambda: True)
 
     def enter(self) -> None:
         """Nothing of the host's is in the way."""
 
     def leave(self) -> None:
+        if self.defines():
+            self.clear()
+
+    def clear(self) -> None:
         raise NotImplementedError
 
 
-class _Patterns(_Cleared):
+class _Patterns(Cleared):
     """Compiled patterns, and combinations of their flags, which the flags' class keeps."""
 
     def __init__(self) -> None:
@@ -103,14 +160,12 @@ class _Patterns(_Cleared):
         self._re: Any = re
         self._size = 0
 
-    def leave(self) -> None:
-        if any(
-            type(flags) is not int or (kind is not str and kind is not bytes)
-            for kind, _text, flags in list(self._re._cache)
-        ):
+    def clear(self) -> None:
+        flags = map(itemgetter(2), list(self._re._cache))
+        if not all(map(is_, map(type, flags), repeat(int))):
             self._re.purge()  # string.Template compiles with a program's flags
-        flags = self._re.RegexFlag
-        known = flags._value2member_map_
+        kind = self._re.RegexFlag
+        known = kind._value2member_map_
         if len(known) == self._size:
             return
         kept = {
@@ -119,23 +174,23 @@ class _Patterns(_Cleared):
             if type(key) is int and type(member._value_) is int
         }
         if len(kept) != len(known):
-            type.__setattr__(flags, "_value2member_map_", kept)
+            type.__setattr__(kind, "_value2member_map_", kept)
         self._size = len(kept)
 
 
-class _Generics(_Cleared):
+class _Generics(Cleared):
     """``typing.List[X]``."""
 
-    def leave(self) -> None:
+    def clear(self) -> None:
         import typing
 
         for clear in getattr(typing, "_cleanups", ()):
             clear()
 
 
-def _clearing(module: str, *path: str) -> type[_Cleared]:
-    class Clearing(_Cleared):
-        def leave(self) -> None:
+def _clearing(module: str, *path: str) -> type[Cleared]:
+    class Clearing(Cleared):
+        def clear(self) -> None:
             found: Any = sys.modules.get(module)
             for name in path:
                 found = getattr(found, name, None)
@@ -146,7 +201,7 @@ def _clearing(module: str, *path: str) -> type[_Cleared]:
 
 
 #: By the root of the module with which a program comes to them.
-KINDS: dict[str, type[_Cleared]] = {
+KINDS: dict[str, type[Cleared]] = {
     "re": _Patterns,
     "typing": _Generics,
     "struct": _clearing("_struct", "_clearcache"),

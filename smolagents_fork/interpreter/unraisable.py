@@ -14,6 +14,7 @@ import traceback
 import types
 import warnings
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple
 
 from .meter import FinalAnswer, ProgramStop
@@ -29,10 +30,12 @@ class Listener(NamedTuple):
     Args:
         globals: the program's.
         write: takes what it would write to its stderr.
+        files: names of the program's files, and of those that its interpreter ran before.
     """
 
     globals: dict[str, Any]
     write: Callable[[str], Any]
+    files: AbstractSet[str] = frozenset()
 
 
 #: Where tools are called, and where threads begin.
@@ -151,10 +154,11 @@ def _show(
 ) -> None:
     here = _listening.get(threading.get_ident())
     if here and file is None and _by_program(sys._getframe()):
-        program = known(filename)
-        lines = [] if program is None else program.source.splitlines()
-        if line is None and 0 < lineno <= len(lines):
-            line = lines[lineno - 1]
+        if line is None:
+            # Any other line is of a file of the host's, or of another's program.
+            program = known(filename) if filename in here[-1].files else None
+            lines = [] if program is None else program.source.splitlines()
+            line = lines[lineno - 1] if 0 < lineno <= len(lines) else ""
         here[-1].write(warnings.formatwarning(message, category, filename, lineno, line))
         return
     _show_before(message, category, filename, lineno, file, line)

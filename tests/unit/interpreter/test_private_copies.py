@@ -9,6 +9,7 @@ import inspect
 import logging
 import sys
 import weakref
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -66,6 +67,22 @@ def test_logging_writes_into_the_programs_logs_and_the_host_keeps_its_loggers(
     after = (list(logging.root.handlers), logging.root.level, set(logging.root.manager.loggerDict))
     assert after == before
     assert caplog.records == []
+
+
+def test_a_formatter_of_the_programs_calls_the_one_it_derives_from() -> None:
+    program = """
+import logging
+class Framed(logging.Formatter):
+    def format(self, record): return "<" + super().format(record) + ">"
+class Plain(logging.Formatter): pass
+handler = logging.StreamHandler()
+handler.setFormatter(Framed("%(levelname)s %(message)s"))
+log = logging.getLogger("framed")
+log.addHandler(handler)
+log.warning("w")
+Plain("%(message)s").format(logging.makeLogRecord({"msg": "plain"}))
+"""
+    assert run(program, "logging") == ("plain", "<WARNING w>\n")
 
 
 def test_the_loggers_of_a_program_are_kept_from_run_to_run_and_from_another() -> None:
@@ -176,6 +193,12 @@ class Thing:
     def __init__(self, key: Any = KEYS) -> None:
         self.key = key
 
+    @staticmethod
+    def fail() -> None:
+        """Raise beside a variable."""
+        local = "secret" * 2
+        raise ValueError(len(local))
+
 
 def test_inspect_shows_the_defaults_of_the_host_as_text() -> None:
     program = (
@@ -228,6 +251,49 @@ def test_what_leads_to_the_host_is_refused(name: str) -> None:
     with pytest.raises(InterpreterError, match=r"Forbidden|Cannot|would make"):
         run(f"import {module}\n{program}", module, Thing=Thing)
     assert not hasattr(Thing, "planted")
+
+
+LINES = {
+    "warning": "warnings.warn_explicit('planted', UserWarning, path, 3)",
+    "formatted-warning": "print(warnings.formatwarning('planted', UserWarning, path, 3))",
+    "shown-warning": "warnings.showwarning('planted', UserWarning, path, 3)",
+    "warning-to-a-stream": "warnings.showwarning('planted', UserWarning, path, 3, io.StringIO())",
+    "frame": "print(traceback.FrameSummary(path, 3, 'planted').line)",
+    "frames": "print(traceback.format_list([(path, 3, 'planted', None)]))",
+    "summary": "print(traceback.StackSummary.from_list([(path, 3, 'planted', None)]).format())",
+    "syntax": "print(traceback.format_exception_only(SyntaxError('planted', (path, 3, 1, None))))",
+    "locals": """
+try:
+    Thing.fail()
+except ValueError as error:
+    found = traceback.TracebackException.from_exception(error, capture_locals=True)
+    print("planted", *found.format(), found.stack[-1].locals)
+""",
+}
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_no_line_of_a_file_and_no_variable_of_the_host_is_shown(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "file.py"
+    path.write_text("one\ntwo\nsecret = 1\n")
+    program = "import io, traceback, warnings\nwarnings.simplefilter('always')\n" + LINES[name]
+    modules = ("io", "traceback", "warnings")
+    logs = run(program, *modules, path=str(path), Thing=Thing)[1]
+    assert "secret" not in logs
+    assert "planted" in logs or "stream" in name or name == "frame"
+
+
+def test_no_line_of_another_program_is_shown() -> None:
+    one, other = Interpreter(["warnings"]), Interpreter(["warnings"])
+    one.run("import warnings\nwarnings.simplefilter('always')\nsecret = 1")
+    program = """
+import warnings
+warnings.simplefilter("always")
+for number in range(3000):
+    warnings.warn_explicit("planted", UserWarning, f"<program {number}>", 3)
+"""
+    assert "secret" not in other.run(program).logs
+    assert "warnings.warn('own')" in one.run("warnings.warn('own')").logs
 
 
 def test_a_format_of_logs_reads_no_attribute() -> None:

@@ -44,6 +44,15 @@ class Sized2(abc.ABC):  # noqa: B024 - it is asked about, and no more
         return any("shared_keys" in vars(one) for one in other.__mro__)
 
 
+class Named(type):
+    """Found under its name, whenever it was made."""
+
+    def __eq__(cls, other: object) -> bool:
+        return other == "named"
+
+    __hash__ = type.__hash__
+
+
 def flags(pattern: str, wanted: int) -> Any:
     return re.compile(pattern, wanted).flags & ~re.U
 
@@ -185,6 +194,30 @@ CASES: dict[str, tuple[list[str], str, Callable[[], Any], Any]] = {
         lambda: issubclass(set, Sized2),
         False,
     ),
+    "metaclass-by-map": (
+        [],
+        "made = map(type, ['M'], [(type,)], [{'__hash__': lambda c: hash(range), "
+        + "'__eq__': lambda c, o: True}])\n"
+        + "isinstance(next(made)('C', (), {'shared_keys': 1})(), ask)",
+        lambda: issubclass(range, Sized2),
+        False,
+    ),
+    "metaclass-by-an-alias-and-a-function-of-the-hosts": (
+        ["difflib"],
+        "said = {'__hash__': lambda c: hash(slice), '__eq__': difflib.ndiff}\n"
+        + "M = type[int]('M', (type,), said)\n"
+        + "isinstance(M('C', (), {'shared_keys': 1})(), ask)",
+        lambda: issubclass(slice, Sized2),
+        False,
+    ),
+    "metaclass-by-abcmeta": (
+        ["abc"],
+        "M = abc.ABCMeta('M', (abc.ABCMeta,), {'__hash__': lambda c: hash(super), "
+        + "'__eq__': lambda c, o: True})\n"
+        + "isinstance(M('C', (), {'shared_keys': 1})(), ask)",
+        lambda: issubclass(super, Sized2),
+        False,
+    ),
     "metaclass-that-was-never-finished": (
         [],
         "kept = []\nclass Mixin:\n    __hash__ = lambda cls: hash(dict)\n"
@@ -244,6 +277,11 @@ found = [
         True,
         "2024-07-01T00:00:00+00:00",
     ]
+
+
+def test_a_metaclass_of_the_hosts_keeps_its_word() -> None:
+    Interpreter().run("x = 1\nprint(x)")
+    assert Named("Late", (), {}) == "named"
 
 
 def test_an_abc_knows_a_class_whose_metaclass_only_hashes() -> None:
