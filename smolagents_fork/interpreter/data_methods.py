@@ -250,7 +250,7 @@ class _Plot:
     def __init__(self, found: Any) -> None:
         self._found = found
 
-    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+    def __call__(self, /, *arguments: Any, **keywords: Any) -> Any:
         return _without_backend(self._found)(*arguments, **keywords)
 
     def __getattr__(self, name: str) -> Any:

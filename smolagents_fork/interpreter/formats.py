@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import _string  # type: ignore[import-not-found]  # the parser of str.format itself
+import sys
+import types
 import unicodedata
 from collections.abc import Callable
 from typing import Any
 
+from . import policy
 from .build import words
 from .families import holder
 
@@ -36,17 +39,32 @@ _MEMBERS = {
         words("_pydatetime datetime decimal fractions json uuid"),
         frozenset({"format", "dump", "dumps"}),
     ),
-    **dict.fromkeys(words("logging traceback"), frozenset({"format"})),
+    **dict.fromkeys(words("_struct logging traceback"), frozenset({"format"})),
 }
+#: Where they are guarded for a reason: Python itself, and the libraries with rules of their own.
+_RULED = sys.stdlib_module_names | {"numpy", "pandas", __name__.split(".")[0]}
 
 
-def harmless(value: Any, name: str) -> bool:
-    """Whether a guarded name is harmless on ``value``."""
+def harmless(value: Any, name: str, is_own: Callable[[type], bool]) -> bool:
+    """Whether a guarded name is harmless on ``value``, which has no rules of its own for it."""
     if isinstance(value, BaseException) and name == "with_traceback":
         return True
-    found_in = holder(value, name)
-    module = "" if found_in is None else str(found_in.__module__).split(".")[0]
-    return name in _MEMBERS.get(module, ())
+    found_in, cls = holder(value, name), type(value)
+    if found_in is None and not isinstance(value, type) and not is_own(cls):
+        if cls is types.SimpleNamespace or (cls.__module__, cls.__name__) == (
+            "argparse",
+            "Namespace",
+        ):
+            return name in vars(value)  # what somebody put there
+        found_in = cls
+    if found_in is None or is_own(found_in):
+        return False
+    if found_in is memoryview:
+        return name == "format"
+    module = str(found_in.__module__).split(".")[0]
+    return name in _MEMBERS.get(module, ()) or (
+        module not in _RULED and name in policy.LIBRARY_ATTRIBUTES
+    )
 
 
 class SafeFormatter:

@@ -250,7 +250,7 @@ class Guards(Writing, RefusedBuiltins):
             return value.f_builtins if name == "f_builtins" else getattr(value, name)
         elif isinstance(value, replaced_waiting.LoopStandIn):
             return getattr(value, name)
-        elif formats.harmless(value, name):
+        elif formats.harmless(value, name, self.is_own_class):
             found = getattr(value, name) if default is _MISSING else getattr(value, name, default)
             return self._vet(found)
         elif not hasattr(value, name):

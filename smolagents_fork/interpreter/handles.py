@@ -31,7 +31,7 @@ class ToolHandle:
             "output_type": getattr(tool, "output_type", None),
         }
 
-    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+    def __call__(self, /, *arguments: Any, **keywords: Any) -> Any:
         return self._call(*arguments, **keywords)
 
     def __getattr__(self, name: str) -> Any:

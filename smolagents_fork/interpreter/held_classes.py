@@ -88,7 +88,7 @@ class HeldClasses(Ownership):
                 return self._made_object
         return None
 
-    def _made_class(self, cls: Any, *arguments: Any, **keywords: Any) -> Any:
+    def _made_class(self, cls: Any, /, *arguments: Any, **keywords: Any) -> Any:
         if len(arguments) > 1 and type(arguments[1]) is tuple:
             bases = tuple(map(plain_type, arguments[1]))
             arguments = (arguments[0], bases, *arguments[2:])
@@ -97,7 +97,7 @@ class HeldClasses(Ownership):
         made = self.maker(cls)(*arguments, **keywords)
         return self.held(made) if len(arguments) == 1 else made
 
-    def _made_enum(self, cls: Any, *arguments: Any, **keywords: Any) -> Any:
+    def _made_enum(self, cls: Any, /, *arguments: Any, **keywords: Any) -> Any:
         names = arguments[1] if len(arguments) > 1 else keywords.get("names")
         if names is not None and type(names) is not str:
             pairs = names.items() if isinstance(names, Mapping) else names
@@ -113,11 +113,11 @@ class HeldClasses(Ownership):
         self.adopt(made)
         return made
 
-    def _made_array(self, cls: Any, *arguments: Any, **keywords: Any) -> Any:
+    def _made_array(self, cls: Any, /, *arguments: Any, **keywords: Any) -> Any:
         return data_memory.constructed(cls, self.sizes.check_items)(*arguments, **keywords)
 
     @staticmethod
-    def _made_object(cls: Any, *arguments: Any, **keywords: Any) -> Any:
+    def _made_object(cls: Any, /, *arguments: Any, **keywords: Any) -> Any:
         data_memory.refuse_protocols(keywords)
         for one in arguments:
             if isinstance(one, Mapping):
@@ -134,7 +134,7 @@ class HeldClasses(Ownership):
         if self._enums is None:
             guards, host = self, type(enum.Enum)
 
-            def __new__(metacls: Any, name: Any, bases: Any, space: Any, **keywords: Any) -> Any:
+            def __new__(metacls: Any, name: Any, bases: Any, space: Any, /, **keywords: Any) -> Any:
                 data_memory.settle(space)
                 made = host.__new__(metacls, name, bases, space, **keywords)
                 guards.adopt(made)
@@ -192,11 +192,11 @@ class _Making:
     def __init__(self, make: Any, guards: HeldClasses) -> None:
         self._make, self._guards = make, guards
         if hasattr(make, "__prepare__"):
-            self.__prepare__ = lambda name, bases, **keywords: make.__prepare__(
+            self.__prepare__ = lambda name, bases, /, **keywords: make.__prepare__(
                 name, guards.held(bases), **keywords
             )
 
-    def __call__(self, name: str, bases: Any, space: Any, **keywords: Any) -> Any:
+    def __call__(self, name: str, bases: Any, space: Any, /, **keywords: Any) -> Any:
         return self._make(name, self._guards.held(bases), space, **keywords)
 
 

@@ -74,7 +74,7 @@ class Ownership:
         self.globals: dict[str, Any] = {}
         self.sizes: Any = None
 
-    def build_class(self, function: Any, name: str, *bases: Any, **keywords: Any) -> Any:
+    def build_class(self, function: Any, name: str, /, *bases: Any, **keywords: Any) -> Any:
         """``class``: make it, and remember it as the program's own."""
         bases = self.plain_bases(bases, keywords)
         self.building += 1
@@ -134,7 +134,7 @@ class Ownership:
         if issubclass(made, type):
             keep_identity(made, self.is_own_class)
 
-    def constructed(self, cls: Any, *arguments: Any, **keywords: Any) -> Any:
+    def constructed(self, cls: Any, /, *arguments: Any, **keywords: Any) -> Any:
         """``type(x)(...)``: a class the program has not named itself."""
         if isinstance(cls, type):
             if issubclass(cls, type):
@@ -243,13 +243,14 @@ class Ownership:
                 hidden.update(id(base) for base in real_mro(one)[1:] if base is not object)
         return found
 
-    def match_class(self, cls: Any, *keywords: str) -> Any:
+    def match_class(self, cls: Any, positional: int, *keywords: str) -> Any:
         """A class with patterns: the attributes these read must be harmless.
 
         ``__match_args__`` names the positional ones; Python's own interpreter reads them all.
 
         Args:
             cls: the class.
+            positional: how many positional patterns there are, for each of which a name is read.
             keywords: names of keyword patterns that are not harmless on every object.
         """
         cls = plain_type(cls)
@@ -257,6 +258,8 @@ class Ownership:
             return cls
         for name in keywords:
             self._match_data(cls, name)
+        if not positional:
+            return cls
         for kind in real_mro(type(cls)):
             if id(kind) in self.own or id(kind) in self.derived:
                 for name in ("__match_args__", "__getattr__", "__getattribute__"):
@@ -267,7 +270,7 @@ class Ownership:
                         )
         for base in real_mro(cls):
             names = _NAMESPACE(base).get("__match_args__", ())
-            for name in names if type(names) is tuple else ():
+            for name in names[:positional] if type(names) is tuple else ():
                 if type(name) is not str:
                     continue  # Python refuses it, in its own words
                 if (

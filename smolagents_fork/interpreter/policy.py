@@ -21,6 +21,7 @@ __all__ = [
     "GUARDED_DUNDERS",
     "IMPORTED_BY_C",
     "KEYED_FUNCTIONS",
+    "LIBRARY_ATTRIBUTES",
     "OWN_DUNDERS",
     "OWN_UNDERSCORE",
     "REFUSED_BUILTINS",
@@ -189,6 +190,17 @@ GUARDED_ATTRIBUTES = frozenset(
         ),
     }
 )
+
+#: Those of them that are ordinary on objects of other libraries, which have no rules here:
+#: ``image.format``, ``model.eval()``, ``connection.query(...)``.
+LIBRARY_ATTRIBUTES = frozenset(
+    words(
+        """
+        core dump dumps eval evaluate format format_map lib loader modules obj query register
+        system testing
+        """
+    )
+) | {name for name in GUARDED_ATTRIBUTES if name.startswith("to_")}
 
 #: Methods whose result can be far larger than what they are given, and those that remember what
 #: they were called with.

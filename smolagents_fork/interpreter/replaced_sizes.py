@@ -129,11 +129,11 @@ def _string(modules: Any) -> dict[str, Any]:
             modules.sizes.check_items(total, "substitute()", text=True)
 
     class Template(string.Template):
-        def substitute(self, *mapping: Any, **keywords: Any) -> str:
+        def substitute(self, /, *mapping: Any, **keywords: Any) -> str:
             measure(self.template, mapping, keywords)
             return super().substitute(*mapping, **keywords)
 
-        def safe_substitute(self, *mapping: Any, **keywords: Any) -> str:
+        def safe_substitute(self, /, *mapping: Any, **keywords: Any) -> str:
             measure(self.template, mapping, keywords)
             return super().safe_substitute(*mapping, **keywords)
 

@@ -35,7 +35,9 @@ class MatchRules(NameRules):
             held = self.hidden()
             looked_at = node.cls
             if node.patterns or looked or self.hardens:
-                looked_at = call("@match_class", node.cls, *map(const, looked))
+                looked_at = call(
+                    "@match_class", node.cls, const(len(node.patterns)), *map(const, looked)
+                )
             guard = place(assign(held, looked_at), node.cls)
             self.scope.match_classes.append((held, guard))
             node.cls = place(load(held), node)

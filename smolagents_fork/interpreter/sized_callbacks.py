@@ -23,7 +23,7 @@ _HANDFUL = 16
 class SizedCallbacks(SizeChecks):
     """``map``, ``filter``, and everything that takes ``key=``."""
 
-    def mapped(self, cls: Any, *arguments: Any, **keywords: Any) -> Any:
+    def mapped(self, cls: Any, /, *arguments: Any, **keywords: Any) -> Any:
         """``map(function, items, ...)`` or ``filter(function, items)``"""
         if len(arguments) > 1:
             function, items, *rest = arguments
@@ -102,7 +102,7 @@ class SizedCallbacks(SizeChecks):
             at: which of its arguments is gone over.
         """
 
-        def make(_cls: Any, *arguments: Any, **keywords: Any) -> Any:
+        def make(_cls: Any, /, *arguments: Any, **keywords: Any) -> Any:
             if len(arguments) > at:
                 fed = self.meter.called_back(arguments[at])
                 arguments = (*arguments[:at], fed, *arguments[at + 1 :])

@@ -48,7 +48,7 @@ class SizedMethods(SizedCallbacks):
             return not isinstance(receiver, ModuleType)
         return isinstance(receiver, (str, bytes, bytearray, int, type, re.Pattern, re.Match))
 
-    def sized_call(self, receiver: Any, name: str, *arguments: Any, **keywords: Any) -> Any:
+    def sized_call(self, receiver: Any, name: str, /, *arguments: Any, **keywords: Any) -> Any:
         """A call of one of policy.SIZED_METHODS."""
         kind = type(receiver)
         if kind is str and not keywords:

@@ -23,7 +23,7 @@ class SizedType:
         self.__module__ = cls.__module__
         self.__doc__ = cls.__doc__
 
-    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+    def __call__(self, /, *arguments: Any, **keywords: Any) -> Any:
         return self._make(self._cls, *arguments, **keywords)
 
     def __instancecheck__(self, instance: Any) -> bool:

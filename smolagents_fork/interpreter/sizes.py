@@ -36,7 +36,7 @@ class Sizes(SizedOperators, SizedMethods, SizedCallbacks):
         }
         self._extremes = {id(one): self.extreme(one) for one in (min, max)}
 
-    def make(self, cls: Any, *arguments: Any, **keywords: Any) -> Any:
+    def make(self, cls: Any, /, *arguments: Any, **keywords: Any) -> Any:
         """A call of ``range``, ``bytes`` or ``bytearray``, if the name still means that."""
         if cls is range:
             made = range(*arguments, **keywords)

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from smolagents_fork.errors import AttributeRefusedError, ProgramFailedError, ProgramRefusedError
+from smolagents_fork.errors import (
+    AttributeRefusedError,
+    InterpreterError,
+    ProgramFailedError,
+    ProgramRefusedError,
+)
 from smolagents_fork.interpreter import Interpreter
 
 
@@ -138,3 +143,45 @@ match f:
         Interpreter().run(code)
     assert isinstance(caught.value.__cause__, AttributeRefusedError)
     assert "Forbidden name in __match_args__: '__code__'" in str(caught.value)
+
+
+class Client:
+    """Of a library that has no rules of its own."""
+
+    format = "PNG"
+
+    def query(self, text: str) -> str:
+        return f"{text}!"
+
+    def eval(self) -> str:
+        return "evaluated"
+
+
+def test_ordinary_names_of_other_libraries_are_theirs() -> None:
+    program = """
+import types
+class Own(type(client)): pass
+bag = types.SimpleNamespace(format="csv", query="q", modules=[1])
+(client.query("a"), client.format, client.eval(), Own().query("b"), Own().eval(),
+ bag.format, bag.query, bag.modules)
+"""
+    interpreter = Interpreter(["types"])
+    interpreter.send_variables({"client": Client()})
+    assert interpreter.run(program).output == (
+        *("a!", "PNG", "evaluated", "b!", "evaluated"),
+        *("csv", "q", [1]),
+    )
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "class S(str): pass\nS.__module__ = 'client'\nS('{0.__class__}').format(1)",
+        "class A: __match_args__ = ('format',)\nclass B(A, str): pass\nmatch B('{0}'):\n"
+        "    case A(f): f(1)",
+        "import types\ntypes.SimpleNamespace(a=1).__dict__",
+    ],
+)
+def test_a_program_does_not_pass_its_classes_off_as_a_librarys(program: str) -> None:
+    with pytest.raises(InterpreterError, match="Forbidden"):
+        Interpreter(["types"]).run(program)
