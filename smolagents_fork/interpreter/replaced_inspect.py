@@ -51,7 +51,6 @@ def _inspect(modules: Any) -> dict[str, Any]:
     guards = modules.guards
     system = Instead(sys, modules={})
     space = private_copy("inspect", {"eval": _refuse, "exec": _refuse}, {"sys": system})
-    original = space["signature"]
     of_callable = space["Signature"].from_callable.__func__
 
     def is_own_function(value: Any) -> bool:
@@ -74,7 +73,8 @@ def _inspect(modules: Any) -> dict[str, Any]:
     def signature(obj: Any, *, follow_wrapped: bool = True, **others: Any) -> Any:
         _check_options(others)
         obj = plain_type(obj)
-        return described(original(obj, follow_wrapped=follow_wrapped), obj)
+        kind = space["Signature"]
+        return described(of_callable(kind, obj, follow_wrapped=follow_wrapped), obj)
 
     def from_callable(cls: Any, /, obj: Any, *, follow_wrapped: bool = True, **others: Any) -> Any:
         _check_options(others)
@@ -82,6 +82,7 @@ def _inspect(modules: Any) -> dict[str, Any]:
         return described(of_callable(cls, obj, follow_wrapped=follow_wrapped), obj)
 
     space["Signature"].from_callable = classmethod(from_callable)
+    space["signature"] = signature
 
     def getmembers(object: Any, predicate: Any = None) -> list[tuple[str, Any]]:
         found = []

@@ -170,6 +170,9 @@ def _traceback(modules: Any) -> dict[str, Any]:
         None,
         getline=lambda *_arguments, **_keywords: "",
         getlines=lambda *_arguments, **_keywords: [],
+        # From Python 3.13 on, what a code object was compiled of.
+        _getline_from_code=lambda *_arguments: "",
+        _getlines_from_code=lambda *_arguments: [],
         checkcache=lambda *_arguments: None,
         lazycache=lambda *_arguments: False,
     )
