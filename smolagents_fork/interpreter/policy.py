@@ -194,12 +194,7 @@ GUARDED_ATTRIBUTES = frozenset(
 #: Those of them that are ordinary on objects of other libraries, which have no rules here:
 #: ``image.format``, ``model.eval()``, ``connection.query(...)``.
 LIBRARY_ATTRIBUTES = frozenset(
-    words(
-        """
-        core dump dumps eval evaluate format format_map lib loader modules obj query register
-        system testing
-        """
-    )
+    words("dump dumps eval evaluate format modules obj query register ")
 ) | {name for name in GUARDED_ATTRIBUTES if name.startswith("to_")}
 
 #: Methods whose result can be far larger than what they are given, and those that remember what
