@@ -255,3 +255,18 @@ def test_arguments_that_cannot_work(keywords, words):
     with pytest.raises(ConfigurationError) as caught:
         DockerExecutor(**keywords)
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("code", ["", "   ", "\n\n", "# only words"])
+def test_code_without_a_statement_gives_nothing(shared, code):
+    result = shared(code)
+    assert (result.output, result.logs) == (None, "")
+
+
+def test_code_in_any_letters_and_what_is_no_code(shared):
+    assert shared("größe = '漢字 😀'\r\ngröße * 2").output == "漢字 😀" * 2
+    with pytest.raises(AgentError, match="null bytes"):
+        shared("1\0 + 1")
+    with pytest.raises(ConfigurationError, match="code is bytes: give text"):
+        shared(b"1 + 1")
+    assert shared("1 + 1").output == 2

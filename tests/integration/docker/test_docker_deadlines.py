@@ -265,3 +265,10 @@ def test_message_without_an_end_does_not_outlast_the_time_limit(make, size, paus
     assert "did not stop within interrupt_grace_seconds=1" in str(caught.value)
     assert "Output printed before the error:\nbefore" in str(caught.value)
     assert executor("1").output == 1
+
+
+def test_time_of_on_output_counts_as_the_codes(make):
+    executor = make(timeout_seconds=1, on_output=lambda _text: time.sleep(2))
+    with pytest.raises(SandboxTimeoutError, match="state kept"):
+        executor("kept = 1\nprint('a', flush=True)\nimport time\ntime.sleep(50)")
+    assert executor("kept").output == 1

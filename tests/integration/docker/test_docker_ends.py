@@ -14,6 +14,7 @@ from collections import Counter
 import pytest
 from background import acting, at_once, eventually, running
 from docker_waiting import first_print
+from smolagents import tool
 from smolagents.utils import AgentError
 
 from smolagents_fork.containers import images, removal, runtime
@@ -342,3 +343,25 @@ def test_network_of_another_container_by_explicit_wish(make, image, engine):
         executor.delete()
     finally:
         other.remove(force=True)
+
+
+def test_cleanup_in_a_callback_or_a_tool_ends_the_call(make):
+    def ended(executor, code):
+        with pytest.raises(ExecutorClosedError, match="closed while its code ran"):
+            executor(code)
+        with pytest.raises(ExecutorClosedError, match="make a new executor"):
+            executor("1")
+
+    executor = make(timeout_seconds=60, on_output=lambda _text: executor.cleanup())
+    ended(executor, "print('a', flush=True)\nimport time\ntime.sleep(50)")
+
+    other = make(timeout_seconds=60)
+
+    @tool
+    def close() -> str:
+        """Closes the executor that it is called from."""
+        other.cleanup()
+        return "closed"
+
+    other.send_tools({"close": close})
+    ended(other, "close()\nimport time\ntime.sleep(50)")

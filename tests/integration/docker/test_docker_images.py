@@ -262,3 +262,17 @@ def test_contradictions():
         DockerExecutor(requirements=["--index-url=http://example.com"])
     with pytest.raises(ConfigurationError, match=r"ca_bundle='/no/such/file'"):
         DockerExecutor(requirements=["iniconfig==2.0.1"], ca_bundle="/no/such/file")
+
+
+def test_rebuild_builds_again_without_the_engines_cache(image, engine):
+    content = f"FROM {image}\nUSER root\nRUN cat /proc/sys/kernel/random/uuid > /made\nUSER 1000\n"
+
+    def made(**keywords):
+        name = DockerExecutor.setup(
+            dockerfile_content=content, progress=lambda _line: None, **keywords
+        )
+        return engine.api.inspect_image(name)["Id"]
+
+    first = made()
+    assert made() == first
+    assert made(rebuild=True) != first

@@ -146,3 +146,14 @@ def test_no_limits_where_none_are_asked_for(make):
     assert (host["Memory"], host["NanoCpus"], host["PidsLimit"]) == (0, 0, None)
     assert executor.stats().memory_limit_bytes is None
     assert executor("1").output == 1
+
+
+def test_shared_memory_is_of_the_engines_default_size(shared):
+    code = (
+        "import os\n"
+        "with open('/dev/shm/probe', 'wb') as file: written = file.write(bytes(1_000_000))\n"
+        "os.remove('/dev/shm/probe')\n"
+        "status = os.statvfs('/dev/shm')\n"
+        "[written, status.f_blocks * status.f_frsize]"
+    )
+    assert shared(code).output == [1_000_000, 64 * MIB]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import struct
 import subprocess
@@ -130,3 +131,22 @@ def test_local_folders_of_pip_are_not_passed_to_the_builder(monkeypatch):
     monkeypatch.setenv("PIP_INDEX_URL", "file:///elsewhere")
     monkeypatch.delenv("PIP_TRUSTED_HOST", raising=False)
     assert images.index_settings() == {"PIP_EXTRA_INDEX_URL": "https://example.com/simple"}
+
+
+SIGTERM = """
+import signal
+from smolagents_fork.containers.removal import exit_on_sigterm
+def own(*_): print("own")
+for handler in (own, signal.SIG_IGN):
+    signal.signal(signal.SIGTERM, handler)
+    exit_on_sigterm()
+    assert signal.getsignal(signal.SIGTERM) is handler
+signal.signal(signal.SIGTERM, signal.SIG_DFL)
+exit_on_sigterm()
+signal.raise_signal(signal.SIGTERM)
+"""
+
+
+def test_sigterm_exits_only_where_nobody_has_said_what_it_does():
+    ran = subprocess.run([sys.executable, "-c", SIGTERM], timeout=120, check=False)
+    assert ran.returncode == 128 + signal.SIGTERM

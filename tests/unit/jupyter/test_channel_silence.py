@@ -1,0 +1,61 @@
+"""When a gateway counts as gone: after silence, and not while a long message comes in."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from smolagents_fork.jupyter import channel as channels
+from smolagents_fork.jupyter.channel import Channel, DeadlinePassed
+from smolagents_fork.jupyter.messages import Requests, Sink
+from smolagents_fork.jupyter.websocket import ConnectionLost, WaitTimeout
+from smolagents_fork.limits import Deadline
+
+
+class SlowConnection:
+    """Gives no whole message; every wait brings so many bytes of one. Its clock is the test's."""
+
+    v1 = True
+
+    def __init__(self, bytes_a_wait):
+        self.now = 1000.0
+        self.received = 0
+        self.pings = 0
+        self._bytes_a_wait = bytes_a_wait
+
+    def clock(self):
+        return self.now
+
+    def send(self, payload, *, binary, timeout):
+        pass
+
+    def ping(self, timeout=1.0):
+        self.pings += 1
+
+    def receive(self, timeout):
+        self.now += timeout
+        self.received += self._bytes_a_wait
+        raise WaitTimeout
+
+
+def waited_for(connection, monkeypatch, seconds):
+    monkeypatch.setattr(channels, "time", SimpleNamespace(monotonic=connection.clock))
+    channel = Channel(connection, Requests("session", "comm"))
+    request = channel.execute("1", sink=Sink())
+    channel.wait(request, Deadline(seconds, clock=connection.clock))
+
+
+def test_silence_is_the_end_of_the_connection(monkeypatch):
+    connection = SlowConnection(0)
+    with pytest.raises(ConnectionLost, match="has not answered a ping for 21 s"):
+        waited_for(connection, monkeypatch, 600)
+    assert connection.pings
+
+
+def test_part_of_a_message_is_no_silence(monkeypatch):
+    connection = SlowConnection(1)
+    with pytest.raises(DeadlinePassed):
+        waited_for(connection, monkeypatch, 600)
+    assert connection.now == 1600.0
+    assert not connection.pings
