@@ -269,6 +269,7 @@ def test_message_without_an_end_does_not_outlast_the_time_limit(make, size, paus
 
 def test_time_of_on_output_counts_as_the_codes(make):
     executor = make(timeout_seconds=1, on_output=lambda _text: time.sleep(2))
+    executor("kept = 1")
     with pytest.raises(SandboxTimeoutError, match="state kept"):
-        executor("kept = 1\nprint('a', flush=True)\nimport time\ntime.sleep(50)")
+        executor("print('a', flush=True)\nimport time\ntime.sleep(50)")
     assert executor("kept").output == 1

@@ -36,6 +36,9 @@ def forked(function):
     return json.loads(said)
 
 def in_child():
+    # A call of the parent's may run: nothing may be sent beside it.
+    sent = []
+    executor._session.interrupt = lambda: sent.append("interrupt")
     said = {
         "call": answer(lambda: executor("2 + 2").output),
         "send_variables": answer(lambda: executor.send_variables({"kept": 2})),
@@ -47,6 +50,7 @@ def in_child():
         "cleanup": answer(executor.cleanup),
         "delete": answer(executor.delete),
     }
+    said["sent"] = sent
     globals().pop("executor")
     gc.collect()
     with DockerExecutor() as own:
@@ -102,4 +106,5 @@ def test_forked_child_leaves_the_container_of_its_parent_alone(image):
         ) in child[action]
     assert child["is_alive"] == "False"
     assert child["interrupt"] == child["cleanup"] == child["delete"] == "None"
+    assert child["sent"] == []
     assert child["own"] == "42"
