@@ -54,6 +54,12 @@ test-python: ## the tests of what depends on the Python, on another one (PYTHON=
 other-python: $(VENV)/.dev
 	@$(RUN) pytest -n auto --dist loadfile --no-loadscope-reorder tests/unit tests/cases tests/hostile tests/fuzz
 
+.PHONY: fuzz
+fuzz: $(VENV)/.dev ## search for programs that get past the interpreter, at random (SECONDS=600, SEED=1)
+	@FUZZ_SECONDS=$(or $(SECONDS),600) FUZZ_SEED=$(or $(SEED),$(shell date +%s)) \
+		GENERATED_SEED=$(or $(SEED),$(shell date +%s)) GENERATED_PROGRAMS=20000 \
+		$(RUN) pytest tests/fuzz tests/cases/test_generated.py
+
 .PHONY: test-upstream
 test-upstream: $(VENV)/.dev ## upstream's own tests against the release and the fork, compared
 	@$(RUN) tools.regression
