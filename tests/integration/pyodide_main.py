@@ -101,8 +101,8 @@ def run_hostile(without: list[str]) -> None:
         ]
         if ended == "ok" and not program.ends and not reached:
             reached.append("ended quietly")
-        # Wasm is several times slower; what counts is that it ends.
-        if seconds > 10 * hostile_harness.TIMEOUT_SECONDS:
+        # Wasm is several times slower, on a busy machine many times; what counts is that it ends.
+        if seconds > 4 * hostile_harness.HANGS_SECONDS:
             reached.append(f"took {seconds:.1f} s")
         report(id=program.id, ok=not reached, reached=reached, shown=shown[:200])
 

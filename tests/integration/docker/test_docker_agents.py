@@ -88,7 +88,9 @@ def test_agent_takes_its_container_from_a_pool(pool, chosen):
 
 @pytest.fixture(scope="module")
 def pool(image):
-    with DockerPool(min_size=1, max_size=2) as made:
+    with DockerPool(
+        min_size=1, max_size=2, acquire_timeout_seconds=400, startup_timeout_seconds=180
+    ) as made:
         yield made
 
 
