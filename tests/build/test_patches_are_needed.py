@@ -47,7 +47,7 @@ def run_tests(tests: tuple[str, ...], folder) -> subprocess.CompletedProcess[str
         env={**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
         check=False,
     )
 

@@ -36,7 +36,7 @@ def build_tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The build backend's wheels, for builds that see no index but a folder of releases."""
     folder = tmp_path_factory.mktemp("build-tools")
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-input", "--dest", folder]
-    subprocess.run([*map(str, command), "hatchling==1.33.0"], check=True, timeout=300)
+    subprocess.run([*map(str, command), "hatchling==1.33.0"], check=True, timeout=900)
     return folder
 
 

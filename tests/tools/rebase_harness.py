@@ -30,7 +30,7 @@ from tools.rebase.trial import copy_checkout
 from tools.upstream.relock import lock_of_release
 
 # Seconds; a hang is a failure, a slow machine is not.
-COMMAND_TIMEOUT_SECONDS = 400.0
+COMMAND_TIMEOUT_SECONDS = 1200.0
 
 TINY_SCRIPTS = {"smolagent": "smolagents.cli:main"}
 LICENCE = "# Copyright nobody.\n#\n# See the licence for the\n# limitations under the License.\n"
