@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from background import acting, eventually
 from bridge_harness import Sandbox, code_agent
 from smolagents import LocalPythonExecutor, Tool
 
@@ -56,22 +57,16 @@ def blocking() -> Iterator[Blocking]:
     made.release.set()
 
 
-def interrupt_once(begun: threading.Event, agent: Any) -> threading.Thread:
-    """A thread that interrupts ``agent`` when what it does has begun."""
-    thread = threading.Thread(target=lambda: begun.wait(60) and agent.interrupt(), daemon=True)
-    thread.start()
-    return thread
-
-
 def test_a_step_ends_though_its_tool_blocks(sandbox: Sandbox, blocking: Blocking) -> None:
     executor = sandbox.executor
     agent = code_agent(
         executor, "kept = 1\nwords = blocking()", "final_answer('ran on')", tools=[blocking]
     )
-    thread = interrupt_once(blocking.begun, agent)
-    with pytest.raises(Exception, match="interrupted"):
+    with (
+        acting(blocking.begun.is_set, agent.interrupt),
+        pytest.raises(Exception, match="interrupted"),
+    ):
         agent.run("go")
-    thread.join(60)
     # It was not waited for: nobody has let it go.
     assert not blocking.release.is_set()
     assert executor("kept").output == 1
@@ -108,11 +103,10 @@ def test_it_reaches_the_agent_of_an_agent(sandbox: Sandbox) -> None:
             "final_answer('ran on')",
             managed_agents=[middle],
         )
-        thread = interrupt_once(begun, boss)
-        with pytest.raises(Exception, match="interrupted"):
+        with acting(begun.is_set, boss.interrupt), pytest.raises(Exception, match="interrupted"):
             boss.run("go")
-        thread.join(60)
-        # All three are free again; a tool that was left behind may take a moment to end.
+        # The innermost was left behind, and ends by itself: its loop was stopped, too.
+        assert eventually(lambda: "interrupted" in str([s.error for s in inner.memory.steps[1:]]))
         assert sandbox.executor("'free'").output == "free"
         assert [agent.interrupt_switch for agent in (boss, middle, inner)] == [True, True, True]
         assert of_the_middle("'free'").output == "free"
