@@ -179,7 +179,8 @@ GUARDED_ATTRIBUTES = frozenset(
         # asyncio: frames of tasks; threads, processes, connections and signals of loops
         *words(
             """
-            get_stack print_stack get_coro run_in_executor subprocess_exec subprocess_shell
+            get_stack print_stack get_coro get_context run_in_executor subprocess_exec
+            subprocess_shell
             create_connection create_server create_unix_connection create_unix_server
             create_datagram_endpoint connect_read_pipe connect_write_pipe
             connect_accepted_socket add_signal_handler remove_signal_handler add_reader

@@ -16,6 +16,7 @@ from .build import words
 from .data_methods import check_options
 from .ownership import GUARDS_ITS_BASES
 from .replaced import REFUSED
+from .sized_types import SizedType
 
 __all__ = ["MAKERS", "loops"]
 
@@ -169,11 +170,33 @@ def _warnings(modules: Any) -> dict[str, Any]:
     }
 
 
+def _contextvars(_modules: Any) -> dict[str, Any]:
+    import contextvars
+
+    made: set[Any] = set()  # their values live as long as contexts do, whoever keeps them
+
+    def make(cls: Any, /, *arguments: Any, **keywords: Any) -> Any:
+        variable = cls(*arguments, **keywords)
+        made.add(variable)
+        return variable
+
+    def copy_context() -> contextvars.Context:
+        # The host's variables may hold who it works for.
+        now, copied = contextvars.copy_context(), contextvars.Context()
+        for variable in now:
+            if variable in made or variable.name == "decimal_context":
+                copied.run(variable.set, now[variable])
+        return copied
+
+    return {"ContextVar": SizedType(make, contextvars.ContextVar), "copy_context": copy_context}
+
+
 def _re(_modules: Any) -> dict[str, Any]:
     return {"purge": lambda: None}  # the cache is everybody's
 
 
 MAKERS: dict[str, Callable[[Any], dict[str, Any]]] = {
+    "contextvars": _contextvars,
     "decimal": _decimal,
     "calendar": _calendar,
     # Programs of their own: they read the host's arguments and write to its streams.

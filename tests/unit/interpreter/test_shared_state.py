@@ -7,6 +7,7 @@ import calendar
 import decimal
 import random
 import warnings
+from contextvars import ContextVar
 from typing import Any
 
 import pytest
@@ -158,3 +159,23 @@ def test_what_a_tool_says_of_itself_is_a_copy() -> None:
     interpreter.run("tool.inputs['text']['type'] = 'evil'")
     assert interpreter.run("tool.inputs").output == {"text": {"type": "string"}}
     assert Tool.inputs == {"text": {"type": "string"}}
+
+
+def test_a_program_sees_its_own_context_variables_and_none_of_the_hosts() -> None:
+    secret: ContextVar[str] = ContextVar("secret")
+    token = secret.set("of the host")
+    program = """
+import contextvars, decimal
+own = contextvars.ContextVar("own", default=0)
+own.set(1)
+decimal.getcontext().prec = 7
+copied = contextvars.copy_context()
+inside = copied.run(lambda: (own.set(5), own.get(), decimal.getcontext().prec)[1:])
+(own.get(), inside, copied[own], sorted(v.name for v in copied if "decimal" not in v.name),
+ isinstance(own, contextvars.ContextVar), contextvars.ContextVar[int] is not None)
+"""
+    try:
+        found = started("contextvars", "decimal").run(program).output
+    finally:
+        secret.reset(token)
+    assert found == (1, (5, 7), 5, ["own"], True, True)
