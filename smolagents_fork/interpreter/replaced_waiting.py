@@ -114,9 +114,10 @@ def run_coroutine(modules: Any, coroutine: Any) -> Any:
     if modules.loops.running:
         coroutine.close()
         raise RuntimeError("asyncio.run() cannot be called from a running event loop")
-    # The host may be asynchronous itself; the program's loop runs inside its callback.
-    events._set_running_loop(None)
     loop = modules.loops.open()
+    # The host may be asynchronous itself; the program's loop runs inside its callback. Not before
+    # there is one: were that broken off, asyncio would find none here, and make one for the host.
+    events._set_running_loop(None)
 
     def watch() -> None:
         left = meter.seconds_left()

@@ -153,6 +153,18 @@ def test_interrupted_many_times_at_random_places_no_loop_is_left(monkeypatch):
     assert all(loop.is_closed() for loop in made)
 
 
+@pytest.mark.filterwarnings("ignore:coroutine 'f' was never awaited")
+def test_where_no_loop_can_be_made_asyncio_makes_none_for_the_host(monkeypatch):
+    def no_room() -> asyncio.AbstractEventLoop:
+        raise OSError("no room")
+
+    monkeypatch.setattr(asyncio, "new_event_loop", no_room)
+    interpreter = Interpreter(["asyncio"])
+    interpreter.run(PROGRAM + "try: asyncio.run(f())\nexcept OSError: pass")
+    with pytest.raises(InterpreterError, match="no running event loop"):
+        interpreter.run("asyncio.Future().get_loop().call_soon(print)")
+
+
 def test_a_loop_inside_a_loop_is_refused_as_python_does():
     program = PROGRAM + "async def g():\n    asyncio.run(f())\nasyncio.run(g())"
     with pytest.raises(InterpreterError, match="cannot be called from a running event loop"):
