@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import threading
 
-import background
 import pytest
-from background import acting, at_once, eventually, running
+from background import acting, at_once, running
 
 
 def fail() -> None:
@@ -45,14 +44,19 @@ def test_a_block_that_fails_stops_the_call_and_tells_its_own_error(capsys):
     assert "ValueError: from the thread" in capsys.readouterr().err
 
 
-def test_a_call_that_does_not_end_is_said_with_its_place(monkeypatch):
-    monkeypatch.setattr(background, "PATIENCE_SECONDS", 0.1)
-    release = threading.Event()
+def test_a_call_that_does_not_end_is_said_with_its_place():
+    begun, release = threading.Event(), threading.Event()
+
+    def hang() -> None:
+        begun.set() or release.wait(60)  # one line, whichever of them it is at
+
     words = r"(?s)still running after 0.1 s:.*line.*release.wait"
-    with pytest.raises(AssertionError, match=words), running(lambda: release.wait(60)) as call:
-        call.result(0.1)
-    release.set()
-    assert eventually(lambda: threads() == [])
+    with running(hang, stop=release.set) as call:
+        call.until(begun.is_set)
+        with pytest.raises(AssertionError, match=words):
+            call.result(0.1)
+        release.set()
+    assert threads() == []
 
 
 def test_waiting_for_a_moment_ends_with_the_call():
