@@ -5,6 +5,7 @@ Kept here so that a new kernel can be given the same again.
 
 from __future__ import annotations
 
+import difflib
 import functools
 import pickle
 import warnings
@@ -50,6 +51,7 @@ class HostSide:
             calling_thread=options.tools_in_calling_thread,
             on_call=on_call,
         )
+        self._names: set[str] = set()
         self._sources: list[str] = []
         self._variables: dict[str, tuple[str, bytes]] = {}
 
@@ -71,8 +73,10 @@ class HostSide:
         """Take ``tools`` in; return what has to be installed for those sent as source.
 
         Raises:
-            ConfigurationError: a placement that cannot work, a name no program can call.
+            ConfigurationError: a placement that cannot work, or of a misspelt name; a name no
+                program can call.
         """
+        self._check_placed_names(tools)
         sent = self._sent(tools)
         if "final_answer" in sent:
             raise ConfigurationError(
@@ -94,6 +98,19 @@ class HostSide:
             code = get_tools_definition_code(dict(sent))
             session.request(code, (), "defining tools in the sandbox")
             self._sources.append(code)
+
+    def _check_placed_names(self, tools: Mapping[str, Any]) -> None:
+        """Refuse a placement of a name that is nearly a tool's: the tool would silently stay here.
+
+        A name like no tool's may be of one that is sent later.
+        """
+        self._names.update(tools)
+        for name in self._options.tool_placement:
+            close = difflib.get_close_matches(name, tools, 1, cutoff=0.8)
+            if name not in self._names and close and close[0] not in self._options.tool_placement:
+                raise ConfigurationError(
+                    f"tool_placement[{name!r}]: no tool has that name; did you mean {close[0]!r}?"
+                )
 
     def _sent(self, tools: Mapping[str, Any]) -> dict[str, Any]:
         placement = self._options.tool_placement

@@ -69,6 +69,16 @@ def test_where_nothing_can_be_installed_the_sandbox_is_refused():
         LocalPythonExecutor([], tool_placement={"smallest": "sandbox"})
 
 
+@pytest.mark.docker
+def test_a_misspelt_placement_is_refused_and_a_later_tools_is_not(engine):
+    with DockerExecutor(tool_placement={"smalest": "sandbox", "other": "sandbox"}) as executor:
+        words = r"tool_placement\['smalest'\]: no tool has that name; did you mean 'smallest'\?"
+        with pytest.raises(ConfigurationError, match=words):
+            executor.send_tools({"smallest": Smallest()})
+        del executor.options.tool_placement["smalest"]
+        executor.send_tools({"smallest": Smallest()})
+
+
 def test_a_tool_on_the_host_needs_its_package_on_the_host_only(sandbox):
     """The same tool, placed where tools are by default."""
     sandbox.executor.send_tools({"smallest": Smallest()})
