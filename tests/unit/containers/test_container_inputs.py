@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from smolagents_fork.containers import engine
 from smolagents_fork.containers.arguments import container_arguments
 from smolagents_fork.containers.sizes import parse_size
 from smolagents_fork.containers.volumes import volume_arguments
@@ -160,3 +161,9 @@ def test_folders_are_bind_mounts_and_the_rest_is_left_as_it_is():
     same = volume_arguments(["/in:/data:ro", "/out:/results", "named:/store", "/labelled:/z:ro,Z"])
     assert same == arguments
     assert volume_arguments(None) == {}
+
+
+def test_image_without_python_is_said_to_need_one():
+    words = 'exec: "python3": executable file not found in $PATH: unknown'
+    error = engine._api_error(f"starting the container: {words}", words)
+    assert "the image has no python3 on its PATH: an image of your own needs one" in str(error)
