@@ -52,6 +52,9 @@ while 1:
 """  # noqa: E501 - sent as it is
 
 _HEADER = struct.Struct(">BxxxL")
+# What is open, so that garbage collection finds it by its owner only: of an executor in a cycle, as
+# every agent's is, it could take the socket first, which Python tells as one that nobody closed.
+_open: set[Any] = set()
 # Number of the stream that carries standard error.
 STDERR = 2
 _MAX_STDERR = 8192
@@ -72,6 +75,7 @@ class ExecStream:
 
     def __init__(self, sock: socket.socket, leftover: bytes = b"", response: object = None) -> None:
         self._sock = sock
+        _open.add(sock)
         self._response = response
         self._raw = leftover
         self._data: deque[bytes] = deque()
@@ -141,6 +145,7 @@ class ExecStream:
     def close(self) -> None:
         """Close the connection; the relay sees the end of its input and exits."""
         self._sock.close()
+        _open.discard(self._sock)
         close = getattr(self._response, "close", None)
         if close is not None:
             with contextlib.suppress(Exception):
@@ -163,6 +168,7 @@ class HeldStream:
 
     def __init__(self, handed_over: Any) -> None:
         self._held: Any = handed_over
+        _open.add(handed_over)
 
     def close(self) -> None:
         """Close it. Safe at any time."""
@@ -171,6 +177,7 @@ class HeldStream:
         for part in (*parts, held):
             with contextlib.suppress(Exception):
                 part.close()
+        _open.discard(held)
 
     def __del__(self) -> None:
         self.close()
