@@ -126,23 +126,24 @@ def problems(behaviours: Sequence[Any], executors: Sequence[str], results: Path)
 
 
 def _declarations() -> Any:
-    """The suite's own module; its folder is no package."""
-    if str(SUITE) not in sys.path:
-        sys.path.insert(0, str(SUITE))
+    """The suite's own module; its folder, and that of what all tests share, are no packages."""
+    for folder in (SUITE, ROOT / "tests"):
+        if str(folder) not in sys.path:
+            sys.path.insert(0, str(folder))
     return importlib.import_module("contract_declarations")
 
 
 def main() -> int:
     """Run the suite and write the page; the exit status is 1 when a promise was not held."""
     argparse.ArgumentParser(prog="python -m tools.contract_table", description=__doc__).parse_args()
+    declarations = _declarations()
+    behaviours = declarations.all_behaviours()
     with tempfile.TemporaryDirectory() as folder:
         results = Path(folder) / "results.xml"
         command = [sys.executable, "-m", "pytest", str(SUITE), "-q", f"--junitxml={results}"]
         others = f"--ignore={SUITE / 'test_contract_page.py'}"
         environment = {**os.environ, "REQUIRE_DOCKER": "1"}
         subprocess.run([*command, others], cwd=ROOT, env=environment, check=False)
-        declarations = _declarations()
-        behaviours = declarations.all_behaviours()
         found = problems(behaviours, declarations.EXECUTORS, results)
     if found:
         print("the page is not written:", *found, sep="\n  ")

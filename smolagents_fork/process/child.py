@@ -21,6 +21,9 @@ __all__ = ["Child"]
 
 _EXIT = struct.Struct("!i")
 _KEPT_STDERR = 8 * 1024
+# What is open, so that garbage collection finds it by its owner only: of an executor in a cycle, as
+# every agent's is, it could take the sockets first, which Python tells as what nobody closed.
+_open: set[socket.socket] = set()
 
 
 class Child:
@@ -52,8 +55,9 @@ class Child:
         self._output_frames = 0
         self._seen = 0
         self._closed = False
-        data.setblocking(False)
-        status.setblocking(False)
+        for end in (data, status):
+            _open.add(end)
+            end.setblocking(False)
         os.set_blocking(output, False)
 
     def send(self, kind: Kind, run: int, body: bytes, deadline: Deadline) -> None:
@@ -207,8 +211,9 @@ class Child:
             return
         self._closed = True
         self.kill()
-        self._data.close()
-        self._status.close()
+        for end in (self._data, self._status):
+            end.close()
+            _open.discard(end)
         if self._output is not None:
             os.close(self._output)
             self._output = None

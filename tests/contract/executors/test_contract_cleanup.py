@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
+import warnings
+import weakref
 
 import pytest
 from background import eventually
 from contract_declarations import behaviour
-from contract_kinds import process_gone
+from contract_kinds import PLAIN, process_gone
 
 from smolagents_fork.errors import ExecutorClosedError
 
@@ -22,6 +25,31 @@ def test_cleanup_leaves_nothing(contract, request):
         assert not left()
     for _ in range(3):
         executor.cleanup()
+    assert eventually(left)
+
+
+@behaviour("Cleanup", "Dropped without cleanup(), garbage collection leaves nothing behind either.")
+def test_dropped_in_a_cycle_as_an_agent_is(contract, request):
+    # Not of the contract's own, which hold what they make.
+    gc.collect()
+    gc.disable()
+    try:
+        cycle = [contract.kind.cls(list(PLAIN))]
+        cycle.append(cycle)
+        gc.collect(0)
+        if contract.kind.name != "local":
+            # Connections younger than what they belong to: the collector finds these first.
+            cycle[0].restart()
+        assert cycle[0]("1 + 1").output == 2
+        left, dropped = _resources(contract.kind.name, cycle[0], request), weakref.ref(cycle[0])
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            del cycle
+            gc.collect()
+        assert dropped() is None
+    finally:
+        gc.enable()
+    assert [str(one.message) for one in caught if "unclosed" in str(one.message)] == []
     assert eventually(left)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -23,6 +25,14 @@ def test_the_committed_page_is_what_the_suite_declares():
     assert page == contract_table.draw(all_behaviours(), DIFFERENCES, FAULTS), (
         "run: python -m tools.contract_table"
     )
+
+
+def test_the_page_can_be_made_by_its_command():
+    """As ``python -m tools.contract_table`` finds the suite, which nothing has imported there."""
+    code = "from tools import contract_table as t; print(len(t._declarations().all_behaviours()))"
+    command = [sys.executable, "-c", code]
+    ended = subprocess.run(command, cwd=contract_table.ROOT, capture_output=True, text=True)
+    assert (ended.stdout, ended.stderr) == (f"{len(all_behaviours())}\n", "")
 
 
 def test_every_area_has_behaviours():

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
-import warnings
 from collections import Counter
 
 import docker
@@ -45,28 +43,6 @@ def test_delete_returns_when_it_is_gone(make, engine):
     name = executor.container.id
     executor.delete()
     assert name not in [summary["Id"] for summary in engine.api.containers(all=True)]
-
-
-def test_dropped_without_cleanup_in_a_cycle_as_an_agent_is(image, engine):
-    """The collector takes the parts of a cycle in any order, and nothing is told as left open."""
-    gc.collect()
-    gc.disable()
-    try:
-        cycle = [DockerExecutor()]
-        cycle.append(cycle)
-        gc.collect(0)
-        # Connections younger than what they belong to: the collector finds these first.
-        cycle[0].restart()
-        assert cycle[0]("1").output == 1
-        name = cycle[0].container.name
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            del cycle
-            gc.collect()
-    finally:
-        gc.enable()
-    assert [str(warning.message) for warning in caught if "docker.sock" in str(warning)] == []
-    assert eventually(lambda: name not in containers_of(engine, os.getpid()))
 
 
 def test_with_block(image, engine):
