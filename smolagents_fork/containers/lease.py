@@ -38,7 +38,9 @@ main=os.fork()
 if not main:
     try:
         signal.set_wakeup_fd(-1)
-        for number in signal.SIGCHLD,signal.SIGPIPE,signal.SIGXFSZ: signal.signal(number,signal.SIG_DFL)
+        for number in range(1,signal.NSIG):
+            try: signal.signal(number,signal.SIG_DFL)
+            except (OSError,ValueError): pass
         os.dup2(os.open(os.devnull,os.O_RDWR),0)
         os.execvp(sys.argv[2],sys.argv[2:])
     except BaseException as error: sys.stderr.write("%s: %s\n"%(sys.argv[2:],error))

@@ -15,6 +15,8 @@ from smolagents_fork.containers.lease import FIRST_PROCESS, leased
 
 # Only to see that nothing hangs.
 PROMPT_SECONDS = 60
+# Whoever starts it may ignore what can be ignored, as a shell does for its jobs.
+IGNORING = ["sh", "-c", 'trap "" INT QUIT USR1; exec "$@"', "sh"]
 
 
 @pytest.fixture
@@ -24,7 +26,7 @@ def first_process():
 
     def start(*command, lease=1, **keywords):
         process = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", FIRST_PROCESS, str(lease), *command],
+            [*IGNORING, sys.executable, "-I", "-S", "-c", FIRST_PROCESS, str(lease), *command],
             stdin=subprocess.PIPE,
             start_new_session=True,
             **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **keywords},
@@ -63,11 +65,9 @@ def test_main_process_has_neither_the_input_nor_other_handling_of_signals(first_
     assert process.wait(PROMPT_SECONDS) == 0
     *masks, end = process.stdout.read().decode().splitlines()
     assert end == "end of input"
-    assert {line.split()[0]: int(line.split()[1], 16) for line in masks} == {
-        "SigBlk:": 0,
-        "SigIgn:": 0,
-        "SigCgt:": 0,
-    }
+    reserved = 0b11 << 31  # signals 32 and 33, which are the C library's own
+    found = {line.split()[0]: int(line.split()[1], 16) & ~reserved for line in masks}
+    assert found == {"SigBlk:": 0, "SigIgn:": 0, "SigCgt:": 0}
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGUSR1])
