@@ -131,8 +131,14 @@ def raised_by_program(error: BaseException) -> bool:
     return entry.tb_frame.f_code.co_code[entry.tb_lasti] == dis.opmap["RAISE_VARARGS"]
 
 
-def stopped(stop: BaseException, program: Program) -> InterpreterError:
-    """The error for a run that reached a limit or was interrupted."""
+def stopped(stop: BaseException, program: Program, *, waited: bool = False) -> InterpreterError:
+    """The error for a run that reached a limit or was interrupted.
+
+    Args:
+        stop: what ended it.
+        program: what ran.
+        waited: whether its last line had run, and its threads were waited for.
+    """
     kind: type[InterpreterError] = LimitExceededError
     if isinstance(stop, TimeStop):
         kind = TimeLimitExceededError
@@ -140,7 +146,7 @@ def stopped(stop: BaseException, program: Program) -> InterpreterError:
         kind = ProgramInterruptedError
     frames = _frames(stop)
     entry, line = (frames[0][1], frames[0][2]) if frames else (None, None)
-    if not frames and getattr(stop, "waited", False):
+    if waited and not frames:
         return kind(
             "Code execution failed while the program's threads were waited for, due to: "
             f"InterpreterError: {stop}. Join threads with a timeout, or make them daemons"

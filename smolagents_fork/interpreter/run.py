@@ -280,7 +280,7 @@ class Interpreter:
                 self.state.pop("__builtins__", None)
                 self.output.value = truncated(self.output.value, limits.max_print_outputs_length)
         if stop is not None:
-            raise messages.stopped(stop, program)
+            raise messages.stopped(stop, program, waited=threads.waited)
         if final is not None:
             return Result(meter.answer, self.output.value, True)
         if failure is not None:

@@ -17,9 +17,6 @@ __all__ = ["ProgramStop", "SharedClock"]
 class ProgramStop(BaseException):
     """A limit is spent. A BaseException, so that ``except Exception`` does not see it."""
 
-    #: Whether it came when the program's last line had run, and its threads were waited for.
-    waited = False
-
 
 def _settle() -> None:
     """A call of a Python function: an exception that another thread has set is raised here."""

@@ -42,6 +42,8 @@ class Threads:
         self._listener: unraisable.Listener | None = None
         #: Pools with threads that wait for work for ever.
         self.pools: weakref.WeakSet[Any] = weakref.WeakSet()
+        #: Whether the run ended while threads were waited for, the program's last line having run.
+        self.waited = False
         #: Context variables of the host, for tools that are called in a thread.
         self.context = contextvars.Context()
 
@@ -49,6 +51,7 @@ class Threads:
         """A run begins, whose words ``listener`` hears."""
         self._listener = listener
         self.context = contextvars.copy_context()
+        self.waited = False
 
     def start(
         self, shown: Any, work: Callable[[], Any], failed: Callable[[BaseException], Any]
@@ -120,16 +123,13 @@ class Threads:
         """
         for pool in list(self.pools):
             pool.shutdown(wait=False)
-        try:
-            while self._starting or any(not shown.daemon for shown in list(self.live.values())):
-                self._meter.waiting()
-                time.sleep(_SLICE)
-        except ProgramStop as stop:
-            # Broken off by watch.py, it is not the stop itself.
-            for one in (stop, self._meter.stop):
-                if isinstance(one, ProgramStop):
-                    one.waited = True
-            raise
+        # Not undone by what ends the wait, wherever that comes.
+        self.waited = True
+        while self._starting or any(not shown.daemon for shown in list(self.live.values())):
+            self._meter.waiting()
+            time.sleep(_SLICE)
+        # One of them may have been the first to see that the run's time is over.
+        self.waited = self._meter.stop is not None
 
     def end(self) -> None:
         """End what is left, the run being over; wait a little until it has."""
