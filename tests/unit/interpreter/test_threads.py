@@ -216,6 +216,16 @@ def test_the_error_says_that_threads_were_waited_for() -> None:
         ours.run("threading.Thread(target=threading.Event().wait).start()\n1")
 
 
+def test_a_thread_that_sees_first_that_the_time_is_over_was_waited_for() -> None:
+    """It has ended by then, so that there is none to wait for any more."""
+    threads = interpreter().modules.threads
+    threads.wait()
+    assert not threads.waited
+    threads._meter.stop = RuntimeError("the limit it saw")
+    threads.wait()
+    assert threads.waited
+
+
 def test_no_words_of_a_thread_are_lost() -> None:
     code = (
         "def f():\n    for _ in range(300): print('x' * 99)\n"
