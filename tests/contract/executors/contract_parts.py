@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any, ClassVar
 
 from smolagents import ChatMessage, MessageRole, Model, Tool, tool
@@ -39,22 +38,6 @@ def prefixed(text: str, times: int = 1) -> str:
         times: how often to say the text.
     """
     return PREFIX + text * times
-
-
-class Begin(Tool):
-    """Says that the code runs."""
-
-    name = "begin"
-    description = "Begins."
-    inputs: ClassVar[dict[str, Any]] = {}
-    output_type = "null"
-
-    def __init__(self, begun: threading.Event) -> None:
-        super().__init__()
-        self.begun = begun
-
-    def forward(self) -> None:
-        self.begun.set()
 
 
 class StoreError(LookupError):

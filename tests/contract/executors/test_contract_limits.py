@@ -7,9 +7,10 @@ import time
 
 import pytest
 from background import acting
+from begin_tool import Begin
 from contract_declarations import behaviour
 from contract_kinds import TIMEOUT, printed
-from contract_parts import Begin, Script
+from contract_parts import Script
 from smolagents import CodeAgent
 
 ENDLESS = {

@@ -8,28 +8,13 @@ from typing import Any
 
 import pytest
 from background import acting, eventually
+from begin_tool import Begin
 from bridge_harness import Sandbox, code_agent
 from smolagents import LocalPythonExecutor, Tool
 
 from smolagents_fork import ProcessExecutor
 
 ENDLESS = "begin()\nn = 0\nwhile True:\n    n += 1"
-
-
-class Begin(Tool):
-    """Says that the code has begun."""
-
-    name = "begin"
-    description = "Says so."
-    inputs: dict[str, Any] = {}  # noqa: RUF012 - upstream's
-    output_type = "null"
-
-    def __init__(self, begun: threading.Event) -> None:
-        super().__init__()
-        self.begun = begun
-
-    def forward(self) -> None:
-        self.begun.set()
 
 
 class Blocking(Tool):
