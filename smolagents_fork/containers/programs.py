@@ -11,7 +11,7 @@ from typing import Any
 
 from ..errors import ExecutorError
 from .engine import mapped_errors
-from .tunnel import STDERR, ExecStream, HeldStream
+from .tunnel import STDERR, ExecStream, HeldStream, frames
 
 __all__ = ["exit_code", "run_attached", "run_detached"]
 
@@ -49,6 +49,11 @@ def run_attached(stream: ExecStream, *, stdin: bytes, timeout: float, max_bytes:
                     f"the stream to a program in the container broke: {error}"
                 ) from error
             if not piece:
+                if stream.cut_short:
+                    raise ExecutorError(
+                        f"the stream to a program in the container ended after {len(output)} "
+                        "bytes, within a frame"
+                    )
                 return bytes(output)
             output += piece
             if len(output) > max_bytes:
@@ -75,20 +80,18 @@ def run_detached(
     Raises:
         ExecutorError: it took too long, or wrote more.
     """
-    from docker.utils.socket import frames_iter
-
     with mapped_errors("running a program in the container", container=container_id[:12]):
         exec_id = api.exec_create(container_id, argv)["Id"]
         handed_over = api.exec_start(exec_id, socket=True)
-    pieces: Any = frames_iter(handed_over, tty=False)  # type: ignore[no-untyped-call]  # half typed
-    # docker-py waits for output without a limit, so a thread does that: it ends with the program.
+    # Such a connection can only be waited for without a limit, so a thread does that: it ends with
+    # the program.
     arrived: queue.Queue[tuple[int, bytes] | Exception | None] = queue.Queue(64)
     given_up = threading.Event()
 
     def read() -> None:
         last: Exception | None = None
         try:
-            for piece in pieces:
+            for piece in frames(handed_over):
                 if given_up.is_set():
                     return
                 arrived.put(piece)

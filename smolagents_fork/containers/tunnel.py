@@ -18,6 +18,8 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from .tail import Tail
 
 __all__ = [
@@ -27,6 +29,7 @@ __all__ = [
     "HeldStream",
     "StreamUnsupported",
     "exec_stream",
+    "frames",
     "plain_socket",
 ]
 
@@ -82,6 +85,8 @@ class ExecStream:
         self._left_in_frame = 0
         self._frame_stream = 0
         self.stderr = b""
+        #: Whether the stream has ended within a frame.
+        self.cut_short = False
 
     def recv(self, size: int) -> bytes:
         """Bytes of the container's standard output; ``b""`` at the end of the stream.
@@ -93,6 +98,7 @@ class ExecStream:
             if not self._raw:
                 self._raw = self._sock.recv(262_144)
                 if not self._raw:
+                    self.cut_short |= self._left_in_frame > 0
                     return b""
             self._take()
         piece = self._data[0]
@@ -109,6 +115,7 @@ class ExecStream:
                 more = self._sock.recv(65_536)
                 if not more:
                     self._raw = b""
+                    self.cut_short = True
                     return
                 self._raw = raw + more
                 return
@@ -190,6 +197,37 @@ def exec_stream(handed_over: Any) -> ExecStream:
         StreamUnsupported: there is no plain socket under it.
     """
     return ExecStream(*plain_socket(handed_over))
+
+
+def frames(handed_over: Any) -> Iterator[tuple[int, bytes]]:
+    """Stream number and payload of each frame, waited for without a limit.
+
+    From the HTTP client's reader, whatever kind of connection is under it, and not from that
+    connection: an answer of a few bytes may have been read along with the response's head, and
+    would be lost. docker-py's own iterator loses it.
+
+    Args:
+        handed_over: what docker-py returned for ``exec_start(..., socket=True)``.
+
+    Raises:
+        EOFError: the stream ended within a frame.
+    """
+    parts: list[Any] = [handed_over, getattr(handed_over, "_sock", None)]
+    for part in parts:
+        if hasattr(part, "settimeout"):
+            part.settimeout(None)
+    reader = handed_over._response.raw._fp.fp
+    while head := reader.read(_HEADER.size):
+        number = size = 0
+        payload = b""
+        if len(head) == _HEADER.size:
+            number, size = _HEADER.unpack(head)
+            payload = reader.read(size)
+        if len(head) < _HEADER.size or len(payload) < size:
+            raise EOFError(
+                f"{len(head)} bytes of a frame's head came, {len(payload)} of its {size}"
+            )
+        yield number, payload
 
 
 def plain_socket(handed_over: Any) -> tuple[socket.socket, bytes, Any]:

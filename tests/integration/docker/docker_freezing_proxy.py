@@ -9,46 +9,65 @@ import threading
 
 
 class Proxy:
-    """A TCP port that leads to the engine's socket; it can be frozen, thawed and closed."""
+    """A TCP port that leads to the engine's socket; it can be frozen, thawed and closed.
+
+    Attributes:
+        gathering: whether all the engine says about a program that has been started is held back
+            until it has said everything, so that it arrives in one piece.
+    """
 
     def __init__(self, target: str, address: str = "127.0.0.1") -> None:
         self.target = target
+        self.address = address
+        self.gathering = False
         self.thawed = threading.Event()
         self.thawed.set()
         self.listener = socket.create_server((address, 0))
         self.port = self.listener.getsockname()[1]
-        self.open: list[socket.socket] = []
+        self.peers: dict[socket.socket, socket.socket] = {}
+        self.ended: set[socket.socket] = set()
+        self.gathered: dict[socket.socket, bytes] = {}
         self.closed = False
         self.thread = threading.Thread(target=self._run, daemon=True)
         self.thread.start()
 
     def _run(self) -> None:
-        peers: dict[socket.socket, socket.socket] = {}
         while not self.closed:
             self.thawed.wait()
-            ready, _, _ = select.select([self.listener, *peers], [], [], 0.05)
+            reading = self.peers.keys() - self.ended
+            ready, _, _ = select.select([self.listener, *reading], [], [], 0.05)
             if not self.thawed.is_set():
                 continue
             for sock in ready:
-                if sock is self.listener:
-                    with contextlib.suppress(OSError):  # whoever knocked has gone, or the engine
-                        near = sock.accept()[0]
-                        peers |= self._joined(near)
-                    continue
-                try:
-                    data = sock.recv(65536)
-                    if data:
-                        peers[sock].sendall(data)
-                        continue
-                except (OSError, KeyError):
-                    pass
-                if sock in peers:
-                    other = peers.pop(sock)
-                    peers.pop(other, None)
-                    for end in (sock, other):
-                        end.close()
-        for sock in (self.listener, *peers):
+                with contextlib.suppress(OSError):  # whoever knocked has gone, or the engine
+                    if sock is self.listener:
+                        self.peers |= self._joined(sock.accept()[0])
+                    elif sock in self.peers:
+                        self._copy(sock, self.peers[sock])
+        for sock in (self.listener, *self.peers):
             sock.close()
+
+    def _copy(self, sock: socket.socket, other: socket.socket) -> None:
+        data = b""
+        with contextlib.suppress(OSError):
+            data = sock.recv(65536)
+        if self.gathering and b"/start HTTP/1.1" in data:
+            self.gathered[other] = b""
+        if data and sock in self.gathered:
+            self.gathered[sock] += data
+            return
+        try:
+            other.sendall(data or self.gathered.pop(sock, b""))
+            if not data:
+                self.ended.add(sock)
+                other.shutdown(socket.SHUT_WR)
+        except OSError:
+            self.ended |= {sock, other}
+        if {sock, other} <= self.ended:
+            for end in (sock, other):
+                del self.peers[end]
+                self.ended.discard(end)
+                end.close()
 
     def _joined(self, near: socket.socket) -> dict[socket.socket, socket.socket]:
         far = socket.socket(socket.AF_UNIX)

@@ -95,7 +95,7 @@ def other_machine(engine, monkeypatch):
     host = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock")
     made = Proxy(host.removeprefix("unix://"), address)
     monkeypatch.setenv("DOCKER_HOST", f"tcp://{address}:{made.port}")
-    yield address
+    yield made
     made.close()
 
 
@@ -104,7 +104,7 @@ def test_port_on_another_machines_loopback_is_refused(image, no_streams, other_m
     with pytest.raises(ExecutorStartError) as caught:
         DockerExecutor()
     assert time.monotonic() - started < 40
-    assert f"the engine runs on {other_machine}" in str(caught.value)
+    assert f"the engine runs on {other_machine.address}" in str(caught.value)
     assert "pass host='0.0.0.0'" in str(caught.value)
     with pytest.raises(ConfigurationError, match="transport='port': the engine runs on"):
         DockerExecutor(network="bridge", transport="port")
@@ -122,3 +122,15 @@ def test_network_on_another_machine_needs_no_port(make, other_machine):
     assert executor("1+1").output == 2
     executor.container.reload()
     assert not any(executor.container.ports.values())
+
+
+def test_words_that_arrive_with_the_head_of_the_answer_are_not_lost(
+    make, no_streams, other_machine
+):
+    executor = make(host="0.0.0.0")
+    other_machine.gathering = True
+    for content in (b"x", b"", bytes(300_000)):
+        executor.put_file(content, "f")
+        assert executor.get_file("f") == content
+    with pytest.raises(ExecutorError, match="No such file"):
+        executor.get_file("missing")

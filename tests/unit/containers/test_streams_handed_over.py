@@ -1,0 +1,92 @@
+"""Connections that docker-py gives up, where its HTTP client has read past the answer's head."""
+
+from __future__ import annotations
+
+import socket
+import struct
+from types import SimpleNamespace
+
+import pytest
+
+from smolagents_fork.containers.programs import run_attached
+from smolagents_fork.containers.tunnel import exec_stream, frames
+from smolagents_fork.errors import ExecutorError
+
+_HEAD = b"HTTP/1.1 101 UPGRADED\r\n"
+
+
+def framed(number: int, payload: bytes) -> bytes:
+    return struct.pack(">BxxxL", number, len(payload)) + payload
+
+
+@pytest.fixture
+def connection():
+    """The engine's end of a connection, and a function that gives what docker-py hands over."""
+    near, far = socket.socketpair()
+    reader = near.makefile("rb")
+
+    def handed_over() -> SimpleNamespace:
+        assert reader.readline() == _HEAD  # and whatever came with it
+        response = SimpleNamespace(
+            raw=SimpleNamespace(_fp=SimpleNamespace(fp=reader)), close=lambda: None
+        )
+        return SimpleNamespace(
+            _response=response, settimeout=near.settimeout, gettimeout=near.gettimeout
+        )
+
+    yield far, handed_over
+    for end in (reader, near, far):
+        end.close()
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_frames_are_whole_whenever_they_came(connection, together):
+    far, handed_over = connection
+    told = framed(1, b"x") + framed(2, b"words") + framed(1, b"") + framed(1, b"y" * 100_000)
+    far.sendall(_HEAD + told if together else _HEAD)
+    given = handed_over()
+    if not together:
+        far.sendall(told)
+    far.shutdown(socket.SHUT_WR)
+    assert list(frames(given)) == [(1, b"x"), (2, b"words"), (1, b""), (1, b"y" * 100_000)]
+
+
+@pytest.mark.parametrize("cut", [1, 7, 8, 10])
+def test_stream_that_ends_within_a_frame_is_an_error(connection, cut):
+    far, handed_over = connection
+    far.sendall(_HEAD + framed(1, b"all") + framed(1, b"lost")[:cut])
+    far.shutdown(socket.SHUT_WR)
+    given = frames(handed_over())
+    assert next(given) == (1, b"all")
+    with pytest.raises(EOFError, match="of its"):
+        next(given)
+
+
+def test_slow_program_is_waited_for_whatever_the_client_allows_an_answer(connection):
+    far, handed_over = connection
+    far.sendall(_HEAD + framed(1, b"x"))
+    given = handed_over()
+    given.settimeout(60)
+    assert next(frames(given)) == (1, b"x")
+    assert given.gettimeout() is None
+
+
+def test_attached_stream_begins_with_what_came_along(connection):
+    far, handed_over = connection
+    far.sendall(_HEAD + framed(1, b"early"))
+    given = handed_over()
+    far.shutdown(socket.SHUT_WR)
+    stream = exec_stream(given)
+    assert stream.recv(100) == b"early"
+    assert stream.recv(100) == b""
+    stream.close()
+
+
+@pytest.mark.parametrize("cut", [1, 7, 8, 10])
+def test_program_whose_stream_ends_within_a_frame_has_not_said_everything(connection, cut):
+    far, handed_over = connection
+    far.sendall(_HEAD + framed(1, b"all") + framed(1, b"lost")[:cut])
+    far.shutdown(socket.SHUT_WR)
+    stream = exec_stream(handed_over())
+    with pytest.raises(ExecutorError, match="within a frame"):
+        run_attached(stream, stdin=b"", timeout=10, max_bytes=100)
