@@ -10,7 +10,6 @@ catch any error, or stops the run through the meter, which it may not.
 
 from __future__ import annotations
 
-import builtins
 import copy
 import types
 from collections.abc import Callable, Mapping
@@ -18,6 +17,7 @@ from typing import Any
 
 from ..errors import AttributeRefusedError, ProgramRefusedError
 from . import (
+    bindings,
     data_memory,
     data_methods,
     formats,
@@ -41,6 +41,15 @@ _MISSING = object()
 _BUILTIN_METHOD = type("".format)
 #: Types that are never handed out, whatever attribute they were found under.
 _NEVER = (types.FrameType, types.CodeType, types.TracebackType)
+_PROXIES = policy.PROXY_ATTRIBUTES | {"__members__"}
+_DESCRIPTORS = (types.GetSetDescriptorType, types.MemberDescriptorType)
+
+
+def _view_of_a_copy(view: types.MappingProxyType[Any, Any]) -> types.MappingProxyType[Any, Any]:
+    try:
+        return types.MappingProxyType(view.copy())
+    except AttributeError:
+        return view  # of a mapping that is no dict
 
 
 class Guards(Writing, RefusedBuiltins):
@@ -108,14 +117,34 @@ class Guards(Writing, RefusedBuiltins):
         self.writable(value, name)
         if name in policy.GUARDED_ATTRIBUTES or name in policy.DATA_ATTRIBUTES:
             self.read(value, name)
+        if name in _PROXIES and self.proxied(value, name) is not value:
+            raise AttributeRefusedError(f"Cannot assign to {name!r}: it is a read-only view")
         return value
+
+    def proxied(self, value: Any, name: str) -> Any:
+        """What to read ``name`` from, one of those that may be a view of a dict of the host's."""
+        if self.is_own_member(value, name):
+            return value
+        found = getattr(value, name, None)
+        shown = self._vet(found)
+        return value if shown is found else types.SimpleNamespace(**{name: shown})
 
     def _vet(self, value: Any) -> Any:
         if isinstance(value, _NEVER):
             raise AttributeRefusedError(f"Forbidden access to {type(value).__name__} object")
         if isinstance(value, types.ModuleType) and not self.is_view(value):
             return self.view(value)
-        return self.held(value) if isinstance(value, (type, tuple)) else value
+        if isinstance(value, (type, tuple)):
+            return self.held(value)
+        if type(value) is types.MappingProxyType:
+            return _view_of_a_copy(value)
+        if (
+            isinstance(value, _DESCRIPTORS)
+            and value.__name__ in _PROXIES
+            and not self.is_own_class(value.__objclass__)
+        ):
+            raise AttributeRefusedError(f"Forbidden access to descriptor: {value.__name__}")
+        return value
 
     def read(self, value: Any, name: str, default: Any = _MISSING) -> Any:
         """The attribute ``name`` of ``value`` as a program may see it: every road by name."""
@@ -154,6 +183,8 @@ class Guards(Writing, RefusedBuiltins):
     def _read_dunder(self, value: Any, name: str, default: Any) -> Any:
         if name in policy.ALLOWED_DUNDERS or name in self.extra_dunders:
             found = getattr(value, name) if default is _MISSING else getattr(value, name, default)
+            if name == "__members__" and isinstance(found, property):
+                raise AttributeRefusedError(f"Forbidden access to descriptor: {name}")
             return self._vet(found)
         if name in policy.OWN_DUNDERS:
             return self.own_dunder(value, name)
@@ -303,9 +334,7 @@ class Guards(Writing, RefusedBuiltins):
             found = vars(value)
             # Of a class that is still being made, which is not hardened yet.
             return dict(found) if self.hardens and not self.is_adopted(type(value)) else found
-        found = vars(value)
-        for one in found.values():
-            self._vet(one)
+        found = {k: self._vet(v) for k, v in vars(value).items()}
         return {k: v for k, v in found.items() if not k.startswith("_")}
 
     def dir_(self, *arguments: Any) -> list[str]:
@@ -334,66 +363,5 @@ class Guards(Writing, RefusedBuiltins):
         return mark
 
     def namespace(self, tools: Mapping[str, Any]) -> dict[str, Any]:
-        """Builtins of the program: the harmless ones, the guarded ones, the hidden ones, tools."""
-        meter = self.meter
-        harmless = {name: getattr(builtins, name) for name in formats.HARMLESS_BUILTINS}
-        errors = {
-            name: value
-            for name, value in vars(builtins).items()
-            if isinstance(value, type) and issubclass(value, BaseException)
-        }
-        guarded: dict[str, Any] = {
-            "getattr": self.getattr_,
-            "hasattr": self.hasattr_,
-            "setattr": self.setattr_,
-            "delattr": self.delattr_,
-            "vars": self.vars_,
-            "dir": self.dir_,
-            **self.sizes.builtins(),
-            "__build_class__": self.build_class,
-            "__debug__": True,
-        }
-        hidden: dict[str, Any] = {
-            "@refill": meter.refill,
-            "@charge": meter.charge,
-            "@caught": meter.caught,
-            "@while_exceeded": meter.while_exceeded,
-            "@round": meter.round,
-            "@while": meter.while_round,
-            "@few": 32,
-            "@many": 200,
-            "@counted": meter.counted,
-            "@counted_growing": meter.counted_growing,
-            "@fed": meter.fed,
-            "@each": meter.each,
-            "@each_lazy": meter.each_lazy,
-            "@each_heavy": meter.each_heavy,
-            "@ticks": meter.ticks(),
-            "@__import__": self.refused("__import__"),
-            "@next": next,
-            "@match_class": self.match_class,
-            "@keep": lambda value: types.SimpleNamespace(value=value),
-            "@own": self.own,
-            "@id": id,
-            "@getattr": self.read,
-            "@called": self.called,
-            "@private": self.private,
-            "@writable": self.writable,
-            "@augmentable": self.augmentable,
-            "@make_class": self.make_class,
-            "@constructed": self.constructed,
-            "@source": self.source,
-            "@held": self.held,
-            "@settle": data_memory.settle,
-            "@locals": locals,
-            **self.sizes.hidden(),
-            "@sized_type": self.sized_type,
-        }
-        for name, made in {**guarded, "print": tools.get("print")}.items():
-            # Python's own errors about a call name the function.
-            function = getattr(made, "__func__", made)
-            if isinstance(function, types.FunctionType):
-                function.__qualname__, function.__module__ = name, "builtins"
-        refused = {name: self.refused(name) for name in policy.REFUSED_BUILTINS}
-        refused["__import__"] = self.imported_by_c
-        return {**harmless, **errors, **refused, **guarded, **tools, **hidden}
+        """What a program finds under each name that it has not bound itself; see bindings."""
+        return bindings.program_builtins(self, tools)

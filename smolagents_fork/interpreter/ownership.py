@@ -280,7 +280,7 @@ class Ownership:
                     or is_dunder(formats.normal(name))
                 ):
                     raise AttributeRefusedError(f"Forbidden name in __match_args__: {name!r}")
-                if formats.normal(name) in policy.DATA_ATTRIBUTES:
+                if formats.normal(name) in policy.DATA_ATTRIBUTES | policy.PROXY_ATTRIBUTES:
                     self._match_data(cls, name)
         return cls
 

@@ -24,6 +24,7 @@ __all__ = [
     "LIBRARY_ATTRIBUTES",
     "OWN_DUNDERS",
     "OWN_UNDERSCORE",
+    "PROXY_ATTRIBUTES",
     "REFUSED_BUILTINS",
     "SIZED_METHODS",
     "SIZED_TYPES",
@@ -197,6 +198,12 @@ GUARDED_ATTRIBUTES = frozenset(
 LIBRARY_ATTRIBUTES = frozenset(
     words("dump dumps eval evaluate format modules obj query register ")
 ) | {name for name in GUARDED_ATTRIBUTES if name.startswith("to_")}
+
+#: Names of read-only views (``mappingproxy``) of a dict that an object of the host keeps. Such a
+#: view hands the dict itself to ``__eq__`` and ``__ror__`` of what it is compared or joined with:
+#: a program gets views of copies. ``groupindex`` of patterns, ``fields`` and ``metadata`` of types
+#: of numpy's and of dataclasses' fields; ``__members__`` of enumerations goes the same way.
+PROXY_ATTRIBUTES = frozenset({"fields", "groupindex", "metadata"})
 
 #: Methods whose result can be far larger than what they are given, and those that remember what
 #: they were called with.

@@ -28,7 +28,11 @@ class MatchRules(NameRules):
             if normal.startswith("_") or normal in policy.GUARDED_ATTRIBUTES:
                 self.refuse(f"Forbidden access to attribute in a class pattern: {name}", node)
         self.generic_visit(node)
-        looked = [n for n in node.kwd_attrs if formats.normal(n) in policy.DATA_ATTRIBUTES]
+        looked = [
+            name
+            for name in node.kwd_attrs
+            if formats.normal(name) in policy.DATA_ATTRIBUTES | policy.PROXY_ATTRIBUTES
+        ]
         if node.patterns or looked or self.hardens or not _is_dotted(node.cls):
             # Positional patterns read what __match_args__ names. The class is looked at before the
             # match, and the very class that was looked at is what the pattern uses.

@@ -147,6 +147,8 @@ class NameRules(Rules):
         if not isinstance(node.ctx, ast.Load):
             return self._written_attribute(node, name, dunder)
         if dunder:
+            if name == "__members__":
+                return place(call("@getattr", node.value, const(name)), node)
             if name in policy.ALLOWED_DUNDERS or name in self.extra_dunders:
                 leads = self.hardens and name in ("__origin__", "__args__")
                 return place(call("@held", node), node) if leads else node
@@ -174,6 +176,8 @@ class NameRules(Rules):
             return place(call("@called" if called else "@getattr", node.value, const(name)), node)
         if name in policy.SIZED_METHODS and not called:
             return place(call("@getattr", node.value, const(name)), node)
+        if name in policy.PROXY_ATTRIBUTES and not called:
+            node.value = self._vetted(node.value, name, "@proxied")
         return node
 
     def _vetted(self, value: ast.expr, name: str, guard: str) -> ast.expr:

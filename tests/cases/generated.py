@@ -145,8 +145,34 @@ class Generator:
         if self.classes and self.chance(0.3):
             return f"{self.random.choice(self.classes)}({self.expression(depth)})"
         name = self.pick(
-            *["len", "str", "repr", "list", "tuple", "sorted", "sum", "max", "min", "abs", "bool", "type_name", "set", "dict"],
-            *["enumerate_list", "zip_list", "reversed_list", "any", "all", "int", "float", "hash_is", "divmod", "round"],
+            *[
+                "len",
+                "str",
+                "repr",
+                "list",
+                "tuple",
+                "sorted",
+                "sum",
+                "max",
+                "min",
+                "abs",
+                "bool",
+                "type_name",
+                "set",
+                "dict",
+            ],
+            *[
+                "enumerate_list",
+                "zip_list",
+                "reversed_list",
+                "any",
+                "all",
+                "int",
+                "float",
+                "hash_is",
+                "divmod",
+                "round",
+            ],
         )
         one = self.expression(depth)
         return {
@@ -223,9 +249,36 @@ class Generator:
         if target[0].isdigit() or target[0] == "-":
             target = f"({target})"
         name = self.pick(
-            *["upper()", "split()", "strip()", "keys()", "items()", "copy()", "count(1)", "index(1)", "title()"],
-            *["get('k')", "pop()", "append(3)", "extend([1])", "update({})", "join('ab')", "real", "bit_length()"],
-            *["startswith('x')", "values()", "sort()", "reverse()", "encode()", "find('a')", "zfill(4)"],
+            *[
+                "upper()",
+                "split()",
+                "strip()",
+                "keys()",
+                "items()",
+                "copy()",
+                "count(1)",
+                "index(1)",
+                "title()",
+            ],
+            *[
+                "get('k')",
+                "pop()",
+                "append(3)",
+                "extend([1])",
+                "update({})",
+                "join('ab')",
+                "real",
+                "bit_length()",
+            ],
+            *[
+                "startswith('x')",
+                "values()",
+                "sort()",
+                "reverse()",
+                "encode()",
+                "find('a')",
+                "zfill(4)",
+            ],
         )
         del depth
         if name.startswith(("keys", "items", "values")):

@@ -268,7 +268,10 @@ class WiderGenerator(Generator):
         return [f"assert {self.expression(1)}, {self.expression(1)}"]
 
     def raised_from(self) -> list[str]:
-        kind, cause = self.pick("ValueError", "KeyError"), self.pick("None", "TypeError('c')", "t(1)")
+        kind, cause = (
+            self.pick("ValueError", "KeyError"),
+            self.pick("None", "TypeError('c')", "t(1)"),
+        )
         return [
             "try:",
             f"    raise {kind}({self.traced()}) from {cause}",
@@ -332,13 +335,30 @@ class WiderGenerator(Generator):
         kind = self.pick("ValueError", "Exception", "GeneratorExit")
         # A generator that yields when it is closed is Python's complaint, not the program's.
         again = "raise" if kind == "GeneratorExit" else "yield repr(e3)"
-        lines = [f"def {name}():", f"    x = yield {self.atom()}", "    print('sent', x)", "    try:"]
-        lines += [f"        {line}" for line in body if not line.startswith("global")] or ["        pass"]
+        lines = [
+            f"def {name}():",
+            f"    x = yield {self.atom()}",
+            "    print('sent', x)",
+            "    try:",
+        ]
+        lines += [f"        {line}" for line in body if not line.startswith("global")] or [
+            "        pass"
+        ]
         lines += ["        yield 'body'", f"    except {kind} as e3:"]
         lines += [f"        {self.pick('print(repr(e3))', again, 'raise')}"]
-        lines += ["    finally:", "        print('finally')", f"    return {self.atom()}", f"it = {name}()"]
+        lines += [
+            "    finally:",
+            "        print('finally')",
+            f"    return {self.atom()}",
+            f"it = {name}()",
+        ]
         for step in steps:
-            lines += ["try:", f"    print({step})", "except StopIteration as stop:", "    print('stop', stop.value)"]
+            lines += [
+                "try:",
+                f"    print({step})",
+                "except StopIteration as stop:",
+                "    print('stop', stop.value)",
+            ]
             lines += ["except Exception as e4:", "    print(repr(e4))"]
         return lines
 
@@ -379,7 +399,12 @@ class WiderGenerator(Generator):
 
     def class_patterns(self, depth: int) -> list[str]:
         subject = self.pick(
-            "Pair(t(1), [2, 3])", "Op(1)", "Pair('x')", "[Pair(1), Op(2)]", "{'p': Pair(1, 2)}", self.expression(1)
+            "Pair(t(1), [2, 3])",
+            "Op(1)",
+            "Pair('x')",
+            "[Pair(1), Op(2)]",
+            "{'p': Pair(1, 2)}",
+            self.expression(1),
         )
         patterns = self.random.sample(
             [
@@ -408,7 +433,10 @@ class WiderGenerator(Generator):
     def two_managers(self, depth: int) -> list[str]:
         one, two = self.pick("True", "False", "None"), self.pick("True", "False", "t(0)")
         target = self.pick(" as box.items[0:1]", " as (a, box.first)", " as box.left", "", " as g")
-        return [f"with Manager({one}){target}, Manager({two}) as [b, *c]:", *self.indented(self.block(depth, 2))]
+        return [
+            f"with Manager({one}){target}, Manager({two}) as [b, *c]:",
+            *self.indented(self.block(depth, 2)),
+        ]
 
     def wider_closure(self, depth: int) -> list[str]:
         outer, inner, deep = self.fresh("outer"), self.fresh("inner"), self.fresh("deep")
@@ -474,7 +502,9 @@ class WiderGenerator(Generator):
 
     def finally_loop(self, depth: int) -> list[str]:
         name = self.fresh("fn")
-        leave = self.pick("return 'body'", "raise KeyError(i)", "continue", "break", "pass", "1 / 0")
+        leave = self.pick(
+            "return 'body'", "raise KeyError(i)", "continue", "break", "pass", "1 / 0"
+        )
         after = self.pick("print('f', i)", "continue", "break", "return 'finally'", "i = 9")
         del depth
         return [
