@@ -14,7 +14,10 @@ from contextlib import contextmanager
 
 from .errors import ConfigurationError
 
-__all__ = ["Deadline", "check_seconds"]
+__all__ = ["LONGEST_SECONDS", "Deadline", "check_seconds"]
+
+#: More than this some of the system's calls that wait cannot count.
+LONGEST_SECONDS = 1_000_000_000
 
 
 def check_seconds(name: str, value: float | None, *, optional: bool = True) -> float | None:
@@ -39,6 +42,11 @@ def check_seconds(name: str, value: float | None, *, optional: bool = True) -> f
         )
     if not math.isfinite(value) or value <= 0:
         raise ConfigurationError(f"{name}={value!r}: give a finite number of seconds above 0")
+    if value > LONGEST_SECONDS:
+        raise ConfigurationError(
+            f"{name}={value!r}: give at most {LONGEST_SECONDS:,} seconds, some thirty years"
+            + (", or None for no limit" if optional else "")
+        )
     return float(value)
 
 

@@ -14,11 +14,11 @@ from typing import Any
 
 from ..errors import ExecutorStartError, ImageBuildError
 from ..limits import Deadline
+from .build_words import BASE_IMAGE_VARIABLE, failure_message, words_of
 from .engine import mapped_errors
 
 __all__ = ["BASE_IMAGE_VARIABLE", "Report", "build", "one_builder", "pull"]
 
-BASE_IMAGE_VARIABLE = "SMOLAGENTS_FORK_BASE_IMAGE"
 _KEPT_LINES = 40
 
 Report = Callable[[str], None]
@@ -65,15 +65,20 @@ def build(
             timeout=deadline.at_most(1e6),
         )
 
-    with mapped_errors("building the image", image=tag):
-        failure = _followed(client, start, lines, report, deadline)
+    try:
+        with mapped_errors("building the image", image=tag):
+            failure = _followed(client, start, lines, report, deadline)
+    except ExecutorStartError as error:
+        if type(error) is not ExecutorStartError:
+            raise  # no engine, which is another matter
+        raise ImageBuildError(str(error)) from error
     if failure is _TOO_LONG:
         raise ImageBuildError(
             f"image {tag} was not built in build_timeout_seconds={deadline.seconds}; raise it if "
-            f"the build only needs longer. The last lines:\n{_words(lines)}"
+            f"the build only needs longer. The last lines:\n{words_of(lines)}"
         )
     if failure is not None:
-        raise ImageBuildError(_failure_message(tag, arguments, failure, lines))
+        raise ImageBuildError(failure_message(tag, arguments, failure, lines))
 
 
 def pull(client: Any, tag: str, report: Report, deadline: Deadline) -> None:
@@ -103,7 +108,7 @@ def pull(client: Any, tag: str, report: Report, deadline: Deadline) -> None:
         raise ImageBuildError(
             f"image {tag} was not pulled in build_timeout_seconds={deadline.seconds}; see whether "
             "its registry answers, or raise it if the pull only needs longer. The last lines:\n"
-            + (_words(lines) or "(the engine has said nothing)")
+            + (words_of(lines) or "(the engine has said nothing)")
         )
     if failure is not None:
         raise ExecutorStartError(_not_to_be_had(tag, failure))
@@ -196,32 +201,6 @@ def _hang_up(response: Any) -> None:
         _socket_of(response).shutdown(socket.SHUT_RDWR)
     with contextlib.suppress(Exception):
         response.close()
-
-
-def _failure_message(
-    tag: str, arguments: Mapping[str, str], failure: str, lines: Sequence[str]
-) -> str:
-    base = arguments.get("BASE_IMAGE")
-    low = failure.lower()
-    missing = ("pull access denied", "manifest unknown", "not found: manifest", "no such host")
-    if base and (any(text in low for text in missing) or "connection refused" in low):
-        return (
-            f"image {tag} could not be built: base image {base!r} cannot be had "
-            f"({failure}); pass base_image= or set {BASE_IMAGE_VARIABLE} to one that can"
-        )
-    words = _words(lines)
-    hint = ""
-    if "certificate" in words.lower():
-        hint = "; behind a proxy that re-signs TLS, pass ca_bundle= (a PEM file)"
-    return f"image {tag} could not be built{hint}: {failure}\n{words}"
-
-
-def _words(lines: Sequence[str]) -> str:
-    return "\n".join(_plain(line) for line in lines if not line.startswith("---> "))
-
-
-def _plain(line: str) -> str:
-    return line.replace("\x1b[91m", "").replace("\x1b[0m", "")
 
 
 @contextlib.contextmanager

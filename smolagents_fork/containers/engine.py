@@ -226,6 +226,10 @@ def _api_error(message: str, words: str) -> Exception:
         return ConfigurationError(
             f"{message}; runtime= must be one the engine lists under 'docker info', Runtimes"
         )
+    if "unable to find user" in low or "unable to find group" in low:
+        return ConfigurationError(
+            f"{message}; user= takes numbers such as '1000:1000', or names of the image's own"
+        )
     if "network" in low and "not found" in low:
         return ConfigurationError(f"{message}; make the network first (docker network create)")
     if "bind source path does not exist" in low:

@@ -16,6 +16,15 @@ from ..errors import ConfigurationError
 __all__ = ["check_volumes", "volume_arguments"]
 
 
+# The engine's own words beside ro and rw: SELinux labels, propagation, copying, consistency.
+_MODES = frozenset(
+    [
+        *("ro", "rw", "z", "Z", "nocopy", "consistent", "cached", "delegated", "default"),
+        *("shared", "rshared", "slave", "rslave", "private", "rprivate"),
+    ]
+)
+
+
 def check_volumes(volumes: Any) -> None:
     """Refuse what docker-py could make nothing of.
 
@@ -23,7 +32,9 @@ def check_volumes(volumes: Any) -> None:
         ConfigurationError: not a mapping of paths to ``{"bind": ..., "mode": ...}``, and not a list
             of ``"source:target:mode"``.
     """
-    for source, target, _ in _entries(volumes):
+    for source, target, mode in _entries(volumes):
+        if set(mode.split(",")) - _MODES:
+            raise ConfigurationError(f"volumes: {source!r} with mode {mode!r}: give 'ro' or 'rw'")
         if not target.startswith("/"):
             raise ConfigurationError(
                 f"volumes: {source!r} at {target!r} of the container: give an absolute path"

@@ -31,6 +31,7 @@ from rich.text import Text
 from ..bridge import CallRecord
 from ..errors import ExecutorClosedError, ExecutorError
 from ..upstream_api import CodeOutput, LogLevel, PythonExecutor
+from .arguments import check_logger, names_of
 from .threads import Turns, in_thread
 from .turns import CallTurns
 
@@ -70,7 +71,9 @@ class Executor(PythonExecutor):  # type: ignore[misc]  # upstream ships no types
         self._started = False
         self._closed = False
         self._turns = Turns()
-        self.additional_imports: list[str] = list(additional_authorized_imports or ())
+        check_logger(logger)
+        names = names_of("additional_authorized_imports", additional_authorized_imports)
+        self.additional_imports: list[str] = list(names)
         self.logger = logger
 
     # -- lifecycle: called by constructors, agents and users --

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ..containers.runtime import DockerProvisioner
 from ..containers.sandbox import DockerSandbox
 from ..errors import ConfigurationError, ExecutorError
-from ..jupyter.collector import Collector, without_colours
+from ..jupyter.collector import Collector
 from ..results import Display, Execution, ExecutorStats
 from ..upstream_api import AgentError, CodeOutput, LogLevel
+from .arguments import names_of
 from .base import Executor
 from .docker_asyncio import created
-from .docker_checks import check_pool, inherited, names_of
+from .docker_checks import check_pool, inherited
 from .docker_evidence import shown_output
+from .docker_failures import NoLogger, failure_words
 from .docker_files import get_file, put_file
 from .docker_host_side import HostSide
 from .docker_images import ensure_image, shown_progress
@@ -29,15 +31,8 @@ if TYPE_CHECKING:
 __all__ = ["DockerExecutor"]
 
 
-class _NoLogger:
-    """Stands in where no logger was given, and for errors of the code.
-
-    Upstream's errors log themselves, and the agent logs what it makes of them: with its logger, a
-    user would read each traceback twice.
-    """
-
-    def log(self, *_args: Any, **_kwargs: Any) -> None: ...
-    def log_error(self, *_args: Any, **_kwargs: Any) -> None: ...
+# Parameters that are no options: of the constructor's own.
+_OWN = ("additional_authorized_imports", "additional_imports", "logger", "pool")
 
 
 class DockerExecutor(Executor):
@@ -102,11 +97,13 @@ class DockerExecutor(Executor):
         imports = names_of("additional_imports", additional_imports)
         imports += names_of("additional_authorized_imports", additional_authorized_imports)
         super().__init__(imports, logger)
-        self.logger = logger or _NoLogger()
+        self.logger = logger or NoLogger()
         self._pid = os.getpid()
         self._session: KernelSession | None = None
         self._pool = pool
         self.options = Options.of(
+            type(self).__name__,
+            _OWN,
             allow_pickle=allow_pickle,
             host=host,
             port=port,
@@ -153,7 +150,7 @@ class DockerExecutor(Executor):
         Returns:
             the image's name.
         """
-        options = Options.of(**keywords)
+        options = Options.of("DockerExecutor.setup", ("progress", "rebuild"), **keywords)
         names = names_of("additional_imports", additional_imports)
         provisioner = DockerProvisioner()
         try:
@@ -269,7 +266,7 @@ class DockerExecutor(Executor):
             request = session.run(code, collector, lambda: calls.has_final_answer)
         except Interrupted:
             raise AgentError(
-                "the code was interrupted by interrupt() before it began", _NoLogger()
+                "the code was interrupted by interrupt() before it began", NoLogger()
             ) from None
         except ExecutorError as error:
             raise type(error)(f"{error}{shown_output(collector.logs())}") from error.__cause__
@@ -278,10 +275,13 @@ class DockerExecutor(Executor):
             self.state["_print_outputs"] = collector.logs()
         final = calls.has_final_answer
         if request.error is not None and not final:
-            words = without_colours(request.error.traceback) or str(request.error.value)
-            if session.was_interrupted:
-                words = f"the code was interrupted by interrupt()\n{words}"
-            raise AgentError(words + shown_output(collector.logs()), _NoLogger())
+            words = failure_words(
+                request.error,
+                interrupted=session.was_interrupted,
+                present=self.additional_imports,
+                of_pool=self._pool is not None,
+            )
+            raise AgentError(words + shown_output(collector.logs()), NoLogger())
         return Execution(
             calls.final_answer if final else collector.output(),
             collector.logs(),

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
-from collections.abc import Mapping, Sequence
-from typing import Any
+import posixpath
 
 from ..errors import ConfigurationError, ExecutorError
 
@@ -17,22 +16,10 @@ __all__ = [
     "check_pool",
     "check_user",
     "check_variable",
+    "check_workdir",
     "inherited",
     "is_shared",
-    "mapping_of",
-    "names_of",
 ]
-
-
-def names_of(name: str, names: Sequence[str] | None) -> tuple[str, ...]:
-    """Names given as a sequence; ``None`` is none.
-
-    Raises:
-        ConfigurationError: one text, of which every letter would be taken for a name.
-    """
-    if isinstance(names, (str, bytes)):
-        raise ConfigurationError(f"{name}={names!r}: give a list, such as [{names!r}]")
-    return tuple(names or ())
 
 
 def address_of(host: str) -> str:
@@ -42,7 +29,7 @@ def address_of(host: str) -> str:
 
 def check_pool(pool: object) -> None:
     """Refuse what hands out no containers."""
-    if not hasattr(pool, "options_for"):
+    if isinstance(pool, type) or not hasattr(pool, "options_for"):
         raise ConfigurationError(f"pool={pool!r}: give a DockerPool, or None")
 
 
@@ -59,12 +46,6 @@ def inherited(action: str, owner: int) -> ExecutorError:
         f"DockerExecutor: {action} in process {os.getpid()}, forked from the one that made the "
         f"executor ({owner}) and has its container; make an executor of its own"
     )
-
-
-def mapping_of(name: str, value: Any) -> dict[Any, Any]:
-    if value is not None and not isinstance(value, Mapping):
-        raise ConfigurationError(f"{name}={value!r}: give a mapping of names to values")
-    return dict(value or {})
 
 
 def check_host(host: object) -> None:
@@ -112,6 +93,17 @@ def check_user(name: str, user: object) -> None:
         raise ConfigurationError(
             f"{name}={user!r} is root, or whatever the image says: code does not run as root "
             "unless allow_root=True says so; give numbers such as '1000:1000'"
+        )
+
+
+def check_workdir(workdir: object) -> None:
+    """Refuse what is no folder of its own."""
+    if not isinstance(workdir, str) or not workdir.startswith("/"):
+        raise ConfigurationError(f"workdir={workdir!r}: give an absolute path")
+    if posixpath.normpath(workdir) in ("/", "//", "/tmp"):
+        raise ConfigurationError(
+            f"workdir={workdir!r} is there already, for other things and with a size of its own: "
+            "give a folder such as '/workspace'; it need not be in the image"
         )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +13,15 @@ from ..containers.sizes import check_limits, check_size, parse_size
 from ..containers.volumes import check_volumes
 from ..errors import ConfigurationError
 from ..limits import check_seconds
+from .arguments import (
+    check_count,
+    check_flag,
+    check_known,
+    check_output_function,
+    check_text,
+    mapping_of,
+    names_of,
+)
 from .docker_checks import (
     address_of,
     check_host,
@@ -21,9 +29,8 @@ from .docker_checks import (
     check_one_of,
     check_user,
     check_variable,
+    check_workdir,
     is_shared,
-    mapping_of,
-    names_of,
 )
 
 __all__ = ["Options"]
@@ -78,18 +85,21 @@ class Options:
     build_timeout_seconds: float = 1800.0
 
     @classmethod
-    def of(cls, **keywords: Any) -> Options:
+    def of(
+        cls, owner: str = "DockerExecutor", own: Sequence[str] = (), /, **keywords: Any
+    ) -> Options:
         """Options from keywords; ``None`` for a mapping is an empty one.
+
+        Args:
+            owner: the class that was called.
+            own: what it takes besides.
+            **keywords: what it was given.
 
         Raises:
             ConfigurationError: a keyword there is not, or a value that cannot work.
         """
-        known = {field.name for field in dataclasses.fields(cls)}
-        unknown = sorted(keywords.keys() - known)
-        if unknown:
-            close = difflib.get_close_matches(unknown[0], known, 1)
-            hint = f"; did you mean {close[0]!r}?" if close else f"; there are: {sorted(known)}"
-            raise ConfigurationError(f"DockerExecutor has no parameter {unknown[0]!r}{hint}")
+        known = [field.name for field in dataclasses.fields(cls)]
+        check_known(owner, keywords, [*known, *own])
         for name in ("environment", "container_run_kwargs", "tool_placement"):
             if name in keywords:
                 keywords[name] = mapping_of(name, keywords[name])
@@ -110,18 +120,28 @@ class Options:
         check_one_of("on_death", self.on_death, ("restart", "fail"))
         check_one_of("transport", self.transport, ("auto", "exec", "port"))
         for name in ("max_output_bytes", "max_value_bytes", "max_tool_calls"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value <= 0:
-                raise ConfigurationError(f"{name}={value!r}: give a whole number above 0")
+            check_count(name, getattr(self, name))
+        for name in (
+            "read_only",
+            "allow_root",
+            "allow_shared_network",
+            "allow_pickle",
+            "tools_in_calling_thread",
+            "build_new_image",
+        ):
+            check_flag(name, getattr(self, name))
+        for name in ("runtime", "image", "image_name", "base_image", "dockerfile_content"):
+            check_text(name, getattr(self, name))
+        if self.runtime == "":
+            # No name is the engine's word for its own: less of a wall than whoever asks wants.
+            raise ConfigurationError("runtime='': give a name, or None for the engine's own")
+        if self.ca_bundle is not None and not isinstance(self.ca_bundle, (str, os.PathLike)):
+            raise ConfigurationError(f"ca_bundle={self.ca_bundle!r}: give a path, or None")
         port = self.port
         if port is not None and (type(port) is not int or not 0 < port < 65_536):
             raise ConfigurationError(f"port={port!r}: give 1 to 65535, or None for a free one")
-        if not isinstance(self.workdir, str) or not self.workdir.startswith("/"):
-            raise ConfigurationError(f"workdir={self.workdir!r}: give an absolute path")
-        if self.on_output is not None and not callable(self.on_output):
-            raise ConfigurationError(
-                f"on_output={self.on_output!r}: give a function that takes text, or None"
-            )
+        check_workdir(self.workdir)
+        check_output_function(self.on_output)
         if not isinstance(self.network, str) or not self.network:
             # No name is the engine's word for its bridge: more than anybody has asked for.
             raise ConfigurationError(

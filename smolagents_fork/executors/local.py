@@ -15,6 +15,7 @@ from ..bridge import directly
 from ..errors import InterpreterError, TimeLimitExceededError
 from ..interpreter import Interpreter, Limits
 from ..upstream_api import CodeOutput, PythonExecutor
+from .arguments import check_flag, check_functions, check_known, names_of, parameters_of
 
 __all__ = ["LocalPythonExecutor", "evaluate_python_code"]
 
@@ -159,14 +160,21 @@ class LocalPythonExecutor(PythonExecutor):  # type: ignore[misc]  # upstream shi
         max_while_iterations: int | None = None,
         max_recursion_depth: int | None = None,
         data_files: bool = False,
+        **unknown: Any,
     ) -> None:
-        self.max_print_outputs_length = max_print_outputs_length or _MAX_PRINT
-        self.additional_authorized_imports = list(additional_authorized_imports or ())
+        check_known(type(self).__name__, unknown, parameters_of(LocalPythonExecutor))
+        check_flag("data_files", data_files)
+        self.max_print_outputs_length = (
+            _MAX_PRINT if max_print_outputs_length is None else max_print_outputs_length
+        )
+        self.additional_authorized_imports = list(
+            names_of("additional_authorized_imports", additional_authorized_imports)
+        )
         self.authorized_imports = sorted(
             {*upstream_api.BASE_BUILTIN_MODULES, *self.additional_authorized_imports}
         )
         self._check_authorized_imports_are_installed()
-        self.additional_functions = additional_functions or {}
+        self.additional_functions = check_functions(additional_functions)
         self.timeout_seconds = timeout_seconds
         self.static_tools: dict[str, Any] | None = None
         self.custom_tools: dict[str, Any] = {}

@@ -22,7 +22,7 @@ from ..containers.requirements import requirements_for
 from ..containers.runtime import DockerProvisioner
 from ..errors import ConfigurationError, ExecutorClosedError, ExecutorStartError, ForkError
 from ..limits import Deadline, check_seconds
-from .docker_checks import names_of
+from .arguments import check_count, names_of
 from .docker_images import ensure_image
 from .docker_options import Options
 from .docker_session import KernelSession
@@ -34,6 +34,17 @@ __all__ = ["DockerPool", "PoolStats"]
 
 _FIRST_PAUSE_SECONDS = 0.5
 _LONGEST_PAUSE_SECONDS = 30.0
+
+
+# Parameters that are no options of a container's.
+_OWN = (
+    "acquire_timeout_seconds",
+    "additional_imports",
+    "concurrent_starts",
+    "idle_seconds",
+    "max_size",
+    "min_size",
+)
 
 
 class DockerPool:
@@ -63,14 +74,16 @@ class DockerPool:
         additional_imports: Sequence[str] = (),
         **keywords: Any,
     ) -> None:
-        if not 0 <= min_size <= max_size or max_size < 1 or concurrent_starts < 1:
+        check_count("min_size", min_size, 0)
+        check_count("max_size", max_size)
+        check_count("concurrent_starts", concurrent_starts)
+        if min_size > max_size:
             raise ConfigurationError(
-                f"min_size={min_size}, max_size={max_size}, concurrent_starts={concurrent_starts}: "
-                "0 <= min_size <= max_size, and at least one of the others"
+                f"min_size={min_size} is more than max_size={max_size}: lower it, or raise that"
             )
         check_seconds("idle_seconds", idle_seconds, optional=False)
         check_seconds("acquire_timeout_seconds", acquire_timeout_seconds, optional=False)
-        self.options = Options.of(**keywords)
+        self.options = Options.of("DockerPool", _OWN, **keywords)
         self.additional_imports = list(names_of("additional_imports", additional_imports))
         requirements_for(self.additional_imports)
         self.min_size, self.max_size = min_size, max_size

@@ -16,6 +16,7 @@ from ..limits import check_seconds
 from ..process.layout import layout_for
 from ..results import Execution, ExecutorStats
 from ..upstream_api import CodeOutput, LogLevel
+from .arguments import check_flag, check_functions, check_known, mapping_of, parameters_of, paths_of
 from .base import Executor
 from .process_options import Options
 from .process_session import ProcessSession
@@ -90,7 +91,9 @@ class ProcessExecutor(Executor):
         max_while_iterations: int | None = None,
         max_recursion_depth: int | None = None,
         data_files: bool = False,
+        **unknown: Any,
     ) -> None:
+        check_known(type(self).__name__, unknown, parameters_of(ProcessExecutor))
         super().__init__(additional_authorized_imports, logger)
         limits = {
             "max_operations": max_operations,
@@ -110,8 +113,10 @@ class ProcessExecutor(Executor):
             open_files=open_files,
             network=network,
             require=require,
-            readable_paths=tuple(os.path.abspath(path) for path in readable_paths),
-            max_output_bytes=max_print_outputs_length or 50_000,
+            readable_paths=paths_of("readable_paths", readable_paths),
+            max_output_bytes=50_000
+            if max_print_outputs_length is None
+            else max_print_outputs_length,
             max_value_bytes=max_value_bytes,
             max_tool_calls=max_tool_calls,
             tool_timeout_seconds=check_seconds("tool_timeout_seconds", tool_timeout_seconds),
@@ -119,10 +124,11 @@ class ProcessExecutor(Executor):
             limits={**given, "timeout_seconds": None},
             data_files=data_files,
         )
-        _check_placement(tool_placement or {})
+        _check_placement(mapping_of("tool_placement", tool_placement))
+        check_flag("tools_in_calling_thread", tools_in_calling_thread)
         #: What upstream's agent shows of a failed step.
         self.state: dict[str, Any] = {"_print_outputs": ""}
-        self._functions = dict(additional_functions or {})
+        self._functions = check_functions(additional_functions)
         self._owner = os.getpid()
         self._printed = PrintContainer(self.options.max_output_bytes)
         self._session: ProcessSession | None = None

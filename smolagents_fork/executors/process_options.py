@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..containers.sizes import check_size, parse_size
 from ..errors import ConfigurationError
+from ..interpreter import Limits
 from ..limits import check_seconds
 from ..process.measures import MEASURES
+from .arguments import check_count, check_flag, check_output_function
 
 __all__ = ["Options", "byte_count", "required_measures"]
-
-_SIZE = re.compile(r"(\d+)\s*([kmgt]?)i?b?", re.IGNORECASE)
-_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
 def byte_count(name: str, size: int | str | None) -> int | None:
@@ -23,14 +22,8 @@ def byte_count(name: str, size: int | str | None) -> int | None:
     Raises:
         ConfigurationError: neither.
     """
-    if size is None:
-        return None
-    match = _SIZE.fullmatch(size.strip()) if isinstance(size, str) else None
-    if match is not None:
-        size = int(match[1]) * _UNITS[match[2].lower()]
-    if not isinstance(size, int) or isinstance(size, bool) or size <= 0:
-        raise ConfigurationError(f"{name}={size!r}: give bytes, or text such as '512m', or None")
-    return size
+    check_size(name, size)
+    return None if size is None else parse_size(size)
 
 
 def required_measures(require: Iterable[str] | str | bool) -> frozenset[str]:
@@ -41,12 +34,16 @@ def required_measures(require: Iterable[str] | str | bool) -> frozenset[str]:
     """
     if require is True or require == "all":
         return frozenset(MEASURES)
-    if not require:
+    if require is False or require is None:
         return frozenset()
+    if not isinstance(require, Iterable):
+        raise ConfigurationError(f"require={require!r}: give names of measures, or True for all")
     names = frozenset([require] if isinstance(require, str) else require)
-    unknown = sorted(names - set(MEASURES))
+    unknown = sorted(names - set(MEASURES), key=repr)
     if unknown:
-        raise ConfigurationError(f"require={unknown}: no such measure; there are {list(MEASURES)}")
+        raise ConfigurationError(
+            f"require={unknown}: no such measure; there are: {', '.join(MEASURES)}"
+        )
     return names
 
 
@@ -80,10 +77,13 @@ class Options:
         self.memory_bytes = byte_count("memory", self.memory)
         self.file_bytes = byte_count("file_size", self.file_size)
         self.required = required_measures(self.require)
-        for name in ("open_files", "max_output_bytes", "max_value_bytes", "max_tool_calls"):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise ConfigurationError(f"{name}={value!r}: give a whole number above 0")
+        for name in ("open_files", "max_value_bytes", "max_tool_calls"):
+            check_count(name, getattr(self, name))
+        check_flag("network", self.network)
+        check_flag("data_files", self.data_files)
+        check_output_function(self.on_output)
+        # Here and not in the child only, whose start would fail with them.
+        Limits(**self.limits)
         if self.open_files < 32:
             raise ConfigurationError(f"open_files={self.open_files}: imports need 32 or more")
         if self.network and "network" in self.required:

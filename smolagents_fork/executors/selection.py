@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from smolagents_fork.errors import ConfigurationError, ConfigurationTypeError
 from smolagents_fork.executors import registry
+from smolagents_fork.executors.arguments import mapping_of
 
 if TYPE_CHECKING:
     from smolagents_fork.upstream_api import CodeAgent, PythonExecutor
@@ -147,7 +148,7 @@ def _created(agent: CodeAgent, factory: Any, label: str) -> PythonExecutor:
         raise ConfigurationTypeError(f"{label} resolves to {factory!r}, which cannot be called")
     _refuse_managed_agents(agent, factory, label)
     arguments: list[Any] = [agent.additional_authorized_imports, agent.logger]
-    keywords = dict(agent.executor_kwargs)
+    keywords = mapping_of("executor_kwargs", agent.executor_kwargs)
     if inspect.isclass(factory) and issubclass(factory, LocalPythonExecutor):
         # Upstream's local executor is older than the contract: no logger, a length of its own.
         arguments.pop()

@@ -9,6 +9,9 @@ from ..errors import ConfigurationError
 
 __all__ = ["Limits", "Result"]
 
+# More than this the system's calls that wait cannot count.
+_LONGEST_SECONDS = 1_000_000_000
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -40,8 +43,13 @@ class Limits:
             if value is None and name == "timeout_seconds":
                 continue
             kinds = (int, float) if name == "timeout_seconds" else (int,)
-            if not isinstance(value, kinds) or isinstance(value, bool) or value <= 0:
+            if not isinstance(value, kinds) or isinstance(value, bool) or not value > 0:
                 raise ConfigurationError(f"{name} must be a positive number, got {value!r}")
+        if self.timeout_seconds is not None and self.timeout_seconds > _LONGEST_SECONDS:
+            raise ConfigurationError(
+                f"timeout_seconds={self.timeout_seconds!r}: give at most {_LONGEST_SECONDS:,} "
+                "seconds, some thirty years, or None for no limit"
+            )
 
 
 @dataclass

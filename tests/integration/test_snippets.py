@@ -141,6 +141,8 @@ def accepted(target: Any) -> set[str] | None:
             return names
         if target in (DockerExecutor, DockerPool):
             return names | {field.name for field in dataclasses.fields(Options)}
+        if target in (ProcessExecutor, LocalPythonExecutor):
+            return names - {"unknown"}  # which are refused
         if not inspect.isclass(target) or not issubclass(target, smolagents.MultiStepAgent):
             return None
         target = target.__mro__[1]

@@ -61,6 +61,10 @@ def test_failed_install_raises_with_pips_own_words(image):
         DockerExecutor(requirements=["six==99.99.99"])
     assert "No matching distribution found for six==99.99.99" in str(caught.value)
     assert "\x1b" not in str(caught.value)
+    # They come first: before the step's command, which is long, and with none of the builder's own.
+    told = str(caught.value)
+    assert told.index("No matching distribution") < told.index("(exit code 1 of: ")
+    assert [word for word in (" ---> ", "Step ") if word in told] == []
 
 
 def test_base_image_that_cannot_be_had_says_which_and_what_to_do():

@@ -133,7 +133,7 @@ def test_files_are_limited_in_size():
     ("options", "message"),
     [
         ({"timeout_seconds": 0}, "timeout_seconds=0: give a finite number"),
-        ({"memory": "lots"}, "memory='lots': give bytes, or text such as '512m'"),
+        ({"memory": "lots"}, "memory='lots': give bytes as a number, or text such as '512m'"),
         ({"memory": -1}, "memory=-1: give bytes"),
         ({"require": ["gravity"]}, "no such measure; there are"),
         ({"open_files": 3}, "imports need 32 or more"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import re
 import subprocess
@@ -13,6 +12,7 @@ import pytest
 
 from smolagents_fork import ProcessExecutor
 from smolagents_fork.errors import ConfigurationError
+from smolagents_fork.executors.arguments import parameters_of
 from smolagents_fork.executors.process_options import byte_count, required_measures
 from smolagents_fork.process.layout import layout_for
 from smolagents_fork.process.measures import MEASURES
@@ -21,13 +21,13 @@ from smolagents_fork.process.measures import MEASURES
 @pytest.mark.parametrize(
     ("size", "expected"),
     [(None, None), (5, 5), ("5", 5), ("5k", 5120), ("512m", 512 << 20), ("2G", 2 << 30),
-     ("1 GiB", 1 << 30), ("3mb", 3 << 20)],
+     ("1 GiB", 1 << 30), ("3mb", 3 << 20), ("1.5g", 3 << 29), (2e9, 2_000_000_000)],
 )  # fmt: skip
 def test_sizes(size, expected):
     assert byte_count("memory", size) == expected
 
 
-@pytest.mark.parametrize("size", [0, -1, True, 1.5, "", "m", "5x", "-5", "0", [1]])
+@pytest.mark.parametrize("size", [0, -1, True, 0.5, "", "m", "5x", "-5", "0", [1]])
 def test_what_is_no_size(size):
     with pytest.raises(ConfigurationError, match=r"^memory="):
         byte_count("memory", size)
@@ -90,6 +90,6 @@ def test_every_parameter_and_measure_is_on_the_executors_page():
     for row in page.read_text(encoding="utf-8").splitlines():
         if row.startswith("| `"):
             named |= set(re.findall(r"`(\w+)`", row.split("|")[1]))
-    taken = set(inspect.signature(ProcessExecutor).parameters)
+    taken = set(parameters_of(ProcessExecutor))
     assert taken - named == {"additional_authorized_imports", "logger"}  # of every executor
     assert set(MEASURES) <= named

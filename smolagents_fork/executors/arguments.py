@@ -1,0 +1,153 @@
+"""Arguments of every executor: the wrong kind is refused, in the parameter's name.
+
+A keyword of the wrong kind is often one with the opposite effect: ``network="none"`` is true, and
+``readable_paths="/etc"`` begins with ``/``.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from ..errors import ConfigurationError
+
+__all__ = [
+    "check_count",
+    "check_flag",
+    "check_functions",
+    "check_known",
+    "check_logger",
+    "check_output_function",
+    "check_text",
+    "mapping_of",
+    "names_of",
+    "parameters_of",
+    "paths_of",
+]
+
+
+def check_known(owner: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse a keyword there is not, and say which there are.
+
+    Args:
+        owner: the class that was called.
+        given: keywords it got.
+        known: keywords it takes.
+    """
+    names = sorted(known)
+    unknown = sorted(set(given) - set(names))
+    if unknown:
+        close = difflib.get_close_matches(unknown[0], names, 1)
+        hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(names)}"
+        raise ConfigurationError(f"{owner} has no parameter {unknown[0]!r}; {hint}")
+
+
+def parameters_of(cls: type) -> list[str]:
+    """What the constructor of ``cls`` takes by name."""
+    found = inspect.signature(cls).parameters.values()
+    return [parameter.name for parameter in found if parameter.kind is not parameter.VAR_KEYWORD]
+
+
+def check_flag(name: str, value: object) -> None:
+    """Refuse all but ``True`` and ``False``: any text counts as true, ``"no"`` and ``"none"`` too.
+
+    Args:
+        name: of the parameter.
+        value: what was given for it.
+    """
+    if not isinstance(value, bool):
+        raise ConfigurationError(f"{name}={value!r}: give True or False")
+
+
+def check_count(name: str, value: object, least: int = 1) -> None:
+    """Refuse what is no whole number of at least ``least``."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ConfigurationError(f"{name}={value!r}: give a whole number above {least - 1}")
+
+
+def check_text(name: str, value: object) -> None:
+    """Refuse what is neither text nor ``None``."""
+    if value is not None and not isinstance(value, str):
+        raise ConfigurationError(f"{name}={value!r}: give text, or None")
+
+
+def check_output_function(value: object) -> None:
+    """Refuse an ``on_output`` that cannot be called."""
+    if value is not None and not callable(value):
+        raise ConfigurationError(f"on_output={value!r}: give a function that takes text, or None")
+
+
+def check_logger(value: object) -> None:
+    """Refuse what cannot log, in the place where executors take their logger."""
+    if value is not None and not hasattr(value, "log"):
+        raise ConfigurationError(f"logger={value!r}: give upstream's AgentLogger, or None")
+
+
+def names_of(name: str, names: Sequence[str] | None) -> tuple[str, ...]:
+    """Names given as a sequence; ``None`` is none.
+
+    Raises:
+        ConfigurationError: one text, of which every letter would be taken for a name; no sequence;
+            something in it that is no name.
+    """
+    if isinstance(names, (str, bytes)):
+        raise ConfigurationError(f"{name}={names!r}: give a list, such as [{names!r}]")
+    found = _items(name, names)
+    for item in found:
+        if not isinstance(item, str) or not item.strip():
+            raise ConfigurationError(f"{name}: {item!r} is no name: give text")
+    return found
+
+
+def paths_of(name: str, paths: Sequence[str | os.PathLike[str]] | None) -> tuple[str, ...]:
+    """Absolute paths, given as a sequence.
+
+    Raises:
+        ConfigurationError: one path, whose letters would be taken for paths, ``/`` among them; no
+            sequence; something in it that is no path.
+    """
+    if isinstance(paths, (str, bytes, os.PathLike)):
+        raise ConfigurationError(f"{name}={paths!r}: give a list, such as [{str(paths)!r}]")
+    found = _items(name, paths)
+    for item in found:
+        if not isinstance(item, (str, os.PathLike)) or not os.fspath(item):
+            raise ConfigurationError(f"{name}: {item!r} is no path: give text or a Path")
+    return tuple(os.path.abspath(path) for path in found)
+
+
+def _items(name: str, values: Any) -> tuple[Any, ...]:
+    if values is None:
+        return ()
+    if not isinstance(values, Iterable) or isinstance(values, Mapping):
+        raise ConfigurationError(f"{name}={values!r}: give a list")
+    return tuple(values)
+
+
+def mapping_of(name: str, value: Any) -> dict[Any, Any]:
+    """``value`` as a dict; ``None`` is an empty one.
+
+    Raises:
+        ConfigurationError: no mapping.
+    """
+    if value is not None and not isinstance(value, Mapping):
+        raise ConfigurationError(f"{name}={value!r}: give a mapping of names to values")
+    return dict(value or {})
+
+
+def check_functions(functions: Any) -> dict[str, Callable[..., Any]]:
+    """``additional_functions`` as a dict of names to what can be called.
+
+    Raises:
+        ConfigurationError: no mapping, or something in it that cannot be called.
+    """
+    found = mapping_of("additional_functions", functions)
+    for name, function in found.items():
+        if not callable(function):
+            raise ConfigurationError(
+                f"additional_functions[{name!r}]={function!r}: give a function; what is no "
+                "function goes in with send_variables"
+            )
+    return found
