@@ -195,7 +195,7 @@ def test_executor_may_not_ask_for_another_container(pool):
         DockerExecutor(["numpy"], pool=pool)
     with DockerExecutor(["json"], pool=pool, timeout_seconds=3) as executor:
         assert executor.options.timeout_seconds == 3
-    with pytest.raises(ConfigurationError, match="min_size=5, max_size=2"):
+    with pytest.raises(ConfigurationError, match="min_size=5 is more than max_size=2"):
         DockerPool(min_size=5, max_size=2)
 
 
