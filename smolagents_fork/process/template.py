@@ -93,7 +93,8 @@ class Template:
                             return
                     elif key.data == "wake":
                         self._reap()
-                    else:
+                    elif self._children.get(key.data) is key.fileobj:
+                        # One that was reaped just before, of the same batch, has none any more.
                         self._status(key.data)
         finally:
             self._end_all()

@@ -1,0 +1,65 @@
+"""A template's events in the worst of orders: what belongs to one child must not end the others."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+# In a process of its own: a template takes over signals, and forks.
+SCRIPT = """
+import atexit, os, signal, socket
+from smolagents_fork.process.template import EXIT, Template
+
+near, far = socket.socketpair()
+template = Template(far)
+
+class Batches:
+    # The selector, whose batches are given from a list, in the order the test has chosen.
+    def __init__(self, selector):
+        self.selector = selector
+        self.batches = []
+
+    def __getattr__(self, name):
+        return getattr(self.selector, name)
+
+    def select(self, timeout):
+        keys = {key.data: key for key in self.selector.get_map().values()}
+        if not self.batches:
+            return [(keys["control"], 1)]
+        return [(keys[data], 1) for data in self.batches.pop(0)]
+
+def child(wait):
+    ours, theirs = socket.socketpair()
+    pid = os.fork()
+    if pid == 0:
+        signal.alarm(60)
+        if wait:
+            signal.pause()
+        os._exit(3)
+    template._children[pid] = theirs
+    template._selector.register(theirs, 1, pid)
+    return pid, ours
+
+signal.alarm(60)  # whatever happens, nothing is left
+ended, its_status = child(wait=False)
+other, other_status = child(wait=True)
+atexit.register(os.kill, other, signal.SIGKILL)
+os.waitid(os.P_PID, ended, os.WEXITED | os.WNOWAIT)
+its_status.send(b"I")  # the host stops it just when it ends by itself
+template._selector = Batches(template._selector)
+looked = []
+template._selector.batches = [["wake", ended], ["wake"]]
+template._request = lambda: False  # the end
+template._end_all = lambda: looked.append(list(template._children))
+template.serve()
+assert looked == [[other]], looked
+assert EXIT.unpack(its_status.recv(4)) == (3,)
+print("served on")
+"""
+
+
+def test_child_that_is_stopped_where_it_has_just_ended():
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.stdout, done.returncode) == ("served on\n", 0), done.stderr
