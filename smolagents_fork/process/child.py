@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import math
 import os
 import select
 import signal
@@ -20,6 +21,7 @@ from .frames import LOG_HEADER, LOG_SIZE, Frame, FrameReader, Kind, packed
 __all__ = ["Child"]
 
 _EXIT = struct.Struct("!i")
+_SENT = struct.Struct("=I")  # how often the log was sent: the first half of its header
 _KEPT_STDERR = 8 * 1024
 # What is open, so that garbage collection finds it by its owner only: of an executor in a cycle, as
 # every agent's is, it could take the sockets first, which Python tells as what nobody closed.
@@ -49,7 +51,10 @@ class Child:
         # end of the process that looks.
         self._log = log
         self._reader = FrameReader(kinds)
-        self._status_lock = threading.Lock()  # others may ask whether the child is alive
+        # Others may ask whether the child is alive, stop it, and close it: never beside each other,
+        # or the number of a closed socket could be another file's by then.
+        self._status_lock = threading.RLock()
+        self._exit = b""
         self._stderr = b""
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._output_frames = 0
@@ -73,7 +78,7 @@ class Child:
                 rest = rest[self._data.send(rest) :]
             except BlockingIOError:
                 left = deadline.remaining()
-                _, ready, _ = select.select([], [self._data], [], 1.0 if left is None else left)
+                ready = _ready([self._data], select.POLLOUT, 1.0 if left is None else left)
                 if not ready and deadline.expired():
                     raise ProtocolError(
                         f"the child took {len(body) - len(rest)} of {len(body)} bytes in "
@@ -111,14 +116,18 @@ class Child:
         watched: list[Any] = [self._data, self._status]
         if self._output is not None:
             watched.append(self._output)
-        ready, _, _ = select.select(watched, [], [], seconds)
+        ready = _ready(watched, select.POLLIN, seconds)
         if self._output in ready:
             self._read_output()
-        if self._status in ready:
-            self._read_status()
-            if self._data not in ready:
-                # Nobody can write to it any more, unless the program gave it away.
-                raise self.death()
+        # Its last words may have come between the look at them and the look at its end, hence the
+        # second one. Now nobody can write any more, unless the program gave its connection away.
+        if (
+            self._status in ready
+            and self.ended
+            and self._data not in ready
+            and not _ready([self._data], select.POLLIN, 0)
+        ):
+            raise self.death()
         return bool(ready)
 
     def _read_output(self) -> None:
@@ -133,11 +142,13 @@ class Child:
 
     def _read_status(self) -> None:
         with self._status_lock, contextlib.suppress(OSError):
-            if self.exit_code is None:
-                data = self._status.recv(_EXIT.size)
-                self.exit_code = (
-                    _EXIT.unpack(data)[0] if len(data) == _EXIT.size else -signal.SIGKILL
-                )
+            while self.exit_code is None:
+                data = self._status.recv(_EXIT.size - len(self._exit))
+                self._exit += data
+                if len(self._exit) == _EXIT.size:
+                    self.exit_code = _EXIT.unpack(self._exit)[0]
+                elif not data:
+                    self.exit_code = -signal.SIGKILL
 
     @property
     def ended(self) -> bool:
@@ -161,7 +172,7 @@ class Child:
     def _wait_for_end(self, seconds: float) -> None:
         end = time.monotonic() + seconds
         while not self.ended and (left := end - time.monotonic()) > 0:
-            select.select([self._status], [], [], left)
+            _ready([self._status], select.POLLIN, left)
 
     def text_of(self, frame: Frame) -> str:
         """The text of an OUTPUT frame that was not seen in the log before."""
@@ -171,6 +182,8 @@ class Child:
 
     def text_in_log(self) -> str:
         """Printed text that has not been sent, as far as it was not seen before."""
+        if self._closed:
+            return ""  # its number may be another file's by now
         # The child may have written anything here; it can only spoil its own output.
         header = os.pread(self._log, LOG_HEADER.size, 0)
         if len(header) < LOG_HEADER.size:
@@ -181,6 +194,8 @@ class Child:
         begin = LOG_HEADER.size
         length = min(length, LOG_SIZE - begin)
         new = os.pread(self._log, max(0, length - self._seen), begin + self._seen)
+        if os.pread(self._log, LOG_HEADER.size, 0)[: _SENT.size] != header[: _SENT.size]:
+            return ""  # sent meanwhile: what was read may be what was printed after it
         self._seen = max(self._seen, length)
         return self._decoder.decode(new)
 
@@ -197,12 +212,12 @@ class Child:
 
     def interrupt(self) -> None:
         """Have the program stopped; from any thread."""
-        with contextlib.suppress(OSError):
+        with self._status_lock, contextlib.suppress(OSError):
             self._status.send(b"I")
 
     def kill(self) -> None:
         """Have the process killed, and all it started; from any thread."""
-        with contextlib.suppress(OSError):
+        with self._status_lock, contextlib.suppress(OSError):
             self._status.send(b"K")
 
     def close(self) -> None:
@@ -211,13 +226,30 @@ class Child:
             return
         self._closed = True
         self.kill()
-        for end in (self._data, self._status):
-            end.close()
-            _open.discard(end)
+        with self._status_lock:
+            if self.exit_code is None:
+                self.exit_code = -signal.SIGKILL
+            for end in (self._data, self._status):
+                end.close()
+                _open.discard(end)
         if self._output is not None:
             os.close(self._output)
             self._output = None
         os.close(self._log)
+
+
+def _ready(ends: list[Any], event: int, seconds: float) -> list[Any]:
+    """Those of ``ends``, sockets and descriptors, that are ready; waits for the first of them.
+
+    Not ``select()``: it takes no descriptor above 1023, of which a server may have many.
+    """
+    poll = select.poll()
+    numbers = {end if isinstance(end, int) else end.fileno(): end for end in ends}
+    if -1 in numbers:  # closed by another thread: whoever uses it is told so
+        return [numbers[-1]]
+    for number in numbers:
+        poll.register(number, event)
+    return [numbers[number] for number, _ in poll.poll(math.ceil(seconds * 1000))]
 
 
 def _end_in_words(code: int) -> str:

@@ -120,6 +120,8 @@ class Link:
                 data = self._log[begin : begin + self._logged]
                 self._socket.sendall(packed(Kind.OUTPUT, self.run, data))
                 self._logged = 0
+                # Empty first: the new number with the old length would have it all read again.
+                LOG_HEADER.pack_into(self._log, 0, self._sent, 0)
                 self._sent = (self._sent + 1) & 0xFFFFFFFF
                 LOG_HEADER.pack_into(self._log, 0, self._sent, 0)
 

@@ -1,0 +1,171 @@
+"""A child's last words, its log and its end, as the host sees them in the worst of orders."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import resource
+import socket
+import struct
+
+import pytest
+
+from smolagents_fork.errors import ProtocolError, SandboxDiedError
+from smolagents_fork.limits import Deadline
+from smolagents_fork.process import child as children
+from smolagents_fork.process.child import Child
+from smolagents_fork.process.frames import LOG_SIZE, Kind, from_child, packed
+from smolagents_fork.process.worker import Link
+
+ENDED = struct.pack("!i", 3)
+
+
+class Ends:
+    """A child whose other ends are the test's."""
+
+    def __init__(self):
+        ours, self.data = socket.socketpair()
+        status, self.status = socket.socketpair()
+        output, self.output = os.pipe()
+        log = os.memfd_create("log")
+        os.ftruncate(log, LOG_SIZE)
+        self.log = mmap.mmap(log, LOG_SIZE)
+        self.child = Child(ours, status, output, log, from_child(1000, 1000))
+
+    def close(self):
+        self.child.close()
+        self.data.close()
+        self.status.close()
+        os.close(self.output)
+        self.log.close()
+
+
+@pytest.fixture
+def ends():
+    made = Ends()
+    yield made
+    made.close()
+
+
+def end(ends):
+    """What the template says when the child has ended."""
+    ends.status.sendall(ENDED)
+    ends.status.close()
+
+
+def test_last_frame_is_not_lost_where_the_end_is_seen_first(ends, monkeypatch):
+    look = children._ready
+
+    def end_seen_first(watched, event, seconds):
+        if ends.child._status in watched and len(watched) > 1:
+            # Looked at in its turn, the connection had nothing yet; then came all this.
+            ends.data.sendall(packed(Kind.DONE, 1, b"last"))
+            ends.data.close()
+            end(ends)
+            return [ends.child._status]
+        return look(watched, event, seconds)
+
+    monkeypatch.setattr(children, "_ready", end_seen_first)
+    frame = ends.child.receive(60)
+    assert frame is not None
+    assert (frame.kind, frame.body) == (Kind.DONE, b"last")
+    monkeypatch.undo()
+    with pytest.raises(SandboxDiedError, match="exit code 3"):
+        ends.child.receive(60)
+
+
+def test_end_that_comes_byte_by_byte_is_whole(ends):
+    for byte in ENDED:
+        assert not ends.child.ended
+        ends.status.sendall(bytes([byte]))
+    assert ends.child.ended
+    assert ends.child.exit_code == 3
+
+
+def told(ends):
+    """All text the host gets: of the frames that are there, then of the log."""
+    text = ""
+    while (frame := ends.child.receive(0)) is not None:
+        text += ends.child.text_of(frame)
+    return text + ends.child.text_in_log()
+
+
+@pytest.mark.parametrize("seen_before", [False, True])
+def test_log_that_is_sent_and_written_anew_while_it_is_read(ends, monkeypatch, seen_before):
+    link = Link(ends.data, ends.log)
+    link.write("first ")
+    read, text = os.pread, told(ends) if seen_before else ""
+    link.write("second ")
+
+    def pread(number, size, offset):
+        if offset:  # between the length and the text
+            monkeypatch.undo()
+            link.flush()
+            link.write("third and more")
+        return read(number, size, offset)
+
+    monkeypatch.setattr(os, "pread", pread)
+    text += ends.child.text_in_log()
+    assert os.pread is read
+    assert text + told(ends) == "first second third and more"
+
+
+def test_host_that_has_taken_the_frame_before_the_child_has_noted_it(ends, monkeypatch):
+    link = Link(ends.data, ends.log)
+    link.write("once ")
+    text = ""
+
+    class Looking:
+        """The log's header, with a look of the host's after each step of the child's."""
+
+        @staticmethod
+        def pack_into(log, offset, sent, length):
+            nonlocal text
+            for at, value in ((0, sent), (4, length)):
+                struct.pack_into("=I", log, offset + at, value)
+                text += told(ends)
+
+    monkeypatch.setattr("smolagents_fork.process.worker.LOG_HEADER", Looking)
+    monkeypatch.setattr(Looking, "size", children.LOG_HEADER.size, raising=False)
+    link.flush()
+    link.write("and once more")
+    assert text + told(ends) == "once and once more"
+
+
+def test_child_that_is_closed_by_another_thread_has_ended(ends):
+    ends.child.close()
+    assert ends.child.ended
+    with pytest.raises(SandboxDiedError):
+        ends.child.receive(60)
+    with pytest.raises(SandboxDiedError):
+        ends.child.send(Kind.RUN, 1, b"", Deadline(60))
+    assert ends.child.last_words() == ""
+    ends.child.interrupt()
+    ends.child.kill()
+
+
+def test_host_with_more_descriptors_than_select_takes():
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < 1200:
+        pytest.skip(f"this process may have {hard} descriptors")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 1200), hard))
+    null = os.open(os.devnull, os.O_RDONLY)
+    taken = []
+    try:
+        while not taken or taken[-1] < 1024:
+            taken.append(os.dup(null))
+        ends = Ends()
+        try:
+            assert ends.child.receive(0.01) is None
+            ends.data.setblocking(False)
+            with pytest.raises(ProtocolError, match="and then no more"):
+                ends.child.send(Kind.RUN, 1, bytes(10_000_000), Deadline(0.05))
+            end(ends)
+            with pytest.raises(SandboxDiedError, match="exit code 3"):
+                ends.child.receive(60)
+        finally:
+            ends.close()
+    finally:
+        for number in (null, *taken):
+            os.close(number)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
