@@ -1,0 +1,124 @@
+"""What a kernel says at an awkward moment is taken in all the same."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from smolagents_fork.jupyter import channel as channels
+from smolagents_fork.jupyter.channel import Channel, DeadlinePassed
+from smolagents_fork.jupyter.frames import Message, decode, encode
+from smolagents_fork.jupyter.messages import Requests, Sink
+from smolagents_fork.jupyter.websocket import WaitTimeout
+from smolagents_fork.limits import Deadline
+
+
+class Kernel:
+    """Both a connection and the kernel behind it; says what the test has it say, when it says so.
+
+    Attributes:
+        now: its clock, which is the test's.
+        sent: what it was asked, in order.
+        saying: seconds until the next message and the message, in order.
+    """
+
+    v1 = True
+
+    def __init__(self):
+        self.now = 1000.0
+        self.received = 0
+        self.sent = []
+        self.saying = []
+        self.asked = lambda _message: None
+
+    def clock(self):
+        return self.now
+
+    def send(self, payload, *, binary, timeout):
+        self.sent.append(decode(payload, v1=True, binary=binary))
+        self.asked(self.sent[-1])
+
+    def ping(self, timeout=1.0):
+        pass
+
+    def receive(self, timeout):
+        if not self.saying or self.saying[0][0] > timeout:
+            self.now += timeout
+            if self.saying:
+                self.saying[0][0] -= timeout
+            raise WaitTimeout
+        seconds, message = self.saying.pop(0)
+        self.now += seconds
+        self.received += 1
+        payload, binary = encode(message, v1=True)
+        return payload, binary, 0
+
+    def say(self, seconds, channel, kind, content, parent):
+        header = {"msg_type": kind, "msg_id": kind}
+        self.saying.append([seconds, Message(channel, header, parent.header, {}, content)])
+
+    def say_output(self, seconds, text, parent):
+        self.say(seconds, "iopub", "stream", {"name": "stdout", "text": text}, parent)
+
+    def say_idle(self, seconds, parent):
+        self.say(seconds, "iopub", "status", {"execution_state": "idle"}, parent)
+
+    def say_reply(self, seconds, parent, status="ok"):
+        self.say(seconds, "shell", "execute_reply", {"status": status}, parent)
+
+
+@pytest.fixture
+def kernel(monkeypatch):
+    made = Kernel()
+    monkeypatch.setattr(channels, "time", SimpleNamespace(monotonic=made.clock))
+    return made
+
+
+@pytest.fixture
+def printed():
+    return []
+
+
+@pytest.fixture
+def sink(printed):
+    return Sink(stream=lambda _name, text, _lost: printed.append(text))
+
+
+@pytest.fixture
+def channel(kernel):
+    return Channel(kernel, Requests("session", "comm"))
+
+
+def test_output_that_comes_just_as_the_time_is_over(kernel, channel, sink, printed):
+    request = channel.execute("1", sink=sink)
+    kernel.say_output(2.0, "late", request.message)
+    with pytest.raises(DeadlinePassed):
+        channel.wait(request, Deadline(2.0, clock=kernel.clock))
+    assert printed == ["late"]
+
+
+def test_end_that_comes_just_as_the_time_is_over(kernel, channel, sink):
+    request = channel.execute("1", sink=sink)
+    kernel.say_reply(1.0, request.message)
+    kernel.say_idle(1.0, request.message)
+    channel.wait(request, Deadline(2.0, clock=kernel.clock))
+    assert request.done
+
+
+def test_end_of_the_one_behind_that_comes_just_as_the_time_is_over(kernel, channel, sink):
+    request = channel.execute("1", sink=sink)
+    behind = channel.execute("pass", sink=Sink(), silent=True)
+    kernel.say_reply(0.25, behind.message)
+    kernel.say_idle(0.25, behind.message)
+    channel.wait(request, Deadline(0.5, clock=kernel.clock), behind=behind)
+    assert behind.done
+
+
+def test_flood_of_messages_does_not_outlast_the_time(kernel, channel, sink, printed):
+    request = channel.execute("1", sink=sink)
+    for _ in range(100):
+        kernel.say_output(0.1, ".", request.message)
+    with pytest.raises(DeadlinePassed):
+        channel.wait(request, Deadline(2.0, clock=kernel.clock))
+    assert 19 <= len(printed) <= 21
