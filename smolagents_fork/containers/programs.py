@@ -17,6 +17,8 @@ __all__ = ["exit_code", "run_attached", "run_detached"]
 
 # Most of standard error that is kept.
 _MAX_STDERR = 8192
+# How long the engine may take to hear that a program has ended whose output has.
+_EXIT_SECONDS = 15.0
 
 
 def run_attached(stream: ExecStream, *, stdin: bytes, timeout: float, max_bytes: int) -> bytes:
@@ -133,10 +135,28 @@ def _taken(arrived: queue.Queue[Any], timeout: float, max_bytes: int) -> tuple[b
 
 
 def exit_code(api: Any, container_id: str, exec_id: str) -> int:
-    """How a program ended; -1 where the engine does not know."""
-    with mapped_errors("asking for an exit code", container=container_id[:12]):
-        code = api.exec_inspect(exec_id)["ExitCode"]
-    return int(code if code is not None else -1)
+    """How a program whose output has come to its end has ended.
+
+    The engine hears of that end apart from the output's, and mostly later: asked at once it may say
+    that the program runs and has no exit code.
+
+    Raises:
+        ExecutorError: it is not known to have ended after a while, so its output is not all of it.
+    """
+    end = time.monotonic() + _EXIT_SECONDS
+    pause = 0.002
+    while True:
+        with mapped_errors("asking for an exit code", container=container_id[:12]):
+            told = api.exec_inspect(exec_id)
+        if told["ExitCode"] is not None and not told.get("Running"):
+            return int(told["ExitCode"])
+        if time.monotonic() > end:
+            raise ExecutorError(
+                "the stream to a program in the container has ended, and the engine does not say "
+                f"in {_EXIT_SECONDS:g} s that the program has"
+            )
+        time.sleep(pause)
+        pause = min(2 * pause, 0.1)
 
 
 def _write_all(stream: ExecStream, data: bytes, end: float) -> None:
