@@ -55,6 +55,8 @@ while 1:
 """  # noqa: E501 - sent as it is
 
 _HEADER = struct.Struct(">BxxxL")
+# Windows' ERROR_BROKEN_PIPE: the other end of a named pipe has been closed.
+_PIPE_ENDED = 109
 # What is open, so that garbage collection finds it by its owner only: of an executor in a cycle, as
 # every agent's is, it could take the socket first, which Python tells as one that nobody closed.
 _open: set[Any] = set()
@@ -217,17 +219,37 @@ def frames(handed_over: Any) -> Iterator[tuple[int, bytes]]:
         if hasattr(part, "settimeout"):
             part.settimeout(None)
     reader = handed_over._response.raw._fp.fp
-    while head := reader.read(_HEADER.size):
+    while head := _read(reader, _HEADER.size):
         number = size = 0
         payload = b""
         if len(head) == _HEADER.size:
             number, size = _HEADER.unpack(head)
-            payload = reader.read(size)
+            payload = _read(reader, size)
         if len(head) < _HEADER.size or len(payload) < size:
             raise EOFError(
                 f"{len(head)} bytes of a frame's head came, {len(payload)} of its {size}"
             )
         yield number, payload
+
+
+def _read(reader: Any, size: int) -> bytes:
+    """So many bytes, or what there is before the end; a named pipe may end in an error."""
+    # Where there is a choice, no more than one read below the buffer at a time: what came before
+    # the error would be lost with it.
+    take = getattr(reader, "read1", reader.read)
+    found = bytearray()
+    while len(found) < size:
+        try:
+            piece = take(size - len(found))
+        except Exception as error:
+            # pywintypes.error, which there is on Windows only; docker-py takes it for the end, too.
+            if error.args[:1] != (_PIPE_ENDED,):
+                raise
+            break
+        if not piece:
+            break
+        found += piece
+    return bytes(found)
 
 
 def plain_socket(handed_over: Any) -> tuple[socket.socket, bytes, Any]:

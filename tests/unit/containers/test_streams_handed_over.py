@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import socket
 import struct
 from types import SimpleNamespace
@@ -59,6 +60,53 @@ def test_stream_that_ends_within_a_frame_is_an_error(connection, cut):
     given = frames(handed_over())
     assert next(given) == (1, b"all")
     with pytest.raises(EOFError, match="of its"):
+        next(given)
+
+
+class PipeError(Exception):
+    """As pywintypes.error: no OSError, with number, function and words."""
+
+
+class Pipe(io.RawIOBase):
+    """A named pipe as docker-py's NpipeFileIOBase reads it, which ends in an error."""
+
+    def __init__(self, pieces: list[bytes], number: int) -> None:
+        self.pieces, self.number = pieces, number
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:
+        if not self.pieces:
+            raise PipeError(self.number, "ReadFile", "The pipe has been ended.")
+        piece, rest = self.pieces[0][: len(buffer)], self.pieces[0][len(buffer) :]
+        self.pieces[:1] = [rest] if rest else []
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+
+def of_pipe(told: bytes, size: int, number: int = 109) -> SimpleNamespace:
+    pieces = [told[start : start + size] for start in range(0, len(told), size)]
+    reader = io.BufferedReader(Pipe(pieces, number))
+    return SimpleNamespace(
+        _response=SimpleNamespace(raw=SimpleNamespace(_fp=SimpleNamespace(fp=reader)))
+    )
+
+
+@pytest.mark.parametrize("size", [1, 3, 8, 9, 4096])
+def test_named_pipe_ends_in_an_error_that_is_its_end(size):
+    told = framed(1, b"x" * 10) + framed(2, b"words")
+    assert list(frames(of_pipe(told, size))) == [(1, b"x" * 10), (2, b"words")]
+    given = frames(of_pipe(told[:-2], size))
+    assert next(given) == (1, b"x" * 10)
+    with pytest.raises(EOFError, match="3 of its 5"):
+        next(given)
+
+
+def test_other_errors_of_a_named_pipe_are_errors():
+    given = frames(of_pipe(framed(1, b"all"), 4096, number=233))
+    assert next(given) == (1, b"all")
+    with pytest.raises(PipeError):
         next(given)
 
 
