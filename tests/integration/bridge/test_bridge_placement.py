@@ -65,7 +65,7 @@ def test_requirements_of_a_tool_in_the_sandbox_are_built_into_its_image(engine):
 def test_where_nothing_can_be_installed_the_sandbox_is_refused():
     with pytest.raises(ConfigurationError, match="calls tools on the host only"):
         ProcessExecutor(tool_placement={"smallest": "sandbox"})
-    with pytest.raises(ConfigurationError, match="no parameter .tool_placement"):
+    with pytest.raises(ConfigurationError, match="no parameter 'tool_placement'"):
         LocalPythonExecutor([], tool_placement={"smallest": "sandbox"})
 
 
