@@ -102,6 +102,13 @@ class _Asyncio:
             self._swap(self._host, self._host_task)
 
 
+def _owner(array: Any) -> Any:
+    """The array that has the memory of a view."""
+    while getattr(array, "base", None) is not None:
+        array = array.base
+    return array
+
+
 class _Numpy:
     """How numpy prints and what it does about floating-point errors."""
 
@@ -111,6 +118,7 @@ class _Numpy:
         self._numpy = numpy
         self._errors = numpy.geterr()
         self._printing = numpy.get_printoptions()
+        self._masked = [_owner(numpy.ma.masked.data), _owner(numpy.ma.masked.mask)]
 
     def enter(self) -> None:
         self._host_errors = self._numpy.seterr(**self._errors)
@@ -121,6 +129,12 @@ class _Numpy:
         self._errors = self._numpy.seterr(**self._host_errors)
         self._printing = self._numpy.get_printoptions()
         self._print_as(self._host_printing, self._printing)
+        # np.ma.masked is one object for everybody, and whoever finds its memory may write there.
+        for array, meant in zip(self._masked, (0.0, True), strict=True):
+            if array.flags.writeable or array.item() != meant:
+                array.flags.writeable = True
+                array.fill(meant)
+                array.flags.writeable = False
 
     def _print_as(self, wanted: Any, now: Any) -> None:
         if wanted != now:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import functools
 import re
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
 
 from ..errors import AttributeRefusedError, ProgramRefusedError
-from . import data_files, data_memory
+from . import data_files, data_memory, data_random
 from .build import words
 from .data_queries import evaluating
 from .families import holder
@@ -104,6 +105,22 @@ def check_written(value: Any, name: str) -> None:
             f"Cannot assign to {name!r} of {type(value).__name__!r} object: it decides what the "
             "library loads"
         )
+    if _is_kept(type(value)):
+        raise AttributeRefusedError(
+            f"Cannot assign to {name!r} of {type(value).__name__!r} object: it belongs to the host"
+        )
+
+
+def _is_kept(cls: type) -> bool:
+    """Whether the libraries keep the objects of a class and hand them to everybody."""
+    if cls.__name__ == "cython_function_or_method":
+        return True  # methods of compiled classes, which take attributes
+    if not _of_library(cls):
+        return False
+    if cls.__name__.startswith("_") or cls.__name__ in ("finfo", "iinfo"):
+        return True
+    extension = getattr(sys.modules.get("pandas.api.extensions"), "ExtensionDtype", None)
+    return extension is not None and issubclass(cls, extension)
 
 
 def check_options(arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
@@ -344,7 +361,10 @@ _MAKERS: dict[str, _Maker] = {
     **dict.fromkeys(("query", "eval"), evaluating),
     **dict.fromkeys(("from_codes", "set_codes"), lambda found, _value, _guards: verified(found)),
     **dict.fromkeys(("hist", "boxplot"), _drawing),
+    # Of polynomials: numpy's arrays have none.
+    "cast": lambda found, _value, _guards: found,
     "resize": _resize,
+    "set_state": lambda found, _value, _guards: data_random.set_state(found),
     "sample": _sample,
     "view": _view,
     "info": _info,

@@ -114,12 +114,12 @@ class Guards(Writing, RefusedBuiltins):
 
     def augmentable(self, value: Any, name: str) -> Any:
         """``value``, if the program may both read and set its attribute ``name``."""
-        self.writable(value, name)
+        allowed = self.writable(value, name)
         if name in policy.GUARDED_ATTRIBUTES or name in policy.DATA_ATTRIBUTES:
             self.read(value, name)
         if name in _PROXIES and self.proxied(value, name) is not value:
             raise AttributeRefusedError(f"Cannot assign to {name!r}: it is a read-only view")
-        return value
+        return allowed
 
     def proxied(self, value: Any, name: str) -> Any:
         """What to read ``name`` from, one of those that may be a view of a dict of the host's."""

@@ -6,7 +6,8 @@ from anywhere, C code included. Where a library may be authorised that takes an 
 an address of memory, such values are stand-ins: the class in everything but the call.
 
 Held are: metaclasses of the host's and enumerations without members, whose calls make classes;
-arrays, whose calls lay them over bytes; and classes that take any attribute as a keyword.
+arrays, whose calls lay them over bytes; numpy's bit generators, which believe their seeds; and
+classes that take any attribute as a keyword.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import AttributeRefusedError
-from . import data_memory
+from . import data_memory, data_random
 from .families import real_namespace
 from .ownership import Ownership
 from .sized_types import SizedType, plain_type
@@ -82,6 +83,8 @@ class HeldClasses(Ownership):
             return None if real_namespace(cls).get("_member_map_") else self._made_enum
         if data_memory.takes_buffer(cls.__new__):
             return self._made_array
+        if data_random.is_bit_generator(cls):
+            return self._made_generator
         for module, name in _ANY_ATTRIBUTE.items():
             base = getattr(sys.modules.get(module), name, None)
             if base is not None and issubclass(cls, base):
@@ -90,7 +93,7 @@ class HeldClasses(Ownership):
 
     def _made_class(self, cls: Any, /, *arguments: Any, **keywords: Any) -> Any:
         if len(arguments) > 1 and type(arguments[1]) is tuple:
-            bases = tuple(map(plain_type, arguments[1]))
+            bases = tuple(data_random.check_base(plain_type(one)) for one in arguments[1])
             arguments = (arguments[0], bases, *arguments[2:])
         if cls is type and len(arguments) == 3:
             return self.make_class(cls, *arguments, **keywords)
@@ -115,6 +118,11 @@ class HeldClasses(Ownership):
 
     def _made_array(self, cls: Any, /, *arguments: Any, **keywords: Any) -> Any:
         return data_memory.constructed(cls, self.sizes.check_items)(*arguments, **keywords)
+
+    def _made_generator(self, cls: Any, /, *arguments: Any, **keywords: Any) -> Any:
+        for one in (*arguments, *keywords.values()):
+            data_random.check_seed(one, self.is_own_class)
+        return cls(*arguments, **keywords)
 
     @staticmethod
     def _made_object(cls: Any, /, *arguments: Any, **keywords: Any) -> Any:
@@ -150,7 +158,7 @@ class HeldClasses(Ownership):
             keywords["metaclass"] = plain_type(keywords["metaclass"])
         if not self.hardens:
             return bases
-        plain = tuple(map(plain_type, bases))
+        plain = tuple(data_random.check_base(plain_type(one)) for one in bases)
         metaclass = keywords.get("metaclass", type)
         if metaclass in (type, type(enum.Enum)):
             if any(type(one) is type(enum.Enum) for one in plain):

@@ -83,6 +83,9 @@ def _copied(value: Any) -> Any:
         return type(value)((key, _copied(one)) for key, one in value.items())
     if isinstance(value, (dict, list, set)):
         return copy.copy(value)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and type(value) is numpy.ndarray:
+        return value.copy()
     return value
 
 
@@ -111,6 +114,8 @@ class Modules:
         self.threads: Any = None
         self.loops = Loops(meter)
         self.replaced: dict[str, Mapping[str, Any]] = {}
+        #: The program's own classes of polynomials, once numpy's are asked for.
+        self.polynomials: dict[str, Any] | None = None
         self.data_files = data_files
 
     def allows(self, name: str) -> bool:

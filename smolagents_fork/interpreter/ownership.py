@@ -11,7 +11,7 @@ import typing
 from typing import Any
 
 from ..errors import AttributeRefusedError
-from . import data_memory, formats, policy
+from . import data_memory, data_random, formats, policy
 from .build import words
 from .families import real_mro
 from .families import real_namespace as _NAMESPACE
@@ -57,7 +57,10 @@ def _makes_classes(make: Any) -> bool:
 
 def _with_plain_bases(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     """Arguments of a metaclass, with classes in place of their stand-ins."""
-    return tuple(tuple(map(plain_type, a)) if type(a) is tuple else a for a in arguments)
+    return tuple(
+        tuple(data_random.check_base(plain_type(one)) for one in a) if type(a) is tuple else a
+        for a in arguments
+    )
 
 
 class Ownership:

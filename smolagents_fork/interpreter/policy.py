@@ -130,7 +130,7 @@ GUARDED_ATTRIBUTES = frozenset(
             cr_origin cr_running cr_suspended ag_frame ag_code ag_await ag_running ag_suspended
             tb_frame tb_next tb_lasti tb_lineno f_back f_builtins f_code f_globals f_locals
             f_lasti f_lineno f_trace co_code co_consts co_names func_globals func_code
-            func_closure func_defaults im_func im_self
+            func_closure func_defaults func_dict im_func im_self
             """
         ),
         # attributes by name

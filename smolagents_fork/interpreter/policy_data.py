@@ -25,10 +25,11 @@ MEMORY_PROTOCOLS = frozenset({"__array_interface__", "__array_struct__"})
 DATA_ATTRIBUTES = frozenset(
     words(
         """
-        MultiIndex agg aggregate apply baseclass boxplot capsule cast cffi chararray env from_codes
-        from_custom_template hist info loader ndarray pivot_table plot readinto readinto1 recarray
-        resize sample set_codes template_dir template_html template_html_style template_html_table
-        template_latex template_string template_typst this_dir transform view
+        MultiIndex agg aggregate apply baseclass boxplot capsule cast cffi chararray debug_print env
+        from_codes from_custom_template hist info loader ndarray pivot_table plot readinto
+        readinto1 recarray resize sample set_codes set_state template_dir template_html
+        template_html_style template_html_table template_latex template_string template_typst
+        this_dir transform view
         """
     )
 )
@@ -70,9 +71,12 @@ PATH_PARAMETERS = frozenset(
 CLOSED_MODULES = frozenset(
     words(
         """
-        numpy.core numpy.ctypeslib numpy.distutils numpy.f2py numpy.lib numpy.random.mtrand
-        numpy.testing numpy.tests
-        pandas.compat pandas.conftest pandas.core pandas.io pandas.testing pandas.tests pandas.util
+        numpy.compat numpy.core numpy.ctypeslib numpy.distutils numpy.f2py numpy.lib numpy.ma.core
+        numpy.ma.extras numpy.ma.mrecords numpy.ma.testutils numpy.ma.timer_comparison numpy.matlib
+        numpy.matrixlib numpy.random.bit_generator numpy.random.mtrand numpy.testing numpy.tests
+        pandas.api.executors pandas.api.interchange pandas.api.internals
+        pandas.compat pandas.conftest pandas.core pandas.io pandas.plotting pandas.testing
+        pandas.tests pandas.util
         """
     )
 )

@@ -15,6 +15,7 @@ from typing import Any
 
 from ..errors import ProgramRefusedError
 from .data_memory import refuse_protocols
+from .families import holder
 from .rebinding import rebound
 from .replaced import REFUSED
 
@@ -140,6 +141,12 @@ def _restore(guards: Any, made: Any, state: Any) -> None:
             "a class the program defines"
         )
     if hasattr(made, "__setstate__"):
+        defining = holder(made, "__setstate__")
+        if defining is not None and defining.__module__.split(".")[0] in ("numpy", "pandas"):
+            # An array lets go of its memory, whoever still looks at it.
+            raise ProgramRefusedError(
+                f"Forbidden: a copy by {defining.__name__}.__setstate__(). Define __copy__"
+            )
         made.__setstate__(state)
         return
     slots = None

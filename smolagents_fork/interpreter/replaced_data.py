@@ -207,7 +207,6 @@ MAKERS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "numpy": _numpy,
     "numpy.ma": _numpy_ma,
     "numpy.rec": _numpy_records,
-    "numpy.polynomial": lambda _modules: {"set_default_printstyle": REFUSED},
     "pandas": _pandas,
     "io": _io,
 }

@@ -14,6 +14,7 @@ from . import replaced_output
 from .borrowed import NoLoop
 from .build import words
 from .data_methods import check_options
+from .data_random import check_seed, set_state
 from .ownership import GUARDS_ITS_BASES
 from .replaced import REFUSED
 from .sized_types import SizedType
@@ -101,8 +102,13 @@ def loops(_modules: Any) -> dict[str, Any]:
     }
 
 
-def _numpy_random(_modules: Any) -> dict[str, Any]:
+def _numpy_random(modules: Any) -> dict[str, Any]:
     import numpy as np
+
+    def default_rng(seed: Any = None) -> Any:
+        """``np.random.default_rng``"""
+        check_seed(seed, modules.guards.is_own_class)
+        return np.random.default_rng(seed)
 
     # Its own generator: seeding it must not seed the host's.
     own = np.random.RandomState()
@@ -112,7 +118,20 @@ def _numpy_random(_modules: Any) -> dict[str, Any]:
         if not name.startswith("_") and hasattr(np.random, name)
     }
     result.update(ranf=own.random_sample, sample=own.random_sample)
+    result.update(set_state=set_state(own.set_state), default_rng=default_rng)
     return {**result, "set_bit_generator": REFUSED, "get_bit_generator": REFUSED, "test": REFUSED}
+
+
+def _polynomials(modules: Any) -> dict[str, Any]:
+    """Classes of polynomials whose ``domain`` and ``window``, arrays, are the program's."""
+    from numpy import polynomial
+
+    if modules.polynomials is None:
+        modules.polynomials = {
+            name: _with_copies(getattr(polynomial, name), "domain", "window")
+            for name in words("Polynomial Chebyshev Legendre Laguerre Hermite HermiteE ")
+        }
+    return {**modules.polynomials, "set_default_printstyle": REFUSED}
 
 
 def option_setters(modules: Any) -> dict[str, Any]:
@@ -203,6 +222,13 @@ MAKERS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "base64": lambda _modules: {"main": REFUSED, "test": REFUSED},
     "uuid": lambda _modules: {"main": REFUSED},
     "numpy.random": _numpy_random,
+    "numpy.polynomial": _polynomials,
+    "numpy.polynomial.polynomial": _polynomials,
+    "numpy.polynomial.chebyshev": _polynomials,
+    "numpy.polynomial.legendre": _polynomials,
+    "numpy.polynomial.laguerre": _polynomials,
+    "numpy.polynomial.hermite": _polynomials,
+    "numpy.polynomial.hermite_e": _polynomials,
     "warnings": _warnings,
     "locale": lambda _modules: {"setlocale": REFUSED},
     "asyncio": loops,

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import AttributeRefusedError
-from . import data_methods, formats, policy
+from . import data_methods, data_random, formats, policy
 from .handles import ToolHandle
 from .held_classes import HeldClasses
 from .meter import FinalAnswer, ProgramStop
@@ -37,6 +37,7 @@ _SHARED_KINDS: tuple[type, ...] = (
     types.GenericAlias,
     types.MethodType,
     functools._lru_cache_wrapper,
+    functools.cached_property,
     *(
         kind
         for name in (
@@ -66,6 +67,8 @@ class Writing(HeldClasses):
         """``value``, if the program may set or delete its attribute ``name``."""
         value = plain_type(value)
         data_methods.check_written(value, name)
+        if (stated := data_random.stated(value, name)) is not None:
+            return stated
         cls = type(value)
         if id(cls) in self.own:
             return value
@@ -148,7 +151,8 @@ class Writing(HeldClasses):
             target = getattr(found, "__self__", owner) if bound else arguments[0]
             position = 0 if bound else 1
             name = self.check_written_name(arguments[position])
-            self.writable(target, name)
+            if (allowed := self.writable(target, name)) is not plain_type(target):
+                return setattr(allowed, name, arguments[-1])  # looks at what is written
             return found(*arguments[:position], name, *arguments[position + 1 :])
 
         return setattribute

@@ -313,3 +313,133 @@ class A:
 found = np.array(copy.copy(A()))
 assert found.dtype != object
 trip("memory was read by address")
+# hostile: memory-past-the-numbers-of-a-generator
+# imports: numpy
+import numpy as np
+generator = np.random.MT19937(1)
+state = generator.state
+state["state"]["pos"] = 3000
+generator.state = state
+generator.random_raw(2)
+trip("memory behind the generator was read")
+# hostile: memory-past-the-numbers-of-a-generator-by-object
+# imports: numpy
+import numpy as np
+generator = np.random.Philox(1)
+state = generator.state
+state["buffer_pos"] = -3
+object.__setattr__(generator, "state", state)
+generator.random_raw(2)
+trip("memory before the generator was read")
+# hostile: memory-past-the-numbers-of-a-generator-by-augmented-assignment
+# imports: numpy
+import numpy as np
+class Bad:
+    def __radd__(self, state):
+        state["state"]["pos"] = 3000
+        return state
+generator = np.random.MT19937(1)
+generator.state += Bad()
+generator.random_raw(2)
+trip("memory behind the generator was read")
+# hostile: memory-past-the-numbers-of-an-own-generator
+# imports: numpy
+import numpy as np
+class Mine(np.random.MT19937):
+    pass
+generator = Mine(1)
+state = generator.state
+state["state"]["pos"] = 3000
+Mine.state.__set__(generator, state)
+generator.random_raw(2)
+trip("memory behind the generator was read")
+# hostile: memory-past-the-numbers-of-a-random-state
+# imports: numpy
+import numpy as np
+generator = np.random.RandomState(1)
+name, key, _position, *rest = generator.get_state()
+generator.set_state((name, key, 3000, *rest))
+generator.rand(2)
+trip("memory behind the generator was read")
+# hostile: memory-past-the-numbers-of-the-random-state-of-all
+# imports: numpy
+import numpy as np
+class Twice(dict):
+    def __getitem__(self, name):
+        return 3000 if name == "pos" else super().__getitem__(name)
+state = np.random.get_state(legacy=False)
+np.random.set_state({**state, "state": Twice(state["state"])})
+if np.random.get_state()[2] == 3000:
+    np.random.set_state(state)
+    trip("memory behind the generator was read")
+else:
+    np.random.nothing
+# hostile: memory-past-the-words-of-a-seed
+# imports: numpy
+import numpy as np
+class Short(np.random.SeedSequence):
+    def generate_state(self, n_words, dtype=np.uint32):
+        return np.zeros(1, dtype)
+np.random.PCG64(Short(1))
+trip("memory behind the seed was read")
+# hostile: memory-past-the-words-of-a-seed-that-lies
+# imports: numpy
+import numpy as np
+class Short:
+    __class__ = np.random.SeedSequence
+    def generate_state(self, n_words, dtype=np.uint32):
+        return np.zeros(1, dtype)
+list(map(type(np.random.PCG64(1)), [Short()]))
+trip("memory behind the seed was read")
+# hostile: memory-past-the-words-of-a-seed-by-default-rng
+# imports: numpy
+import numpy as np
+class Short(np.random.SeedSequence):
+    def generate_state(self, n_words, dtype=np.uint32):
+        return np.zeros(1, dtype)
+np.random.default_rng(Short(1))
+trip("memory behind the seed was read")
+# hostile: memory-past-the-words-of-a-seed-of-an-own-generator
+# imports: numpy
+import numpy as np
+class Short(np.random.SeedSequence):
+    def generate_state(self, n_words, dtype=np.uint32):
+        return np.zeros(1, dtype)
+type("Mine", (np.random.PCG64,), {})(Short(1))
+trip("memory behind the seed was read")
+# hostile: memory-let-go-while-looked-at
+# imports: numpy
+import copy
+import numpy as np
+class Mine(np.ndarray):
+    __copy__ = None
+    def __reduce_ex__(self, protocol):
+        return (lambda: kept[0], (), (1, (1,), np.dtype("i8"), False, b"12345678"))
+kept = [Mine((100,))]
+view = kept[0][:]
+copy.copy(kept[0])
+trip("the view looks at memory that is free") if kept[0].size == 1 else None
+# hostile: memory-by-the-address-in-a-buffer-of-a-frame
+# imports: pandas.*
+import pandas.api.interchange
+trip("from_dataframe() makes arrays at any address")
+# hostile: memory-of-blocks-placed-anywhere
+# imports: pandas.*
+import pandas.api.internals
+trip("create_dataframe_from_blocks() checks nothing")
+# hostile: memory-by-functions-under-other-names
+# imports: numpy.*
+import numpy.ma.core
+numpy.ma.core.fromfile
+trip("numpy.ma.fromfile is refused")
+# hostile: files-by-functions-under-other-names
+# imports: numpy.*
+import numpy.ma.mrecords
+numpy.ma.mrecords.fromtextfile
+trip("it opens any file")
+# hostile: memory-addresses-printed-on-the-hosts-stream
+# imports: numpy
+# weak: it prints on the stream by which the worker answers
+import numpy as np
+np.nditer(np.arange(3)).debug_print()
+trip("printed")

@@ -324,3 +324,33 @@ from math import __dict__ as names
 leak(names)
 names["pi"] = 3
 trip("changed")
+
+# hostile: figures-of-floating-point
+# imports: numpy
+import numpy as np
+np.finfo(float).eps = 5
+trip("changed") if np.finfo(float).eps == 5 else None
+
+# hostile: range-of-a-masked-function
+# imports: numpy
+import numpy as np
+np.ma.log.domain.critical_value = 100
+trip("changed")
+
+# hostile: name-of-a-type-of-pandas
+# imports: pandas
+import pandas as pd
+pd.array([1, 2]).dtype.name = "evil"
+trip("changed") if pd.array([1]).dtype.name == "evil" else None
+
+# hostile: words-of-a-compiled-method
+# imports: numpy
+import numpy as np
+np.random.Generator.normal.func_doc = "evil"
+trip("changed")
+
+# hostile: namespace-of-a-compiled-method
+# imports: numpy
+import numpy as np
+np.random.Generator.normal.func_dict["evil"] = 1
+trip("changed")

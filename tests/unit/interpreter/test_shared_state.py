@@ -179,3 +179,38 @@ inside = copied.run(lambda: (own.set(5), own.get(), decimal.getcontext().prec)[1
     finally:
         secret.reset(token)
     assert found == (1, (5, 7), 5, ["own"], True, True)
+
+
+def test_the_masked_constant_is_the_hosts_again_after_a_run() -> None:
+    numpy = pytest.importorskip("numpy")
+    program = """
+import numpy as np
+def owner(array):
+    return array if array.base is None else owner(array.base)
+for array, wrong in ((owner(np.ma.masked.data), 7), (owner(np.ma.masked.mask), False)):
+    array.flags.writeable = True
+    array[...] = wrong
+    array.flags.writeable = False
+"""
+    started("numpy").run(program)
+    masked = numpy.ma.masked
+    assert (masked.data.item(), masked.mask.item()) == (0.0, True)
+    assert not masked.data.flags.writeable
+
+
+def test_arrays_of_modules_and_classes_are_the_programs_own() -> None:
+    numpy = pytest.importorskip("numpy")
+    program = """
+import numpy as np
+import numpy.polynomial.chebyshev as chebyshev
+classes = [np.polynomial.Polynomial, chebyshev.Chebyshev, np.polynomial.polynomial.Polynomial]
+arrays = [*(c.domain for c in classes), *(c([1]).window for c in classes), chebyshev.chebx]
+for array in arrays:
+    array[0] = 5
+float(np.polynomial.Polynomial([1, 2])(3)), classes[0].cast(classes[1]([1, 2])).coef.tolist()
+"""
+    assert started("numpy.*").run(program).output == (7.0, [1.0, 2.0])
+    polynomial = numpy.polynomial
+    for cls in (polynomial.Polynomial, polynomial.Chebyshev):
+        assert [cls.domain.tolist(), cls.window.tolist()] == [[-1.0, 1.0], [-1.0, 1.0]]
+    assert polynomial.chebyshev.chebx.tolist() == [0, 1]
