@@ -1,0 +1,108 @@
+"""All an executor does, where what the engine says arrives byte by byte, or much of it at once."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+
+import pytest
+from background import acting, eventually
+from docker_regrouping_proxy import Gathering, Splitting
+from docker_waiting import first_print, gone
+from smolagents import tool
+from smolagents.utils import AgentError
+
+from smolagents_fork.errors import ExecutorError, SandboxDiedError, SandboxTimeoutError
+
+# One that stops only if it is interrupted; the end is one that comes in any case.
+BUSY = "print('begun', flush=True)\nimport time\nend = time.monotonic() + 300\n"
+BUSY += "while time.monotonic() < end: pass"
+
+
+@pytest.fixture(params=[Splitting, Gathering])
+def regrouped(request, engine, monkeypatch):
+    if not str(engine.api.base_url).startswith("http+docker"):
+        pytest.skip("the engine is not on a local socket")
+    host = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock")
+    made = request.param(host.removeprefix("unix://"))
+    monkeypatch.setenv("DOCKER_HOST", f"tcp://127.0.0.1:{made.port}")
+    yield made
+    made.cut()
+
+
+@tool
+def double(number: int) -> int:
+    """Doubles a number.
+
+    Args:
+        number: any
+    """
+    return number * 2
+
+
+def files(executor):
+    for content in (b"", b"x", bytes(range(256)) * 40):
+        executor.put_file(content, "folder/f")
+        assert executor.get_file("folder/f") == content
+    with pytest.raises(ExecutorError, match="No such file"):
+        executor.get_file("missing")
+    with pytest.raises(ExecutorError, match="more than 10 bytes"):
+        executor.get_file("folder/f", max_bytes=10)
+    with pytest.raises(ExecutorError, match="Is a directory|it is a folder"):
+        executor.put_file(b"x", "folder")
+
+
+def test_every_behaviour_wherever_the_stream_is_cut(make, regrouped, engine):
+    executor = make(timeout_seconds=240, interrupt_grace_seconds=120)
+    executor("kept = [1]")
+
+    said = executor("for n in range(300): print(n)\nimport sys\nprint('err', file=sys.stderr)\nkept")
+    assert said.output == [1]
+    assert said.logs.count("\n") == 301
+    assert said.logs.startswith("0\n1\n")
+    assert "err\n" in said.logs
+    with pytest.raises(AgentError, match=r"(?s)ZeroDivisionError.*printed before"):
+        executor("print('printed before')\n1/0")
+
+    values = {"data": bytes(range(256)) * 8, "text": "ä€😀" * 50, "numbers": [0.5, -1, 10**30]}
+    executor.send_variables({"values": values})
+    assert executor("values").output == values
+
+    executor.send_tools({"double": double})
+    assert executor("[double(number=n) for n in range(5)]").output == [0, 2, 4, 6, 8]
+
+    files(executor)
+    executor._session.sandbox.streams = False  # and as where no stream can be attached
+    files(executor)
+    executor._session.sandbox.streams = True
+
+    options = executor.options
+    with (
+        acting(first_print(executor).is_set, executor.interrupt),
+        pytest.raises(AgentError, match=r"interrupted by interrupt\(\)"),
+    ):
+        executor(BUSY)
+    executor._session.options = dataclasses.replace(options, timeout_seconds=0.5)
+    with pytest.raises(SandboxTimeoutError, match="state kept"):
+        executor(BUSY)
+    executor._session.options = options
+    assert executor("kept").output == [1]
+
+    with pytest.raises(SandboxDiedError, match=r"(?s)exit code 3.*printed before"):
+        executor("print('printed before')\nimport os; os._exit(3)")
+    assert executor("double(number=values['numbers'][1])").output == -2
+
+    container = executor.container
+    executor.restart()
+    assert executor("double(number=4)").output == 8
+    assert executor.container.id != container.id
+    assert eventually(lambda: gone(engine, container.name))
+
+    container = executor.container
+    engine.api.kill(container.id)
+    with pytest.raises(SandboxDiedError, match=f"container {container.short_id} ended"):
+        executor("import time; time.sleep(100)")
+    assert executor("double(number=5)").output == 10
+    container = executor.container
+    executor.delete()
+    assert gone(engine, container.name)
