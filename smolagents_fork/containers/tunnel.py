@@ -34,7 +34,9 @@ __all__ = [
 ]
 
 # Runs in the container as: python3 -I -S -c RELAY port seconds. It tries to connect for the seconds
-# given (the gateway may still be starting), then copies both ways until one side ends.
+# given (the gateway may still be starting), then copies both ways until one side ends. Neither way
+# waits for the other: the host sends a large value without reading what the code prints meanwhile.
+# What the gateway said before it ended is passed on to the end.
 RELAY = """
 import os,select,socket,sys,time
 end=time.monotonic()+float(sys.argv[2])
@@ -44,14 +46,28 @@ while 1:
         if time.monotonic()>end: sys.exit("relay: the kernel gateway does not listen on port "+sys.argv[1])
         time.sleep(.005)
 s.setsockopt(socket.IPPROTO_TCP,socket.TCP_NODELAY,1)
-def put(b):
-    v=memoryview(b)
-    while v: v=v[os.write(1,v):]
-while 1:
-    for f in select.select([0,s],[],[])[0]:
-        b=s.recv(65536) if f is s else os.read(0,65536)
-        if not b: sys.exit()
-        put(b) if f is s else s.sendall(b)
+g=s.fileno()
+for f in 0,1,g: os.set_blocking(f,False)
+ways=[(0,g,bytearray()),(g,1,bytearray())]
+told=ways[1][2]
+ended=False
+while told or not ended:
+    r=[f for f,_,held in ways if len(held)<65536 and not (ended and f==g)]
+    r,w,_=select.select(r,[t for _,t,held in ways if held],[])
+    for f,t,held in ways:
+        if f in r:
+            try: b=os.read(f,65536)
+            except BlockingIOError: continue
+            except OSError: b=b""
+            if not b and f==0: sys.exit()
+            ended=ended or not b
+            held+=b
+        if held and (f in r or t in w):
+            try: del held[:os.write(t,held)]
+            except BlockingIOError: pass
+            except OSError:
+                if t==1: sys.exit()
+                held.clear()
 """  # noqa: E501 - sent as it is
 
 _HEADER = struct.Struct(">BxxxL")
