@@ -48,7 +48,7 @@ def files(executor):
         executor.get_file("missing")
     with pytest.raises(ExecutorError, match="more than 10 bytes"):
         executor.get_file("folder/f", max_bytes=10)
-    with pytest.raises(ExecutorError, match="Is a directory|it is a folder"):
+    with pytest.raises(ExecutorError, match="it is a folder"):
         executor.put_file(b"x", "folder")
 
 
@@ -56,7 +56,9 @@ def test_every_behaviour_wherever_the_stream_is_cut(make, regrouped, engine):
     executor = make(timeout_seconds=240, interrupt_grace_seconds=120)
     executor("kept = [1]")
 
-    said = executor("for n in range(300): print(n)\nimport sys\nprint('err', file=sys.stderr)\nkept")
+    said = executor(
+        "for n in range(300): print(n)\nimport sys\nprint('err', file=sys.stderr)\nkept"
+    )
     assert said.output == [1]
     assert said.logs.count("\n") == 301
     assert said.logs.startswith("0\n1\n")

@@ -1,4 +1,4 @@
-"""The relay between the engine's stream and the gateway: both ways at once, and to the last word."""
+"""The relay between the engine's stream and the gateway: both ways at once, to the last word."""
 
 from __future__ import annotations
 
