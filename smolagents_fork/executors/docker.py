@@ -115,7 +115,7 @@ class DockerExecutor(Executor):
         )
         if pool is not None:
             check_pool(pool)
-            self.options = pool.options_for(self.options, self.additional_imports)
+            self.options = pool.options_for(self.options, self.additional_imports, keywords)
         #: Rich displays of the last call.
         self.displays: tuple[Display, ...] = ()
         #: What upstream's agent shows of a failed step.

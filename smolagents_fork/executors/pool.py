@@ -13,7 +13,7 @@ import contextlib
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -108,13 +108,17 @@ class DockerPool:
 
     # -- for executors --
 
-    def options_for(self, asked: Options, imports: Sequence[str]) -> Options:
+    def options_for(
+        self, asked: Options, imports: Sequence[str], given: Collection[str] = ()
+    ) -> Options:
         """The pool's options with what belongs to the executor taken from ``asked``.
 
         Raises:
             ConfigurationError: the executor asks for another container than the pool makes.
         """
-        return options_for(asked, imports, of_pool=self.options, pool=self.additional_imports)
+        return options_for(
+            asked, imports, of_pool=self.options, pool=self.additional_imports, given=given
+        )
 
     def acquire(self, timeout: float | None = None) -> KernelSession:
         """A ready container, for the caller alone; first come, first served.

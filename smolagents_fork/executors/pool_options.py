@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from ..containers.requirements import requirements_for
 from ..errors import ConfigurationError
@@ -25,7 +25,12 @@ _OF_THE_EXECUTOR = (
 
 
 def options_for(
-    asked: Options, imports: Sequence[str], *, of_pool: Options, pool: Sequence[str]
+    asked: Options,
+    imports: Sequence[str],
+    *,
+    of_pool: Options,
+    pool: Sequence[str],
+    given: Collection[str] = (),
 ) -> Options:
     """The pool's options with what belongs to the executor taken from ``asked``.
 
@@ -34,6 +39,7 @@ def options_for(
         imports: names its code may import.
         of_pool: the pool's options.
         pool: names the pool's containers provide.
+        given: names of the options that were asked for by name, be it with their default.
 
     Raises:
         ConfigurationError: the executor asks for another container than the pool makes.
@@ -41,7 +47,9 @@ def options_for(
     default = Options()
     for field in dataclasses.fields(Options):
         value = getattr(asked, field.name)
-        differs = value not in (getattr(default, field.name), getattr(of_pool, field.name))
+        differs = value != getattr(of_pool, field.name) and (
+            field.name in given or value != getattr(default, field.name)
+        )
         if field.name not in _OF_THE_EXECUTOR and differs:
             raise ConfigurationError(
                 f"{field.name}={value!r} is decided by the pool, which has "
@@ -55,6 +63,6 @@ def options_for(
     taken = {
         name: getattr(asked, name)
         for name in _OF_THE_EXECUTOR
-        if getattr(asked, name) != getattr(default, name)
+        if name in given or getattr(asked, name) != getattr(default, name)
     }
     return dataclasses.replace(of_pool, **taken)

@@ -131,13 +131,21 @@ def test_output_is_streamed_while_the_code_runs(make):
 
 
 def test_broken_listener_does_not_break_the_program(make):
+    told = []
+
     def listen(_text):
+        told.append(threading.get_ident())
         raise ValueError("no more")
 
-    result = make(on_output=listen)("print('a', flush=True); print('b'); 7")
+    executor = make(on_output=listen)
+    result = executor("print('a', flush=True); print('b'); 7")
     assert result.output == 7
     assert result.logs.startswith("a\nb\n")
     assert "on_output raised ValueError: no more" in result.logs
+    # Silenced for that call only, and called in the thread of the call.
+    assert told == [threading.get_ident()]
+    executor("print('c')")
+    assert len(told) == 2
 
 
 def test_calls_from_threads_take_turns(shared):

@@ -237,5 +237,6 @@ def test_engine_without_streams_falls_back_to_a_port_and_says_so(make, monkeypat
     assert executor("1+1").output == 2
     assert any("WARNING: this connection to the engine is no plain socket" in x for x in log.lines)
     refuses_whoever_has_no_token(executor)
+    assert executor("import os; sorted(os.listdir('/sys/class/net'))").output == ["eth0", "lo"]
     with pytest.raises(ExecutorStartError, match="transport='exec'"):
         make(transport="exec")

@@ -110,8 +110,12 @@ def test_port_on_another_machines_loopback_is_refused(image, no_streams, other_m
         DockerExecutor(network="bridge", transport="port")
 
 
-def test_port_of_another_machine_is_reached_there(make, no_streams, other_machine):
-    executor = make(host="0.0.0.0")
+@pytest.mark.parametrize("host", ["0.0.0.0", "its address"])
+def test_port_of_another_machine_is_reached_there(make, no_streams, other_machine, host):
+    host = host if host == "0.0.0.0" else other_machine.address
+    executor = make(host=host)
+    executor.container.reload()
+    assert executor.container.ports["8888/tcp"][0]["HostIp"] == host
     assert executor("1+1").output == 2
     executor.put_file(b"x", "f")
     assert executor.get_file("f") == b"x"

@@ -209,6 +209,22 @@ zombies()
 """
 
 
+def test_with_the_engines_init_the_code_can_stop_who_keeps_the_lease(make):
+    executor = make(container_run_kwargs={"init": True})
+    code = (
+        "import os, signal, time\n"
+        "def words(number): return open(f'/proc/{number}/cmdline').read()\n"
+        "def state(number): return open(f'/proc/{number}/stat').read().rpartition(')')[2].split()\n"
+        "def keeps(number): return state(number)[1] == '1' and 'lease=' in words(number)\n"
+        "kept = next(n for n in os.listdir('/proc') if n.isdigit() and keeps(n))\n"
+        "os.kill(int(kept), signal.SIGSTOP)\n"
+        "end = time.monotonic() + 50\n"
+        "while state(kept)[0] != 'T' and time.monotonic() < end: time.sleep(0.01)\n"
+        "words(1).startswith('python3'), state(kept)[0]"
+    )
+    assert executor(code).output == (False, "T")
+
+
 def test_orphans_are_reaped_and_do_not_fill_the_process_table(shared):
     assert shared(ORPHANS).output == 0
     assert shared("open('/proc/1/cmdline').read().split(chr(0))[0]").output == "python3"

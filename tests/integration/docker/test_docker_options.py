@@ -157,3 +157,13 @@ def test_shared_memory_is_of_the_engines_default_size(shared):
         "[written, status.f_blocks * status.f_frsize]"
     )
     assert shared(code).output == [1_000_000, 64 * MIB]
+
+
+@pytest.mark.parametrize("folder", ["/dev/shm", "/workspace", "/tmp"])
+def test_files_in_memory_count_as_memory(shared, folder):
+    before = shared.stats().memory_bytes
+    shared(f"with open('{folder}/probe', 'wb') as file: file.write(bytes(40_000_000))")
+    try:
+        assert shared.stats().memory_bytes - before > 30_000_000
+    finally:
+        shared(f"import os; os.remove('{folder}/probe')")

@@ -364,6 +364,18 @@ def test_picture_bomb_is_not_unpacked(shared):
     assert shared(code).output == "bomb"
 
 
+def test_a_call_has_a_hundred_displays_and_the_next_one_its_own(shared):
+    code = (
+        "from IPython.display import HTML, display\n"
+        "for number in range(103): display(HTML(str(number)))"
+    )
+    result = shared(code)
+    assert [display.value for display in shared.displays] == [str(n) for n in range(100)]
+    assert "[3 displays dropped: a call may give 100" in result.logs
+    assert shared("1").output == 1
+    assert shared.displays == ()
+
+
 values = st.recursive(
     st.none()
     | st.booleans()

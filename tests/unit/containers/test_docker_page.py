@@ -9,9 +9,14 @@ from typing import Any
 
 import pytest
 
+from smolagents_fork.containers import engine, tail
+from smolagents_fork.errors import ConfigurationError
+from smolagents_fork.executors import pool as pool_module
+from smolagents_fork.executors import pool_options
 from smolagents_fork.executors.docker import DockerExecutor
 from smolagents_fork.executors.docker_options import Options
 from smolagents_fork.executors.pool import DockerPool, PoolStats
+from smolagents_fork.jupyter import collector, displays, frames
 from smolagents_fork.results import ExecutorStats
 from tools.paths import ROOT
 
@@ -87,6 +92,50 @@ def test_the_docstring_names_every_keyword():
     for name in options() | parameters(DockerExecutor):
         if name != "additional_authorized_imports":
             assert re.search(rf"\b{name}\b", DockerExecutor.__doc__ or ""), name
+
+
+def test_figures_in_the_text_are_those_of_the_code():
+    for words, figure in (
+        (
+            "`get_file(path, max_bytes=268435456)`",
+            inspect.signature(DockerExecutor.get_file).parameters["max_bytes"].default
+            == 268_435_456,
+        ),
+        ("JSON of more than four million elements", frames._MAX_ELEMENTS == 4_000_000),
+        ("(100 at most)", collector._MAX_DISPLAYS == 100),
+        (
+            "half a second at first and up to 30",
+            (pool_module._FIRST_PAUSE_SECONDS, pool_module._LONGEST_PAUSE_SECONDS) == (0.5, 30.0),
+        ),
+        ("and has three seconds for that", engine.PING_SECONDS == 3.0),
+        ("keeps the last 4 KB of each", tail.KEPT_BYTES == 4096),
+        ("in four formats up\nto 50 megapixels", displays._MAX_PIXELS == 50_000_000),
+    ):
+        assert words in PAGE, words
+        assert figure, words
+
+
+def test_what_is_the_executors_own_in_a_pool():
+    _, _, told = PAGE.partition("its own are ")
+    named = re.findall(r"`(\w+)`", told.partition(". ")[0])
+    assert sorted(named) == sorted(pool_options._OF_THE_EXECUTOR)
+
+
+def test_what_is_asked_of_a_pool_by_name_counts_be_it_the_default():
+    of_pool = Options.of(memory="1g", timeout_seconds=5)
+
+    def asked(**given: Any) -> Options:
+        return pool_options.options_for(
+            Options.of(**given), (), of_pool=of_pool, pool=(), given=given
+        )
+
+    assert asked().memory == asked(memory="1g").memory == "1g"
+    with pytest.raises(
+        ConfigurationError, match="memory='2g' is decided by the pool, which has '1g"
+    ):
+        asked(memory="2g")
+    assert asked().timeout_seconds == 5
+    assert asked(timeout_seconds=60.0).timeout_seconds == 60
 
 
 def test_figures_of_stats_are_named():
