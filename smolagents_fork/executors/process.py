@@ -37,8 +37,8 @@ class ProcessExecutor(Executor):
         interrupt_grace_seconds: how long a program may take to stop before it is killed.
         startup_timeout_seconds: for the child's start.
         memory: address space the code may add to the interpreter's own, in bytes or as ``"2g"``.
-        cpu_seconds: processor time of one call, in whole seconds; by default twice
-            ``timeout_seconds``, which only more than one thread can reach.
+        cpu_seconds: processor time of one call, rounded up to whole seconds; by default twice
+            ``timeout_seconds`` and the grace, which only more than one thread can reach.
         file_size: largest file the code may write, in bytes or as ``"1g"``.
         open_files: file descriptors at once.
         network: whether the code keeps the host's network.

@@ -9,10 +9,13 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from process_harness import SHARP, executor
+from smolagents.monitoring import LogLevel
 
+from smolagents_fork import ProcessExecutor
 from smolagents_fork.errors import ExecutorStartError, ProgramFailedError
 from smolagents_fork.process.measures import MEASURES
 
@@ -160,6 +163,16 @@ def test_require_all_starts_where_all_is_to_be_had(sharp):
 def test_network_can_be_asked_for():
     with executor(SHARP, network=True) as ex:
         assert ex.confinement["missing"]["network"] == "asked for by network=True"
+
+
+@pytest.mark.parametrize("given_up", [{}, {"memory": None, "network": True}])
+def test_the_account_is_logged_louder_where_something_is_missing_unasked(given_up):
+    lines: list[tuple[str, LogLevel]] = []
+    logger = SimpleNamespace(log=lambda text, level: lines.append((str(text), level)))
+    with ProcessExecutor([], logger, **given_up) as ex:
+        missing = ex.confinement["missing"].keys() - given_up.keys()
+    told = [level for text, level in lines if text.startswith("ProcessExecutor: in force: ")]
+    assert told == [LogLevel.INFO if missing else LogLevel.DEBUG]
 
 
 def test_readable_paths_open_a_folder_for_reading(tmp_path):

@@ -130,6 +130,37 @@ def test_files_are_limited_in_size():
 
 
 @pytest.mark.parametrize(
+    ("limit", "code", "message"),
+    [
+        ({"max_operations": 1000}, "for i in range(10**6): i + 1", "1000"),
+        ({"max_while_iterations": 20}, "n = 0\nwhile True: n += 1", "20 iterations"),
+        ({"max_recursion_depth": 60}, "def f(n): return f(n + 1)\nf(0)", "recursion"),
+    ],
+    ids=["operations", "iterations", "recursion"],
+)
+def test_limits_of_the_interpreter_are_those_asked_for(limit, code, message):
+    with executor(**limit) as ex:
+        with pytest.raises(InterpreterError, match=message):
+            ex(code)
+        assert ex("1 + 1").output == 2
+
+
+def test_stats():
+    with executor(["threading"], memory="700m") as ex:
+        ex("import threading\nend = threading.Event()")
+        before = ex.stats()
+        assert before.memory_limit_bytes == 700 << 20
+        assert 5_000_000 < before.memory_bytes < 700 << 20
+        ex("held = 'x' * 50_000_000\nsum(range(3_000_000))")
+        after = ex.stats()
+        assert after.memory_bytes - before.memory_bytes > 40_000_000
+        assert after.cpu_seconds > before.cpu_seconds
+        assert before.pids >= 1
+    with executor(memory=None) as ex:
+        assert ex.stats().memory_limit_bytes is None
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"timeout_seconds": 0}, "timeout_seconds=0: give a finite number"),

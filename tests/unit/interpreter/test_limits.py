@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import time
+from pathlib import Path
 
 import pytest
 
@@ -190,3 +192,13 @@ def test_print_is_cut_to_head_and_tail() -> None:
 def test_limits_refuse_what_is_no_limit(value: object) -> None:
     with pytest.raises(ConfigurationError, match="max_operations must be a positive number"):
         Limits(max_operations=value)  # type: ignore[arg-type]
+
+
+def test_the_page_of_the_local_executor_has_the_defaults() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "executors" / "local.md").read_text("utf-8")
+    told = dict(re.findall(r"`(\w+)=([\d_]+|False)`", page))
+    limits = Limits()
+    assert told.pop("data_files") == "False"
+    assert {name: int(value) for name, value in told.items()} == {
+        name: int(getattr(limits, name)) for name in vars(limits)
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import subprocess
@@ -82,6 +83,21 @@ def test_the_executor_can_be_imported_where_the_kernel_has_none_of_it():
         "executor_type='docker' or 'local'"
     )
     assert run.stdout.strip() == words, run.stderr
+
+
+def test_defaults_on_the_executors_page_are_those_of_the_code():
+    page = (Path(__file__).parents[3] / "docs" / "executors" / "process.md").read_text("utf-8")
+    parameters = inspect.signature(ProcessExecutor).parameters
+    table = page[: page.index("## What is in force")]
+    told = dict(re.findall(r"^\| `(\w+)` \| ([^|]+) \|", table, re.MULTILINE))
+    assert len(told) > 15
+    for name, default in told.items():
+        shown = default.strip().strip("`").replace(",", "").replace(" MiB", " << 20")
+        wanted = parameters[name].default
+        if name == "max_print_outputs_length":
+            wanted = 50_000  # for None
+        # Of numbers, text, None and shifts, of this repository's own page.
+        assert eval(shown.replace("()", "tuple()")) == wanted, name
 
 
 def test_every_parameter_and_measure_is_on_the_executors_page():
