@@ -13,7 +13,7 @@ from ..errors import ExecutorError
 from .engine import mapped_errors
 from .tunnel import STDERR, ExecStream, HeldStream, frames
 
-__all__ = ["exit_code", "run_attached", "run_detached"]
+__all__ = ["TooMuchOutput", "exit_code", "run_attached", "run_detached"]
 
 # Most of standard error that is kept.
 _MAX_STDERR = 8192
@@ -21,17 +21,22 @@ _MAX_STDERR = 8192
 _EXIT_SECONDS = 15.0
 
 
+class TooMuchOutput(ExecutorError):
+    """A program wrote more than was to be taken."""
+
+
 def run_attached(stream: ExecStream, *, stdin: bytes, timeout: float, max_bytes: int) -> bytes:
     """Give a started program its input and return its output; closes the stream.
 
     Args:
         stream: to the program.
-        stdin: what it reads.
+        stdin: what it reads; not every connection can tell it where that ends.
         timeout: seconds it may take.
         max_bytes: most bytes of standard output to take.
 
     Raises:
-        ExecutorError: it took too long, or wrote more.
+        ExecutorError: it took too long.
+        TooMuchOutput: it wrote more.
     """
     end = time.monotonic() + timeout
     output = bytearray()
@@ -59,7 +64,7 @@ def run_attached(stream: ExecStream, *, stdin: bytes, timeout: float, max_bytes:
                 return bytes(output)
             output += piece
             if len(output) > max_bytes:
-                raise ExecutorError(f"it wrote more than {max_bytes} bytes")
+                raise TooMuchOutput(f"it wrote more than {max_bytes} bytes")
     finally:
         stream.close()
 
@@ -80,7 +85,8 @@ def run_detached(
         exit code, standard output, the end of standard error.
 
     Raises:
-        ExecutorError: it took too long, or wrote more.
+        ExecutorError: it took too long.
+        TooMuchOutput: it wrote more.
     """
     with mapped_errors("running a program in the container", container=container_id[:12]):
         exec_id = api.exec_create(container_id, argv)["Id"]
@@ -131,7 +137,7 @@ def _taken(arrived: queue.Queue[Any], timeout: float, max_bytes: int) -> tuple[b
         else:
             output += data
         if len(output) > max_bytes:
-            raise ExecutorError(f"it wrote more than {max_bytes} bytes")
+            raise TooMuchOutput(f"it wrote more than {max_bytes} bytes")
 
 
 def exit_code(api: Any, container_id: str, exec_id: str) -> int:

@@ -114,7 +114,7 @@ class ExecStream:
         """
         while not self._data:
             if not self._raw:
-                self._raw = self._sock.recv(262_144)
+                self._raw = self._read(262_144)
                 if not self._raw:
                     self.cut_short |= self._left_in_frame > 0
                     return b""
@@ -130,7 +130,7 @@ class ExecStream:
         raw = self._raw
         if self._left_in_frame == 0:
             if len(raw) < _HEADER.size:
-                more = self._sock.recv(65_536)
+                more = self._read(65_536)
                 if not more:
                     self._raw = b""
                     self.cut_short = True
@@ -146,9 +146,22 @@ class ExecStream:
         elif piece:
             self._data.append(piece)
 
+    def _read(self, size: int) -> bytes:
+        try:
+            return self._sock.recv(size)
+        except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
+            raise BlockingIOError from None
+
     def send(self, data: bytes) -> int:
-        """Bytes for the container's standard input."""
-        return self._sock.send(data)
+        """Bytes for the container's standard input; how many of them were taken.
+
+        Raises:
+            BlockingIOError: none can be taken now.
+        """
+        try:
+            return self._sock.send(data)
+        except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
+            raise BlockingIOError from None
 
     def fileno(self) -> int:
         return self._sock.fileno()
@@ -160,7 +173,13 @@ class ExecStream:
         self._sock.settimeout(seconds)
 
     def end_input(self) -> None:
-        """Tell the container's program that its standard input has ended."""
+        """Tell the container's program that its standard input has ended, where that can be told.
+
+        Python's TLS has no end of one way only: what came the other way would be read undecrypted.
+        A program must know itself where its input ends.
+        """
+        if isinstance(self._sock, ssl.SSLSocket):
+            return
         with contextlib.suppress(OSError):
             self._sock.shutdown(socket.SHUT_WR)
 

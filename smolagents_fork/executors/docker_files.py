@@ -11,6 +11,7 @@ import os
 import posixpath
 from pathlib import Path
 
+from ..containers.programs import TooMuchOutput
 from ..containers.provisioner import Sandbox
 from ..containers.tunnel import StreamUnsupported
 from ..errors import ConfigurationError, ExecutorError
@@ -19,14 +20,25 @@ __all__ = ["get_file", "put_file"]
 
 _TIMEOUT_SECONDS = 60.0
 _BYTES_PER_SECOND = 5_000_000
-_GET = 'cat -- "$1"'
-# Run as: python3 -I -S -c PUT path size position [pieces in base64]; without pieces, the rest comes
-# on standard input. Looks for room first, and puts the file in its place when it is whole, so that
-# what does not fit leaves neither a full folder nor half a file.
+# The point after the last byte tells a whole file from one that was cut off on its way.
+_GET = 'cat -- "$1" && printf .'
+# Run as: python3 -I -S -c PUT path size position [pieces in base64]; without pieces, so many bytes
+# come on standard input, whose end not every connection can tell. Looks for room first, and puts
+# the file in its place when it is whole, so that what does not fit leaves neither a full folder nor
+# half a file.
 _PUT = """
 import base64, os, sys
 path, size, position = os.path.realpath(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 part = path + ".part"
+left = size if len(sys.argv) == 4 else 0
+def arrived():
+    global left
+    while left:
+        piece = sys.stdin.buffer.read1(min(left, 1 << 20))
+        if not piece:
+            break
+        left -= len(piece)
+        yield piece
 try:
     folder = os.path.dirname(path)
     os.makedirs(folder, exist_ok=True)
@@ -46,10 +58,7 @@ try:
         with open(part, "ab") as file:
             for piece in sys.argv[4:]:
                 file.write(base64.b64decode(piece))
-            while len(sys.argv) == 4:
-                piece = sys.stdin.buffer.read(1 << 20)
-                if not piece:
-                    break
+            for piece in arrived():
                 file.write(piece)
             written = file.tell()
     except BaseException:
@@ -62,7 +71,7 @@ try:
         raise OSError("%d of %d bytes arrived" % (written, size))
 except OSError as error:
     # Read to the end: words of a program that leaves its input behind may be lost with it.
-    while len(sys.argv) == 4 and sys.stdin.buffer.read(1 << 20):
+    for piece in arrived():
         pass
     sys.exit(str(error))
 """
@@ -139,7 +148,12 @@ def get_file(sandbox: Sandbox, source: str, workdir: str, max_bytes: int) -> byt
     timeout = _TIMEOUT_SECONDS + max_bytes / _BYTES_PER_SECOND
     argv = ["sh", "-c", _GET, "sh", path]
     try:
-        code, data, words = sandbox.run(argv, timeout=timeout, max_bytes=max_bytes)
+        code, data, words = sandbox.run(argv, timeout=timeout, max_bytes=max_bytes + 1)
+    except TooMuchOutput:
+        raise ExecutorError(
+            f"get_file: {path} in container {sandbox.id}: it has more than {max_bytes} bytes; "
+            "raise max_bytes"
+        ) from None
     except ExecutorError as error:
         raise ExecutorError(f"get_file: {path} in container {sandbox.id}: {error}") from None
     if code != 0:
@@ -147,7 +161,12 @@ def get_file(sandbox: Sandbox, source: str, workdir: str, max_bytes: int) -> byt
             f"get_file: {path} in container {sandbox.id}: "
             f"{words.decode('utf-8', 'replace').strip() or f'exit code {code}'}"
         )
-    return data
+    if not data.endswith(b"."):
+        raise ExecutorError(
+            f"get_file: {path} in container {sandbox.id}: the connection to the engine ended after "
+            f"{len(data)} bytes, before the file's end"
+        )
+    return data[:-1]
 
 
 def _path(path: str, workdir: str) -> str:

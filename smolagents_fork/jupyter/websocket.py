@@ -60,6 +60,9 @@ class TimedSocket:
     def __init__(self, sock: SocketLike) -> None:
         sock.setblocking(False)
         self._sock = sock
+        # Never two at once: OpenSSL's connections take one thread at a time, and the number of a
+        # socket that another thread has closed may be another file's. Held for no wait.
+        self._use = threading.RLock()
         self._receive_seconds = 0.0
         self._receive_end = self._send_end = 0.0
         #: Bytes so far.
@@ -85,7 +88,8 @@ class TimedSocket:
             if left <= 0:
                 raise TimeoutError("timed out")
             try:
-                data = self._sock.recv(size)
+                with self._use:
+                    data = self._sock.recv(size)
                 self.received += len(data)
                 return data
             except (BlockingIOError, ssl.SSLWantReadError):
@@ -99,7 +103,8 @@ class TimedSocket:
             if left <= 0:
                 raise TimeoutError("timed out")
             try:
-                return self._sock.send(data)
+                with self._use:
+                    return self._sock.send(data)
             except (BlockingIOError, ssl.SSLWantWriteError):
                 self._wait(read=False, seconds=left)
 
@@ -130,10 +135,11 @@ class TimedSocket:
             close(how)
 
     def close(self) -> None:
-        with contextlib.suppress(OSError):
-            self.shutdown(socket.SHUT_RDWR)
-        with contextlib.suppress(OSError):
-            self._sock.close()
+        with self._use:
+            with contextlib.suppress(OSError):
+                self.shutdown(socket.SHUT_RDWR)
+            with contextlib.suppress(OSError):
+                self._sock.close()
 
     def _wait(self, *, read: bool, seconds: float) -> None:
         descriptor = self._sock.fileno()

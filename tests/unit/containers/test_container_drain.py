@@ -6,15 +6,14 @@ import contextlib
 import gc
 import os
 import queue
-import shutil
 import signal
 import socket
 import ssl
 import struct
-import subprocess
 import threading
 from types import SimpleNamespace
 
+import certificates
 import docker
 import pytest
 from background import PATIENCE_SECONDS as PROMPT_SECONDS
@@ -204,16 +203,7 @@ def test_thread_comes_back_after_each_end(engine):
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory):
-    if shutil.which("openssl") is None:
-        pytest.skip("openssl makes the certificate, and is not here")
-    path = tmp_path_factory.mktemp("tls") / "both.pem"
-    words = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=engine"
-    command = ["openssl", *words.split(), "-addext", "subjectAltName=IP:127.0.0.1"]
-    subprocess.run(
-        [*command, "-keyout", path, "-out", f"{path}.crt"], check=True, capture_output=True
-    )
-    path.write_text(path.read_text() + path.with_name("both.pem.crt").read_text())
-    return path
+    return certificates.made_in(tmp_path_factory.mktemp("tls"))
 
 
 def test_what_tls_has_decrypted_already_is_read_too(certificate, monkeypatch):

@@ -9,6 +9,7 @@ import pytest
 from smolagents_fork.containers import programs
 from smolagents_fork.containers.programs import exit_code
 from smolagents_fork.errors import ExecutorError
+from smolagents_fork.executors.docker_files import get_file
 
 RUNS = {"Running": True, "ExitCode": None}
 # Some engines have a number there before there is one.
@@ -30,3 +31,9 @@ def test_program_that_runs_on_without_its_output_is_an_error(monkeypatch):
     monkeypatch.setattr(programs, "_EXIT_SECONDS", 0.05)
     with pytest.raises(ExecutorError, match=r"has ended, and the engine .* in 0\.05 s"):
         exit_code(engine(RUNS), "c", "e")
+
+
+def test_file_that_was_cut_off_between_two_frames_is_an_error():
+    sandbox = SimpleNamespace(id="c", run=lambda *_args, **_keywords: (0, b"half of i", b""))
+    with pytest.raises(ExecutorError, match="ended after 9 bytes, before the file's end"):
+        get_file(sandbox, "f", "/workspace", 100)

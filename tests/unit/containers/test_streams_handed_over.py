@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import io
+import os
 import socket
+import ssl
 import struct
 from types import SimpleNamespace
 
+import certificates
 import pytest
+from background import running
 
 from smolagents_fork.containers.programs import run_attached
 from smolagents_fork.containers.tunnel import exec_stream, frames
@@ -138,3 +142,50 @@ def test_program_whose_stream_ends_within_a_frame_has_not_said_everything(connec
     stream = exec_stream(handed_over())
     with pytest.raises(ExecutorError, match="within a frame"):
         run_attached(stream, stdin=b"", timeout=10, max_bytes=100)
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    return certificates.made_in(tmp_path_factory.mktemp("tls"))
+
+
+@pytest.fixture
+def tls(certificate):
+    """The engine's end of a connection under TLS, and what docker-py hands over of the other."""
+    server, client = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), ssl.create_default_context()
+    server.load_cert_chain(certificate)
+    client.load_verify_locations(certificate)
+    ours, theirs = socket.socketpair()
+    ours.settimeout(60)
+    theirs.settimeout(60)
+    with running(server.wrap_socket, theirs, True) as wrapped:
+        near = client.wrap_socket(ours, server_hostname="127.0.0.1")
+    far = wrapped.result()
+    reader = near.makefile("rb")
+    near._response = SimpleNamespace(
+        raw=SimpleNamespace(_fp=SimpleNamespace(fp=reader)), close=lambda: None
+    )
+    yield far, near
+    for end in (reader, near, far):
+        end.close()
+
+
+@pytest.mark.parametrize("size", [0, 3_000_000])
+def test_program_behind_tls_gets_its_input_and_is_read_to_the_end(tls, size):
+    far, near = tls
+    given, told = os.urandom(size), os.urandom(3_000_000)
+
+    def program():
+        taken = bytearray()
+        while len(taken) < size:
+            taken += far.recv(1 << 20)
+        for start in range(0, len(told), 50_000):
+            far.sendall(framed(1, told[start : start + 50_000]))
+        socket.socket.shutdown(far, socket.SHUT_RDWR)
+        return taken
+
+    with running(program) as ran:
+        stream = exec_stream(near)
+        output = run_attached(stream, stdin=given, timeout=60, max_bytes=len(told))
+        assert output == told
+        assert ran.result() == given
