@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import _string  # type: ignore[import-not-found]  # the parser of str.format itself
+import functools
+import re
 import sys
 import types
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from . import policy
@@ -65,6 +67,36 @@ def harmless(value: Any, name: str, is_own: Callable[[type], bool]) -> bool:
     return name in _MEMBERS.get(module, ()) or (
         module not in _RULED and name in policy.LIBRARY_ATTRIBUTES
     )
+
+
+#: Templates whose fields name no attributes or items and are at most 999 characters wide.
+_FEW_FIELDS = re.compile(
+    r"(?:[^{}]|\{\{|\}\}"
+    r"|\{\w*(?:![rsa])?(?::[^{}\d]*(?:\d{1,3}(?:[^{}\d]+\d{1,3})?)?[^{}\d]*)?\})*"
+)
+_SMALL = frozenset({int, float, bool, str, type(None)})
+
+
+@functools.lru_cache(1024)
+def _is_simple(template: str) -> bool:
+    return len(template) <= 256 and _FEW_FIELDS.fullmatch(template) is not None
+
+
+def _are_small(name: str, rest: tuple[Any, ...], keywords: dict[str, Any]) -> bool:
+    """Whether few values are given, and the text of each is short and made by Python itself."""
+    values: Iterable[Any] = rest
+    if keywords:
+        values = (*rest, *keywords.values())
+    elif name == "format_map":
+        if type(rest[0]) is not dict or len(rest[0]) > 64:
+            return False
+        values = rest[0].values()
+    elif len(rest) > 64:
+        return False
+    for value in values:
+        if type(value) not in _SMALL or (type(value) is str and len(value) > 4096):
+            return False
+    return True
 
 
 class SafeFormatter:
@@ -155,6 +187,11 @@ def guarded_format(
             # Raises, in Python's words.
             return getattr(value, name)(*arguments, **keywords)  # type: ignore[no-any-return]
         template = str.__str__(value if bound else arguments[0])
+        if _is_simple(template) and _are_small(name, rest, keywords):
+            text: str = getattr(template, name)(*rest, **keywords)
+            if len(text) > 4096:
+                sizes.meter.charge(len(text) >> 6)
+            return text
         formatter = SafeFormatter(read, sizes)
         if name == "format_map":
             return formatter.vformat(template, None, rest[0])

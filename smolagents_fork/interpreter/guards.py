@@ -42,6 +42,13 @@ _BUILTIN_METHOD = type("".format)
 #: Types that are never handed out, whatever attribute they were found under.
 _NEVER = (types.FrameType, types.CodeType, types.TracebackType)
 _PROXIES = policy.PROXY_ATTRIBUTES | {"__members__"}
+#: Types of which nothing needs a second look when an attribute is one.
+_ORDINARY = frozenset(
+    {
+        *(bool, bytes, dict, float, int, list, set, str, type(None)),
+        *(types.BuiltinFunctionType, types.FunctionType, types.MethodType),
+    }
+)
 _DESCRIPTORS = (types.GetSetDescriptorType, types.MemberDescriptorType)
 
 
@@ -153,6 +160,9 @@ class Guards(Writing, RefusedBuiltins):
                 raise TypeError("attribute name must be string, not " + repr(type(name).__name__))
             name = str.__str__(name)
         name = formats.normal(name)
+        if policy.is_plain(name) and not isinstance(value, SizedType):
+            found = getattr(value, name) if default is _MISSING else getattr(value, name, default)
+            return found if type(found) in _ORDINARY else self._vet(found)
         if isinstance(value, SizedType):
             if name in ("__call__", "__getitem__"):
                 return getattr(value, name)
@@ -307,6 +317,9 @@ class Guards(Writing, RefusedBuiltins):
     def hasattr_(self, *arguments: Any) -> bool:
         if len(arguments) != 2:
             raise TypeError(f"hasattr expected 2 arguments, got {len(arguments)}")
+        value, name = arguments
+        if type(name) is str and policy.is_plain(name) and id(type(value)) in self.own:
+            return hasattr(value, name)
         try:
             self.read(*arguments)
         except (AttributeError, ProgramRefusedError):

@@ -22,6 +22,7 @@ __all__ = [
     "IMPORTED_BY_C",
     "KEYED_FUNCTIONS",
     "LIBRARY_ATTRIBUTES",
+    "LOOKED_AT",
     "OWN_DUNDERS",
     "OWN_UNDERSCORE",
     "PROXY_ATTRIBUTES",
@@ -29,6 +30,7 @@ __all__ = [
     "SIZED_METHODS",
     "SIZED_TYPES",
     "WRITABLE_DUNDERS",
+    "is_plain",
 ]
 
 #: Upstream's BASE_BUILTIN_MODULES.
@@ -216,6 +218,9 @@ SIZED_METHODS = frozenset(
     )
 )
 
+#: All public names that are read through a guard wherever they are found.
+LOOKED_AT = GUARDED_ATTRIBUTES | SIZED_METHODS | DATA_ATTRIBUTES | PROXY_ATTRIBUTES
+
 #: Built-in types that make much out of a small argument,
 #: or call a function an item.
 SIZED_TYPES = frozenset({"range", "bytes", "bytearray", "map", "filter"})
@@ -264,3 +269,8 @@ REFUSED_BUILTINS = {
     "exit": "let the program end, or call final_answer()",
     "quit": "let the program end, or call final_answer()",
 }
+
+
+def is_plain(name: str) -> bool:
+    """Whether an attribute of this name, a plain ``str``, is read as CPython reads it."""
+    return name not in LOOKED_AT and name[:1] != "_" and name.isascii()

@@ -13,6 +13,7 @@ import random
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from . import policy
 from .sized_callbacks import CALLING
 from .sized_types import SizedType
 
@@ -192,8 +193,14 @@ def _operator(modules: Any) -> dict[str, Any]:
 
         def __init__(self, attr: str, *attrs: str) -> None:
             self._names = [str.__str__(name) for name in (attr, *attrs)]
+            parts = [part for name in self._names for part in name.split(".")]
+            self._plain = None
+            if all(map(policy.is_plain, parts)):
+                self._plain = operator.attrgetter(*self._names)
 
         def __call__(self, obj: Any) -> Any:
+            if self._plain is not None and id(type(obj)) in guards.own:
+                return self._plain(obj)
             found = []
             for names in self._names:
                 value = obj

@@ -19,6 +19,7 @@ __all__ = ["SizedMethods"]
 
 _MEASURED = (str, bytes, bytearray, int, list, dict, set, deque, re.Pattern, re.Match)
 _PLAIN_SIZED = frozenset({list, tuple, set, dict, range, str, frozenset})
+_PADDING = frozenset({"center", "ljust", "rjust", "zfill"})
 #: Methods of patterns and matches that keep the template they were given.
 _REMEMBERING = frozenset({"sub", "subn", "expand"})
 #: Characters below which a result needs no second look.
@@ -60,10 +61,18 @@ class SizedMethods(SizedCallbacks):
                 items = arguments[0]
                 if type(items) in (list, tuple) and not self._long(receiver, items):
                     return receiver.join(items)
+            elif name in _PADDING and arguments:
+                width = arguments[0]
+                if type(width) is int and width < SHORT:
+                    return getattr(receiver, name)(*arguments)
         elif kind is list and name == "extend" and len(arguments) == 1 and not keywords:
             items = arguments[0]
             if type(items) in _PLAIN_SIZED and len(items) < SHORT:
                 return receiver.extend(items)
+        elif (kind is dict or kind is set) and name == "update" and len(arguments) == 1:
+            items = arguments[0]
+            if type(items) in _PLAIN_SIZED and len(items) < SHORT and not keywords:
+                return receiver.update(items)
         elif kind is ModuleType:
             return getattr(receiver, name)(*arguments, **keywords)
         elif kind is list and name == "sort" and not arguments:

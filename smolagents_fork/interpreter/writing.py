@@ -65,13 +65,13 @@ class Writing(HeldClasses):
 
     def writable(self, value: Any, name: str) -> Any:
         """``value``, if the program may set or delete its attribute ``name``."""
+        if id(type(value)) in self.own:
+            return value
         value = plain_type(value)
         data_methods.check_written(value, name)
         if (stated := data_random.stated(value, name)) is not None:
             return stated
         cls = type(value)
-        if id(cls) in self.own:
-            return value
         if cls in weakref.ProxyTypes:
             # A write goes on to what it stands for.
             if self.is_own_class(value.__class__) and not issubclass(value.__class__, type):
@@ -104,6 +104,8 @@ class Writing(HeldClasses):
         if cls.__name__ == "DictWrapper" and cls.__module__ == "pandas._config.config":
             self.changing("pandas")
             return value
+        if cls is functools._lru_cache_wrapper and self.is_own(getattr(value, "__wrapped__", None)):
+            return value  # what functools.cache made of a function of the program's
         if (
             issubclass(cls, _SHARED_KINDS)
             or id(value) in self.shared
@@ -131,6 +133,9 @@ class Writing(HeldClasses):
         if len(arguments) != 3:
             raise TypeError(f"setattr expected 3 arguments, got {len(arguments)}")
         value, name, new = arguments
+        if type(name) is str and policy.is_plain(name) and id(type(value)) in self.own:
+            setattr(value, name, new)
+            return
         name = self.check_written_name(name)
         setattr(self.writable(value, name), name, new)
 

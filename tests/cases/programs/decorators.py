@@ -180,3 +180,17 @@ A.__len__ = __len__
 __call__ = lambda self, x: x + 1
 A.__call__ = __call__
 (len(A()), A()(1), __len__(None))
+
+# case: attributes-of-a-cached-function
+from functools import cache, lru_cache
+@cache
+def fib(n):
+    fib.calls += 1
+    return n if n < 2 else fib(n - 1) + fib(n - 2)
+fib.calls = 0
+@lru_cache(maxsize=2)
+def square(x):
+    return x * x
+square.note = "kept"
+del square.note
+(fib(30), fib.calls, hasattr(square, "note"), fib.cache_info().hits)

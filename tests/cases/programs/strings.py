@@ -158,3 +158,27 @@ print("{.name} {[1]}".format(P(), [3, 4]))
 "{:{:{}}}".format(1, 2, 3)
 # case: format-nested-fields
 "{:{}.{}f} {:>{w}} {!r:^9}".format(3.14159, 8, 2, "a", "b", w=5)
+
+# case: templates-of-many-kinds
+templates = ["{}", "{:>5}|{:<5}", "{0!r:>8}{1}", "{1:{0}}", "{:0999}", "{:.3f}", "{{}}{}", "{a}{b:>3}",
+             "{0}{}", "{", "}", "{!z}", "{:}}", "{0[1]}", "{0.real}", "{5}", "{:,}", "{:x}", "{a:d}", "{_}",
+             "{a!s:.2}", "{:%}", "{:>1000}", "{ a}", "{:>{}}", "{0:{1}}", "{:>003.1f}"]
+def shown(template, *values, **names):
+    try:
+        return template.format(*values, **names)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+def mapped(template, names):
+    try:
+        return template.format_map(names)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+class Named:
+    def __format__(self, specification):
+        return f"<{specification}>"
+for template in templates:
+    print(shown(template, 7, 12))
+    print(shown(template, "ab", Named()))
+    print(shown(template, a=3, b="x", _=None))
+    print(mapped(template, {"a": "long", "b": 2.5, "_": True}))
+print(shown("{}" * 3, *"abc"), shown("{x}", **{"x": None}), str.format("{}-{}", 1, 2), "{0}{0}".format("a" * 5000)[-1])
