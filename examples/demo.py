@@ -1,8 +1,10 @@
-"""A ``CodeAgent`` answers a question about a file, with its code run by ``executor_class``."""
+"""A ``CodeAgent`` answers a question about a file, with its code run by ``executor_class``.
+
+Run it with ``make demo``, or, where the fork is installed, ``python -m examples demo``.
+"""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import ClassVar
 
@@ -99,7 +101,3 @@ def main() -> int:
         return 1 if isinstance(model, ScriptedModel) else 0
     console.print("Computed directly from the file: the same.", style="green")
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,6 +1,7 @@
 """Code in a container: state, figures, files, limits.
 
-Needs a Docker engine. Run it with: python examples/docker_quickstart.py
+Needs a Docker engine. Run it with ``make demo EXAMPLE=docker_quickstart``, or, where the fork is
+installed, ``python -m examples docker_quickstart``, which tells an error in a line or two.
 """
 
 from smolagents_fork import DockerExecutor

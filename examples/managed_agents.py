@@ -3,11 +3,13 @@
 The manager's code asks two managed agents: one looks prices up with a tool that holds a password,
 the other is a ``CodeAgent`` with a sandbox of its own. The password stays on this machine: a
 sandbox has a function to call, and gets what it returns.
+
+Run it with ``make demo EXAMPLE=managed_agents``, or, where the fork is installed,
+``python -m examples managed_agents``.
 """
 
 from __future__ import annotations
 
-import sys
 from typing import Any, ClassVar
 
 from rich.console import Console
@@ -137,7 +139,3 @@ def main() -> int:
         return 1
     console.print("The manager's code saw two functions and their reports, and no password.")
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -15,6 +15,7 @@ from typing import Any
 from ..errors import ConfigurationError
 
 __all__ = [
+    "check_code",
     "check_count",
     "check_flag",
     "check_functions",
@@ -72,6 +73,12 @@ def check_text(name: str, value: object) -> None:
     """Refuse what is neither text nor ``None``."""
     if value is not None and not isinstance(value, str):
         raise ConfigurationError(f"{name}={value!r}: give text, or None")
+
+
+def check_code(code: object) -> None:
+    """Refuse a program that is no text."""
+    if not isinstance(code, str):
+        raise ConfigurationError(f"code is {type(code).__name__}: give text")
 
 
 def check_output_function(value: object) -> None:

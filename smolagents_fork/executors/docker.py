@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..containers.runtime import DockerProvisioner
 from ..containers.sandbox import DockerSandbox
-from ..errors import ConfigurationError, ExecutorError
+from ..errors import ExecutorError
 from ..jupyter.collector import Collector
 from ..results import Display, Execution, ExecutorStats
 from ..upstream_api import AgentError, CodeOutput, LogLevel
-from .arguments import names_of
+from .arguments import check_code, names_of
 from .base import Executor
 from .docker_asyncio import created
 from .docker_checks import check_pool, inherited
@@ -245,8 +245,7 @@ class DockerExecutor(Executor):
             SandboxDiedError: kernel, container or engine ended; names the cause.
             ExecutorClosedError: after ``cleanup()``.
         """
-        if not isinstance(code, str):
-            raise ConfigurationError(f"code is {type(code).__name__}: give text")
+        check_code(code)
         with self._turn("call"):
             return self._run(code)
 

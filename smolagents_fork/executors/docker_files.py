@@ -15,6 +15,7 @@ from ..containers.programs import TooMuchOutput
 from ..containers.provisioner import Sandbox
 from ..containers.tunnel import StreamUnsupported
 from ..errors import ConfigurationError, ExecutorError
+from .arguments import check_count
 
 __all__ = ["get_file", "put_file"]
 
@@ -95,8 +96,15 @@ def put_file(
         ExecutorError: it could not be written (no space, no permission).
         OSError: the source could not be read.
     """
-    data = source if isinstance(source, bytes) else Path(source).read_bytes()
     path = _path(target, workdir)
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        data = bytes(source)
+    elif isinstance(source, (str, os.PathLike)):
+        data = Path(source).read_bytes()
+    else:
+        raise ConfigurationError(
+            f"put_file: source is {type(source).__name__}: give a path of this machine, or bytes"
+        )
     timeout = _TIMEOUT_SECONDS + len(data) / _BYTES_PER_SECOND
     argv = ["python3", "-I", "-S", "-c", _PUT, path, str(len(data))]
     try:
@@ -145,6 +153,7 @@ def get_file(sandbox: Sandbox, source: str, workdir: str, max_bytes: int) -> byt
         ExecutorError: there is no such file, or it is larger.
     """
     path = _path(source, workdir)
+    check_count("max_bytes", max_bytes)
     timeout = _TIMEOUT_SECONDS + max_bytes / _BYTES_PER_SECOND
     argv = ["sh", "-c", _GET, "sh", path]
     try:
@@ -170,6 +179,6 @@ def get_file(sandbox: Sandbox, source: str, workdir: str, max_bytes: int) -> byt
 
 
 def _path(path: str, workdir: str) -> str:
-    if not path or "\0" in path:
-        raise ConfigurationError(f"{path!r} is no path in the sandbox")
+    if not isinstance(path, str) or not path or "\0" in path:
+        raise ConfigurationError(f"{path!r} is no path in the sandbox: give text")
     return posixpath.normpath(posixpath.join(workdir, path))

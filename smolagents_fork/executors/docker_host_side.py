@@ -18,6 +18,7 @@ from ..errors import ConfigurationError, EncodeError
 from ..jupyter.kernel_side import PICKLE_KEY
 from ..jupyter.messages import InputRequest
 from ..upstream_api import get_tools_definition_code
+from .arguments import mapping_of
 from .docker_options import Options
 from .docker_session import KernelSession
 
@@ -76,6 +77,7 @@ class HostSide:
             ConfigurationError: a placement that cannot work, or of a misspelt name; a name no
                 program can call.
         """
+        tools = mapping_of("tools", tools)
         self._check_placed_names(tools)
         sent = self._sent(tools)
         if "final_answer" in sent:
@@ -129,6 +131,7 @@ class HostSide:
         Raises:
             EncodeError: a value cannot travel; names the path to it. Nothing is set then.
         """
+        variables = mapping_of("variables", variables)
         encoded = {name: self._encoded(name, value) for name, value in variables.items()}
         self._set(session, encoded)
         self._variables.update(encoded)

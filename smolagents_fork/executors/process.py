@@ -16,7 +16,15 @@ from ..limits import check_seconds
 from ..process.layout import layout_for
 from ..results import Execution, ExecutorStats
 from ..upstream_api import CodeOutput, LogLevel
-from .arguments import check_flag, check_functions, check_known, mapping_of, parameters_of, paths_of
+from .arguments import (
+    check_code,
+    check_flag,
+    check_functions,
+    check_known,
+    mapping_of,
+    parameters_of,
+    paths_of,
+)
 from .base import Executor
 from .process_options import Options
 from .process_session import ProcessSession
@@ -258,6 +266,7 @@ class ProcessExecutor(Executor):
             ProtocolError: the child sent what it may not, and was killed.
             ExecutorClosedError: after ``cleanup()``.
         """
+        check_code(code)
         with self._turn("call"):
             session = self._open_session()
             self._printed = PrintContainer(self.options.max_output_bytes)
@@ -278,6 +287,7 @@ class ProcessExecutor(Executor):
 
     def send_tools(self, tools: Mapping[str, Any]) -> None:
         """Make tools and managed agents callable from the code; they stay on the host."""
+        tools = mapping_of("tools", tools)
         with self._turn("send_tools"):
             self._dispatcher.register({**self._functions, **tools})
             specs = [spec.as_data() for spec in self._dispatcher.specs]
@@ -291,6 +301,7 @@ class ProcessExecutor(Executor):
         """
         if not variables:
             return
+        variables = mapping_of("variables", variables)
         limit = self.options.max_value_bytes
         encoded = {
             name: codec.encode(value, path=f"vars[{name!r}]", max_bytes=limit)

@@ -7,6 +7,7 @@ Order of precedence: ``executor`` (an instance, also a falsy one), ``executor_cl
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from smolagents_fork.errors import ConfigurationError, ConfigurationTypeError
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from smolagents_fork.upstream_api import CodeAgent, PythonExecutor
 
 __all__ = ["built_in_executor", "can_serve_managed_agents", "select_executor"]
+
+# What every executor is given first, by place.
+_OF_THE_AGENT = ("additional_authorized_imports", "logger")
 
 
 def select_executor(agent: CodeAgent, executor: Any, executor_class: Any) -> PythonExecutor:
@@ -153,12 +157,29 @@ def _created(agent: CodeAgent, factory: Any, label: str) -> PythonExecutor:
         # Upstream's local executor is older than the contract: no logger, a length of its own.
         arguments.pop()
         keywords = {"max_print_outputs_length": agent.max_print_outputs_length, **keywords}
+    _refuse_what_the_agent_gives(factory, keywords, len(arguments))
     executor = factory(*arguments, **keywords)
     if not isinstance(executor, PythonExecutor):
         raise ConfigurationTypeError(
             f"{label} returned {type(executor).__name__}, which is no PythonExecutor"
         )
     return executor
+
+
+def _refuse_what_the_agent_gives(factory: Any, keywords: Mapping[str, Any], count: int) -> None:
+    """Python would say that there are two values, and not where the second one comes from."""
+    try:
+        parameters = list(inspect.signature(factory).parameters.values())
+    except (ValueError, TypeError):
+        return  # it does not say what it takes
+    for parameter, own in zip(parameters[:count], _OF_THE_AGENT, strict=False):
+        by_name = parameter.kind is parameter.POSITIONAL_OR_KEYWORD
+        if by_name and parameter.name in keywords:
+            raise ConfigurationError(
+                f"executor_kwargs[{parameter.name!r}]: the agent gives its own {own} to the "
+                f"executor; write {own}= as an argument of the agent, or make the executor "
+                "yourself and write executor=<the instance>"
+            )
 
 
 def _refuse_managed_agents(agent: CodeAgent, executor: Any, label: str) -> None:

@@ -122,6 +122,27 @@ def test_wrong_kind_says_what_to_write(model, arguments, error, words):
     assert not RecordingExecutor.made
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"executor_kwargs": ["memory"]}, r"executor_kwargs=\['memory'\]: give a mapping"),
+        (
+            {"executor_type": "docker", "executor_kwargs": {"additional_imports": ["six"]}},
+            r"executor_kwargs\['additional_imports'\]: the agent gives its own "
+            "additional_authorized_imports to the executor; write additional_authorized_imports=",
+        ),
+        (
+            {"executor_type": "process", "executor_kwargs": {"logger": None}},
+            r"executor_kwargs\['logger'\]: the agent gives its own logger",
+        ),
+    ],
+    ids=["no mapping", "imports", "logger"],
+)
+def test_keywords_that_cannot_be_the_executors(model, arguments, words):
+    with pytest.raises(ConfigurationError, match=words):
+        agent_with(model, **arguments)
+
+
 def test_instance_as_class_is_refused(model):
     with pytest.raises(TypeError, match=r"is no class, but of type RecordingExecutor; write exec"):
         agent_with(model, executor_class=RecordingExecutor([], None))

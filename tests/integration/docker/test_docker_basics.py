@@ -246,6 +246,23 @@ def test_files_in_and_out(shared, tmp_path):
     assert shared.get_file("/workspace/folder/with space/data.bin") == local.read_bytes()
 
 
+def test_what_is_of_the_wrong_kind_is_named(shared):
+    for call, words in (
+        (lambda: shared.put_file(5, "x"), "put_file: source is int: give a path of this machine"),
+        (lambda: shared.put_file(b"x", 5), "5 is no path in the sandbox: give text"),
+        (lambda: shared.get_file(5), "5 is no path in the sandbox: give text"),
+        (lambda: shared.get_file("x", max_bytes="5"), "max_bytes='5': give a whole number"),
+        (lambda: shared.send_tools([print]), "tools=[<built-in function print>]: give a mapping"),
+        (lambda: shared.send_variables([1]), "variables=[1]: give a mapping"),
+        (lambda: shared(5), "code is int: give text"),
+    ):
+        with pytest.raises(ConfigurationError) as caught:
+            call()
+        assert str(caught.value).startswith(words)
+    shared.put_file(bytearray(b"of any kind"), "bytes.txt")
+    assert shared.get_file("bytes.txt") == b"of any kind"
+
+
 def test_file_errors_name_the_file(shared):
     from smolagents_fork.errors import ExecutorError
 

@@ -145,6 +145,21 @@ def test_limits_of_the_interpreter_are_those_asked_for(limit, code, message):
         assert ex("1 + 1").output == 2
 
 
+def test_what_is_of_the_wrong_kind_is_named():
+    with executor() as ex:
+        for call, words in (
+            (
+                lambda: ex.send_tools([print]),
+                r"tools=\[<built-in function.*: give a mapping",
+            ),
+            (lambda: ex.send_variables([1]), r"variables=\[1\]: give a mapping"),
+            (lambda: ex(5), "code is int: give text"),
+        ):
+            with pytest.raises(ConfigurationError, match=words):
+                call()
+        assert ex("1").output == 1
+
+
 def test_stats():
     with executor(["threading"], memory="700m") as ex:
         ex("import threading\nend = threading.Event()")
