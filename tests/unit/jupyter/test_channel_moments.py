@@ -122,3 +122,22 @@ def test_flood_of_messages_does_not_outlast_the_time(kernel, channel, sink, prin
     with pytest.raises(DeadlinePassed):
         channel.wait(request, Deadline(2.0, clock=kernel.clock))
     assert 19 <= len(printed) <= 21
+
+
+def test_answer_that_lags_far_behind_is_waited_for(kernel, channel, sink):
+    request = channel.execute("1", sink=sink)
+    kernel.say_idle(0.1, request.message)
+    kernel.say_reply(8.0, request.message)
+    channel.wait(request, Deadline(60, clock=kernel.clock))
+    assert request.done
+    assert request.error is None
+
+
+def test_answer_that_a_later_one_has_overtaken_does_not_come_any_more(kernel, channel, sink):
+    request = channel.execute("1", sink=sink)
+    kernel.say_idle(0.1, request.message)
+    kernel.asked = lambda message: kernel.say_reply(0.1, message)
+    channel.wait(request, Deadline(60, clock=kernel.clock))
+    assert request.error is not None
+    assert "could not say how the code ended" in request.error.value
+    assert kernel.now < 1010
