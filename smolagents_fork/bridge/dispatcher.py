@@ -142,12 +142,16 @@ class Dispatcher:
         An agent is stopped by its own ``interrupt()``; any tool is left behind, and the rest of
         the run calls none.
         """
+        self.give_up()()
+
+    def give_up(self) -> Callable[[], None]:
+        """:meth:`interrupt` in two parts: what waits for nobody, and, returned, the tool's own."""
         self._interrupted.set()
         target = self._running
         if self._thread is not None:
             # First, so that the call ends as interrupted also when the agent stops at once.
             self._thread.interrupt()
-        _stop(target)
+        return functools.partial(_stop, target)
 
     def close(self) -> None:
         """Let go of the tools' thread, and of a tool that works in it. From any thread."""

@@ -150,11 +150,11 @@ class Executor(PythonExecutor):  # type: ignore[misc]  # upstream ships no types
         """
         self._check_open("acall")
         self._check_outside("acall")
-        thread: list[int] = []
+        thread: list[threading.Thread] = []
         ended = threading.Event()
 
         def call() -> CodeOutput:
-            thread.append(threading.get_ident())
+            thread.append(threading.current_thread())
             try:
                 return self(code_action)
             finally:
@@ -194,11 +194,11 @@ class Executor(PythonExecutor):  # type: ignore[misc]  # upstream ships no types
         May be called from another thread. The default does nothing.
         """
 
-    def _abandon(self, thread: Sequence[int], ended: Callable[[], bool]) -> None:
+    def _abandon(self, thread: Sequence[threading.Thread], ended: Callable[[], bool]) -> None:
         """End the call of an ``acall`` whose task was cancelled.
 
         Args:
-            thread: identity of the thread the call runs in; empty as long as it has none.
+            thread: the one the call runs in; empty as long as it has none.
             ended: whether the call has ended.
         """
         while not thread and not ended():

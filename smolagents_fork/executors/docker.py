@@ -354,8 +354,7 @@ class DockerExecutor(Executor):
     def interrupt(self) -> None:
         """Stop the code that runs now; its state is kept. From any thread."""
         if self._session is not None and not self.closed and not self._is_inherited():
-            self._host.calls.interrupt()
-            self._session.interrupt()
+            self._session.interrupt(self._host.calls.give_up)
 
     def restart(self) -> None:
         """Go on with a new container; variables the code made and its files are gone."""

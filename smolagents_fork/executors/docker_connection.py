@@ -271,8 +271,9 @@ class KernelConnection:
             link.channel.close()
 
     def _drop_sandbox(self) -> None:
-        self._forget_link()
+        # In this order: whoever connects makes a link first and looks for the sandbox then.
         sandbox, self.sandbox = self.sandbox, None
+        self._forget_link()
         self._kernel_id = None
         self._kernels_ended = 0
         if sandbox is not None:

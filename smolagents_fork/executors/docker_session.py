@@ -66,7 +66,7 @@ class KernelSession(KernelConnection):
         self.prepare: Callable[[KernelSession], None] = lambda _session: None
         self._failure: str | None = None
         # What interrupt(), which comes from other threads, has to know of the call.
-        self._state = threading.Lock()
+        self._state = threading.RLock()  # a signal's handler may interrupt, wherever it comes
         self._in_run = False
         self._interrupted = False
         self._running: Request | None = None
@@ -91,8 +91,12 @@ class KernelSession(KernelConnection):
                 raise ConnectionLost("the sandbox was removed while its kernel was prepared")
             if not link.prepared:
                 self._install(deadline)
-                link.prepared = True
-                self.prepare(self)
+                link.prepared = True  # first, because what prepares it asks for it, too
+                try:
+                    self.prepare(self)
+                except BaseException:
+                    link.prepared = False
+                    raise
         except (ConnectionLost, KernelGone, ProtocolError) as error:
             lost = error if isinstance(error, ConnectionLost) else None
             raise self._died("while it was prepared", lost) from error
@@ -215,16 +219,23 @@ class KernelSession(KernelConnection):
         if request.error is not None:
             raise ExecutorError(f"{what}: {request.error.name}: {request.error.value}")
 
-    def interrupt(self) -> None:
-        """Interrupt what runs, or is about to; from any thread."""
+    def interrupt(self, also: Callable[[], Callable[[], None]] = lambda: lambda: None) -> None:
+        """Interrupt what runs, or is about to; from any thread.
+
+        Args:
+            also: called with it, and not where nothing runs; what it returns is called afterwards.
+        """
+        # All of it within the run: sent a moment later, it would hit the next one.
         with self._state:
             if not self._in_run:
                 return
             self._interrupted = True
+            rest = also()
             link = self._link if self._running is not None else None
-        if link is not None:
-            with contextlib.suppress(ConnectionLost):  # whoever waits for the code finds out why
-                link.channel.interrupt()
+            if link is not None:
+                with contextlib.suppress(ConnectionLost):  # who waits for the code finds out why
+                    link.channel.interrupt()
+        rest()
 
     def kill(self) -> None:
         """End what runs together with its sandbox; from any thread."""
@@ -252,14 +263,11 @@ class KernelSession(KernelConnection):
 
     def _end_after_answer(self, channel: Channel, request: Request) -> None:
         """The answer is there; see that the program ends, and do not wait for it for long."""
-        for attempt in range(2):
-            try:
-                channel.wait(request, Deadline(_AFTER_ANSWER_SECONDS))
-                return
-            except DeadlinePassed:
-                if attempt == 0:
-                    channel.interrupt()
-        self._drop_sandbox()
+        try:
+            channel.wait(request, Deadline(_AFTER_ANSWER_SECONDS))
+        except DeadlinePassed:
+            channel.interrupt()
+            self._stopped(channel, request)
 
     def _end_after_interrupt(self, channel: Channel, request: Request) -> None:
         """See that an interrupted program ends, also one that catches what it is stopped by."""
@@ -305,6 +313,7 @@ class KernelSession(KernelConnection):
             lost: how the stream ended, when that is what was noticed.
         """
         if self._closed:
+            self._forget_link()
             when = when.replace("while code", "while its code")
             return ExecutorClosedError(f"the executor was closed {when}")
         sandbox = self.sandbox

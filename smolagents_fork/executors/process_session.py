@@ -15,6 +15,7 @@ from ..errors import (
     ExecutorClosedError,
     ExecutorStartError,
     InterpreterError,
+    ProgramInterruptedError,
     ProtocolError,
     SandboxDiedError,
     SandboxTimeoutError,
@@ -63,6 +64,8 @@ class ProcessSession:
         self._variables: dict[str, bytes] = {}
         self._run = 0
         self._interrupted = threading.Event()
+        # What interrupt(), which comes from other threads, has to know of the run.
+        self._state = threading.RLock()  # a signal's handler may interrupt, wherever it comes
         self._running = False
         self._idle = threading.Event()
         self._idle.set()
@@ -75,7 +78,27 @@ class ProcessSession:
 
         Raises:
             ExecutorStartError: no child, or a measure that ``require`` names is missing.
+            ExecutorClosedError: it was closed meanwhile.
         """
+        try:
+            self._open()
+            # After the child was made known: whoever closes sets the mark first, and looks for a
+            # child then.
+            if self._closing:
+                raise ExecutorClosedError("the executor has been closed")
+        except BaseException as error:
+            self._drop()
+            if self._closing:
+                self._remove_folder()
+                if isinstance(error, Exception):
+                    raise ExecutorClosedError(
+                        "the executor was closed while its child started"
+                    ) from error
+            if isinstance(error, (SandboxDiedError, ProtocolError, DecodeError)):
+                raise ExecutorStartError(f"the child did not start: {error}") from error
+            raise
+
+    def _open(self) -> None:
         if self._folder is None:
             self._folder = tempfile.mkdtemp(prefix="smolagents-process-")
         options = self.options
@@ -95,26 +118,20 @@ class ProcessSession:
             "cpu_seconds": self._cpu_seconds(),
             "max_value_bytes": options.max_value_bytes,
         }
-        try:
-            deadline = Deadline(options.startup_timeout_seconds)
-            child.send(Kind.SETUP, 0, encode(setup), deadline)
-            frame = self._answer(Kind.READY, 0, deadline, "start")
-            self.report = checked_report(decode(frame.body, path="report"))
-            missing = sorted(options.required & self.report["missing"].keys())
-            if missing:
-                reasons = "; ".join(f"{name}: {self.report['missing'][name]}" for name in missing)
-                raise ExecutorStartError(f"require={missing}, and this is not in force: {reasons}")
-            self._dispatcher.connected()
-            if self._tools:
-                self._exchange(child, Kind.TOOLS, encode(self._tools), "send_tools")
-            if self._variables:
-                variables = joined(self._variables)
-                self._exchange(child, Kind.VARIABLES, variables, "send_variables")
-        except BaseException as error:
-            self._drop()
-            if isinstance(error, (SandboxDiedError, ProtocolError, DecodeError)):
-                raise ExecutorStartError(f"the child did not start: {error}") from error
-            raise
+        deadline = Deadline(options.startup_timeout_seconds)
+        child.send(Kind.SETUP, 0, encode(setup), deadline)
+        frame = self._answer(Kind.READY, 0, deadline, "start")
+        self.report = checked_report(decode(frame.body, path="report"))
+        missing = sorted(options.required & self.report["missing"].keys())
+        if missing:
+            reasons = "; ".join(f"{name}: {self.report['missing'][name]}" for name in missing)
+            raise ExecutorStartError(f"require={missing}, and this is not in force: {reasons}")
+        self._dispatcher.connected()
+        if self._tools:
+            self._exchange(child, Kind.TOOLS, encode(self._tools), "send_tools")
+        if self._variables:
+            variables = joined(self._variables)
+            self._exchange(child, Kind.VARIABLES, variables, "send_variables")
 
     def _cpu_seconds(self) -> float | None:
         options = self.options
@@ -172,9 +189,13 @@ class ProcessSession:
 
     def interrupt(self) -> None:
         """Stop what runs now; from any thread. Nothing runs: nothing happens."""
-        if self._running:
+        # All of it within the run: a moment later, it would be half of an interruption of the next.
+        with self._state:
+            if not self._running:
+                return
             self._interrupted.set()
-            self._dispatcher.interrupt()
+            stop_tool = self._dispatcher.give_up()
+        stop_tool()
 
     # -- tools and variables --
 
@@ -237,12 +258,25 @@ class ProcessSession:
             SandboxDiedError: the child ended; says how.
             ProtocolError: the child sent what it may not.
         """
-        child = self._ready_child()
-        self._run += 1
         self._dispatcher.begin_run()
-        self._interrupted.clear()
-        self._running = True
-        self._idle.clear()
+        with self._state:
+            self._interrupted.clear()
+            self._running = True
+            self._idle.clear()
+        try:
+            return self._watched(self._ready_child(), code)
+        finally:
+            with self._state:
+                self._running = False
+            self._idle.set()
+            if self._closing:
+                self._drop()
+                self._remove_folder()
+
+    def _watched(self, child: Child, code: str) -> Outcome:
+        if self._interrupted.is_set():
+            raise ProgramInterruptedError("the code was interrupted by interrupt() before it began")
+        self._run += 1
         deadline = Deadline(self.options.timeout_seconds)
         current = ProcessRun(
             child, self._run, self.options, self._dispatcher, self._sink, self._interrupted
@@ -272,9 +306,3 @@ class ProcessSession:
             if not current.abandon():
                 self._drop()
             raise
-        finally:
-            self._running = False
-            self._idle.set()
-            if self._closing:
-                self._drop()
-                self._remove_folder()

@@ -24,8 +24,9 @@ class CallTurns:
     def __init__(self, check_open: Callable[[str], None]) -> None:
         self._check_open = check_open
         self._lock = threading.Lock()
-        self._thread: int | None = None
-        self._abandoned: set[int] = set()
+        # Threads and not their numbers, which others get as soon as one has ended.
+        self._thread: threading.Thread | None = None
+        self._abandoned: set[threading.Thread] = set()
 
     @contextlib.contextmanager
     def turn(self, action: str) -> Iterator[None]:
@@ -38,7 +39,7 @@ class CallTurns:
             ExecutorError: the thread's call was given up while it waited.
             ExecutorClosedError: the executor was closed, perhaps while this one waited.
         """
-        me = threading.get_ident()
+        me = threading.current_thread()
         self._check_pointless(action, me)
         while not self._lock.acquire(timeout=_LOOK_SECONDS):
             self._check_pointless(action, me)
@@ -52,7 +53,7 @@ class CallTurns:
         finally:
             self._lock.release()
 
-    def _check_pointless(self, action: str, thread: int) -> None:
+    def _check_pointless(self, action: str, thread: threading.Thread) -> None:
         self._check_open(action)
         if thread in self._abandoned:
             raise ExecutorError(f"{action} was cancelled before it began")
@@ -67,12 +68,12 @@ class CallTurns:
             if taken:
                 self._lock.release()
 
-    def is_mine(self, thread: Sequence[int]) -> bool:
+    def is_mine(self, thread: Sequence[threading.Thread]) -> bool:
         """Whether the one thread in ``thread``, if there is one, has the turn."""
         return self._thread in thread
 
     @contextlib.contextmanager
-    def abandoned(self, thread: Sequence[int]) -> Iterator[None]:
+    def abandoned(self, thread: Sequence[threading.Thread]) -> Iterator[None]:
         """Inside the block, the one thread in ``thread`` gets no turn any more."""
         self._abandoned.update(thread)
         try:

@@ -222,11 +222,11 @@ class Child:
 
     def close(self) -> None:
         """Kill the child and let go of everything. Idempotent."""
-        if self._closed:
-            return
-        self._closed = True
-        self.kill()
         with self._status_lock:
+            if self._closed:
+                return
+            self._closed = True
+            self.kill()
             if self.exit_code is None:
                 self.exit_code = -signal.SIGKILL
             for end in (self._data, self._status):

@@ -274,3 +274,14 @@ def test_managed_agent_is_called_on_the_host(make):
         verbosity_level=0,
     )
     assert "inner 42" in outer.run("go")
+
+
+def test_interrupt_just_before_the_run_is_none_of_its_tools(tooled, monkeypatch):
+    begin = tooled._host.calls.begin_run
+
+    def begin_and_interrupt():
+        begin()
+        tooled.interrupt()
+
+    monkeypatch.setattr(tooled._host.calls, "begin_run", begin_and_interrupt)
+    assert tooled("shout(text='a')").output == "A"
