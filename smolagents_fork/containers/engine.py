@@ -22,6 +22,7 @@ __all__ = [
     "carries_output",
     "check_answers",
     "connect",
+    "disconnect",
     "mapped_errors",
     "remote_host",
 ]
@@ -69,11 +70,29 @@ def connect(timeout: int = API_TIMEOUT_SECONDS) -> docker.DockerClient:
             vars(client.api)["_version"] = version
         return client
     except (OSError, docker.errors.DockerException, requests.RequestException) as error:
-        client.close()
+        disconnect(client)
         raise EngineUnavailableError(_unavailable(where, error)) from error
     except BaseException:
-        client.close()
+        disconnect(client)
         raise
+
+
+def disconnect(client: Any) -> None:
+    """Close a client and every connection that it keeps.
+
+    Its own ``close`` forgets them only: the HTTP client closes a pool of connections when nothing
+    refers to it any more, and a stream that has been handed over does, in a cycle, until garbage
+    collection comes along.
+
+    Args:
+        client: docker-py client; safe to give again.
+    """
+    for adapter in list(client.api.adapters.values()):
+        pools = getattr(getattr(adapter, "poolmanager", None), "pools", None)
+        for key in [] if pools is None else pools.keys():
+            with contextlib.suppress(KeyError):
+                pools[key].close()
+    client.close()
 
 
 def _ping(api: Any, seconds: float) -> Any:

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..errors import ExecutorStartError
-from .engine import connect
+from .engine import connect, disconnect
 from .owner import LABEL, owner_is_gone
 
 __all__ = [
@@ -165,7 +165,7 @@ def _work() -> None:
                 continue
     finally:
         if client is not None:
-            client.close()
+            disconnect(client)
 
 
 def reap_once() -> None:
@@ -230,4 +230,4 @@ def _at_exit() -> None:
             for name in left:
                 _remove_now(client, name)
         finally:
-            client.close()
+            disconnect(client)

@@ -10,7 +10,7 @@ from ..errors import ConfigurationError
 from . import removal
 from .arguments import container_arguments
 from .drain import DrainedStream
-from .engine import carries_output, check_answers, connect, mapped_errors, remote_host
+from .engine import carries_output, check_answers, connect, disconnect, mapped_errors, remote_host
 from .lease import main_command
 from .provisioner import SandboxSpec
 from .sandbox import DockerSandbox
@@ -136,4 +136,4 @@ class DockerProvisioner:
 
     def close(self) -> None:
         """Close the connections to the engine."""
-        self.client.close()
+        disconnect(self.client)

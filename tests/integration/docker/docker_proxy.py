@@ -17,12 +17,14 @@ class Proxy:
 
     Attributes:
         accepted: connections so far.
+        closed_by_client: how many of them the client has closed.
         requests: method and path of every request, as far as they could be told.
     """
 
     def __init__(self, target: str) -> None:
         self.target = target
         self.accepted = 0
+        self.closed_by_client = 0
         self.requests: list[str] = []
         self.refusing = False
         self.listener = socket.create_server(("127.0.0.1", 0))
@@ -67,6 +69,8 @@ class Proxy:
                 if asking:
                     self.requests += [b" ".join(x).decode() for x in _REQUEST.findall(data)]
                 target.sendall(data)
+            with self.lock:
+                self.closed_by_client += asking
             target.shutdown(socket.SHUT_WR)
         except OSError:
             pass

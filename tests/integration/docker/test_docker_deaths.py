@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import time
 
 import pytest
 from background import acting, eventually
 from docker_waiting import first_print
 
-from smolagents_fork.containers import runtime
+from smolagents_fork.containers import removal, runtime
 from smolagents_fork.containers.tunnel import StreamUnsupported
 from smolagents_fork.errors import ExecutorError, SandboxDiedError
 from smolagents_fork.executors.docker import DockerExecutor
@@ -259,6 +260,19 @@ def test_remote_engine_over_tcp(make, proxy):
     executor.put_file(b"over tcp", "f")
     assert executor.get_file("f") == b"over tcp"
     assert executor("open('f').read()").output == "over tcp"
+
+
+def test_no_connection_is_left_for_garbage_collection_to_close(image, proxy):
+    gc.disable()
+    try:
+        with DockerExecutor() as executor:
+            executor.put_file(b"x", "f")
+            assert executor.get_file("f") == b"x"
+        assert removal.wait_until_removed(120)
+        assert proxy.accepted
+        assert eventually(lambda: proxy.closed_by_client == proxy.accepted)
+    finally:
+        gc.enable()
 
 
 def test_engine_that_goes_away_in_mid_call(make, proxy):
