@@ -88,7 +88,7 @@ def disconnect(client: Any) -> None:
         client: docker-py client; safe to give again.
     """
     for adapter in list(client.api.adapters.values()):
-        pools = getattr(getattr(adapter, "poolmanager", None), "pools", None)
+        pools: Any = getattr(getattr(adapter, "poolmanager", None), "pools", None)
         for key in [] if pools is None else pools.keys():
             with contextlib.suppress(KeyError):
                 pools[key].close()
