@@ -15,7 +15,7 @@ from typing import Any
 from ..errors import ExecutorStartError, ImageBuildError
 from ..limits import Deadline
 from .build_words import BASE_IMAGE_VARIABLE, failure_message, words_of
-from .engine import mapped_errors
+from .engine import mapped_errors, post_patience
 
 __all__ = ["BASE_IMAGE_VARIABLE", "Report", "build", "one_builder", "pull"]
 
@@ -96,7 +96,7 @@ def pull(client: Any, tag: str, report: Report, deadline: Deadline) -> None:
 
     def start() -> Any:
         # The engine may answer only when the registry has, and docker-py waits for that for ever.
-        with _post_patience(client.api, deadline.at_most(1e6)):
+        with post_patience(client.api, deadline.at_most(1e6)):
             return client.api.pull(repository, tag=version, stream=True, decode=True)
 
     try:
@@ -166,20 +166,6 @@ def _followed(
         hooks.remove(keep)
         for response in responses:
             _hang_up(response)
-
-
-@contextlib.contextmanager
-def _post_patience(api: Any, seconds: float) -> Iterator[None]:
-    """Within, no answer's beginning is waited for longer, also where docker-py sets no limit."""
-
-    def post(*args: Any, **keywords: Any) -> Any:
-        return type(api).post(api, *args, **{**keywords, "timeout": seconds})
-
-    vars(api)["post"] = post
-    try:
-        yield
-    finally:
-        del vars(api)["post"]
 
 
 def _socket_of(response: Any) -> Any:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import docker
 
 __all__ = [
+    "API_TIMEOUT_SECONDS",
     "PING_SECONDS",
     "answers",
     "carries_output",
@@ -24,6 +25,7 @@ __all__ = [
     "connect",
     "disconnect",
     "mapped_errors",
+    "post_patience",
     "remote_host",
 ]
 
@@ -197,6 +199,20 @@ def _innermost(error: BaseException) -> str:
     while error.__context__ is not None:
         error = error.__context__
     return f"{type(error).__name__}: {error}"
+
+
+@contextlib.contextmanager
+def post_patience(api: Any, seconds: float) -> Iterator[None]:
+    """Within, no answer's beginning is waited for longer, also where docker-py sets no limit."""
+
+    def post(*args: Any, **keywords: Any) -> Any:
+        return type(api).post(api, *args, **{**keywords, "timeout": seconds})
+
+    vars(api)["post"] = post
+    try:
+        yield
+    finally:
+        del vars(api)["post"]
 
 
 @contextlib.contextmanager

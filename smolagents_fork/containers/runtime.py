@@ -10,7 +10,16 @@ from ..errors import ConfigurationError
 from . import removal
 from .arguments import container_arguments
 from .drain import DrainedStream
-from .engine import carries_output, check_answers, connect, disconnect, mapped_errors, remote_host
+from .engine import (
+    API_TIMEOUT_SECONDS,
+    carries_output,
+    check_answers,
+    connect,
+    disconnect,
+    mapped_errors,
+    post_patience,
+    remote_host,
+)
 from .lease import main_command
 from .provisioner import SandboxSpec
 from .sandbox import DockerSandbox
@@ -85,9 +94,10 @@ class DockerProvisioner:
         """
         # Output only where it is read; otherwise the container would wait for a reader.
         output = int(self._carries_output)
-        handed_over = self.client.api.attach_socket(
-            container.id, params={"stdin": 1, "stdout": output, "stderr": output, "stream": 1}
-        )
+        params = {"stdin": 1, "stdout": output, "stderr": output, "stream": 1}
+        # For this call alone docker-py sets no limit.
+        with post_patience(self.client.api, API_TIMEOUT_SECONDS):
+            handed_over = self.client.api.attach_socket(container.id, params=params)
         if not output:
             return HeldStream(handed_over)
         try:

@@ -14,12 +14,14 @@ class Proxy:
     Attributes:
         gathering: whether all the engine says about a program that has been started is held back
             until it has said everything, so that it arrives in one piece.
+        freezing_at: words of a request with which it freezes.
     """
 
     def __init__(self, target: str, address: str = "127.0.0.1") -> None:
         self.target = target
         self.address = address
         self.gathering = False
+        self.freezing_at = b""
         self.thawed = threading.Event()
         self.thawed.set()
         self.listener = socket.create_server((address, 0))
@@ -51,6 +53,9 @@ class Proxy:
         data = b""
         with contextlib.suppress(OSError):
             data = sock.recv(65536)
+        if self.freezing_at and self.freezing_at in data:
+            self.thawed.clear()
+            return
         if self.gathering and b"/start HTTP/1.1" in data:
             self.gathered[other] = b""
         if data and sock in self.gathered:

@@ -92,6 +92,21 @@ def test_engine_that_freezes_in_mid_call(make, proxy):
     proxy.thawed.set()
 
 
+def test_engine_that_freezes_where_a_container_is_attached(image, proxy, monkeypatch):
+    monkeypatch.setattr("smolagents_fork.containers.runtime.API_TIMEOUT_SECONDS", 1)
+    proxy.freezing_at = b"/attach?"
+
+    def thaw():  # the container is removed then; the question is never answered
+        time.sleep(2)
+        proxy.thawed.set()
+
+    with (
+        acting(lambda: not proxy.thawed.is_set(), thaw),
+        pytest.raises(EngineUnavailableError, match=r"starting the container.* not answer"),
+    ):
+        DockerExecutor()
+
+
 def test_engine_that_freezes_for_a_moment_is_no_loss(make, proxy):
     executor = make(timeout_seconds=60)
     executor("kept = 1")
