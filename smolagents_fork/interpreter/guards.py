@@ -191,6 +191,8 @@ class Guards(Writing, RefusedBuiltins):
         return self.read(value, name)
 
     def _read_dunder(self, value: Any, name: str, default: Any) -> Any:
+        if default is not _MISSING and not hasattr(value, name):
+            return default
         if name in policy.ALLOWED_DUNDERS or name in self.extra_dunders:
             found = getattr(value, name) if default is _MISSING else getattr(value, name, default)
             if name == "__members__" and isinstance(found, property):

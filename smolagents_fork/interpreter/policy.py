@@ -66,11 +66,11 @@ _OPERATORS = words("add sub mul matmul truediv floordiv mod divmod pow lshift rs
 GUARDED_DUNDERS = frozenset(
     words(
         """
-        __annotations__ __base__ __bases__ __dataclass_fields__ __deepcopy__ __defaults__
-        __delattr__ __delete__ __dict__ __format__ __getattr__ __getattribute__ __imul__ __init__
-        __init_subclass__ __kwdefaults__ __lshift__ __mod__ __mro__ __mul__ __new__ __pow__
-        __prepare__ __rlshift__ __rmod__ __rmul__ __rpow__ __set__ __setattr__ __slots__
-        __subclasses__ __wrapped__
+        __add__ __annotations__ __base__ __bases__ __dataclass_fields__ __deepcopy__ __defaults__
+        __delattr__ __delete__ __dict__ __format__ __getattr__ __getattribute__ __iadd__ __imul__
+        __init__ __init_subclass__ __kwdefaults__ __lshift__ __mod__ __mro__ __mul__ __new__
+        __pow__ __prepare__ __radd__ __rlshift__ __rmod__ __rmul__ __rpow__ __set__ __setattr__
+        __slots__ __subclasses__ __wrapped__
         """
     )
 )

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from . import policy
+from .size_checks import number
 from .sized_callbacks import CALLING
 from .sized_types import SizedType
 
@@ -90,17 +91,22 @@ def _math(modules: Any) -> dict[str, Any]:
     sizes = modules.sizes
 
     def factorial(n: Any, /) -> int:
+        n = number(n) if isinstance(n, int) else n
         if isinstance(n, int) and n > 100:
             sizes.check_bits(int(n * math.log2(n / math.e)), "factorial()")
         return math.factorial(n)
 
     def perm(n: int, k: int | None = None, /) -> int:
+        n = number(n) if isinstance(n, int) else n
+        k = number(k) if isinstance(k, int) else k
         length = n if k is None else k
         if isinstance(n, int) and isinstance(length, int) and 0 < length <= n:
             sizes.check_bits(length * n.bit_length(), "perm()")
         return math.perm(n, k)
 
     def comb(n: int, k: int, /) -> int:
+        n = number(n) if isinstance(n, int) else n
+        k = number(k) if isinstance(k, int) else k
         if isinstance(n, int) and isinstance(k, int) and 0 < k <= n:
             bits = min(n, min(k, n - k) * n.bit_length())
             sizes.check_bits(bits, "comb()")

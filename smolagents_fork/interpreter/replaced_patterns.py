@@ -80,7 +80,8 @@ def _zoneinfo(_modules: Any) -> dict[str, Any]:
 
     # A derived class has a cache of its own.
     body = {"__module__": "zoneinfo", "__qualname__": "ZoneInfo", GUARDS_ITS_BASES: True}
-    return {"ZoneInfo": OfAny("zoneinfo.ZoneInfo", (real,), body)}
+    made = OfAny("zoneinfo.ZoneInfo", (real,), body)
+    return {"ZoneInfo": made, "reset_tzpath": REFUSED}  # the process looks there
 
 
 MAKERS: dict[str, Callable[[Any], dict[str, Any]]] = {

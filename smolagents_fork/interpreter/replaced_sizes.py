@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .ownership import GUARDS_ITS_BASES
+from .sized_types import SizedType
 
 __all__ = ["MAKERS", "check_width"]
 
@@ -142,9 +143,26 @@ def _string(modules: Any) -> dict[str, Any]:
     return {"Template": Template}
 
 
+def _struct(modules: Any) -> dict[str, Any]:
+    import struct
+
+    def checked(form: Any) -> Any:
+        modules.sizes.check_items(struct.calcsize(form), "struct.pack()", text=True)
+        return form
+
+    def pack(form: Any, /, *values: Any) -> bytes:
+        return struct.pack(checked(form), *values)
+
+    def make(cls: Any, /, form: Any) -> Any:
+        return cls(checked(form))
+
+    return {"pack": pack, "Struct": SizedType(make, struct.Struct)}
+
+
 MAKERS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "secrets": _secrets,
     "hashlib": _hashlib,
     "textwrap": _textwrap,
     "string": _string,
+    "struct": _struct,
 }

@@ -12,13 +12,30 @@ from typing import Any
 
 from .meter import Meter
 
-__all__ = ["DIGITS", "SEQUENCES", "SHORT", "SizeChecks"]
+__all__ = ["DIGITS", "SEQUENCES", "SHORT", "SizeChecks", "length", "number"]
 
 #: Widths and precisions that are worth a look.
 DIGITS = re.compile(r"\d{4,}")
 SEQUENCES = (str, bytes, bytearray, list, tuple, deque, array)
 #: Sizes below this are not worth a look: a few kilobytes.
 SHORT = 4096
+
+
+_EXACT = frozenset(SEQUENCES)
+
+
+def length(value: Any) -> int:
+    """How many items one of SEQUENCES has, whatever a ``__len__`` of the program's says."""
+    if type(value) not in _EXACT:
+        for base in SEQUENCES:
+            if issubclass(type(value), base):
+                return base.__len__(value)
+    return len(value)
+
+
+def number(value: Any) -> int:
+    """What an integer is to code of C, whatever an ``__int__`` of the program's says."""
+    return int.__index__(value) if issubclass(type(value), int) else int(value)
 
 
 class SizeChecks:
@@ -56,10 +73,14 @@ class SizeChecks:
         if bits > 4096:
             self.meter.charge(bits >> 10)
 
+    def _measure_extension(self, value: Any, rest: Any) -> Any:
+        """Items to be added to ``value``, metered; see SizedMethods."""
+        raise NotImplementedError
+
     def grown(self, value: Any, *_: Any) -> Any:
         """A sum, after the fact: each operand was within the limits."""
         if isinstance(value, SEQUENCES):
-            size = len(value)
+            size = length(value)
             if size > SHORT:
                 self.check_items(size, "An addition", isinstance(value, (str, bytes, bytearray)))
         return value
@@ -67,7 +88,7 @@ class SizeChecks:
     def appended(self, value: Any) -> None:
         """A sum in place: what was there costs nothing again."""
         if isinstance(value, SEQUENCES):
-            size, text = len(value), not isinstance(value, (list, tuple))
+            size, text = length(value), not isinstance(value, (list, tuple))
             limits = self.meter.limits
             if size > (limits.max_text_length if text else limits.max_items):
                 self.check_items(size, "An addition", text)

@@ -6,24 +6,34 @@ Part of the boundary in guards.py, which binds these functions; nothing here loo
 from __future__ import annotations
 
 import re
+from array import array
 from collections import Counter, deque
 from collections.abc import Callable
-from types import BuiltinMethodType, ModuleType
+from types import BuiltinMethodType, FunctionType, MethodType, ModuleType
 from typing import Any
 
+from .metered_items import PROGRAM_FILE
 from .shared_keys import plain_key, plain_keys
-from .size_checks import SEQUENCES, SHORT
+from .size_checks import SEQUENCES, SHORT, length, number
 from .sized_callbacks import SizedCallbacks
 
 __all__ = ["SizedMethods"]
 
-_MEASURED = (str, bytes, bytearray, int, list, dict, set, deque, re.Pattern, re.Match)
+_MEASURED = (str, bytes, bytearray, int, list, dict, set, deque, array, re.Pattern, re.Match)
 _PLAIN_SIZED = frozenset({list, tuple, set, dict, range, str, frozenset})
 _PADDING = frozenset({"center", "ljust", "rjust", "zfill"})
 #: Methods of patterns and matches that keep the template they were given.
 _REMEMBERING = frozenset({"sub", "subn", "expand"})
 #: Characters below which a result needs no second look.
 _MUCH = 1 << 16
+
+
+def _count(value: Any, part: Any) -> int:
+    """How often ``part`` is in a text or bytes, whatever their class says."""
+    for base in (str, bytes, bytearray):
+        if issubclass(type(value), base):
+            return base.count(value, part)
+    return 0
 
 
 class SizedMethods(SizedCallbacks):
@@ -47,7 +57,7 @@ class SizedMethods(SizedCallbacks):
         """Whether a method as a value is one to look at."""
         if name == "strptime":
             return not isinstance(receiver, ModuleType)
-        return isinstance(receiver, (str, bytes, bytearray, int, type, re.Pattern, re.Match))
+        return isinstance(receiver, (*_MEASURED, type, super))
 
     def sized_call(self, receiver: Any, name: str, /, *arguments: Any, **keywords: Any) -> Any:
         """A call of one of policy.SIZED_METHODS."""
@@ -77,14 +87,14 @@ class SizedMethods(SizedCallbacks):
             return getattr(receiver, name)(*arguments, **keywords)
         elif kind is list and name == "sort" and not arguments:
             return self.sort(receiver, **keywords)
-        if isinstance(receiver, _MEASURED) or name == "strptime":
+        if isinstance(receiver, (*_MEASURED, type, super)) or name == "strptime":
             return self.method(receiver, name)(*arguments, **keywords)
         return getattr(receiver, name)(*arguments, **keywords)
 
     def _long(self, separator: str, items: Any) -> bool:
         """Whether a join gives much; items that are no strings are the join's own business."""
         try:
-            return sum(map(len, items)) + len(separator) * len(items) >= _MUCH
+            return sum(map(str.__len__, items)) + len(separator) * len(items) >= _MUCH
         except TypeError:
             return True
 
@@ -96,9 +106,18 @@ class SizedMethods(SizedCallbacks):
         if isinstance(receiver, type) and not issubclass(receiver, _MEASURED):
             return found  # type: ignore[no-any-return]
         unbound = isinstance(receiver, type) and name != "from_bytes"
+        bound = receiver
+        if isinstance(receiver, super):
+            bound = receiver.__self__  # type: ignore[attr-defined]  # typeshed has no super objects
+        function = found.__func__ if type(found) is MethodType else found
+        own = type(function) is FunctionType
+        if own and function.__code__.co_filename.startswith(PROGRAM_FILE):
+            return found  # type: ignore[no-any-return]  # of a class of the program's
 
         def limited(*arguments: Any, **keywords: Any) -> Any:
-            value = arguments[0] if unbound and arguments else receiver
+            if unbound and not arguments:
+                return found(**keywords)  # says what is missing
+            value = arguments[0] if unbound else bound
             rest = arguments[1:] if unbound else arguments
             if name == "sort" and isinstance(value, list) and type(value).sort is list.sort:
                 return self.sort(value, *rest, **keywords)
@@ -112,7 +131,7 @@ class SizedMethods(SizedCallbacks):
         return limited
 
     def _measure(self, value: Any, name: str, rest: Any, keywords: Any) -> Any:
-        size = len(value) if isinstance(value, (str, bytes, bytearray)) else 0
+        size = length(value) if isinstance(value, (str, bytes, bytearray)) else 0
         if name in ("extend", "extendleft", "update"):
             return self._measure_extension(value, rest)
         if name in ("sub", "subn") and isinstance(value, re.Pattern) and len(rest) > 1:
@@ -138,23 +157,24 @@ class SizedMethods(SizedCallbacks):
                 except TypeError:
                     return rest  # join's own error
                 items = list(iterator)
-            total = sum(len(item) for item in items if isinstance(item, SEQUENCES))
+            total = sum(length(item) for item in items if isinstance(item, SEQUENCES))
             total += size * len(items)
             if total > SHORT:
                 self.check_items(total, "join()", text=True)
             return (items, *rest[1:])
         if name == "replace" and len(rest) >= 2 and isinstance(rest[0], (str, bytes, bytearray)):
-            if len(rest[1]) > len(rest[0]) and size * len(rest[1]) > SHORT:
-                found = value.count(rest[0])
-                self.check_items(size + found * len(rest[1]), "replace()", text=True)
+            much = isinstance(rest[1], SEQUENCES) and size * length(rest[1]) > SHORT
+            if much and length(rest[1]) > length(rest[0]):
+                found = _count(value, rest[0])
+                self.check_items(size + found * length(rest[1]), "replace()", text=True)
         elif name == "translate" and size and rest and isinstance(rest[0], dict):
-            longest = max((len(v) for v in rest[0].values() if isinstance(v, str)), default=1)
+            longest = max((length(v) for v in rest[0].values() if isinstance(v, str)), default=1)
             self.check_items(size * max(1, longest), "translate()", text=True)
         elif name == "expandtabs":
             width = rest[0] if rest else keywords.get("tabsize", 8)
             if isinstance(width, int):
                 self.check_items(
-                    size + value.count("\t" if isinstance(value, str) else b"\t") * int(width),
+                    size + _count(value, "\t" if isinstance(value, str) else b"\t") * number(width),
                     "expandtabs()",
                     text=True,
                 )
@@ -162,8 +182,8 @@ class SizedMethods(SizedCallbacks):
             self.check_bits(len(rest[0]) * 8, "from_bytes()")
         elif name in ("ljust", "rjust", "center", "zfill", "to_bytes"):
             width = rest[0] if rest else keywords.get("length", 0)
-            if isinstance(width, int) and width > SHORT:
-                self.check_items(int(width), f"{name}()", text=True)
+            if isinstance(width, int) and number(width) > SHORT:
+                self.check_items(number(width), f"{name}()", text=True)
         return rest
 
     def _measure_extension(self, value: Any, rest: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 from . import parts
 from .meter import Meter
-from .size_checks import SHORT
+from .size_checks import SHORT, number
 from .sized_callbacks import SizedCallbacks
 from .sized_methods import SizedMethods
 from .sized_operators import SizedOperators
@@ -48,7 +48,7 @@ class Sizes(SizedOperators, SizedMethods, SizedCallbacks):
         if cls is map or cls is filter:
             return self.mapped(cls, *arguments, **keywords)
         if (cls is bytes or cls is bytearray) and arguments and isinstance(arguments[0], int):
-            self.check_items(int(arguments[0]), f"{cls.__name__}()", text=True)
+            self.check_items(number(arguments[0]), f"{cls.__name__}()", text=True)
         return cls(*arguments, **keywords)
 
     def sized_type(self, found: Any) -> Any:

@@ -212,3 +212,52 @@ import math
 math.factorial(*5)
 # case: sorted-of-what-cannot-be-spread
 sorted(*5)
+
+# case: sized-methods-by-super-and-as-values
+class Words(list):
+    def extend(self, items):
+        super().extend(item.upper() for item in items)
+        return self
+    def __iadd__(self, items):
+        super().__iadd__(list(items))
+        return self
+    def __add__(self, other):
+        return Words(super().__add__(list(other)))
+    def __mul__(self, times):
+        return Words(super().__mul__(times))
+class Text(str):
+    def ljust(self, width):
+        return Text(super().ljust(width, "."))
+    def __add__(self, other):
+        return Text(super().__add__(other))
+    def __mod__(self, other):
+        return Text(super().__mod__(other))
+    def join(self, items):
+        return super().join(map(str, items))
+class Number(int):
+    def __add__(self, other):
+        return Number(super().__add__(other))
+    __radd__ = __add__
+    def __pow__(self, other, modulo=None):
+        return Number(super().__pow__(other))
+class Table(dict):
+    def update(self, *others, **names):
+        super().update(*others, **names)
+        return self
+words = Words("ab").extend(["c"])
+words += ["d"]
+extend, plain = words.extend, [].extend
+extend(["e"])
+plain("xyz")
+print(words, words + "fg", words * 2, type(words * 2).__name__, list.extend([], "a"))
+print(Text("a").ljust(4) + "b", Text("%s-%s") % (1, 2), Text(",").join([1, 2]), str.ljust("a", 3) + "|")
+print(Number(2) + 3, sum([Number(1), Number(2)]), Number(2) ** 10, (5).__add__(3), "a".__add__("b"))
+print(Table().update({"a": 1}, b=2), dict.update({}, a=1), [1].__iadd__((2,)), int.__add__(1, 2))
+print((1).__add__("a"), [1].__mul__(2), (2).__rpow__(3), "ab".__rmul__(2), "%d".__mod__(3))
+for call in (lambda: [].extend(5), lambda: [].extend(), lambda: list.extend(), lambda: "a".__add__(1),
+             lambda: str.ljust("a"), lambda: [1].__iadd__(5), lambda: "a".replace("a"),
+             lambda: "a".replace("a", 1), lambda: ",".join([1]), lambda: {}.update(5)):
+    try:
+        print(call())
+    except Exception as error:
+        print(type(error).__name__, error)

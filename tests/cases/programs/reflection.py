@@ -85,3 +85,18 @@ from functools import lru_cache
 @lru_cache(maxsize=None)
 def double(n): return 2 * n
 (double(3), double.__wrapped__(4), double.cache_info())
+
+# case: getattr-of-a-missing-dunder-with-a-default
+def f(): pass
+class A:
+    __slots__ = ()
+class B: pass
+class C:
+    def __getattr__(self, name):
+        raise AttributeError(name)
+missing = "missing"
+for thing in (f, A, A(), B, B(), C(), 5, len, "a"):
+    for name in ("__slots__", "__dataclass_fields__", "__wrapped__", "__deepcopy__", "__mul__",
+                 "__add__", "__iadd__", "__prepare__", "__nothing__", "__len__"):
+        print(name, getattr(thing, name, missing) is missing, hasattr(thing, name))
+print(getattr(A(), "__dict__", {}), getattr(5, "__dict__", {}), getattr(f, "__wrapped__", f) is f)

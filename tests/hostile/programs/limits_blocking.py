@@ -506,3 +506,101 @@ re.split(r"(?:a|a)*b", "a" * 40)
 import textwrap
 while True:
     textwrap.wrap("a-" * 10 ** 4, 10)
+# hostile: repeat-of-a-list-that-lies
+# limit: one operation
+class Short(list):
+    def __len__(self):
+        return 0
+Short([0]) * 10 ** 10
+# hostile: repeat-by-a-count-that-lies
+# limit: one operation
+class Small(int):
+    def __int__(self):
+        return 0
+    def __gt__(self, other):
+        return False
+[0] * Small(10 ** 10)
+# hostile: repeat-dunder-of-an-own-list
+# limit: one operation
+class Own(list):
+    pass
+Own([0]).__mul__(10 ** 10)
+# hostile: repeat-by-super
+# limit: one operation
+class Own(list):
+    def grow(self):
+        return super().__mul__(10 ** 10)
+Own([0]).grow()
+# hostile: power-dunder-of-an-own-integer
+# limit: one operation
+class Own(int):
+    pass
+Own(10).__pow__(10 ** 9)
+# hostile: power-by-super
+# limit: one operation
+class Own(int):
+    def grow(self):
+        return super().__pow__(10 ** 9)
+Own(10).grow()
+# hostile: pad-by-super
+# limit: one operation
+class Own(str):
+    def grow(self):
+        return super().ljust(10 ** 11)
+Own("a").grow()
+# hostile: pad-of-a-width-that-lies
+# limit: one operation
+class Small(int):
+    def __gt__(self, other):
+        return False
+    def __lt__(self, other):
+        return True
+"a".ljust(Small(10 ** 11))
+# hostile: replace-by-a-text-that-lies
+# limit: one operation
+class Short(str):
+    def __len__(self):
+        return 0
+("a" * 10 ** 6).replace("a", Short("b" * 10 ** 6))
+# hostile: factorial-of-a-number-that-lies
+# limit: one operation
+import math
+class Small(int):
+    def __gt__(self, other):
+        return False
+math.factorial(Small(10 ** 7))
+# hostile: extend-by-itself-as-a-value
+# limit: memory
+a = [1]
+extend = a.extend
+extend(iter(a))
+# hostile: extend-by-itself-off-the-class
+# limit: memory
+a = [1]
+list.extend(a, iter(a))
+# hostile: extend-by-itself-by-super
+# limit: memory
+class Own(list):
+    def grow(self):
+        super().extend(iter(self))
+Own([1]).grow()
+# hostile: extend-by-itself-in-place
+# limit: memory
+a = [1]
+list.__iadd__(a, iter(a))
+# hostile: array-extended-by-itself
+# imports: array
+# limit: memory
+from array import array
+a = array("b", [1])
+a.extend(iter(a))
+# hostile: sum-by-a-method-doubles
+# limit: memory
+text, add = "a", str.__add__
+while True:
+    text = add(text, text)
+# hostile: pack-of-many-bytes
+# imports: struct
+# limit: one operation
+import struct
+struct.pack(f"{10 ** 11}x")

@@ -354,3 +354,9 @@ trip("changed")
 import numpy as np
 np.random.Generator.normal.func_dict["evil"] = 1
 trip("changed")
+
+# hostile: folders-of-time-zones
+# imports: zoneinfo
+import zoneinfo
+zoneinfo.reset_tzpath(["/nowhere"])
+trip("changed")
