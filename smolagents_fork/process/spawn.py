@@ -73,7 +73,9 @@ class _Template:
         """Ask for a child; its process number, or none when this template is gone."""
         with self._lock:
             try:
-                socket.send_fds(self._control, [request], descriptors)
+                whole = struct.pack("!I", len(request)) + request
+                sent = socket.send_fds(self._control, [whole], descriptors)
+                self._control.sendall(whole[sent:])
                 answer = self._control.recv(4, socket.MSG_WAITALL)
             except OSError:
                 return None

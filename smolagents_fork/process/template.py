@@ -35,7 +35,8 @@ IDLE_SECONDS = 300.0
 #: What a host may ask for on a status socket, and the signal it means.
 SIGNALS = {b"I": signal.SIGINT, b"K": signal.SIGKILL}
 EXIT = struct.Struct("!i")
-_MAX_REQUEST = 1 << 20
+# How long a request for a child is, which comes before it.
+_LENGTH = struct.Struct("!I")
 _DESCRIPTORS = 4  # data socket, status socket, standard output, output log
 
 
@@ -101,12 +102,18 @@ class Template:
 
     def _request(self) -> bool:
         try:
-            data, descriptors, _, _ = socket.recv_fds(self._control, _MAX_REQUEST, _DESCRIPTORS)
+            # Descriptors come with the first piece of what was sent, and end the reading of it.
+            data, descriptors, _, _ = socket.recv_fds(self._control, 1 << 16, _DESCRIPTORS)
+            while data and len(data[4:]) < _LENGTH.unpack(data[:4].ljust(4, b"\xff"))[0]:
+                more = self._control.recv(1 << 16)
+                if not more:
+                    return False
+                data += more
         except OSError:
             return False
         if not data:
             return False
-        bounds = Bounds(**json.loads(data))
+        bounds = Bounds(**json.loads(data[_LENGTH.size :]))
         pid = os.fork()
         if pid == 0:
             self._become_child(descriptors, bounds)

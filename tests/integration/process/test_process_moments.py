@@ -72,3 +72,11 @@ def test_cleanup_while_a_new_child_starts_leaves_none(executor, monkeypatch, ask
     assert executor._session._child is None
     assert executor.folder is None
     assert not os.path.exists(folder)
+
+
+def test_child_that_takes_more_words_to_ask_for_than_come_in_one_piece(tmp_path):
+    paths = [tmp_path / f"{number:04}{'x' * 100}" for number in range(600)]
+    for path in paths:
+        path.mkdir()
+    with ProcessExecutor(readable_paths=paths) as executor:
+        assert executor("1 + 1").output == 2
