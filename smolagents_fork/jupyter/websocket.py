@@ -29,6 +29,8 @@ __all__ = ["Connection", "ConnectionLost", "SocketLike", "TimedSocket", "WaitTim
 _KEPT = 16_384
 # How long what has come already is read, where there was no time to wait for it.
 _READ_ON_SECONDS = 0.5
+# How long the answer to a ping may take to be sent, until it is left out.
+_PONG_SECONDS = 1.0
 
 
 class ConnectionLost(SandboxDiedError):
@@ -234,6 +236,7 @@ class Connection:
         self._frames = _BoundedFrameBuffer(self._ws._recv, True)
         self._frames.limit_for = limit_for
         self._ws.frame_buffer = self._frames
+        self._ws.pong = self._pong
         sock.settimeout(timeout)
         try:
             self._ws.connect(  # type: ignore[no-untyped-call]  # the package is half typed
@@ -273,13 +276,29 @@ class Connection:
                 raise ConnectionLost(f"the stream ended while sending: {error}") from None
 
     def ping(self, timeout: float = 1.0) -> None:
-        """Send a ping; the gateway's event loop answers even while the kernel is busy."""
+        """Send a ping; the gateway's event loop answers even while the kernel is busy.
+
+        Nothing is sent where nothing is taken for ``timeout`` seconds.
+        """
         with self._send_lock:
             self._sock.send_for(timeout)
             try:
                 self._ws.ping()
+            except websocket.WebSocketTimeoutException:
+                return  # what was sent before is not taken yet: it says the same by its silence
             except (websocket.WebSocketException, OSError) as error:
                 raise ConnectionLost(f"the stream ended while sending: {error}") from None
+
+    def _pong(self, payload: bytes | str = b"") -> None:
+        # In the thread that receives. Another may be sending, or the time it had may be over.
+        if not self._send_lock.acquire(timeout=_PONG_SECONDS):
+            return
+        try:
+            self._sock.send_for(_PONG_SECONDS)
+            with contextlib.suppress(websocket.WebSocketTimeoutException):
+                self._ws.send(payload, ABNF.OPCODE_PONG)
+        finally:
+            self._send_lock.release()
 
     def receive(self, timeout: float) -> tuple[bytes, bool, int] | None:
         """Wait for one message.
