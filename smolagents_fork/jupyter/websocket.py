@@ -236,7 +236,7 @@ class Connection:
         self._frames = _BoundedFrameBuffer(self._ws._recv, True)
         self._frames.limit_for = limit_for
         self._ws.frame_buffer = self._frames
-        self._ws.pong = self._pong
+        vars(self._ws)["pong"] = self._pong
         sock.settimeout(timeout)
         try:
             self._ws.connect(  # type: ignore[no-untyped-call]  # the package is half typed

@@ -1,4 +1,4 @@
-"""Pings, the gateway's and ours, when the time of an earlier message is over and nothing is taken."""
+"""Pings, the gateway's and ours, when an earlier message's time is over and nothing is taken."""
 
 from __future__ import annotations
 
