@@ -312,9 +312,12 @@ class DockerPool:
                 self._starting += count
             for _ in range(count):
                 # Not of a thread pool: the interpreter would wait for its threads at exit.
-                threading.Thread(
-                    target=self._start_one, name="smolagents-fork-pool-start", daemon=True
-                ).start()
+                try:
+                    threading.Thread(
+                        target=self._start_one, name="smolagents-fork-pool-start", daemon=True
+                    ).start()
+                except RuntimeError as error:  # no thread is to be had now
+                    self._start_failed(error)
             for session in old:
                 self._discard(session)
 
