@@ -501,6 +501,15 @@ re.findall(r"(x+x+)+y", "x" * 40)
 # limit: one call
 import re
 re.split(r"(?:a|a)*b", "a" * 40)
+# hostile: long-text-sought-from-the-end
+# executor: process looking from the end compares every place with all of the text, in one call of C
+# limit: one call
+("a" * 4 * 10 ** 6).rfind("ab" + "a" * 2 * 10 ** 6)
+# hostile: marks-in-a-row-normalised
+# executor: process sorting the marks that follow one letter takes the square of their number, in one call of C
+# limit: one call
+import unicodedata
+unicodedata.normalize("NFD", "a" + "\u0316\u0301" * 10 ** 6)
 # hostile: textwrap-uses-patterns
 # limit: wall clock
 import textwrap
