@@ -108,7 +108,7 @@ def test_every_behaviour_wherever_the_stream_is_cut(regrouped):
         busy = "import time\nprint('begun')\nfor _ in range(30_000):\n    time.sleep(0.01)"
         printed.clear()
         with (
-            acting(lambda: "begun\n" in printed, executor.interrupt),
+            acting(lambda: "begun" in "".join(printed), executor.interrupt),
             pytest.raises(ProgramInterruptedError, match="state is kept"),
         ):
             executor(busy)
@@ -120,7 +120,7 @@ def test_every_behaviour_wherever_the_stream_is_cut(regrouped):
 
         printed.clear()
         with (
-            acting(lambda: "begun\n" in printed, executor._session._child.kill),
+            acting(lambda: "begun" in "".join(printed), executor._session._child.kill),
             pytest.raises(SandboxDiedError, match="SIGKILL"),
         ):
             executor(busy)
