@@ -9,34 +9,27 @@ from background import running
 from smolagents_fork.executors.turns import CallTurns
 
 
-def same_number_after(thread, function):
-    """Call ``function`` in a new thread that has the number of ``thread``, which has ended."""
-    seen = []
-    for _ in range(1000):
-        new = threading.Thread(
-            target=lambda: (
-                seen.append(function()) if threading.get_ident() == thread.ident else None
-            )
-        )
-        new.start()
-        new.join(60)
-        if seen:
-            return seen[0]
-    raise AssertionError("no thread was given that number again")
-
-
 def test_thread_with_the_number_of_one_that_was_given_up():
     turns = CallTurns(lambda _action: None)
-    given_up = threading.Thread(target=lambda: None)
-    given_up.start()
-    given_up.join(60)
+    had = []
 
     def call():
-        with turns.turn("call"):
-            return turns.is_mine([given_up])
+        if threading.get_ident() == given_up.ident:
+            with turns.turn("call"):
+                had.append(turns.is_mine([given_up]))
 
-    with turns.abandoned([given_up]):
-        assert same_number_after(given_up, call) is False
+    # The system mostly gives a number again at once; where another thread got it, another is tried.
+    for _ in range(1000):
+        given_up = threading.Thread(target=lambda: None)
+        given_up.start()
+        given_up.join(60)
+        with turns.abandoned([given_up]):
+            new = threading.Thread(target=call)
+            new.start()
+            new.join(60)
+        if had:
+            break
+    assert had == [False]
 
 
 def test_thread_that_was_given_up_gets_no_turn():
