@@ -34,6 +34,9 @@ woken,wake=os.pipe()
 for end in woken,wake: os.set_blocking(end,False)
 signal.set_wakeup_fd(wake)
 signal.signal(signal.SIGCHLD,lambda *_: None)
+passed=[getattr(signal,"SIG"+name) for name in "TERM INT HUP QUIT USR1 USR2".split()]
+# What comes before this process is ready to pass it on waits, or it would be lost.
+before=signal.pthread_sigmask(signal.SIG_BLOCK,passed)
 main=os.fork()
 if not main:
     try:
@@ -41,6 +44,7 @@ if not main:
         for number in range(1,signal.NSIG):
             try: signal.signal(number,signal.SIG_DFL)
             except (OSError,ValueError): pass
+        signal.pthread_sigmask(signal.SIG_SETMASK,before)
         os.dup2(os.open(os.devnull,os.O_RDWR),0)
         os.execvp(sys.argv[2],sys.argv[2:])
     except BaseException as error: sys.stderr.write("%s: %s\n"%(sys.argv[2:],error))
@@ -48,7 +52,8 @@ if not main:
 def passed_on(number,_):
     try: os.kill(main,number)
     except ProcessLookupError: pass
-for name in "TERM","INT","HUP","QUIT","USR1","USR2": signal.signal(getattr(signal,"SIG"+name),passed_on)
+for number in passed: signal.signal(number,passed_on)
+signal.pthread_sigmask(signal.SIG_SETMASK,before)
 poll=select.poll()
 for end in 0,woken: poll.register(end,select.POLLIN)
 over=None

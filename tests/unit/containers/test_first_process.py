@@ -24,9 +24,9 @@ def first_process():
     """Starts one; whatever is left of it is ended after the test."""
     started = []
 
-    def start(*command, lease=1, **keywords):
+    def start(*command, lease=1, program=FIRST_PROCESS, **keywords):
         process = subprocess.Popen(
-            [*IGNORING, sys.executable, "-I", "-S", "-c", FIRST_PROCESS, str(lease), *command],
+            [*IGNORING, sys.executable, "-I", "-S", "-c", program, str(lease), *command],
             stdin=subprocess.PIPE,
             start_new_session=True,
             **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **keywords},
@@ -70,10 +70,18 @@ def test_main_process_has_neither_the_input_nor_other_handling_of_signals(first_
     assert found == {"SigBlk:": 0, "SigIgn:": 0, "SigCgt:": 0}
 
 
+def after_its_start(pause):
+    """The first process, that has nothing to do for a while when its main process has begun."""
+    begin = "main=os.fork()\n"
+    assert FIRST_PROCESS.count(begin) == 1
+    return FIRST_PROCESS.replace(begin, f"{begin}if main: time.sleep({pause})\n")
+
+
+@pytest.mark.parametrize("pause", [0, 1])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGUSR1])
-def test_signals_are_passed_on(first_process, number):
+def test_signals_are_passed_on(first_process, number, pause):
     script = f"trap 'echo got; exit 9' {int(number)}; echo ready; while :; do sleep 0.05; done"
-    process = first_process("sh", "-c", script, lease=600)
+    process = first_process("sh", "-c", script, lease=600, program=after_its_start(pause))
     assert process.stdout.readline() == b"ready\n"
     process.send_signal(number)
     assert process.wait(PROMPT_SECONDS) == 9
