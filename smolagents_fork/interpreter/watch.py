@@ -92,18 +92,19 @@ def break_off(thread: int, kind: type[BaseException], roots: Iterable[str]) -> b
     Returns:
         Whether it was raised.
     """
-    frame = sys._current_frames().get(thread)
-    if frame is None or not _may_break(frame, frozenset(roots)):
-        return False
-    # Is it still there? Looked at and acted upon in one call of C code, which no other thread
-    # interrupts: the exception is raised where that thread goes on. Up to Python 3.11 a collection
-    # of garbage may run anybody's Python code in the middle of it.
-    here = map(itemgetter(thread), starmap(sys._current_frames, ((),)))
-    target = compress((ctypes.c_ulong(thread),), map(operator.is_, here, (frame,)))
-    shot = map(_raise, target, (ctypes.py_object(kind),))
+    # Up to Python 3.11 making a frame's object may collect garbage, which runs anybody's Python
+    # code and lets that thread go on, in the middle of a call of C code that reads its frames.
     collects = gc.isenabled()
     gc.disable()
     try:
+        frame = sys._current_frames().get(thread)
+        if frame is None or not _may_break(frame, frozenset(roots)):
+            return False
+        # Is it still there? Looked at and acted upon in one call of C code, which no other thread
+        # interrupts: the exception is raised where that thread goes on.
+        here = map(itemgetter(thread), starmap(sys._current_frames, ((),)))
+        target = compress((ctypes.c_ulong(thread),), map(operator.is_, here, (frame,)))
+        shot = map(_raise, target, (ctypes.py_object(kind),))
         return any(shot)
     except KeyError:
         return False  # the thread is gone
