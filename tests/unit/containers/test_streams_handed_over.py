@@ -24,6 +24,12 @@ def framed(number: int, payload: bytes) -> bytes:
     return struct.pack(">BxxxL", number, len(payload)) + payload
 
 
+def response_of(reader: io.BufferedIOBase) -> SimpleNamespace:
+    """docker-py's response, as far as a stream is taken from it."""
+    inner = SimpleNamespace(_fp=SimpleNamespace(fp=reader))
+    return SimpleNamespace(raw=inner, close=lambda: None)
+
+
 @pytest.fixture
 def connection():
     """The engine's end of a connection, and a function that gives what docker-py hands over."""
@@ -32,16 +38,22 @@ def connection():
 
     def handed_over() -> SimpleNamespace:
         assert reader.readline() == _HEAD  # and whatever came with it
-        response = SimpleNamespace(
-            raw=SimpleNamespace(_fp=SimpleNamespace(fp=reader)), close=lambda: None
-        )
         return SimpleNamespace(
-            _response=response, settimeout=near.settimeout, gettimeout=near.gettimeout
+            _response=response_of(reader), settimeout=near.settimeout, gettimeout=near.gettimeout
         )
 
     yield far, handed_over
     for end in (reader, near, far):
         end.close()
+
+
+@pytest.fixture(params=[1, 7, 8, 10])
+def cut_off(request, connection):
+    """What docker-py hands over of a stream that ends within its second frame."""
+    far, handed_over = connection
+    far.sendall(_HEAD + framed(1, b"all") + framed(1, b"lost")[: request.param])
+    far.shutdown(socket.SHUT_WR)
+    return handed_over()
 
 
 @pytest.mark.parametrize("together", [True, False])
@@ -56,12 +68,8 @@ def test_frames_are_whole_whenever_they_came(connection, together):
     assert list(frames(given)) == [(1, b"x"), (2, b"words"), (1, b""), (1, b"y" * 100_000)]
 
 
-@pytest.mark.parametrize("cut", [1, 7, 8, 10])
-def test_stream_that_ends_within_a_frame_is_an_error(connection, cut):
-    far, handed_over = connection
-    far.sendall(_HEAD + framed(1, b"all") + framed(1, b"lost")[:cut])
-    far.shutdown(socket.SHUT_WR)
-    given = frames(handed_over())
+def test_stream_that_ends_within_a_frame_is_an_error(cut_off):
+    given = frames(cut_off)
     assert next(given) == (1, b"all")
     with pytest.raises(EOFError, match="of its"):
         next(given)
@@ -92,9 +100,7 @@ class Pipe(io.RawIOBase):
 def of_pipe(told: bytes, size: int, number: int = 109) -> SimpleNamespace:
     pieces = [told[start : start + size] for start in range(0, len(told), size)]
     reader = io.BufferedReader(Pipe(pieces, number))
-    return SimpleNamespace(
-        _response=SimpleNamespace(raw=SimpleNamespace(_fp=SimpleNamespace(fp=reader)))
-    )
+    return SimpleNamespace(_response=response_of(reader))
 
 
 @pytest.mark.parametrize("size", [1, 3, 8, 9, 4096])
@@ -134,12 +140,8 @@ def test_attached_stream_begins_with_what_came_along(connection):
     stream.close()
 
 
-@pytest.mark.parametrize("cut", [1, 7, 8, 10])
-def test_program_whose_stream_ends_within_a_frame_has_not_said_everything(connection, cut):
-    far, handed_over = connection
-    far.sendall(_HEAD + framed(1, b"all") + framed(1, b"lost")[:cut])
-    far.shutdown(socket.SHUT_WR)
-    stream = exec_stream(handed_over())
+def test_program_whose_stream_ends_within_a_frame_has_not_said_everything(cut_off):
+    stream = exec_stream(cut_off)
     with pytest.raises(ExecutorError, match="within a frame"):
         run_attached(stream, stdin=b"", timeout=10, max_bytes=100)
 
@@ -162,9 +164,7 @@ def tls(certificate):
         near = client.wrap_socket(ours, server_hostname="127.0.0.1")
     far = wrapped.result()
     reader = near.makefile("rb")
-    near._response = SimpleNamespace(
-        raw=SimpleNamespace(_fp=SimpleNamespace(fp=reader)), close=lambda: None
-    )
+    near._response = response_of(reader)
     yield far, near
     for end in (reader, near, far):
         end.close()
