@@ -21,7 +21,7 @@ from typing import Any
 from ..errors import AttributeRefusedError
 from . import data_memory, data_random
 from .families import real_namespace
-from .ownership import Ownership
+from .ownership import Ownership, plain_bases
 from .sized_types import SizedType, plain_type
 
 __all__ = ["HeldClasses"]
@@ -93,7 +93,7 @@ class HeldClasses(Ownership):
 
     def _made_class(self, cls: Any, /, *arguments: Any, **keywords: Any) -> Any:
         if len(arguments) > 1 and type(arguments[1]) is tuple:
-            bases = tuple(data_random.check_base(plain_type(one)) for one in arguments[1])
+            bases = plain_bases(arguments[1])
             arguments = (arguments[0], bases, *arguments[2:])
         if cls is type and len(arguments) == 3:
             return self.make_class(cls, *arguments, **keywords)
@@ -158,7 +158,7 @@ class HeldClasses(Ownership):
             keywords["metaclass"] = plain_type(keywords["metaclass"])
         if not self.hardens:
             return bases
-        plain = tuple(data_random.check_base(plain_type(one)) for one in bases)
+        plain = plain_bases(bases)
         metaclass = keywords.get("metaclass", type)
         if metaclass in (type, type(enum.Enum)):
             if any(type(one) is type(enum.Enum) for one in plain):

@@ -18,7 +18,7 @@ from .families import real_namespace as _NAMESPACE
 from .shared_keys import keep_identity
 from .sized_types import plain_type
 
-__all__ = ["FUNCTIONS", "GUARDS_ITS_BASES", "Ownership", "is_dunder", "real_mro"]
+__all__ = ["FUNCTIONS", "GUARDS_ITS_BASES", "Ownership", "is_dunder", "plain_bases", "real_mro"]
 
 FUNCTIONS = (types.FunctionType, types.LambdaType)
 #: Classes whose own single-underscore attributes hold nothing dangerous, so that the program's
@@ -55,12 +55,14 @@ def _makes_classes(make: Any) -> bool:
     return isinstance(owner, type) and issubclass(owner, type)
 
 
+def plain_bases(bases: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Classes in place of their stand-ins, each one that a program may derive from."""
+    return tuple(data_random.check_base(plain_type(one)) for one in bases)
+
+
 def _with_plain_bases(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     """Arguments of a metaclass, with classes in place of their stand-ins."""
-    return tuple(
-        tuple(data_random.check_base(plain_type(one)) for one in a) if type(a) is tuple else a
-        for a in arguments
-    )
+    return tuple(plain_bases(a) if type(a) is tuple else a for a in arguments)
 
 
 class Ownership:
