@@ -1,7 +1,7 @@
 """What a child gives up before it runs anything, and the account of it.
 
 Each measure is tried by itself; what could not be had is told to the host with the reason, and the
-host decides whether that is an error (``require=``).
+host decides whether that is an error (``allow_missing=``).
 """
 
 from __future__ import annotations
@@ -10,54 +10,70 @@ import ctypes
 import os
 import resource
 import signal
+import socket
 import sys
 from collections.abc import Callable
 from typing import Any
 
 from . import landlock, seccomp
-from .measures import Bounds, Report
+from .measures import Bounds, Kernel, Report
+from .thread_limit import give_listener
 
 __all__ = ["confine", "cpu_limit", "die_with_parent"]
 
-_PR_SET_PDEATHSIG, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 1, 24, 38
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 1, 4, 24, 38
+_SIGNALS = 128
 _CLONE_NEWNET, _CLONE_NEWUSER = 0x40000000, 0x10000000
 _CAPABILITY_VERSION_3 = 0x20080522
 
 
-def confine(bounds: Bounds) -> Report:
-    """Confine this process for good; single-threaded, and before anything untrusted runs."""
-    report = Report()
-    linux = sys.platform == "linux"
+def confine(bounds: Bounds, parent: socket.socket) -> Report:
+    """Confine this process for good; single-threaded, and before anything untrusted runs.
 
-    def take(measure: str, action: Callable[[], str], linux_only: bool = False) -> None:
+    Args:
+        bounds: its limits.
+        parent: gets the listener by which the parent keeps the limit on threads; closed.
+    """
+    report = Report()
+    kernel = bounds.kernel
+    linux = kernel.platform == "linux"
+    # Nothing hangs on it: a second wall behind the filter, which refuses every socket.
+    namespace = "" if bounds.network or not linux else _network_namespace(kernel)
+
+    def take(measure: str, action: Callable[[], str], linux_only: bool = True) -> None:
         if linux_only and not linux:
-            report.missing[measure] = f"only on Linux, this is {sys.platform}"
+            report.missing[measure] = f"only on Linux, this is {kernel.platform}"
             return
         try:
             report.in_force[measure] = action()
         except (OSError, ValueError, AttributeError) as error:
             report.missing[measure] = str(error)
 
-    take("session", _own_session)
-    take("memory", lambda: _memory_limit(bounds.memory_bytes))
-    take("cpu", lambda: "counted from each call's start, RLIMIT_CPU")
-    take("files", lambda: _file_limits(bounds.file_bytes, bounds.open_files))
-    take("no_new_privileges", lambda: _prctl(_PR_SET_NO_NEW_PRIVS, 1), linux_only=True)
+    take("session", _own_session, linux_only=False)
+    if bounds.memory_bytes is None:
+        report.missing["memory"] = "memory=None asked for no limit"
+    else:
+        take("memory", lambda: _memory_limit(bounds.memory_bytes))
+    take("cpu", lambda: "counted from each call's start, RLIMIT_CPU", linux_only=False)
+    take("files", lambda: _file_limits(bounds.file_bytes, bounds.open_files), linux_only=False)
+    take("no_new_privileges", lambda: _prctl(_PR_SET_NO_NEW_PRIVS, 1))
+    take("capabilities", _no_capabilities)
+    take("filesystem", lambda: _file_rules(bounds))
+    listened = False
+
+    def system_call_filter() -> str:
+        nonlocal listened
+        listened = _filter(bounds, parent)
+        return "those a calculation needs, and no other; seccomp"
+
+    take("syscalls", system_call_filter)
+    take("processes", lambda: _no_processes(report, bounds.threads, listened))
     if bounds.network:
-        report.missing["network"] = "asked for by network=True"
+        report.missing["network"] = "network=True asked for the host's"
     else:
-        take("network", _no_network, linux_only=True)
-    take("capabilities", _no_capabilities, linux_only=True)
-    take("filesystem", lambda: _file_rules(bounds), linux_only=True)
-    take("syscalls", _fewer_syscalls, linux_only=True)
-    version = landlock.abi_version() if "filesystem" in report.in_force else 0
-    if "syscalls" in report.in_force or version >= 6:
-        report.in_force["signals"] = "to itself only"
-    else:
-        report.missing["signals"] = "needs seccomp, or Landlock version 6"
-    if "network" in report.missing and not bounds.network and "syscalls" in report.in_force:
-        report.in_force["network"] = "no sockets, seccomp"
-        del report.missing["network"]
+        take("network", lambda: _no_network(report, namespace))
+    take("signals", lambda: _no_signals(report))
+    parent.close()
     return report
 
 
@@ -79,15 +95,17 @@ def die_with_parent() -> None:
 
 def _own_session() -> str:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if sys.platform == "linux":
+        # The limit does not bind those who are handed core dumps by a pipe.
+        _prctl(_PR_SET_DUMPABLE, 0)
+        # All of a user's processes share what may wait to be delivered.
+        resource.setrlimit(resource.RLIMIT_SIGPENDING, (_SIGNALS, _SIGNALS))
     os.umask(0o077)
     return "own session, no core dumps"
 
 
 def _memory_limit(limit: int | None) -> str:
-    if limit is None:
-        raise ValueError("memory=None asked for no limit")
-    if sys.platform != "linux":
-        raise ValueError(f"{sys.platform} does not enforce RLIMIT_AS")
+    assert limit is not None
     with open("/proc/self/statm", encoding="ascii") as status:
         now = int(status.read().split()[0]) * resource.getpagesize()
     # Libraries are mapped already: the limit is for what comes on top of them.
@@ -103,14 +121,16 @@ def _file_limits(size: int | None, count: int) -> str:
     return f"{count} descriptors, {'any' if size is None else size} bytes a file"
 
 
-def _no_network() -> str:
+def _network_namespace(kernel: Kernel) -> str:
+    """Enter a network namespace of this process; the words for it, empty where there is none."""
+    if not kernel.namespaces:
+        return ""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(_CLONE_NEWNET) == 0:
-        return "own network namespace, without interfaces"
+        return "own network namespace without interfaces"
     uid, gid = os.getuid(), os.getgid()
     if libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNET) != 0:
-        code = ctypes.get_errno()
-        raise OSError(code, f"no network namespace: {os.strerror(code)}")
+        return ""
     # Keep the numbers, so that file permissions mean what they meant.
     for name, text in (
         ("setgroups", "deny"),
@@ -119,12 +139,20 @@ def _no_network() -> str:
     ):
         with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
             file.write(text)
-    return "own network and user namespace, without interfaces"
+    return "own network and user namespace without interfaces"
 
 
 def _file_rules(bounds: Bounds) -> str:
     devices = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/full")
-    version = landlock.restrict(bounds.readable, bounds.listable, (bounds.folder, *devices))
+    version = landlock.restrict(
+        bounds.readable,
+        bounds.listable,
+        (bounds.folder, *devices),
+        newest=bounds.kernel.landlock,
+        network=bounds.network,
+    )
+    if "/" not in {*bounds.readable, *bounds.listable}:
+        _see_refused("to list /", lambda: os.close(os.open("/", os.O_RDONLY)))
     return f"writes in its folder only, reads of libraries only; Landlock {version}"
 
 
@@ -142,9 +170,65 @@ def _no_capabilities() -> str:
     return "none"
 
 
-def _fewer_syscalls() -> str:
-    seccomp.install()
-    return "no sockets, no new processes, no tracing; seccomp"
+def _filter(bounds: Bounds, parent: socket.socket) -> bool:
+    """Take the filter; whether the parent keeps the limit on threads."""
+    if not bounds.kernel.seccomp:
+        raise OSError("the kernel has no system call filters")
+    listener = seccomp.install(bounds.network, listener=bounds.kernel.listener)
+    if listener is not None:
+        give_listener(parent, listener)
+    _see_refused("to change a mode", lambda: os.chmod(".", 0o700))
+    return listener is not None
+
+
+def _no_processes(report: Report, threads: int, listened: bool) -> str:
+    _need_filter(report)
+    _see_refused("to fork", _fork)
+    if not listened:
+        raise OSError("no new process, but no limit on threads: no seccomp listener")
+    return f"no new process, no program, at most {threads} threads; seccomp"
+
+
+def _no_network(report: Report, namespace: str) -> str:
+    if "syscalls" not in report.in_force and namespace:
+        raise OSError(f"{namespace}, and UNIX sockets are left; needs the system call filter")
+    _need_filter(report)
+    _see_refused("to open a socket", lambda: socket.socket().close())
+    return "; ".join(filter(None, ("no sockets, seccomp", namespace)))
+
+
+def _no_signals(report: Report) -> str:
+    version = int(report.in_force.get("filesystem", "0").split()[-1])
+    if "syscalls" not in report.in_force and version < landlock.SCOPED_SIGNALS:
+        raise OSError(f"needs the system call filter, or Landlock {landlock.SCOPED_SIGNALS}")
+    _see_refused("to signal another process", lambda: os.kill(os.getppid(), 0))
+    filtered = "syscalls" in report.in_force
+    return f"to itself only; {'seccomp' if filtered else f'Landlock {version}'}"
+
+
+def _need_filter(report: Report) -> None:
+    if "syscalls" not in report.in_force:
+        raise OSError("needs the system call filter")
+
+
+def _see_refused(what: str, action: Callable[[], object]) -> None:
+    """See the kernel refuse ``action``: some that emulate one take rules and do not keep them.
+
+    Raises:
+        OSError: it was not refused.
+    """
+    try:
+        action()
+    except PermissionError:
+        return
+    raise OSError(f"the rules were taken, and {what} is not refused")
+
+
+def _fork() -> None:
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0)
+    os.waitpid(pid, 0)
 
 
 def _prctl(option: int, value: int) -> str:

@@ -12,7 +12,10 @@ import os
 import stat
 from collections.abc import Iterable
 
-__all__ = ["abi_version", "restrict"]
+__all__ = ["SCOPED_SIGNALS", "abi_version", "restrict"]
+
+#: The version from which on signals stay within the process.
+SCOPED_SIGNALS = 6
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _VERSION_FLAG = 1
@@ -48,16 +51,25 @@ def abi_version() -> int:
         return 0
 
 
-def restrict(readable: Iterable[str], listable: Iterable[str], writable: Iterable[str]) -> int:
+def restrict(
+    readable: Iterable[str],
+    listable: Iterable[str],
+    writable: Iterable[str],
+    *,
+    newest: int | None = None,
+    network: bool = False,
+) -> int:
     """Confine this thread, and whatever it starts, for good.
 
-    Needs ``no_new_privs``. From version 4 no TCP port can be bound or connected to, from 6 no
-    process outside gets a signal and no abstract socket is reached.
+    Needs ``no_new_privs``. From version 4 no TCP port can be bound or connected to, unless the
+    network is kept. From 6 no process outside gets a signal and no abstract socket is reached.
 
     Args:
         readable: files and folders that may be read, with all that is below.
         listable: folders whose names may be listed; contents stay closed.
         writable: files and folders that may be read and changed.
+        newest: version of the interface to use at most.
+        network: whether TCP ports stay open.
 
     Returns:
         The version in force.
@@ -66,10 +78,12 @@ def restrict(readable: Iterable[str], listable: Iterable[str], writable: Iterabl
         OSError: the kernel refused.
     """
     version = abi_version()
+    if newest is not None:
+        version = min(version, newest)
     if not version:
         raise OSError("the kernel has no Landlock")
     handled = (1 << _FS_BITS[min(version, 5)]) - 1
-    ruleset = _Ruleset(handled, 3 if version >= 4 else 0, 3 if version >= 6 else 0)
+    ruleset = _Ruleset(handled, 3 if version >= 4 and not network else 0, 3 if version >= 6 else 0)
     # An older kernel knows a shorter structure.
     size = 8 if version < 4 else 16 if version < 6 else 24
     rules = _syscall(_CREATE_RULESET, ctypes.byref(ruleset), size, 0)

@@ -10,7 +10,14 @@ import sysconfig
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["Layout", "layout_for"]
+__all__ = ["NETWORK_FILES", "Layout", "layout_for"]
+
+#: Files by which C libraries find hosts, and OpenSSL its certificates.
+NETWORK_FILES = (
+    "/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/host.conf", "/etc/gai.conf",
+    "/etc/services", "/etc/protocols", "/etc/ssl", "/etc/pki/tls", "/etc/pki/ca-trust/extracted",
+    "/usr/share/ca-certificates", "/usr/local/share/ca-certificates",
+)  # fmt: skip
 
 # Importing these takes long, and forking afterwards is safe.
 _WORTH_PRELOADING = ("numpy", "pandas")
@@ -33,7 +40,9 @@ class Layout:
     preload: tuple[str, ...]
 
 
-def layout_for(imports: Iterable[str], extra_readable: Iterable[str] = ()) -> Layout:
+def layout_for(
+    imports: Iterable[str], extra_readable: Iterable[str] = (), *, network: bool = False
+) -> Layout:
     """The layout for children that may import ``imports``.
 
     Only the standard library, what is installed, this package and the named modules are readable:
@@ -47,11 +56,17 @@ def layout_for(imports: Iterable[str], extra_readable: Iterable[str] = ()) -> La
         for origin in _origins(name):
             if not any(origin.startswith(folder + os.sep) for folder in installed):
                 modules[origin] = os.path.dirname(origin)
+    # Not the prefixes themselves: of a Python below a home folder, the home would be readable.
+    prefixes = [
+        os.path.join(prefix, part)
+        for prefix in (sys.prefix, sys.base_prefix)
+        for part in ("lib", "lib64")
+    ]
     system = [
-        sys.prefix, sys.base_prefix, sysconfig.get_path("stdlib"), "/lib", "/lib64", "/usr/lib",
+        *prefixes, sysconfig.get_path("stdlib"), "/lib", "/lib64", "/usr/lib",
         "/usr/lib64", "/usr/local/lib", "/usr/share/zoneinfo", "/usr/share/fonts", "/etc/fonts",
         "/etc/ld.so.cache", "/etc/localtime", "/etc/mime.types", "/proc/cpuinfo", "/proc/meminfo",
-        "/sys/devices/system",
+        "/sys/devices/system", *(NETWORK_FILES if network else ()),
     ]  # fmt: skip
     listable = [root, *modules.values()]
     preload = [name for name in _WORTH_PRELOADING if name in set(imports)]

@@ -1,146 +1,174 @@
-"""A seccomp filter that takes system calls away which no calculation needs.
+"""A seccomp filter that leaves a process the system calls a calculation needs.
 
-A deny list, written as a classic BPF program: an allow list would break with every new C library.
-Refused calls fail with EPERM, so a program gets an exception. Source: include/uapi/linux/seccomp.h,
-filter.h and audit.h of Linux; call numbers from its tables.
+An allow list, written as a classic BPF program. What is refused fails with EPERM, so a program gets
+a ``PermissionError``; newer calls than those listed fail with ENOSYS, after which C libraries use
+the older ones. Source: include/uapi/linux/seccomp.h and filter.h of Linux.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
+import functools
 import os
 import platform
 import struct
 import sys
+from collections.abc import Iterable, Sequence
 
-__all__ = ["install", "program", "supported"]
+from .syscalls import FIRST_COMMON, MACHINES, REFUSED_WITH, Clause, Condition, rules_for
 
-_SET_SECCOMP, _MODE_FILTER = 22, 2
-_ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
-_LOAD, _EQUAL, _ANY_BIT, _AT_LEAST, _RETURN = 0x20, 0x15, 0x45, 0x35, 0x06
-_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16  # offsets in struct seccomp_data
-_CLONE_THREAD = 0x00010000
-_SET_PDEATHSIG = 1
+__all__ = ["install", "program", "supported", "warm_up"]
 
-# machine -> (audit architecture, name -> number)
-_MACHINES: dict[str, tuple[int, dict[str, int]]] = {
-    "x86_64": (0xC000003E, {
-        "socket": 41, "clone": 56, "fork": 57, "vfork": 58, "execve": 59, "kill": 62,
-        "ptrace": 101, "syslog": 103, "rt_sigqueueinfo": 129, "personality": 135,
-        "pivot_root": 155, "adjtimex": 159, "chroot": 161, "acct": 163, "settimeofday": 164,
-        "mount": 165, "umount2": 166, "swapon": 167, "swapoff": 168, "reboot": 169,
-        "sethostname": 170, "setdomainname": 171, "iopl": 172, "ioperm": 173, "init_module": 175,
-        "delete_module": 176, "quotactl": 179, "tkill": 200, "clock_settime": 227, "tgkill": 234,
-        "kexec_load": 246, "add_key": 248, "request_key": 249, "keyctl": 250, "unshare": 272,
-        "perf_event_open": 298, "rt_tgsigqueueinfo": 297, "prlimit64": 302,
-        "open_by_handle_at": 304, "setns": 308, "process_vm_readv": 310, "process_vm_writev": 311,
-        "finit_module": 313, "kexec_file_load": 320, "bpf": 321, "execveat": 322,
-        "userfaultfd": 323,
-        "prctl": 157,
-        # Memory and queues that outlive the process, or that no limit counts.
-        "shmget": 29, "shmat": 30, "shmctl": 31, "semget": 64, "semop": 65, "semctl": 66,
-        "msgget": 68, "msgsnd": 69, "msgrcv": 70, "msgctl": 71, "semtimedop": 220, "mq_open": 240,
-        "mq_unlink": 241, "memfd_create": 319,
-        # The place of other processes of the same user in the queue for a processor.
-        "setpriority": 141, "sched_setparam": 142, "sched_setscheduler": 144,
-        "sched_setaffinity": 203, "ioprio_set": 251, "migrate_pages": 256, "move_pages": 279,
-        "sched_setattr": 314,
-    }),
-    "aarch64": (0xC00000B7, {
-        "umount2": 39, "mount": 40, "pivot_root": 41, "chroot": 51, "quotactl": 60, "acct": 89,
-        "personality": 92, "unshare": 97, "kexec_load": 104, "init_module": 105,
-        "delete_module": 106, "clock_settime": 112, "syslog": 116, "ptrace": 117, "kill": 129,
-        "tkill": 130, "tgkill": 131, "rt_sigqueueinfo": 138, "reboot": 142, "sethostname": 161,
-        "setdomainname": 162, "settimeofday": 170, "adjtimex": 171, "socket": 198, "add_key": 217,
-        "request_key": 218, "keyctl": 219, "clone": 220, "execve": 221, "swapon": 224,
-        "swapoff": 225, "rt_tgsigqueueinfo": 240, "perf_event_open": 241, "prlimit64": 261,
-        "open_by_handle_at": 265, "setns": 268, "process_vm_readv": 270,
-        "process_vm_writev": 271, "finit_module": 273, "bpf": 280, "execveat": 281,
-        "userfaultfd": 282, "kexec_file_load": 294,
-        "prctl": 167, "shmget": 194, "shmctl": 195, "shmat": 196, "semget": 190, "semctl": 191,
-        "semtimedop": 192, "semop": 193, "msgget": 186, "msgctl": 187, "msgrcv": 188,
-        "msgsnd": 189, "mq_open": 180, "mq_unlink": 181, "memfd_create": 279,
-        "setpriority": 140, "sched_setparam": 118, "sched_setscheduler": 119,
-        "sched_setaffinity": 122, "ioprio_set": 30, "migrate_pages": 238, "move_pages": 239,
-        "sched_setattr": 274,
-    }),
-}  # fmt: skip
-# Newer calls have one number everywhere.
-_COMMON = {
-    "pidfd_send_signal": 424, "io_uring_setup": 425, "io_uring_enter": 426,
-    "io_uring_register": 427, "open_tree": 428, "move_mount": 429, "fsopen": 430,
-    "fsconfig": 431, "fsmount": 432, "fspick": 433, "pidfd_getfd": 438, "process_madvise": 440,
-    "mount_setattr": 442, "memfd_secret": 447, "process_mrelease": 448,
-}  # fmt: skip
-_CLONE3 = 435
-# Calls whose first argument is a process: allowed on oneself.
-_ON_A_PROCESS = (
-    "kill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "prlimit64", "sched_setparam",
-    "sched_setscheduler", "sched_setaffinity", "migrate_pages", "move_pages", "sched_setattr",
-)  # fmt: skip
+_SECCOMP = {"x86_64": 317, "aarch64": 277}  # the system call's number
+_SET_MODE_FILTER, _NEW_LISTENER = 1, 1 << 3
+_ALLOW, _ERRNO, _KILL, _ASK = 0x7FFF0000, 0x00050000, 0x80000000, 0x7FC00000
+_LOAD, _AND, _RETURN = 0x20, 0x54, 0x06
+_EQUAL, _GREATER, _AT_LEAST = 0x15, 0x25, 0x35
+_NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data
 _X32_BIT = 0x40000000
+_ANY_PID = 0x7B5D3F19  # above any process number, and in no instruction for another reason
+_VERDICTS = {"allow": _ALLOW, "ask": _ASK, "pretend": _ERRNO}
 
 
 def supported() -> bool:
     """Whether there is a table for this machine."""
-    return sys.platform == "linux" and platform.machine() in _MACHINES
+    return sys.platform == "linux" and platform.machine() in MACHINES
 
 
-def program(machine: str, own_pid: int) -> bytes:
-    """The filter's instructions for ``machine`` and a process with ``own_pid``."""
-    architecture, table = _MACHINES[machine]
-    refuse = _statement(_RETURN, _ERRNO | errno.EPERM)
+def program(machine: str, own_pid: int, network: bool = False, *, listened: bool = True) -> bytes:
+    """The filter's instructions.
+
+    Args:
+        machine: a key of :data:`MACHINES`.
+        own_pid: the process it is for, the only one that signals reach.
+        network: whether the host's network is kept.
+        listened: whether the parent is asked about threads; else they are allowed.
+    """
+    numbers = MACHINES[machine].numbers
+    rules = {name: rule for name, rule in rules_for(own_pid, network).items() if name in numbers}
     out = [
         _statement(_LOAD, _ARCHITECTURE),
-        _jump(_EQUAL, architecture, 1, 0),
+        _jump(_EQUAL, MACHINES[machine].audit, 1, 0),
         _statement(_RETURN, _KILL),
         _statement(_LOAD, _NUMBER),
     ]
     if machine == "x86_64":
         # The x32 calls are the same kernel by other numbers.
-        out += [_jump(_AT_LEAST, _X32_BIT, 0, 1), refuse]
-    # C libraries fall back to clone, whose flags a filter can see.
-    out += [_jump(_EQUAL, _CLONE3, 0, 1), _statement(_RETURN, _ERRNO | errno.ENOSYS)]
-    for name, number in {**table, **_COMMON}.items():
-        if name == "clone":
-            checks = [_statement(_LOAD, _FIRST_ARGUMENT), _jump(_ANY_BIT, _CLONE_THREAD, 1, 0)]
-        elif name == "prctl":
-            # It could outlive its parent.
-            checks = [_statement(_LOAD, _FIRST_ARGUMENT), _jump(_EQUAL, _SET_PDEATHSIG, 0, 1)]
-        elif name in _ON_A_PROCESS:
-            checks = [
-                _statement(_LOAD, _FIRST_ARGUMENT),
-                _jump(_EQUAL, own_pid, 2, 0),
-                _jump(_EQUAL, 0, 1, 0),
-            ]
-        else:
-            checks = []
-        # Allowed forms jump over the refusal, to the return that ends this call's block.
-        tail = [refuse, _statement(_RETURN, _ALLOW)] if checks else [refuse]
-        block = checks + tail
-        out += [_jump(_EQUAL, number, 0, len(block)), *block]
-    out.append(_statement(_RETURN, _ALLOW))
+        out += [_jump(_AT_LEAST, _X32_BIT, 0, 1), _refused(errno.EPERM)]
+    for name, clauses in rules.items():
+        block = _form(clauses, REFUSED_WITH.get(name, errno.EPERM), listened)
+        out += [_jump(_EQUAL, numbers[name], 0, len(block)), *block]
+    plain = [number for name, number in numbers.items() if name not in rules]
+    for first, last in _ranges(plain):
+        # In ascending order: what is below this range was in none before it.
+        error = errno.EPERM if last < FIRST_COMMON else errno.ENOSYS
+        if first >= FIRST_COMMON:
+            out += [_jump(_AT_LEAST, FIRST_COMMON, 1, 0), _refused(errno.EPERM)]
+        out += [_jump(_AT_LEAST, first, 1, 0), _refused(error)]
+        out += [_jump(_GREATER, last, 1, 0), _statement(_RETURN, _ALLOW)]
+    out += [_jump(_AT_LEAST, FIRST_COMMON, 1, 0), _refused(errno.EPERM), _refused(errno.ENOSYS)]
     return b"".join(out)
 
 
-def install() -> None:
+def install(network: bool = False, *, listener: bool = True) -> int | None:
     """Put this process under the filter, for good. Needs ``no_new_privs``.
+
+    Args:
+        network: whether it keeps the host's network.
+        listener: whether to have the parent asked about threads.
+
+    Returns:
+        The descriptor on which the parent is to answer; none where the kernel gives none, as when
+        something outside listens already.
 
     Raises:
         OSError: no table for this machine, or the kernel refused.
     """
     if not supported():
         raise OSError(f"no table of system calls for {platform.machine()}")
-    code = program(platform.machine(), os.getpid())
+    if listener:
+        with contextlib.suppress(OSError):
+            return _load(_for_this_process(network, True), _NEW_LISTENER)
+    _load(_for_this_process(network, False), 0)
+    return None
+
+
+def warm_up() -> None:
+    """Make the filters once, so that forked children find them made."""
+    if supported():
+        for network in (False, True):
+            _for_this_process(network, True)
+
+
+def _for_this_process(network: bool, listened: bool) -> bytes:
+    made = _for_any_process(network, listened)
+    return made.replace(_ANY_PID.to_bytes(4, sys.byteorder), os.getpid().to_bytes(4, sys.byteorder))
+
+
+@functools.lru_cache
+def _for_any_process(network: bool, listened: bool) -> bytes:
+    return program(platform.machine(), _ANY_PID, network, listened=listened)
+
+
+def _load(code: bytes, flags: int) -> int:
     buffer = ctypes.create_string_buffer(code, len(code))
-    count = len(code) // 8
     # struct sock_fprog: a short, padding, a pointer
-    description = struct.pack("H6xQ", count, ctypes.addressof(buffer))
-    library = ctypes.CDLL(None, use_errno=True)
-    if library.prctl(_SET_SECCOMP, _MODE_FILTER, ctypes.c_char_p(description), 0, 0) != 0:
-        code_number = ctypes.get_errno()
-        raise OSError(code_number, os.strerror(code_number))
+    description = struct.pack("H6xQ", len(code) // 8, ctypes.addressof(buffer))
+    result: int = ctypes.CDLL(None, use_errno=True).syscall(
+        ctypes.c_long(_SECCOMP[platform.machine()]),
+        ctypes.c_long(_SET_MODE_FILTER),
+        ctypes.c_long(flags),
+        ctypes.c_char_p(description),
+    )
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"no system call filter: {os.strerror(number)}")
+    return result
+
+
+def _form(clauses: Sequence[Clause], error: int, listened: bool) -> list[bytes]:
+    """Instructions that end a call of this number: the first clause that holds, or ``error``."""
+    out: list[bytes] = []
+    for clause in clauses:
+        asking = listened or clause.verdict != "ask"
+        verdict = _VERDICTS[clause.verdict] if asking else _ALLOW
+        tests = [_test(condition) for condition in clause.conditions]
+        left = sum(len(test) + 1 for test in tests) + 1
+        for test in tests:
+            left -= len(test) + 1
+            # The last instruction falls through to the jump over the rest of the clause.
+            out += [*test, _jump(_AT_LEAST, 0, left, left)]
+        out.append(_statement(_RETURN, verdict))
+    return [*out, _refused(error)]
+
+
+def _test(condition: Condition) -> list[bytes]:
+    """Instructions that jump over the one after them if the condition holds."""
+    word = _ARGUMENTS + 8 * condition.argument + 4 * condition.high
+    out = [_statement(_LOAD, word)]
+    if condition.mask != 0xFFFFFFFF:
+        out.append(_statement(_AND, condition.mask))
+    values = condition.values
+    return out + [
+        _jump(_EQUAL, value, len(values) - place, 0) for place, value in enumerate(values)
+    ]
+
+
+def _ranges(numbers: Iterable[int]) -> list[tuple[int, int]]:
+    """Neighbouring numbers as first and last, ascending; none crosses :data:`FIRST_COMMON`."""
+    found: list[tuple[int, int]] = []
+    for number in sorted(numbers):
+        if found and found[-1][1] == number - 1 and number != FIRST_COMMON:
+            found[-1] = (found[-1][0], number)
+        else:
+            found.append((number, number))
+    return found
+
+
+def _refused(error: int) -> bytes:
+    return _statement(_RETURN, _ERRNO | error)
 
 
 def _statement(code: int, value: int) -> bytes:

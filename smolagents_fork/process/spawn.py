@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import dataclasses
 import json
 import os
 import socket
@@ -18,10 +19,13 @@ from ..errors import ExecutorStartError
 from .child import Child
 from .frames import LOG_SIZE, Kind
 from .layout import Layout
+from .measures import Bounds
 
 __all__ = ["spawn", "stop_templates"]
 
 _KEPT_STDERR = 8 * 1024
+# include/uapi/linux/fcntl.h
+_F_ADD_SEALS, _F_SEAL_SEAL, _F_SEAL_SHRINK, _F_SEAL_GROW = 1033, 1, 2, 4
 # How long the template may take to import everything; a cold disk is slow.
 _TEMPLATE_SECONDS = 60.0
 _BOOTSTRAP = (
@@ -134,19 +138,19 @@ def stop_templates() -> None:
 atexit.register(stop_templates)
 
 
-def spawn(layout: Layout, bounds: dict[str, Any], kinds: dict[Kind, int]) -> Child:
+def spawn(layout: Layout, bounds: Bounds, kinds: dict[Kind, int]) -> Child:
     """Fork a child from the warm template, which is started if it is not there.
 
     Args:
         layout: where the child finds its modules; decides which template.
-        bounds: fields of ``confinement.Bounds`` but those of the layout.
+        bounds: the child's; what it may read is the layout's.
         kinds: frames that are taken from the child.
 
     Raises:
         ExecutorStartError: no template, or no child.
     """
-    bounds = {**bounds, "readable": layout.readable, "listable": layout.listable}
-    request = json.dumps(bounds).encode()
+    whole = dataclasses.replace(bounds, readable=layout.readable, listable=layout.listable)
+    request = json.dumps(whole.as_data()).encode()
     template = _template(layout)
     for attempt in (1, 2):
         child = _forked(template, request, kinds)
@@ -182,10 +186,15 @@ def _forked(template: _Template, request: bytes, kinds: dict[Kind, int]) -> Chil
 
 
 def _shared_file() -> int:
-    if hasattr(os, "memfd_create"):
-        number: int = os.memfd_create("output", os.MFD_CLOEXEC)
-    else:
+    if not hasattr(os, "memfd_create"):
         with tempfile.TemporaryFile() as file:
             number = os.dup(file.fileno())
-    os.ftruncate(number, LOG_SIZE)
-    return number
+            os.ftruncate(number, LOG_SIZE)
+            return number
+    import fcntl  # there is none on Windows, where this module is imported
+
+    log: int = os.memfd_create("output", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    os.ftruncate(log, LOG_SIZE)
+    # Before the child has it: memory that it made larger would be counted nowhere.
+    fcntl.fcntl(log, _F_ADD_SEALS, _F_SEAL_SEAL | _F_SEAL_SHRINK | _F_SEAL_GROW)
+    return log

@@ -22,11 +22,13 @@ import struct
 import sys
 import tempfile
 import threading
+from dataclasses import dataclass
 from typing import Any
 
-from . import confinement, worker
+from . import confinement, seccomp, worker
 from .folders import remove_tree
 from .measures import Bounds
+from .thread_limit import ThreadLimit, take_listener
 
 __all__ = ["main"]
 
@@ -38,6 +40,15 @@ EXIT = struct.Struct("!i")
 # How long a request for a child is, which comes before it.
 _LENGTH = struct.Struct("!I")
 _DESCRIPTORS = 4  # data socket, status socket, standard output, output log
+
+
+@dataclass(frozen=True)
+class _Starting:
+    """A child that is to send the listener of its filter."""
+
+    channel: socket.socket
+    pid: int
+    threads: int
 
 
 def main(control_number: int) -> None:
@@ -54,6 +65,7 @@ def main(control_number: int) -> None:
 def _warm_up() -> None:
     # The first use of anything costs more than the later ones; children inherit it done.
     ctypes.CDLL(None)
+    seccomp.warm_up()
     worker.warm_up()
 
 
@@ -68,6 +80,7 @@ class Template:
         self._control = control
         self._selector = selectors.DefaultSelector()
         self._children: dict[int, socket.socket] = {}
+        self._limits: dict[int, ThreadLimit] = {}
         self._folders: set[str] = set()
         self._wake, wake_up = socket.socketpair()
         for end in (self._wake, wake_up):
@@ -94,6 +107,11 @@ class Template:
                             return
                     elif key.data == "wake":
                         self._reap()
+                    elif isinstance(key.data, ThreadLimit):
+                        if self._limits.get(key.data.pid) is key.data:
+                            key.data.answer()
+                    elif isinstance(key.data, _Starting):
+                        self._started(key.data)
                     elif self._children.get(key.data) is key.fileobj:
                         # One that was reaped just before, of the same batch, has none any more.
                         self._status(key.data)
@@ -113,10 +131,13 @@ class Template:
             return False
         if not data:
             return False
-        bounds = Bounds(**json.loads(data[_LENGTH.size :]))
+        bounds = Bounds.from_data(json.loads(data[_LENGTH.size :]))
+        ours, theirs = socket.socketpair()
         pid = os.fork()
         if pid == 0:
-            self._become_child(descriptors, bounds)
+            self._become_child(descriptors, bounds, theirs)
+        theirs.close()
+        self._selector.register(ours, selectors.EVENT_READ, _Starting(ours, pid, bounds.threads))
         data_socket, status, output, log = descriptors
         for descriptor in (data_socket, output, log):
             os.close(descriptor)
@@ -128,7 +149,20 @@ class Template:
         self._control.sendall(struct.pack("!I", pid))
         return True
 
-    def _become_child(self, descriptors: list[int], bounds: Bounds) -> None:
+    def _started(self, starting: _Starting) -> None:
+        self._selector.unregister(starting.channel)
+        listener = take_listener(starting.channel)
+        starting.channel.close()
+        if listener is None:
+            return
+        limit = ThreadLimit(listener, starting.pid, starting.threads)
+        if starting.pid not in self._children:  # it has ended meanwhile
+            limit.close()
+            return
+        self._limits[starting.pid] = limit
+        self._selector.register(limit, selectors.EVENT_READ, limit)
+
+    def _become_child(self, descriptors: list[int], bounds: Bounds, parent: socket.socket) -> None:
         code = 70
         try:
             confinement.die_with_parent()
@@ -138,16 +172,18 @@ class Template:
             os.setsid()
             null = os.open(os.devnull, os.O_RDONLY)
             data, _, output, log = descriptors
-            # Numbers 0 to 4 and nothing else.
-            for source, target in _kept(((null, 0), (output, 1), (output, 2), (data, 3), (log, 4))):
+            # Numbers 0 to 5 and nothing else; the last one until the child is confined.
+            for source, target in _kept(
+                ((null, 0), (output, 1), (output, 2), (data, 3), (log, 4), (parent.detach(), 5))
+            ):
                 os.dup2(source, target)
-            os.closerange(5, 1 << 16)
+            os.closerange(6, 1 << 16)
             os.chdir(bounds.folder)
             os.environ.update(HOME=bounds.folder, TMPDIR=bounds.folder)
             tempfile.tempdir = None
             _reseed()
             threading.main_thread().name = "program"
-            worker.main(3, 4, bounds)
+            worker.main(3, 4, bounds, socket.socket(fileno=5))
             code = 0
         except SystemExit:
             code = 71
@@ -186,6 +222,10 @@ class Template:
 
     def _ended(self, pid: int, code: int) -> None:
         status = self._children.pop(pid)
+        limit = self._limits.pop(pid, None)
+        if limit is not None:
+            self._selector.unregister(limit)
+            limit.close()
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(pid, signal.SIGKILL)  # whatever it had started
         with contextlib.suppress(KeyError, ValueError):

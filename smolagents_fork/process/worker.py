@@ -7,8 +7,10 @@ programs that mean no harm.
 from __future__ import annotations
 
 import contextlib
+import functools
 import mmap
 import os
+import shutil
 import signal
 import socket
 import threading
@@ -17,10 +19,17 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..codec import decode, encode
-from ..codec.calls import HostCalls
-from ..errors import EncodeError, InterpreterError, ProtocolError
+from ..codec.calls import RUN_ENDED, HostCalls
+from ..errors import (
+    EncodeError,
+    InterpreterError,
+    LimitExceededError,
+    ProgramInterruptedError,
+    ProtocolError,
+)
 from ..interpreter import Interpreter, Limits, PrintContainer
 from ..interpreter.meter import FinalAnswer, ProgramStop, TimeStop
+from ..texts import class_name, exact_text, plain_text, without_text
 from .confinement import confine, cpu_limit
 from .frames import HEADER, LOG_HEADER, LOG_SIZE, Frame, FrameReader, Kind, from_host, packed
 from .measures import Bounds
@@ -29,13 +38,24 @@ __all__ = ["main", "warm_up"]
 
 #: Seconds between two frames of printed text. What waits is in the log, where the host sees it.
 _FLUSH_SECONDS = 0.05
+#: Seconds that a signal which the host has sent may be on its way.
+_SIGNAL_SECONDS = 0.3
 _LARGE = 1 << 16
 # A character takes at most 12 bytes of a frame, and such a frame has 1 MiB at most.
 _LONGEST_REPR = 80_000
+# The state's name for the value whose text is made.
+_VALUE = "_output_of_the_last_call"
 
 
-def main(data_number: int, log_number: int, bounds: Bounds) -> None:
-    """Confine this process, say so, and serve the host until it closes the connection."""
+def main(data_number: int, log_number: int, bounds: Bounds, parent: socket.socket) -> None:
+    """Confine this process, say so, and serve the host until it closes the connection.
+
+    Args:
+        data_number: descriptor of the connection to the host.
+        log_number: descriptor of the output log.
+        bounds: the limits of this process.
+        parent: connection to the fork server, which keeps some of them.
+    """
     # Ends with this process; the finalisers of mmap and socket never run.
     log = mmap.mmap(log_number, LOG_SIZE)
     os.close(log_number)
@@ -44,7 +64,8 @@ def main(data_number: int, log_number: int, bounds: Bounds) -> None:
     if setup is None or setup.kind is not Kind.SETUP:
         raise ProtocolError("the first frame is SETUP")
     options: Any = decode(setup.body)
-    report = confine(bounds)
+    report = confine(bounds, parent)
+    _copy_without_modes()
     worker = Worker(link, options)
     signal.signal(signal.SIGINT, worker.on_interrupt)
     link.send(Kind.READY, 0, encode(report.as_data()))
@@ -56,6 +77,21 @@ def warm_up() -> None:
     interpreter = Interpreter()
     interpreter.run("import math\nprint([math.sqrt(n) for n in range(3)])")
     decode(encode({"a": (1, 2.5)}))
+
+
+def _copy_without_modes() -> None:
+    # Modes and times of files cannot be changed here, and copies of files are worth having.
+    for name in ("copymode", "copystat"):
+        setattr(shutil, name, _forgiving(getattr(shutil, name)))
+
+
+def _forgiving(function: Callable[..., None]) -> Callable[..., None]:
+    @functools.wraps(function)
+    def without_modes(*arguments: Any, **keywords: Any) -> None:
+        with contextlib.suppress(PermissionError):
+            function(*arguments, **keywords)
+
+    return without_modes
 
 
 class Link:
@@ -131,8 +167,8 @@ class Worker:
 
     Args:
         link: the connection.
-        options: ``imports``, ``limits``, ``data_files``, ``cpu_seconds`` and ``max_value_bytes`` as
-            the host sent them.
+        options: ``imports``, ``limits``, ``cpu_seconds`` and ``max_value_bytes`` as the host sent
+            them.
     """
 
     def __init__(self, link: Link, options: dict[str, Any]) -> None:
@@ -140,11 +176,15 @@ class Worker:
         link.shield = self.shielded
         self._cpu_seconds = options["cpu_seconds"]
         limits = Limits(**options["limits"])
-        self._interpreter = _Streaming(link, options["imports"], limits, options["data_files"])
+        self._interpreter = _Streaming(link, options["imports"], limits)
         # The host ends whoever sends more; a program that means no harm gets an error before.
         self._max_value_bytes = options["max_value_bytes"]
-        self._calls = HostCalls(self._ask_host, self._finish, self._max_value_bytes)
+        self._calls = HostCalls(
+            self._ask_host, self._finish, self._max_value_bytes, self._stop_with_the_signal
+        )
         self._in_run = False
+        # Whether the run has answered, or has met a limit: its threads call no tool any more.
+        self._over = False
         self._in_program = False
         self._shielded = 0
         self._pending = False
@@ -170,12 +210,21 @@ class Worker:
     def _stop(self) -> None:
         self._pending = False
         stop = TimeStop("The execution was stopped from outside")
-        meter = self._interpreter.meter
-        if meter.running:
-            # The meter raises it again wherever the program catches it.
-            meter.stop = stop
-            meter.cell.cell_contents = -1
+        # The meter raises it again wherever the program catches it.
+        self._interpreter.meter.interrupt(stop)
         raise stop
+
+    def _stop_with_the_signal(self) -> None:
+        """Stop the program because the host serves no more calls of its run.
+
+        The host interrupts it as well. The signal is waited for, so that it does not come into the
+        next run.
+        """
+        if threading.current_thread() is threading.main_thread():
+            until = time.monotonic() + _SIGNAL_SECONDS
+            while time.monotonic() < until:
+                time.sleep(0.005)  # the handler of the signal raises
+        self._stop()
 
     @contextlib.contextmanager
     def shielded(self) -> Iterator[None]:
@@ -194,7 +243,7 @@ class Worker:
     def _run(self, frame: Frame) -> None:
         self._link.run = frame.run
         self._pending = False
-        self._in_run = True
+        self._in_run, self._over = True, False
         try:
             if self._cpu_seconds is not None:
                 cpu_limit(self._cpu_seconds)
@@ -202,12 +251,15 @@ class Worker:
         except ProgramStop as stop:
             # It came between the program's end and here.
             self._in_program = False
+            self._over = True
             kind, body = Kind.FAILED, _failure("TimeLimitExceededError", str(stop))
         finally:
             self._in_program = False
         with self._calls.quiet():
             # A thread of the program may wait for the host; it would read the next run's frames.
             self._in_run = False
+            if self._over:
+                self._calls.refuse_threads()
             self._link.send(kind, frame.run, body)
 
     def _outcome(self, code: str) -> tuple[Kind, bytes]:
@@ -215,9 +267,11 @@ class Worker:
         try:
             result = self._interpreter.run(code)
             if result.is_final_answer:
+                self._over = True
                 return Kind.FINAL, b""
-            return Kind.DONE, _encoded(result.output, self._max_value_bytes)
+            return Kind.DONE, self._encoded(result.output)
         except InterpreterError as error:
+            self._over = isinstance(error, (LimitExceededError, ProgramInterruptedError))
             return Kind.FAILED, _failure(type(error).__name__, str(error))
         except MemoryError:
             return Kind.FAILED, _failure(
@@ -227,9 +281,33 @@ class Worker:
             raise
         except BaseException as error:
             # A BaseException of the program's own; it must not end the child.
-            return Kind.FAILED, _failure("ProgramFailedError", _in_words(error))
+            return Kind.FAILED, _failure("ProgramFailedError", _text_of_error(error))
         finally:
             self._in_program = False
+
+    def _encoded(self, value: Any) -> bytes:
+        """The value of the last expression; its text where it cannot travel."""
+        try:
+            return encode(value, max_bytes=self._max_value_bytes)
+        except EncodeError:
+            text = self._text_of(value)
+        return encode(text[: min(_LONGEST_REPR, self._max_value_bytes // 12)])
+
+    def _text_of(self, value: Any) -> str:
+        """``repr(value)``, made by a run of its own: within the limits, and with the tools."""
+        text = plain_text(value, "repr")
+        if text is not None:
+            return text
+        state = self._interpreter.state
+        state[_VALUE] = value
+        try:
+            made = self._interpreter.run(f"f'{{{_VALUE}!r}}'")
+            self._over = made.is_final_answer
+            return exact_text(made.output) if isinstance(made.output, str) else ""
+        except InterpreterError as error:
+            return without_text(value, error.__cause__ or error, "repr")
+        finally:
+            state.pop(_VALUE, None)
 
     def _accept(self, frame: Frame) -> None:
         try:
@@ -250,7 +328,7 @@ class Worker:
 
     def _ask_host(self, request: bytes) -> bytes:
         if not self._in_run:
-            raise RuntimeError("tools can be called while the code runs; it has ended")
+            raise RuntimeError(RUN_ENDED)
         with self.shielded():
             self._link.send(Kind.CALL, self._link.run, request)
             while (frame := self._link.receive()) is not None:
@@ -267,9 +345,9 @@ class Worker:
 class _Streaming(Interpreter):
     """The interpreter, with what it prints sent to the host as it is printed."""
 
-    def __init__(self, link: Link, imports: list[str], limits: Limits, data_files: bool) -> None:
+    def __init__(self, link: Link, imports: list[str], limits: Limits) -> None:
         self._link = link
-        super().__init__(imports, limits=limits, data_files=data_files)
+        super().__init__(imports, limits=limits)
 
     @property
     def output(self) -> PrintContainer:
@@ -287,23 +365,15 @@ class _Streaming(Interpreter):
         self._output = container
 
 
-def _encoded(value: Any, max_bytes: int) -> bytes:
-    """The value of the last expression; in words where it cannot travel."""
-    try:
-        return encode(value, max_bytes=max_bytes)
-    except EncodeError:
-        try:
-            text = repr(value)
-        except Exception as error:
-            text = f"<{type(value).__name__} whose repr raised {type(error).__name__}>"
-        return encode(text[: min(_LONGEST_REPR, max_bytes // 12)])
-
-
-def _in_words(error: BaseException) -> str:
-    try:
-        return f"{type(error).__name__}: {error}"
-    except Exception:
-        return type(error).__name__
+def _text_of_error(error: BaseException) -> str:
+    """Give name and text of an exception; only the name where its class may be the program's."""
+    name = class_name(error)
+    arguments: Any = BaseException.__dict__["args"].__get__(error)
+    plain = all(type(one) in (str, int) for one in arguments)
+    heap_type = type.__dict__["__flags__"].__get__(type(error)) & 1 << 9  # Py_TPFLAGS_HEAPTYPE
+    if heap_type or not plain:
+        return name
+    return f"{name}: {error}"
 
 
 def _failure(kind: str, message: str) -> bytes:

@@ -5,13 +5,20 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
+import shlex
+import shutil
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import pytest
 from background import eventually
 
 from smolagents_fork import ProcessExecutor
+from smolagents_fork.process.measures import Kernel
 
 # Modules a hostile program would like to have; authorising them shows what the kernel holds by
 # itself, behind the interpreter's guards.
@@ -25,6 +32,18 @@ def executor(imports: list[str] | None = None, **options: Any) -> Iterator[Proce
     # On a busy machine a program needs its time to hear that it is to stop.
     options.setdefault("interrupt_grace_seconds", 30.0)
     with ProcessExecutor(imports or [], None, **options) as made:
+        yield made
+
+
+@contextlib.contextmanager
+def masked(kernel: Kernel, **options: Any) -> Iterator[ProcessExecutor]:
+    """An executor that takes the kernel to offer what ``kernel`` says."""
+
+    class Masked(ProcessExecutor):
+        pass
+
+    Masked.kernel = kernel
+    with Masked([], None, **options) as made:
         yield made
 
 
@@ -45,6 +64,42 @@ def gone(pid: int) -> bool:
             return file.read().rpartition(")")[2].split()[0] in "ZX"
     except OSError:
         return True
+
+
+def opened_for_anybody(folder: Path) -> str:
+    """A script for a mount namespace of its own: what this Python needs and root keeps to itself,
+    as below a closed /root, is put in its place again below an open folder."""
+    needed = {Path(one).resolve() for one in (sys.base_prefix, sys.prefix, *sys.path) if one}
+    closed: dict[Path, list[Path]] = {}
+    for path in sorted(p for p in needed if p.is_dir()):
+        above = [p for p in path.parents if not p.stat().st_mode & 0o001]
+        if above and not any(path.is_relative_to(p) for p in closed.get(above[-1], ())):
+            closed.setdefault(above[-1], []).append(path)
+    paths = [path for below in closed.values() for path in below]
+    holds = {path: folder / str(n) for n, path in enumerate(paths)}
+    lines = ["set -e"]
+    for path, hold in holds.items():
+        hold.mkdir()
+        lines.append(shlex.join(["mount", "--bind", str(path), str(hold)]))
+    for parent in closed:
+        lines.append(shlex.join(["mount", "-t", "tmpfs", "-o", "mode=755", "none", str(parent)]))
+    for path, hold in holds.items():
+        lines.append(shlex.join(["mkdir", "-p", str(path)]))
+        lines.append(shlex.join(["mount", "--bind", str(hold), str(path)]))
+    return "\n".join([*lines, 'exec setpriv --reuid 65534 --regid 65534 --clear-groups "$@"'])
+
+
+def by_ordinary_user(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run this Python with ``arguments`` as a user other than root, or skip the test."""
+    lacking = [tool for tool in ("unshare", "setpriv") if shutil.which(tool) is None]
+    if lacking or subprocess.run(["unshare", "--mount", "true"], check=False).returncode:
+        pytest.skip(f"needs mount namespaces, with util-linux{': no ' if lacking else ''}{lacking}")
+    return subprocess.run(
+        ["unshare", "--mount", "--propagation", "private", "sh", "-c", opened_for_anybody(folder),
+         "sh", sys.executable, *arguments],
+        env={"PYTHONPATH": os.pathsep.join(sys.path), "PATH": os.environ["PATH"]},
+        cwd="/", capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
 
 
 class Leavings:

@@ -181,11 +181,13 @@ def test_stats():
         ({"timeout_seconds": 0}, "timeout_seconds=0: give a finite number"),
         ({"memory": "lots"}, "memory='lots': give bytes as a number, or text such as '512m'"),
         ({"memory": -1}, "memory=-1: give bytes"),
-        ({"require": ["gravity"]}, "no such measure; there are"),
+        ({"allow_missing": ["gravity"]}, r"allow_missing=\['gravity'\]: no such measure; there"),
+        ({"allow_missing": "network"}, r"allow_missing='network': give a list, such as \['netw"),
+        ({"allow_unconfined": "no"}, "allow_unconfined='no': give True or False"),
+        ({"max_threads": 0}, "max_threads=0: give a whole number"),
         ({"open_files": 3}, "imports need 32 or more"),
         ({"max_tool_calls": 0}, "max_tool_calls=0: give a whole number"),
         ({"tool_placement": {"a": "sandbox"}}, "calls tools on the host only"),
-        ({"network": True, "require": "all"}, "network=True gives the network"),
     ],
 )
 def test_arguments_that_cannot_work_are_errors_at_once(options, message):

@@ -127,7 +127,7 @@ def test_an_output_that_cannot_travel_comes_as_its_text():
     with executor() as ex:
         assert ex("class Point:\n    def __repr__(self): return 'P'\nPoint()").output == "P"
         bad = "class Bad:\n    def __repr__(self): return 1 / 0\nBad()"
-        assert ex(bad).output == "<Bad whose repr raised ZeroDivisionError>"
+        assert ex(bad).output == "<Bad whose repr() raised ZeroDivisionError: division by zero>"
         assert "function f" in ex("def f(): pass\nf").output
 
 

@@ -14,7 +14,7 @@ import pytest
 from smolagents_fork import ProcessExecutor
 from smolagents_fork.errors import ConfigurationError
 from smolagents_fork.executors.arguments import parameters_of
-from smolagents_fork.executors.process_options import byte_count, required_measures
+from smolagents_fork.executors.process_options import Options, byte_count
 from smolagents_fork.process.layout import layout_for
 from smolagents_fork.process.measures import MEASURES
 
@@ -34,12 +34,14 @@ def test_what_is_no_size(size):
         byte_count("memory", size)
 
 
-def test_required_measures():
-    assert required_measures(()) == required_measures(False) == frozenset()
-    assert required_measures(True) == required_measures("all") == frozenset(MEASURES)
-    assert required_measures("network") == required_measures(["network"]) == {"network"}
-    with pytest.raises(ConfigurationError, match=r"require=\['gravity'\]: no such measure"):
-        required_measures(["network", "gravity"])
+def test_every_measure_is_required_but_those_given_up():
+    assert Options().required == set(MEASURES)
+    assert Options(network=True).required == set(MEASURES) - {"network"}
+    assert Options(memory=None).required == set(MEASURES) - {"memory"}
+    assert Options(allow_missing=["filesystem"]).required == set(MEASURES) - {"filesystem"}
+    assert Options(allow_unconfined=True).required == set()
+    with pytest.raises(ConfigurationError, match=r"allow_missing=\['gravity'\]: no such measure"):
+        Options(allow_missing=["network", "gravity"])
 
 
 def test_the_folder_of_the_project_is_not_readable(tmp_path, monkeypatch):
@@ -72,23 +74,35 @@ def test_the_executor_can_be_imported_where_the_kernel_has_none_of_it():
     # On Windows there is no resource module; the error there is to be one in words, at the start.
     program = (
         "import sys\nsys.modules['resource'] = sys.modules['fcntl'] = None\n"
-        "import os\nfrom smolagents_fork import ProcessExecutor\nos.name = 'nt'\n"
+        "from smolagents_fork import ProcessExecutor\n"
+        "from smolagents_fork.process.measures import Kernel\n"
+        "ProcessExecutor.kernel = Kernel(platform='win32')\n"
         "try: ProcessExecutor([], None)\nexcept Exception as e: print(type(e).__name__, e)"
     )
     run = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False
     )
     words = (
-        "ExecutorStartError ProcessExecutor needs fork(); on this system use "
-        "executor_type='docker' or 'local'"
+        "ExecutorStartError ProcessExecutor needs fork(), which Windows does not have: use "
+        "executor_type='docker'"
     )
     assert run.stdout.strip() == words, run.stderr
+
+
+def test_prefixes_are_not_readable_as_a_whole(monkeypatch):
+    # As /bin/python3 may have it, and a Python that was installed for one user.
+    for prefix in ("/", os.path.expanduser("~")):
+        monkeypatch.setattr(sys, "prefix", prefix)
+        monkeypatch.setattr(sys, "base_prefix", prefix)
+        readable = layout_for([]).readable
+        assert prefix not in readable
+        assert os.path.join(prefix, "lib") in readable
 
 
 def test_defaults_on_the_executors_page_are_those_of_the_code():
     page = (Path(__file__).parents[3] / "docs" / "executors" / "process.md").read_text("utf-8")
     parameters = inspect.signature(ProcessExecutor).parameters
-    table = page[: page.index("## What is in force")]
+    table = page[page.index("## Parameters") : page.index("## What is in force")]
     told = dict(re.findall(r"^\| `(\w+)` \| ([^|]+) \|", table, re.MULTILINE))
     assert len(told) > 15
     for name, default in told.items():
@@ -101,11 +115,28 @@ def test_defaults_on_the_executors_page_are_those_of_the_code():
 
 
 def test_every_parameter_and_measure_is_on_the_executors_page():
-    page = Path(__file__).parents[3] / "docs" / "executors" / "process.md"
-    named = set()
-    for row in page.read_text(encoding="utf-8").splitlines():
-        if row.startswith("| `"):
-            named |= set(re.findall(r"`(\w+)`", row.split("|")[1]))
+    page = (Path(__file__).parents[3] / "docs" / "executors" / "process.md").read_text("utf-8")
+
+    def first_cells(text: str) -> list[str]:
+        rows = [row for row in text.splitlines() if row.startswith("| `")]
+        return [name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[1])]
+
+    opening, rest = page.split("## How it works")
+    assert tuple(first_cells(opening)) == MEASURES
     taken = set(parameters_of(ProcessExecutor))
-    assert taken - named == {"additional_authorized_imports", "logger"}  # of every executor
-    assert set(MEASURES) <= named
+    # Those of every executor.
+    assert taken - set(first_cells(rest)) == {"additional_authorized_imports", "logger"}
+
+
+def test_tests_on_the_executors_page_are_there():
+    root = Path(__file__).parents[3]
+    page = (root / "docs" / "executors" / "process.md").read_text("utf-8")
+    folder = root / "tests" / "integration" / "process"
+    source = "\n".join(path.read_text("utf-8") for path in folder.glob("test_*.py"))
+    for name in set(re.findall(r"`(test_\w+)(?:\[|`)", page)):
+        assert f"def {name}(" in source, name
+    for name in set(re.findall(r"`(test_\w+\.py)`", page)):
+        assert (folder / name).is_file(), name
+    attacks = (folder / "confined_attacks.py").read_text("utf-8")
+    for group in set(re.findall(r"\[(\w+): \.\.\.\]", page)):
+        assert f'"{group}": {{' in attacks, group

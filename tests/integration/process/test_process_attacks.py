@@ -1,0 +1,194 @@
+"""All of CPython against the kernel: attacks reach nothing, also where features are masked."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import confined_attacks
+import pytest
+from confined_attacks import ATTACKS, GROUPS
+from process_harness import by_ordinary_user
+
+import smolagents_fork
+from smolagents_fork.errors import SandboxDiedError
+from smolagents_fork.process.measures import MEASURES, Kernel
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the kernel's measures are Linux's")
+
+PROGRAM = confined_attacks.__file__
+KERNELS = {
+    "all": Kernel(),
+    "Landlock 1": Kernel(landlock=1),
+    "no namespaces": Kernel(namespaces=False),
+    "Landlock 1, no namespaces": Kernel(landlock=1, namespaces=False),
+}
+
+
+def not_refused(outcomes: dict[str, str]) -> dict[str, str]:
+    return {name: text for name, text in outcomes.items() if not text.startswith("refused: ")}
+
+
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory) -> dict[str, str]:
+    return confined_attacks.outcomes(Kernel(), tmp_path_factory.mktemp("host"))
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_attack_reaches_nothing(outcomes, name: str):
+    if name not in outcomes:
+        pytest.skip("this machine has no such call")
+    assert outcomes[name].startswith("refused: ")
+
+
+@pytest.mark.parametrize("name", [name for name in KERNELS if name != "all"])
+def test_attacks_reach_nothing_with_features_masked(name: str, tmp_path):
+    found = confined_attacks.outcomes(KERNELS[name], tmp_path)
+    assert len(found) > 200
+    assert not_refused(found) == {}
+
+
+def test_attacks_reach_nothing_without_landlock_but_for_files(tmp_path):
+    groups = GROUPS.keys() - {"files", "processes", "descriptors"}
+    found = confined_attacks.outcomes(
+        Kernel(landlock=0), tmp_path, groups, allow_missing=["filesystem"]
+    )
+    assert len(found) > 100
+    # These are files of the program's user.
+    excepted = {"programs: program of its own"}
+    assert not_refused({n: text for n, text in found.items() if n not in excepted}) == {}
+
+
+@pytest.mark.parametrize("masked", [{}, {"landlock": 1, "namespaces": False}], ids=str)
+def test_attacks_of_an_ordinary_user_reach_nothing(masked: dict[str, Any], tmp_path):
+    arguments = [PROGRAM, json.dumps(masked)]
+    if os.getuid() == 0:
+        run = by_ordinary_user(arguments, tmp_path)
+    else:
+        run = subprocess.run(
+            [sys.executable, *arguments], capture_output=True, text=True, timeout=300, check=False
+        )
+    assert run.returncode == 0, run.stderr
+    found = json.loads(run.stdout)
+    assert found["user"] != 0
+    assert found["in_force"] == list(MEASURES)
+    assert len(found["outcomes"]) > 200
+    assert not_refused(found["outcomes"]) == {}
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"user": "1000:1000"},
+        {"read_only": True, "tmpfs": {"/tmp": ""}, "cap_drop": ["ALL"],
+         "security_opt": ["no-new-privileges"]},
+    ],
+    ids=["root", "ordinary user", "confined container"],
+)  # fmt: skip
+def test_attacks_in_an_ordinary_container_reach_nothing(engine, options: dict[str, Any]):
+    package = Path(smolagents_fork.__file__).parent
+    installed = str(Path(pytest.__file__).parent.parent)
+    python = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    folders = {str(package): "/fork/smolagents_fork", installed: "/installed",
+               str(Path(PROGRAM).parent): "/tests"}  # fmt: skip
+    image = os.environ.get("SMOLAGENTS_FORK_BASE_IMAGE", "python:3.12-slim")
+    found_python = engine.containers.run(image, ["sh", "-c", f"command -v {python} || true"],
+                                         remove=True)  # fmt: skip
+    if not found_python.strip():
+        pytest.skip(f"{image} has no {python}, for which what is installed here is")
+    printed = engine.containers.run(
+        image, [python, f"/tests/{Path(PROGRAM).name}"], remove=True, network_mode="none",
+        volumes={path: {"bind": there, "mode": "ro"} for path, there in folders.items()},
+        environment={"PYTHONPATH": "/fork:/installed"}, stderr=False, **options,
+    )  # fmt: skip
+    found = json.loads(printed)
+    assert found["in_force"] == list(MEASURES)
+    assert len(found["outcomes"]) > 200
+    assert not_refused(found["outcomes"]) == {}
+
+
+#: Calls that are listed for the numbers of the filter, tried with arguments that do nothing.
+EVERY_NUMBER = """
+import errno
+refused, other = [], []
+for number in range(600):
+    # 335 and 336 are for the kernel's own probes, which no filter is asked about: SIGILL.
+    if number in allowed or number in special or number in (335, 336):
+        continue
+    try:
+        call(number, -1, -1, -1, -1, -1, -1)
+        other.append(number)
+    except OSError as error:
+        if error.errno in (errno.EPERM, errno.ENOSYS): refused.append(number)
+        else: other.append((number, error.errno))
+other
+"""
+
+
+def test_every_call_that_is_not_listed_is_refused():
+    from smolagents_fork.process.seccomp import supported
+    from smolagents_fork.process.syscalls import MACHINES, REFUSED_WITH
+
+    assert supported()
+    numbers = MACHINES[os.uname().machine].numbers
+    with confined_attacks.raw_executor() as executor:
+        executor.send_variables(
+            {"allowed": sorted(numbers.values()), "special": [numbers[n] for n in REFUSED_WITH]}
+        )
+        assert executor(EVERY_NUMBER).output == []
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="the calls of x86-32")
+def test_calls_of_another_architecture_end_the_child():
+    # mov eax, 20 (getpid); int 0x80; ret
+    code = (
+        "import ctypes, mmap\npage = mmap.mmap(-1, 4096, prot=7)\n"
+        "page.write(b'\\xb8\\x14\\0\\0\\0\\xcd\\x80\\xc3')\n"
+        "ctypes.CFUNCTYPE(ctypes.c_long)(ctypes.addressof(ctypes.c_char.from_buffer(page)))()"
+    )
+    with confined_attacks.raw_executor() as executor:
+        with pytest.raises(SandboxDiedError, match=r"SIGSYS|SIGSEGV"):
+            executor(code)
+        assert executor("6 * 7").output == 42
+
+
+#: Threads by the bare system call, which take no memory of the process's own.
+BARE_THREADS = """
+import ctypes, mmap, os
+page = mmap.mmap(-1, 4096, prot=7)
+page.write(bytes.fromhex('b822000000' '0f05' 'ebf7'))  # mov eax, 34 (pause); syscall; jmp back
+entry = ctypes.addressof(ctypes.c_char.from_buffer(page))
+libc = ctypes.CDLL(None, use_errno=True)
+stacks = mmap.mmap(-1, 1 << 20)
+base = ctypes.addressof(ctypes.c_char.from_buffer(stacks))
+# clone(flags, stack) in machine code: the new thread, which sees 0, jumps to the pause.
+clone = mmap.mmap(-1, 4096, prot=7)
+clone.write(bytes.fromhex('b838000000' '0f05' '85c0' '7401' 'c3' 'ffe2'))
+make = ctypes.CFUNCTYPE(ctypes.c_long, ctypes.c_long, ctypes.c_long, ctypes.c_long)(
+    ctypes.addressof(ctypes.c_char.from_buffer(clone)))
+made = 0
+for n in range(2000):
+    # mov eax, 56; syscall; test eax, eax; jz +1; ret; jmp rdx
+    result = make(0x10F00, base + (1 << 20) - 64 - (n % 1000) * 512, entry)
+    if result < 0:
+        break
+    made += 1
+made, result
+"""
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="in its machine code")
+def test_bare_threads_are_counted():
+    with confined_attacks.raw_executor(max_threads=40) as executor:
+        pid = executor.pid
+        made, result = executor(BARE_THREADS).output
+        assert (made, result) == (39, -errno.EAGAIN)
+        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+            assert int(file.read().rpartition(")")[2].split()[17]) == 40
