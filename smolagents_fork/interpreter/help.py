@@ -1,4 +1,4 @@
-"""``help()`` for programs: what a tool, an agent or something of the program's own says of itself.
+"""``help()`` for programs: descriptions of tools, agents, and what the program defined.
 
 No pager, no look into anything of the host's, and nothing longer than a page: Python's own ``help``
 imports by name, opens a terminal's pager and walks through whatever it is given.
@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..codec.calls import ShownDefault
-from .families import defines, real_mro, real_namespace
-from .ownership import Ownership
+from .guards.attributes import AttributeGuard
+from .guards.program_classes import real_mro, real_namespace
 
 __all__ = ["helper"]
 
@@ -27,27 +27,27 @@ _LONGEST_DEFAULT = 16
 def helper(
     handed: Mapping[str, Any],
     tools: Mapping[str, Any],
-    guards: Ownership,
+    guards: AttributeGuard,
     write: Callable[[str], Any],
 ) -> Callable[..., None]:
-    """The ``help`` of one program.
+    """Make the ``help`` of one program.
 
     Args:
-        handed: what stands for each tool in the program.
+        handed: the proxy of each tool in the program.
         tools: the tools themselves, by the same names.
-        guards: what knows the program's own classes.
+        guards: knows what is the program's own.
         write: prints.
     """
-    # The handles are kept, so that no other object can come to have one's id.
-    known = {id(handle): (handle, name) for name, handle in handed.items() if name in tools}
+    # The proxies are kept, so that no other object can come to have the identity of one.
+    known = {id(proxy): (proxy, name) for name, proxy in handed.items() if name in tools}
 
     def text_of(value: Any) -> str:
         if id(value) in known:
             name = known[id(value)][1]
             return _described(name, tools[name])
-        if type(value) is types.FunctionType and guards.is_own(value):
+        if type(value) is types.FunctionType and guards.owns(value):
             return _described(value.__name__, value, own=True)
-        if isinstance(value, type) and guards.is_own_class(value):
+        if isinstance(value, type) and guards.owns(value):
             name = type.__getattribute__(value, "__name__")
             return f"class {_described(name, value, own=True)}"
         return (
@@ -67,13 +67,13 @@ def helper(
 
 
 def _written(value: Any) -> Any:
-    """A function of the program's, or of its class, without attributes that say something else.
+    """Give the signature of a program's function or class, whatever its attributes say.
 
     ``inspect`` takes a class's word for its signature, and evaluates one that is text.
     """
     if isinstance(value, type):
-        holder = defines(real_mro(value), "__init__")
-        value = None if holder is None else real_namespace(holder)["__init__"]
+        spaces = map(real_namespace, real_mro(value))
+        value = next((space["__init__"] for space in spaces if "__init__" in space), None)
         skipped = 1
     else:
         skipped = 0

@@ -15,19 +15,23 @@ from collections.abc import Iterable, Iterator
 from types import FrameType, ModuleType, TracebackType
 from typing import Any
 
-from .program import Program
+from .compiling.program import Program
+from .policy import REFUSED_BUILTINS
 
 __all__ = ["hint", "positions"]
 
 #: Characters shown of a value.
 _MOST_TEXT = 200
+#: Characters of a name, and names, that are compared with each other.
+_LONGEST_NAME, _MOST_NAMES = 100, 2000
 _PLAIN = (int, float, complex, str, bytes, bool, type(None))
-#: Attributes shown by nobody, and the dict of any object, whatever its class says.
+#: The namespace and the name of a class, which a metaclass cannot misreport.
 _NAMESPACE = type.__dict__["__dict__"].__get__
+_NAME_OF = type.__dict__["__name__"].__get__
 
 
 def safe_repr(value: Any, depth: int = 2) -> str:
-    """A short ``repr`` that runs none of the program's code."""
+    """Give a short ``repr`` without running any of the program's code."""
     kind = type(value)
     if kind in _PLAIN:
         try:
@@ -47,14 +51,14 @@ def safe_repr(value: Any, depth: int = 2) -> str:
             ("{", "}") if kind is dict else ("[", "]") if kind is list else ("(", ")")
         )
         return f"{opening}{', '.join(parts)}{closing}"
-    return f"<{kind.__name__} object>"
+    return f"<{_NAME_OF(kind)} object>"
 
 
 # -- where it failed --
 
 
 def positions(entry: TracebackType) -> tuple[int | None, int | None, int | None, int | None]:
-    """First line, last line, first column and last column of what failed, where Python knows."""
+    """Give first line, last line, first and last column of what failed, where Python knows."""
     code = entry.tb_frame.f_code
     if not hasattr(code, "co_positions"):  # Python 3.10 knows the line only
         return (entry.tb_lineno, None, None, None)
@@ -63,7 +67,7 @@ def positions(entry: TracebackType) -> tuple[int | None, int | None, int | None,
 
 
 def _nodes_at(program: Program, entry: TracebackType) -> Iterator[ast.AST]:
-    """Nodes of the program as written at the place that failed, the exact one first."""
+    """Find the nodes of the program at the place that failed, the exact one first."""
     line, end_line, column, end_column = positions(entry)
     later = []
     for node in ast.walk(program.tree):
@@ -82,7 +86,7 @@ def _nodes_at(program: Program, entry: TracebackType) -> Iterator[ast.AST]:
 
 
 def _value_of(node: ast.AST, frame: FrameType) -> tuple[bool, Any]:
-    """The value of a name, a constant, or an item of one, without running anything."""
+    """Find the value of a name, a constant, or an item of one, without running anything."""
     if isinstance(node, ast.Constant):
         return True, node.value
     if isinstance(node, ast.Name):
@@ -103,9 +107,19 @@ def _value_of(node: ast.AST, frame: FrameType) -> tuple[bool, Any]:
 # -- the hints --
 
 
+def _close_matches(name: str, names: Iterable[Any]) -> list[str]:
+    """Find the nearest of ``names``, in time that a program cannot stretch."""
+    if len(name) > _LONGEST_NAME:
+        return []
+    short = (n for n in names if type(n) is str and len(n) <= _LONGEST_NAME and n != name)
+    return difflib.get_close_matches(name, sorted(itertools.islice(short, _MOST_NAMES)), n=3)
+
+
 def _similar(name: str, names: Iterable[Any]) -> str:
-    plain = {n for n in names if type(n) is str and (n[:1] != "_" or name[:1] == "_")} - {name}
-    close = difflib.get_close_matches(name, sorted(n for n in plain if n[:1] != "@"), n=3)
+    private = name[:1] == "_"
+    plain = [n for n in names if type(n) is str and n[:1] != "@" and n not in REFUSED_BUILTINS]
+    shown = [n for n in plain if private or n[:1] != "_"]
+    close = _close_matches(name, shown)
     return f"Did you mean: {', '.join(map(repr, close))}?" if close else ""
 
 
@@ -173,7 +187,7 @@ def _index_hint(error: BaseException, program: Program, entry: TracebackType) ->
             return "You're trying to subscript a string with a string index, which is impossible"
         made = f"Could not index {safe_repr(value)} with {safe_repr(key)}"
         if type(value) is dict and isinstance(key, str):
-            close = difflib.get_close_matches(key, [k for k in value if type(k) is str])
+            close = _close_matches(key, value)
             if close:
                 made += f". Maybe you meant one of these indexes instead: {close}"
         return made
@@ -197,7 +211,7 @@ def _type_hint(error: TypeError, program: Program, entry: TracebackType) -> str:
 
 
 def hint(error: BaseException, program: Program, entry: TracebackType, inside: bool) -> str:
-    """What may help with ``error``, or the empty string.
+    """Give what may help with ``error``, or the empty string.
 
     Args:
         error: what the program ended with.

@@ -1,4 +1,4 @@
-"""What the host is told when a program did not end well.
+"""Errors for the host when a program did not end well.
 
 Upstream's words where its documentation and tests show them, CPython's own type and message, the
 line and its text, a hint where one can be given, and the program's own frames.
@@ -7,8 +7,8 @@ line and its text, a hint where one can be given, and the program's own frames.
 from __future__ import annotations
 
 import ast
-import dis
 from types import TracebackType
+from typing import Any
 
 from ..errors import (
     ImportRefusedError,
@@ -19,23 +19,31 @@ from ..errors import (
     ProgramRefusedError,
     TimeLimitExceededError,
 )
+from .compiling.program import Program, program_of_file
 from .hints import hint, positions
-from .meter import InterruptStop, TimeStop
-from .program import Program, known
+from .meter import FinalAnswer, InterruptStop, ProgramStop, TimeStop
 
-__all__ = ["failed", "raised_by_program", "stopped"]
+__all__ = ["failed", "stopped"]
 
-#: Frames, causes and members of a group shown at most.
+#: Frames, causes and members of a group shown at most, and frames looked at.
 _MOST_FRAMES = 10
 _MOST_CAUSES = 3
+_DEEPEST = 20_000
+#: Characters kept of an exception's own text.
+_LONGEST = 50_000
+#: The name of a class, which a metaclass cannot misreport.
+_NAME_OF: Any = type.__dict__["__name__"].__get__
+_GROUP: Any = getattr(__import__("builtins"), "BaseExceptionGroup", None)
 
 
 def _frames(error: BaseException) -> list[tuple[Program, TracebackType, int]]:
-    """The traceback's frames that are a program's own, with their lines."""
+    """Find the traceback's frames that are a program's own, with their lines."""
     found = []
-    entry = error.__traceback__
-    while entry is not None:
-        program = known(entry.tb_frame.f_code.co_filename)
+    entry = _slot(error, "__traceback__")
+    for _ in range(_DEEPEST):
+        if entry is None:
+            break
+        program = program_of_file(entry.tb_frame.f_code.co_filename)
         if program is not None:
             found.append((program, entry, entry.tb_lineno))
         entry = entry.tb_next
@@ -43,7 +51,7 @@ def _frames(error: BaseException) -> list[tuple[Program, TracebackType, int]]:
 
 
 def _top_statement(program: Program, entry: TracebackType | None, line: int | None) -> str:
-    """The text of the top level's statement at ``line``, that of several which really failed."""
+    """Give the text of the top level's statement at ``line``: of several, the one that failed."""
     found = ""
     column = positions(entry)[2] if entry is not None else None
     for statement in program.tree.body:
@@ -57,7 +65,7 @@ def _top_statement(program: Program, entry: TracebackType | None, line: int | No
 
 
 def _text_from(program: Program, first: int, statement: ast.stmt) -> str:
-    """A statement as it is written, its decorators included."""
+    """Give a statement as it is written, its decorators included."""
     text = ast.get_source_segment(program.source, statement) or ""
     above = program.source.splitlines()[first - 1 : statement.lineno - 1]
     return "\n".join([*above, text])
@@ -81,58 +89,62 @@ def _trace(frames: list[tuple[Program, TracebackType, int]], statement: str) -> 
     return "\n".join(lines)
 
 
-def _said(error: BaseException) -> str:
+def _slot(error: BaseException, name: str) -> Any:
+    """Read what Python itself keeps of an exception, whatever its class says."""
+    return BaseException.__dict__[name].__get__(error)
+
+
+def _text_of(error: BaseException) -> str:
+    """Give an exception's own text; its class may be the program's, and raise anything."""
     try:
-        return str(error)
-    except Exception as broken:
-        return f"<exception str() failed: {type(broken).__name__}>"
+        text = str(error)
+    except (ProgramStop, FinalAnswer):
+        raise
+    except BaseException as broken:
+        return f"<exception str() failed: {_NAME_OF(type(broken))}>"
+    text = str.__str__(text)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}... ({len(text)} characters)"
+
+
+def _notes_of(error: BaseException) -> str:
+    notes = _slot(error, "__dict__").get("__notes__")
+    if type(notes) is not list:
+        return ""
+    return "".join(f"\n{note[:_LONGEST]}" for note in notes[:_MOST_FRAMES] if type(note) is str)
 
 
 def _causes(error: BaseException) -> str:
-    """What led to the error, a line each."""
+    """Describe what led to the error, a line each."""
     lines = []
     for _ in range(_MOST_CAUSES):
-        word, cause = "Caused by", error.__cause__
-        if cause is None and not error.__suppress_context__:
-            word, cause = "While handling", error.__context__
+        word, cause = "Caused by", _slot(error, "__cause__")
+        if cause is None and not _slot(error, "__suppress_context__"):
+            word, cause = "While handling", _slot(error, "__context__")
         frames = [] if cause is None else _frames(cause)
         if cause is None or not frames:
             break
-        lines.append(f"\n{word} {type(cause).__name__} at line {frames[-1][2]}: {_said(cause)}")
+        lines.append(f"\n{word} {_NAME_OF(type(cause))} at line {frames[-1][2]}: {_text_of(cause)}")
         error = cause
     return "".join(lines)
 
 
 def _members(error: BaseException, depth: int = 1) -> str:
-    """The exceptions of a group, a line each."""
-    members = getattr(error, "exceptions", None)
-    if type(error).__name__ not in _GROUPS or type(members) is not tuple or depth > _MOST_CAUSES:
+    """Describe the exceptions of a group, a line each."""
+    if _GROUP is None or not issubclass(type(error), _GROUP) or depth > _MOST_CAUSES:
         return ""
+    members = _GROUP.exceptions.__get__(error)
     shown = [
-        f"\n{'  ' * depth}{type(one).__name__}: {_said(one)}{_members(one, depth + 1)}"
+        f"\n{'  ' * depth}{_NAME_OF(type(one))}: {_text_of(one)}{_members(one, depth + 1)}"
         for one in members[:_MOST_FRAMES]
     ]
     return "".join(shown)
 
 
-_GROUPS = ("ExceptionGroup", "BaseExceptionGroup")
-
-
 # -- the errors --
 
 
-def raised_by_program(error: BaseException) -> bool:
-    """Whether a program's own ``raise`` statement began the error; a signal comes anywhere else."""
-    entry = error.__traceback__
-    while entry is not None and entry.tb_next is not None:
-        entry = entry.tb_next
-    if entry is None or known(entry.tb_frame.f_code.co_filename) is None:
-        return False
-    return entry.tb_frame.f_code.co_code[entry.tb_lasti] == dis.opmap["RAISE_VARARGS"]
-
-
 def stopped(stop: BaseException, program: Program, *, waited: bool = False) -> InterpreterError:
-    """The error for a run that reached a limit or was interrupted.
+    """Make the error for a run that reached a limit or was interrupted.
 
     Args:
         stop: what ended it.
@@ -145,7 +157,9 @@ def stopped(stop: BaseException, program: Program, *, waited: bool = False) -> I
     elif isinstance(stop, InterruptStop):
         kind = ProgramInterruptedError
     frames = _frames(stop)
-    entry, line = (frames[0][1], frames[0][2]) if frames else (None, None)
+    # Raised again, it has the places of every time, the first one last.
+    tops = [frame for frame in frames if frame[1].tb_frame.f_code is program.code] or frames
+    entry, line = (tops[-1][1], tops[-1][2]) if tops else (None, None)
     if waited and not frames:
         return kind(
             "Code execution failed while the program's threads were waited for, due to: "
@@ -159,19 +173,20 @@ def stopped(stop: BaseException, program: Program, *, waited: bool = False) -> I
 
 
 def failed(error: BaseException, program: Program) -> InterpreterError:
-    """The error for a run that ended in an exception.
+    """Make the error for a run that ended in an exception.
 
     Runs the program's own ``__str__``, so it is called while the limits are still in force.
     """
     kind: type[InterpreterError] = ProgramFailedError
-    if isinstance(error, ImportRefusedError):
+    raised = type(error)  # asked for its class, an object of the program's may raise anything
+    if issubclass(raised, ImportRefusedError):
         kind = ImportRefusedError
-    elif isinstance(error, ProgramRefusedError):
+    elif issubclass(raised, ProgramRefusedError):
         kind = ProgramRefusedError
-    name = "InterpreterError" if isinstance(error, InterpreterError) else type(error).__name__
-    text = _said(error)
-    notes = "".join(f"\n{note}" for note in getattr(error, "__notes__", ()))
-    if isinstance(error, RecursionError):
+    ours = issubclass(raised, InterpreterError)
+    name = "InterpreterError" if ours else _NAME_OF(type(error))
+    text, notes = _text_of(error), _notes_of(error)
+    if issubclass(raised, RecursionError):
         text += "; it goes deeper than max_recursion_depth allows"
     frames = _frames(error)
     own = [frame for frame in frames if frame[0] is program] or frames
@@ -180,12 +195,14 @@ def failed(error: BaseException, program: Program) -> InterpreterError:
     help_ = ""
     if frames:
         last_program, entry, _line = frames[-1]
-        innermost = error.__traceback__
+        innermost = _slot(error, "__traceback__")
         while innermost is not None and innermost.tb_next is not None:
             innermost = innermost.tb_next
         try:
             help_ = hint(error, last_program, entry, innermost is entry)
-        except Exception:
+        except (ProgramStop, FinalAnswer):
+            raise
+        except BaseException:
             help_ = ""  # a hint that cannot be made is no reason to lose the error
     made = kind(
         f"Code execution failed at line '{statement}' (line {line}) due to: "

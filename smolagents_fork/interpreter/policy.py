@@ -1,51 +1,55 @@
-"""What programs may do: data only. ``transform`` applies it before a run, ``guards`` during one.
+"""Policy of the interpreter: data only, each set with its reason.
 
-Default deny: a node type, a dunder, a builtin or a module that is not named here is refused.
+Default deny: a node type, a dunder, a builtin or a module that is not named here is refused. The
+rewriter and the guards apply it.
 """
 
 from __future__ import annotations
 
 import ast
 
-from .build import words
-from .policy_data import DATA_ATTRIBUTES
-
 __all__ = [
     "ALLOWED_DUNDERS",
     "ALLOWED_DUNDER_NAMES",
     "ALLOWED_NODES",
     "ALLOWED_UNDERSCORE",
-    "DATA_ATTRIBUTES",
+    "BY_NAME_DUNDERS",
+    "CALLED_ONLY",
+    "CONSUMERS",
     "DEFAULT_IMPORTS",
     "GUARDED_ATTRIBUTES",
     "GUARDED_DUNDERS",
+    "HARMLESS_BUILTINS",
     "IMPORTED_BY_C",
-    "KEYED_FUNCTIONS",
-    "LIBRARY_ATTRIBUTES",
-    "LOOKED_AT",
     "OWN_DUNDERS",
-    "OWN_UNDERSCORE",
-    "PROXY_ATTRIBUTES",
     "REFUSED_BUILTINS",
+    "SIZED_DUNDERS",
     "SIZED_METHODS",
-    "SIZED_TYPES",
+    "WITH_PACKAGE",
     "WRITABLE_DUNDERS",
+    "is_dunder",
     "is_plain",
 ]
 
 #: Upstream's BASE_BUILTIN_MODULES.
 DEFAULT_IMPORTS = frozenset(
-    words(
-        """
-        collections datetime itertools math queue random re stat statistics time unicodedata
-        """
-    )
+    "collections datetime itertools math queue random re stat statistics time unicodedata".split()
 )
 
-#: Syntax a program may be made of. Some exists from a later Python on only: what does not exist
-#: cannot occur.
-_NODE_NAMES = words(
-    """
+#: Submodules that come with their package: they contain nothing that their package does not.
+WITH_PACKAGE = {
+    f"{package}.{member}": package
+    for package, members in {
+        "collections": "abc",
+        "os": "path",
+        "numpy": "random linalg fft ma polynomial",
+        "pandas": "api api.types errors tseries.offsets",
+    }.items()
+    for member in members.split()
+}
+
+#: Syntax a program may be made of. Some exists from a later Python on only.
+_NODE_NAMES = """
     Add And AnnAssign Assert Assign AsyncFor AsyncFunctionDef AsyncWith Attribute AugAssign
     Await BinOp BitAnd BitOr BitXor BoolOp Break Call ClassDef Compare Constant Continue Del
     Delete Dict DictComp Div Eq ExceptHandler Expr Expression FloorDiv For FormattedValue
@@ -56,203 +60,134 @@ _NODE_NAMES = words(
     Slice Starred Store Sub Subscript TemplateStr Try TryStar Tuple TypeAlias TypeVar
     TypeVarTuple UAdd USub UnaryOp While With Yield YieldFrom alias arg arguments comprehension
     keyword match_case withitem
-    """
-)
+    """.split()
 ALLOWED_NODES = frozenset(getattr(ast, name) for name in _NODE_NAMES if hasattr(ast, name))
 
-_OPERATORS = words("add sub mul matmul truediv floordiv mod divmod pow lshift rshift and or xor")
+_OPERATORS = "add sub mul matmul truediv floordiv mod divmod pow lshift rshift and or xor".split()
+
+#: Dunders that describe a class's family or an object's namespace: handed out for what the program
+#: made only.
+OWN_DUNDERS = frozenset("__base__ __bases__ __dict__ __mro__ __subclasses__".split())
+
+#: Dunders that read, write or make by what they are given.
+BY_NAME_DUNDERS = frozenset("__delattr__ __getattribute__ __getattr__ __new__ __setattr__".split())
+
+#: Methods of sized operators: the same guard as the operator.
+SIZED_DUNDERS = frozenset(
+    f"__{prefix}{name}__"
+    for name in ("add", "mul", "pow", "lshift", "mod")
+    for prefix in ("", "r", "i")
+)
 
 #: Dunders whose answer depends on the object: the attribute guard decides.
-GUARDED_DUNDERS = frozenset(
-    words(
-        """
-        __add__ __annotations__ __base__ __bases__ __dataclass_fields__ __deepcopy__ __defaults__
-        __delattr__ __delete__ __dict__ __format__ __getattr__ __getattribute__ __iadd__ __imul__
-        __init__ __init_subclass__ __kwdefaults__ __lshift__ __mod__ __mro__ __mul__ __new__
-        __pow__ __prepare__ __radd__ __rlshift__ __rmod__ __rmul__ __rpow__ __set__ __setattr__
-        __slots__ __subclasses__ __wrapped__
-        """
+GUARDED_DUNDERS = (
+    OWN_DUNDERS
+    | BY_NAME_DUNDERS
+    | frozenset(
+        "__class__ __defaults__ __format__ __func__ __kwdefaults__ __self__ __wrapped__".split()
     )
+    | SIZED_DUNDERS
 )
 
 #: Dunder attributes a program may read on anything: each runs or describes an object's own protocol
-#: and hands out no class, namespace, frame, code or function of the host.
+#: and hands out no namespace, frame or code of the host.
 ALLOWED_DUNDERS = (
     frozenset(
-        words(
-            """
-            __abs__ __abstractmethods__ __aenter__ __aexit__ __aiter__ __anext__ __args__
-            __await__ __bool__ __buffer__ __bytes__ __call__ __cause__ __ceil__
-            __class_getitem__ __complex__ __contains__ __context__ __copy__ __dataclass_fields__
-            __deepcopy__ __del__ __delete__ __delitem__ __doc__ __enter__ __eq__ __exit__
-            __float__ __floor__ __fspath__ __ge__ __get__ __getitem__ __gt__ __hash__ __index__
-            __init__ __init_subclass__ __instancecheck__ __int__ __invert__ __iter__ __le__
-            __len__ __length_hint__ __lt__ __match_args__ __members__ __missing__ __module__
-            __name__ __ne__ __neg__ __next__ __notes__ __optional_keys__ __origin__
-            __parameters__ __pos__ __post_init__ __prepare__ __qualname__ __replace__ __repr__
-            __required_keys__ __reversed__ __round__ __set__ __set_name__ __setitem__ __sizeof__
-            __str__ __subclasscheck__ __suppress_context__ __total__ __trunc__
-            __type_params__ __value__ __version__
-            """
-        )
+        """
+        __abs__ __abstractmethods__ __aenter__ __aexit__ __aiter__ __anext__ __annotations__
+        __args__ __await__ __bool__ __bound__ __buffer__ __bytes__ __call__ __cause__ __ceil__
+        __class_getitem__ __complex__ __concat__ __constraints__ __contains__ __context__
+        __contravariant__ __copy__ __covariant__ __dataclass_fields__ __dataclass_params__
+        __deepcopy__ __default__ __del__ __delete__ __delitem__ __doc__ __enter__ __eq__ __exit__
+        __firstlineno__ __float__ __floor__ __fspath__ __ge__ __get__ __getitem__ __gt__
+        __hash__ __index__ __infer_variance__ __init__ __init_subclass__ __instancecheck__ __int__
+        __invert__ __isabstractmethod__ __iter__ __le__ __len__ __length_hint__ __lt__
+        __match_args__ __members__ __metadata__ __missing__ __module__ __name__ __ne__ __neg__
+        __next__ __notes__ __objclass__ __optional_keys__ __orig_bases__ __orig_class__ __origin__
+        __parameters__ __pos__ __post_init__ __prepare__ __qualname__ __replace__ __repr__
+        __required_keys__ __reversed__ __round__ __self_class__ __set__ __set_name__
+        __setitem__ __sizeof__ __slots__ __static_attributes__ __str__ __subclasscheck__
+        __subclasshook__ __supertype__ __suppress_context__ __text_signature__ __thisclass__
+        __total__ __trunc__ __type_params__ __typing_is_unpacked_typevartuple__
+        __typing_unpacked_tuple_args__ __unpacked__ __value__ __version__
+        """.split()
     )
     | frozenset(f"__{prefix}{name}__" for name in _OPERATORS for prefix in ("", "r", "i"))
 ) - GUARDED_DUNDERS
 
-#: Those of them that describe a class's family or an object's namespace: the program's own only.
-OWN_DUNDERS = frozenset(words("__base__ __bases__ __dict__ __mro__ __subclasses__"))
-
 #: Dunder attributes a program may set on classes, functions and objects of its own. Not
-#: __match_args__, which names attributes: a class body may say it, and a pattern has it looked at.
-WRITABLE_DUNDERS = (ALLOWED_DUNDERS | GUARDED_DUNDERS) - {
-    *words("__base__ __bases__ __match_args__ __mro__ __subclasses__")
-}
+#: __match_args__, which names attributes: a class body may give it, and a pattern has it looked at.
+WRITABLE_DUNDERS = (ALLOWED_DUNDERS | GUARDED_DUNDERS) - frozenset(
+    """
+    __base__ __bases__ __class__ __func__ __match_args__ __mro__ __objclass__ __self__
+    __self_class__ __subclasses__ __thisclass__
+    """.split()
+)
 
 #: Dunder names a program may load or bind as variables.
 ALLOWED_DUNDER_NAMES = frozenset(
-    words(
-        """
-        __all__ __annotations__ __author__ __class__ __copyright__ __date__ __debug__ __doc__
-        __email__ __file__ __firstlineno__ __hash__ __license__ __match_args__ __module__
-        __name__ __qualname__ __slots__ __static_attributes__ __test__ __version__
-        """
-    )
+    """
+    __all__ __annotations__ __author__ __class__ __copyright__ __date__ __debug__ __doc__
+    __email__ __file__ __firstlineno__ __hash__ __license__ __match_args__ __module__
+    __name__ __qualname__ __slots__ __static_attributes__ __test__ __version__
+    """.split()
 )
 
-#: Public names that lead out of ordinary objects, or whose one call can exhaust the process: read
-#: through the attribute guard. Everything else public is read as CPython reads it, which is safe
-#: because no object a program can reach keeps anything dangerous under such a name
-#: (tests/unit/interpreter/test_reachable.py walks them all).
+#: Public names that lead out of ordinary objects: frames, tracebacks, code and namespaces of
+#: functions; the object of an AttributeError; and ``str.format``, which reads by name.
 GUARDED_ATTRIBUTES = frozenset(
-    {
-        # frames, tracebacks, code, generators
-        *words(
-            """
-            gi_frame gi_code gi_yieldfrom gi_running gi_suspended cr_frame cr_code cr_await
-            cr_origin cr_running cr_suspended ag_frame ag_code ag_await ag_running ag_suspended
-            tb_frame tb_next tb_lasti tb_lineno f_back f_builtins f_code f_globals f_locals
-            f_lasti f_lineno f_trace co_code co_consts co_names func_globals func_code
-            func_closure func_defaults func_dict im_func im_self
-            """
-        ),
-        # attributes by name
-        *words(
-            """
-            format format_map vformat get_field get_value attrgetter methodcaller
-            """
-        ),
-        # ABCs of the host; typing.ForwardRef.evaluate (3.14), which runs text; classes behind
-        # the guarded ones of random and queue
-        *words(
-            """
-            register evaluate mro
-            """
-        ),
-        # AttributeError.obj of an error raised in the host's code
-        *words(
-            """
-            obj with_traceback
-            """
-        ),
-        # what only a raw module, process or loader has: should one leak, it leads nowhere
-        *words(
-            """
-            system popen modules environ environb getenv putenv import_module Popen check_output
-            check_call execv execve execl execvp spawnv spawnl fork forkpty posix_spawn
-            find_spec find_loader load_module exec_module loader meta_path path_hooks settrace
-            setprofile _getframe
-            """
-        ),
-        # numpy and pandas: memory by address, files, code in strings
-        *words(
-            """
-            ctypes data_as dump dumps tofile fromfile memmap f2py ctypeslib distutils query eval
-            to_pickle read_pickle to_sql read_sql genfromtxt loadtxt DataSource open_memmap
-            set_string_function lib core testing to_csv to_json to_excel to_parquet to_html
-            to_latex to_markdown to_feather to_hdf to_stata to_xml to_orc to_string to_clipboard
-            to_gbq to_iceberg to_typst
-            """
-        ),
-        # queue.Queue: waits without end
-        *words(
-            """
-            mutex not_empty not_full all_tasks_done
-            """
-        ),
-        # asyncio: frames of tasks; threads, processes, connections and signals of loops
-        *words(
-            """
-            get_stack print_stack get_coro get_context run_in_executor subprocess_exec
-            subprocess_shell
-            create_connection create_server create_unix_connection create_unix_server
-            create_datagram_endpoint connect_read_pipe connect_write_pipe
-            connect_accepted_socket add_signal_handler remove_signal_handler add_reader
-            add_writer sock_connect sock_recv sock_sendall sock_accept getaddrinfo getnameinfo
-            start_tls sendfile set_default_executor set_task_factory set_exception_handler
-            call_exception_handler run_forever run_until_complete shutdown_default_executor
-            """
-        ),
-    }
+    """
+    gi_frame gi_code gi_yieldfrom cr_frame cr_code cr_await cr_origin ag_frame ag_code ag_await
+    tb_frame tb_next tb_lasti tb_lineno f_back f_builtins f_code f_generator f_globals f_locals
+    f_lasti f_lineno f_trace co_code co_consts co_names func_globals func_code func_closure
+    format format_map get_coro get_stack mro obj
+    """.split()
 )
 
-#: Those of them that are ordinary on objects of other libraries, which have no rules here:
-#: ``image.format``, ``model.eval()``, ``connection.query(...)``.
-LIBRARY_ATTRIBUTES = frozenset(
-    words("dump dumps eval evaluate format modules obj query register ")
-) | {name for name in GUARDED_ATTRIBUTES if name.startswith("to_")}
+#: Functions that are refused as values where their module is authorised, and run when called:
+#: upstream's rule.
+CALLED_ONLY = frozenset({"popen", "system"})
 
-#: Names of read-only views (``mappingproxy``) of a dict that an object of the host keeps. Such a
-#: view hands the dict itself to ``__eq__`` and ``__ror__`` of what it is compared or joined with:
-#: a program gets views of copies. ``groupindex`` of patterns, ``fields`` and ``metadata`` of types
-#: of numpy's and of dataclasses' fields; ``__members__`` of enumerations goes the same way.
-PROXY_ATTRIBUTES = frozenset({"fields", "groupindex", "metadata"})
-
-#: Methods whose result can be far larger than what they are given, and those that remember what
-#: they were called with.
+#: Methods whose result can be far larger than what they are given; see guards/sizes.py.
 SIZED_METHODS = frozenset(
-    words(
-        """
-        center elements expand expandtabs extend extendleft from_bytes join ljust replace rjust
-        sort strptime sub subn to_bytes translate update zfill
-        """
-    )
+    "center expandtabs extend join ljust replace rjust to_bytes translate zfill".split()
 )
 
-#: All public names that are read through a guard wherever they are found.
-LOOKED_AT = GUARDED_ATTRIBUTES | SIZED_METHODS | DATA_ATTRIBUTES | PROXY_ATTRIBUTES
-
-#: Built-in types that make much out of a small argument,
-#: or call a function an item.
-SIZED_TYPES = frozenset({"range", "bytes", "bytearray", "map", "filter"})
-
-#: Functions that are guarded when they are given a key.
-KEYED_FUNCTIONS = frozenset({"min", "max"})
+#: Builtins that go over what they are given in C: a long range among their arguments is metered.
+CONSUMERS = frozenset(
+    """
+    all any bytes bytearray dict enumerate filter frozenset list map max min set sorted sum
+    tuple zip
+    """.split()
+)
 
 #: Single-underscore names that are public interface of the standard library's classes.
 ALLOWED_UNDERSCORE = frozenset(
-    words(
-        """
-        _asdict _field_defaults _fields _generate_next_value_ _ignore_ _make _member_map_
-        _member_names_ _missing_ _name_ _order_ _replace _sunder_ _value2member_map_ _value_
-        """
-    )
-)
-
-#: Those of them that hand out a dict or list, which the program may only have of its own classes.
-OWN_UNDERSCORE = frozenset(
-    words("_field_defaults _ignore_ _member_map_ _member_names_ _order_ _value2member_map_")
+    """
+    _asdict _field_defaults _fields _generate_next_value_ _ignore_ _make _member_map_
+    _member_names_ _missing_ _name_ _order_ _replace _sunder_ _value2member_map_ _value_
+    """.split()
 )
 
 #: Modules that C code of the standard library imports by itself, through the program's builtins.
 IMPORTED_BY_C = frozenset(
-    words(
-        """
-        _asyncio _collections_abc _datetime _decimal _pydatetime _pydecimal _strptime asyncio
-        calendar collections contextvars copyreg datetime decimal encodings enum functools
-        linecache locale math numbers operator random re string stringprep time tokenize
-        traceback types typing unicodedata warnings zoneinfo
-        """
-    )
+    """
+    _asyncio _collections_abc _datetime _decimal _pydatetime _pydecimal _strptime asyncio
+    calendar collections contextvars copyreg datetime decimal encodings enum functools
+    linecache locale math numbers operator random re string stringprep time tokenize
+    traceback types typing unicodedata warnings zoneinfo
+    """.split()
+)
+
+#: Builtins that neither reach attributes by name nor use much more than they are given.
+HARMLESS_BUILTINS = tuple(
+    """
+    abs aiter all anext any ascii bin bool bytearray bytes callable chr classmethod complex
+    dict divmod enumerate filter float frozenset hash hex id int isinstance issubclass iter
+    len list map max memoryview min next object oct ord property range repr reversed round
+    set slice sorted staticmethod str sum super tuple type zip None True False Ellipsis
+    NotImplemented
+    """.split()
 )
 
 #: Builtins that are refused, with what to do instead.
@@ -270,7 +205,14 @@ REFUSED_BUILTINS = {
     "quit": "let the program end, or call final_answer()",
 }
 
+_LOOKED_AT = GUARDED_ATTRIBUTES | SIZED_METHODS
+
+
+def is_dunder(name: str) -> bool:
+    """Tell whether a name is one of Python's own."""
+    return name.startswith("__") and name.endswith("__") and len(name) > 4
+
 
 def is_plain(name: str) -> bool:
-    """Whether an attribute of this name, a plain ``str``, is read as CPython reads it."""
-    return name not in LOOKED_AT and name[:1] != "_" and name.isascii()
+    """Tell whether an attribute of this name, a plain ``str``, is read as CPython reads it."""
+    return name not in _LOOKED_AT and name[:1] != "_" and name.isascii()

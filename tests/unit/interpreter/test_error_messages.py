@@ -82,16 +82,6 @@ def test_what_a_program_raises_itself_is_its_own_failure(name: str) -> None:
     assert interpreter.run("1 + 1").output == 2
 
 
-def test_an_interrupt_of_the_host_is_the_hosts() -> None:
-    def interrupt() -> None:
-        raise KeyboardInterrupt
-
-    interpreter = Interpreter()
-    interpreter.send_tools({"interrupt": interrupt})
-    with pytest.raises(KeyboardInterrupt):
-        interpreter.run("interrupt()")
-
-
 def test_a_decorator_that_fails_is_in_the_text_of_its_line() -> None:
     text = failure("x = 1\n@wrapped\n@again\ndef f(): pass")
     assert text.startswith(

@@ -9,7 +9,7 @@ from background import at_once
 
 from smolagents_fork.errors import InterpreterError, LimitExceededError
 from smolagents_fork.interpreter import Interpreter, Limits
-from smolagents_fork.interpreter.program import compiled
+from smolagents_fork.interpreter.compiling.program import ProgramOptions, compile_program
 
 
 def run(code: str, **variables: Any) -> Any:
@@ -117,8 +117,8 @@ def test_a_state_that_contradicts_what_was_supposed_is_noticed() -> None:
 
 
 def test_compiled_programs_are_kept() -> None:
-    arguments = ("1 + 41", frozenset[str](), frozenset[str](), 10)
-    assert compiled(*arguments) is compiled(*arguments)
+    options = ProgramOptions(frozenset(), frozenset(), 10)
+    assert compile_program("1 + 41", options) is compile_program("1 + 41", options)
 
 
 def test_a_run_inside_a_run_is_refused() -> None:

@@ -34,13 +34,12 @@ BINDINGS = [
     "def f():\n    global search\n    search = 5\nf()",
     "class A:\n    global search\n    search = 5",
     "if True:\n    search = 2",
-    "if False:\n    search = 2",
     "(a, (b, *search)) = 1, (2, 3)",
     "import search",
     "import search.parts",
     "for a, search in [(1, 2)]: pass",
     "with f() as (a, search): pass",
-    "async def f():\n    global search\n    async for search in g(): pass",
+    "async def f():\n    global search\n    async for search in g(): pass\nf().send(None)",
     "def f(x=(search := 1)): pass",
     "@(search := f)\ndef g(): pass",
     "class A((search := object)): pass",
@@ -180,9 +179,24 @@ def test_a_final_answer_that_python_swallows_ends_the_run_all_the_same(code: str
     assert interpreter.run("1 + 1").output == 2
 
 
-def test_handlers_may_clean_up_after_a_final_answer() -> None:
-    code = "try:\n    final_answer(1)\nfinally:\n    for i in range(2000): pass\n    print('done')"
-    assert with_tools().run(code).logs == "done\n"
+@pytest.mark.parametrize(
+    "code",
+    ["if False:\n    search = 2", "def f():\n    global search\n    search = 5"],
+)
+def test_a_binding_that_is_never_reached_is_not_refused(code: str) -> None:
+    interpreter = with_tools()
+    interpreter.run(code)
+    assert interpreter.run("search('x')").output == "found x"
+
+
+@pytest.mark.parametrize(
+    "binding", ["search = 5", "def search(): pass", "import math as search", "del search"]
+)
+def test_a_program_may_catch_a_refused_binding(binding: str) -> None:
+    interpreter = with_tools()
+    code = f"try:\n    {binding}\nexcept Exception as error:\n    text = str(error)\nsearch('x')"
+    assert interpreter.run(code).output == "found x"
+    assert interpreter.state["text"].startswith("Cannot assign to name 'search': doing this would")
 
 
 def test_a_star_import_leaves_tools_alone() -> None:

@@ -1,0 +1,396 @@
+"""The interpreter: state, tools, limits and runs. Composes its parts once, in its constructor."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import signal
+import sys
+import threading
+import types
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import InterpreterError, ProgramFailedError, ProgramRefusedError
+from . import messages
+from .compiling.numeric_types import ASSUMED_BUILTINS
+from .compiling.program import PROGRAM_FILE, Program, ProgramOptions, compile_program
+from .guards.attributes import AttributeGuard
+from .guards.builtins_table import program_builtins
+from .guards.program_classes import ProgramClasses
+from .guards.sizes import Sizes
+from .guards.tools import ToolCaller
+from .help import helper
+from .meter import FinalAnswer, Limits, Meter, MeteredItems, ProgramStop
+from .modules.overrides import Overrides
+from .modules.streams import StandardStreams
+from .modules.threads import ProgramThreads
+from .modules.views import ModuleViews, ViewRegistry
+from .output import PrintContainer, truncated
+from .policy import DEFAULT_IMPORTS
+
+__all__ = ["Interpreter", "Result"]
+
+#: Seconds a thread waits for another's run on top of that run's own limit.
+_PATIENCE = 10.0
+_RESERVED = ("__builtins__", "__import__", "__loader__", "__spec__")
+
+
+@dataclass
+class Result:
+    """What a run gives back.
+
+    Args:
+        output: value of the last expression or assignment at the top level, or the final answer.
+        logs: what the run printed, cut to ``max_print_outputs_length``.
+        is_final_answer: whether the run ended in ``final_answer(...)``.
+    """
+
+    output: Any
+    logs: str
+    is_final_answer: bool
+
+
+def _is_program_file(filename: str) -> bool:
+    return filename.startswith(PROGRAM_FILE)
+
+
+class Interpreter:
+    """Runs programs in Python's own semantics, under policy and limits; keeps state between runs.
+
+    Args:
+        additional_authorized_imports: modules programs may import besides the default ones.
+        limits: what one run may use.
+        additional_functions: functions programs may call and may not overwrite.
+        default_imports: modules programs may always import.
+        state: the dict to keep the program's globals in; a new one by default.
+        replaceable_functions: functions programs may call and may overwrite.
+        extra_dunders: dunder attributes to allow on top of policy, at the caller's own risk.
+    """
+
+    def __init__(
+        self,
+        additional_authorized_imports: Iterable[str] = (),
+        *,
+        limits: Limits | None = None,
+        additional_functions: Mapping[str, Callable[..., Any]] | None = None,
+        default_imports: Iterable[str] = DEFAULT_IMPORTS,
+        state: dict[str, Any] | None = None,
+        replaceable_functions: Mapping[str, Callable[..., Any]] | None = None,
+        extra_dunders: Iterable[str] = (),
+    ) -> None:
+        self.limits = limits or Limits()
+        self.state: dict[str, Any] = {"__name__": "__main__"} if state is None else state
+        self.output = PrintContainer()
+        self.meter = Meter(self.limits)
+        self._extra_dunders = frozenset(extra_dunders)
+        self._items = MeteredItems(self.meter, _is_program_file)
+        self._sizes = Sizes(self.meter, self._items)
+        self._classes = ProgramClasses(lambda: self.state.get("__name__", "__main__"))
+        registry = ViewRegistry({*default_imports, *additional_authorized_imports})
+        self._attributes = AttributeGuard(
+            self._classes, self._sizes, self.meter, self.state, registry, self._extra_dunders
+        )
+        self._streams = StandardStreams(self._write)
+        self._threads = ProgramThreads(self.meter, self._streams)
+        self._overrides = Overrides(
+            self.meter,
+            self._items,
+            self._sizes,
+            self._attributes,
+            self._classes,
+            self._threads,
+            self._streams,
+        )
+        self.modules = ModuleViews(registry, self._overrides)
+        self._caller = ToolCaller(self.meter, self.state, self._attributes.vet, self._streams)
+        self._lock = threading.RLock()
+        self._tools: dict[str, Any] = {}
+        self._functions = dict(additional_functions or {})
+        self._replaceable = dict(replaceable_functions or {})
+        self._builtins: dict[str, Any] | None = None
+        #: Globals that functions of earlier programs may bind.
+        self._written: set[str] = set()
+        self._taken: frozenset[str] = frozenset()
+        self._protected: frozenset[str] = frozenset(self._functions)
+
+    # -- what programs find --
+
+    def send_tools(self, tools: Mapping[str, Callable[..., Any]]) -> None:
+        """Make ``tools`` callable by name; programs may not assign to these names."""
+        self._tools = dict(tools)
+        self._protected = frozenset({*self._tools, *self._functions})
+        self._builtins = None
+
+    def protect(self, names: Iterable[str]) -> None:
+        """Let programs not assign to ``names`` either, whatever they stand for."""
+        self._protected = self._protected | frozenset(names)
+
+    def send_variables(self, variables: Mapping[str, Any]) -> None:
+        """Put ``variables`` into the state; a module among them arrives as a view.
+
+        Raises:
+            ProgramRefusedError: a name is the interpreter's own, or a module is not authorised.
+        """
+        for name, value in variables.items():
+            if name in _RESERVED:
+                raise ProgramRefusedError(f"Cannot send a variable named {name!r}")
+            if isinstance(value, types.ModuleType):
+                value = self.modules.view(value)
+            self.state[name] = value
+
+    def _namespace(self) -> dict[str, Any]:
+        """Make the builtins of programs, for the tools at hand."""
+        if self._builtins is not None:
+            return self._builtins
+        tools = {**self._tools, **self._functions}
+        if tools.get("__import__") is __import__:
+            tools["__import__"] = self.modules.import_by_name
+        if "final_answer" in tools:
+            tools["final_answer"] = self._final_answer(tools["final_answer"])
+        self.modules.tools = frozenset(tools)
+        given = {**self._replaceable, **tools}
+        self._taken = frozenset(name for name in ASSUMED_BUILTINS if name in given)
+        handed = {name: self._caller.proxy(name, tool) for name, tool in given.items()}
+        described = {**given, **self._tools, **self._functions}
+        shown = helper(handed, described, self._attributes, self._print)
+        namespace = program_builtins(
+            self._attributes,
+            self._classes,
+            self._sizes,
+            self.meter,
+            self._items,
+            self.modules.authorized,
+            {"print": self._print, "help": shown, **handed},
+        )
+        self._builtins = namespace | {
+            "__name__": "__main__",  # for states that do not say
+            "__doc__": None,
+            "@import": self.modules.import_module,
+            "@import_from": self.modules.import_from,
+            "@import_all": self._import_all,
+        }
+        return self._builtins
+
+    def _import_all(self, module: str) -> None:
+        names = self.modules.names(module)
+        self.state.update({n: value for n, value in names.items() if n not in self._protected})
+
+    def _final_answer(self, tool: Callable[..., Any]) -> Callable[..., Any]:
+        def final_answer(*arguments: Any, **keywords: Any) -> Any:
+            self.meter.check()
+            self.meter.finish(tool(*arguments, **keywords))
+
+        return final_answer
+
+    def _print(self, *values: Any, **keywords: Any) -> None:
+        separator, end = keywords.pop("sep", " "), keywords.pop("end", "\n")
+        file, flush = keywords.pop("file", None), keywords.pop("flush", False)
+        if keywords:
+            print(**keywords)  # never prints: raises in the words of the running Python
+        for name, given in (("sep", separator), ("end", end)):
+            if given is not None and not isinstance(given, str):
+                raise TypeError(f"{name} must be None or a string, not {type(given).__name__}")
+        file = self._streams.stdout if file is None else file
+        write = file.write
+        separator = " " if separator is None else separator
+        for position, value in enumerate(values):
+            if position:
+                write(separator)
+            write(str(value))
+        write("\n" if end is None else end)
+        if flush:
+            file.flush()
+
+    def _write(self, text: str) -> None:
+        if len(text) > 1000:
+            self.meter.charge(len(text) >> 8)
+        self.output.append(text)
+
+    # -- runs --
+
+    def run(self, code: str) -> Result:
+        """Run ``code`` and return what it gave. Runs from several threads follow one another.
+
+        Raises:
+            InterpreterError: it is not Python.
+            ProgramRefusedError: policy forbids something that it did.
+            ProgramFailedError: it raised; ``__cause__`` is the exception.
+            LimitExceededError: it reached a limit.
+            ProgramInterruptedError: :meth:`interrupt` was called.
+        """
+        timeout = self.limits.timeout_seconds
+        if not self._lock.acquire(timeout=-1 if timeout is None else timeout + _PATIENCE):
+            raise InterpreterError(
+                f"This interpreter has been busy in another thread for {timeout} seconds and more; "
+                "use one for each thread"
+            )
+        try:
+            if self.meter.running:
+                raise InterpreterError(
+                    "This interpreter is running the program that made this call; "
+                    "use another one for a run inside a run"
+                )
+            return self._run(code)
+        finally:
+            self._lock.release()
+
+    def interrupt(self) -> None:
+        """End the run that is going on, from another thread; without one nothing happens.
+
+        It ends as at a limit, at its next check: no handler of the program keeps it. A tool at work
+        that has an ``interrupt()`` is asked to stop; any other ends first.
+        """
+        if self.meter.interrupt():
+            self._caller.interrupt()
+
+    def _run(self, code: str) -> Result:
+        limits, meter, threads = self.limits, self.meter, self._threads
+        self._streams.stdout.forget_targets()
+        self._streams.stderr.forget_targets()
+        self.output = PrintContainer(limits.max_print_outputs_length)
+        self.state["_print_outputs"] = self.output
+        self.state["_operations_count"] = meter.count = {"counter": 0}
+        program = self._compiled(code)
+        function = self._function(program)
+        value: Any = None
+        failure: InterpreterError | None = None
+        with _recursion(limits.max_recursion_depth), _interruptions() as interruptions:
+            threads.begin()
+            try:
+                meter.begin(limits)
+                self.state["_operations_count"] = meter.count
+                try:
+                    with self._streams.routed():
+                        value = self._call(program, function)
+                except (FinalAnswer, ProgramStop):
+                    pass
+                except BaseException as error:
+                    if interruptions and issubclass(type(error), KeyboardInterrupt):
+                        raise  # the host's own
+                    # Its class may be the program's, so that limits may be reached meanwhile.
+                    with contextlib.suppress(FinalAnswer, ProgramStop):
+                        failure = _failure(error, program)
+                with contextlib.suppress(FinalAnswer, ProgramStop):
+                    threads.wait()
+            finally:
+                end = meter.end
+                meter.finish_run()
+                threads.end()
+                meter.ready_for_callbacks()
+                self._keep_own_state()
+        self.output.value = logs = truncated(self.output.value, limits.max_print_outputs_length)
+        if isinstance(end, FinalAnswer):
+            return Result(meter.answer, logs, True)
+        if end is not None:
+            raise messages.stopped(end, program, waited=threads.waited)
+        if failure is not None:
+            raise failure
+        return Result(value, logs, False)
+
+    def _keep_own_state(self) -> None:
+        """Write what is the interpreter's own into the state, whatever the program bound."""
+        self.state.pop("__builtins__", None)
+        self.state["_print_outputs"] = self.output
+        self.state["_operations_count"] = self.meter.count
+
+    def _compiled(self, code: str) -> Program:
+        """Compile ``code``, without assumptions about numbers that the state contradicts."""
+        state, builtins = self.state, self._namespace()
+        options = ProgramOptions(
+            self._protected,
+            self._extra_dunders,
+            self.limits.max_while_iterations,
+            frozenset(name for name in ASSUMED_BUILTINS if name in state) | self._taken,
+        )
+        program = compile_program(code, options)
+        contradicted = any(
+            name in self._written
+            or (name in state and type(state[name]) not in (int, float, bool))
+            or (name not in state and name in builtins)
+            for name in program.assumed
+        )
+        if contradicted:
+            careful = dataclasses.replace(options, trust_globals=False)
+            program = compile_program(code, careful)
+        self._written |= program.written
+        return program
+
+    def _function(self, program: Program) -> types.FunctionType:
+        # A function takes its builtins from its globals when it is made. The key stays while the
+        # program runs: should anything evaluate a string in its globals, it finds the same guards.
+        self.state["__builtins__"] = self._namespace()
+        return types.FunctionType(program.code, self.state, "<module>", None, (self.meter.cell,))
+
+    def _call(self, program: Program, function: types.FunctionType) -> Any:
+        if not program.is_async:
+            return function()
+        allowed = self.modules.allows("asyncio")
+        return self._overrides.loops.run_top_level(function(), allowed)
+
+
+def _failure(error: BaseException, program: Program) -> InterpreterError:
+    """Make the error of a program that raised; of its class only the name is safe to tell."""
+    try:
+        return messages.failed(error, program)
+    except Exception:
+        name = type.__dict__["__name__"].__get__(type(error))
+        return ProgramFailedError(f"Code execution failed due to: {name}")
+
+
+#: Signals noted in the main thread while a program ran there.
+_interrupts: list[int] = []
+
+
+def _note_interrupt(number: int, frame: Any) -> None:
+    _interrupts.append(number)
+    signal.default_int_handler(number, frame)
+
+
+@contextlib.contextmanager
+def _interruptions() -> Iterator[list[int]]:
+    """Note a real Ctrl-C, which a program's own ``KeyboardInterrupt`` is not taken for.
+
+    Only the main thread gets one, and only while Python's own handler is in force is it noted. A
+    run inside a tool of another run sees the same notes.
+    """
+    main = threading.current_thread() is threading.main_thread()
+    if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield _interrupts if main else []
+        return
+    _interrupts.clear()
+    signal.signal(signal.SIGINT, _note_interrupt)
+    try:
+        yield _interrupts
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+_recursion_lock = threading.Lock()
+_recursion_users = 0
+_recursion_before = 0
+
+
+@contextlib.contextmanager
+def _recursion(depth: int) -> Iterator[None]:
+    """Give room for ``depth`` frames on top of the caller's; the process's own limit comes back."""
+    global _recursion_users, _recursion_before
+    here, frame = 0, sys._getframe()
+    while frame is not None:
+        here, frame = here + 1, frame.f_back  # type: ignore[assignment]
+    with _recursion_lock:
+        if _recursion_users == 0:
+            _recursion_before = sys.getrecursionlimit()
+        _recursion_users += 1
+        wanted = here + depth
+        if _recursion_users == 1 or wanted > sys.getrecursionlimit():
+            sys.setrecursionlimit(wanted)
+    try:
+        yield
+    finally:
+        with _recursion_lock:
+            _recursion_users -= 1
+            if _recursion_users == 0:
+                # Too low for where we are now would be an error; it cannot be, we were here before.
+                sys.setrecursionlimit(_recursion_before)

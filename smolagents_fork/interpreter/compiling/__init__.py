@@ -1,0 +1,1 @@
+"""Text to code object: parse, check, infer facts, rewrite, compile."""

@@ -1,0 +1,148 @@
+"""Builders of syntax-tree nodes, and the hidden names that no program can spell.
+
+A hidden name begins with ``@``. The parser gives no program such a name and the compiler accepts
+any string, so hidden names need no escaping and collide with nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+__all__ = [
+    "COUNTER",
+    "assign",
+    "call",
+    "const",
+    "expression",
+    "function_definition",
+    "if_else",
+    "load",
+    "node_types",
+    "place",
+    "statement",
+    "store",
+]
+
+#: The closure variable that every block counts down.
+COUNTER = "@n"
+
+NodeT = TypeVar("NodeT", bound=ast.AST)
+_LOAD, _STORE = ast.Load(), ast.Store()
+
+
+def load(name: str) -> ast.Name:
+    """Build a read of ``name``."""
+    return ast.Name(id=name, ctx=_LOAD)
+
+
+def store(name: str) -> ast.Name:
+    """Build a target that binds ``name``."""
+    return ast.Name(id=name, ctx=_STORE)
+
+
+def const(value: object) -> ast.Constant:
+    """Build a constant."""
+    return ast.Constant(value=value)  # type: ignore[arg-type]
+
+
+def call(name: str, *args: ast.expr) -> ast.Call:
+    """Build a call of the hidden name ``name``."""
+    return ast.Call(func=load(name), args=list(args), keywords=[])
+
+
+def assign(name: str, value: ast.expr) -> ast.Assign:
+    """Build ``name = value``."""
+    return ast.Assign(targets=[store(name)], value=value)
+
+
+def if_else(test: ast.expr, body: ast.expr, orelse: ast.expr) -> ast.IfExp:
+    """Build ``body if test else orelse``."""
+    return ast.IfExp(test=test, body=body, orelse=orelse)
+
+
+def node_types(names: str) -> tuple[type[Any], ...]:
+    """Give the node types of ``names``, those that this Python has."""
+    return tuple(getattr(ast, name) for name in names.split() if hasattr(ast, name))
+
+
+def expression(text: str) -> Callable[..., ast.expr]:
+    """Make a builder of the expression ``text``.
+
+    ``_name`` in it stands for the hidden name ``@name``. Names that it binds are new hidden names,
+    which the builder's first argument gives. Every other name is a keyword of the builder, which
+    takes a hidden name or an expression.
+    """
+    tree = ast.parse(text, mode="eval").body
+    new = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    made: Callable[..., ast.expr] = _builder(tree, new)
+    return made
+
+
+def statement(text: str) -> Callable[..., ast.stmt]:
+    """Make a builder of the statement ``text``; names that it binds are keywords, too."""
+    return _builder(ast.parse(text).body[0], set())
+
+
+def _builder(tree: ast.AST, new: set[str]) -> Callable[..., Any]:
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} - new
+    parameters = ["temporary"] * bool(new) + sorted(name for name in names if name[0] != "_")
+    # Written out once as Python: as fast as constructors written by hand.
+    source = f"lambda {', '.join(parameters)}: {_constructor(tree, new)}"
+    scope = {**vars(ast), "load": lambda x: load(x) if type(x) is str else x, "store": store}
+    return eval(source, scope)  # type: ignore[no-any-return]
+
+
+def _constructor(node: object, new: set[str]) -> str:
+    """Write the construction of ``node``; ``new`` are names whose first binding is to come."""
+    if isinstance(node, ast.Name):
+        name = repr("@" + node.id[1:]) if node.id[0] == "_" else node.id
+        if isinstance(node.ctx, ast.Load):
+            return f"load({name})"
+        first = node.id in new
+        new.discard(node.id)
+        return f"store({name} := temporary())" if first else f"store({name})"
+    if isinstance(node, list):
+        return f"[{', '.join(_constructor(part, new) for part in node)}]"
+    if not isinstance(node, ast.AST):
+        return repr(node)
+    parts = [_constructor(getattr(node, field), new) for field in node._fields]
+    return f"{type(node).__name__}({', '.join(parts)})"
+
+
+def function_definition(
+    name: str, body: list[ast.stmt], *, is_async: bool = False
+) -> ast.FunctionDef | ast.AsyncFunctionDef:
+    """Build a function without parameters."""
+    kind = ast.AsyncFunctionDef if is_async else ast.FunctionDef
+    arguments = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+    made = kind(
+        name=name, args=arguments, body=body, decorator_list=[], returns=None, type_comment=None
+    )
+    if "type_params" in ast.FunctionDef._fields:
+        made.type_params = []  # type: ignore[union-attr]
+    return made
+
+
+def place(node: NodeT, like: ast.AST) -> NodeT:
+    """Give ``node`` and every new node in it the source position of ``like``."""
+    line, column = like.lineno, like.col_offset  # type: ignore[attr-defined]
+    end_line = getattr(like, "end_lineno", None) or line
+    end_column = getattr(like, "end_col_offset", None) or column
+    stack: list[ast.AST] = [node]
+    while stack:
+        one = stack.pop()
+        if "lineno" in one._attributes:
+            if not hasattr(one, "lineno"):
+                one.lineno, one.col_offset = line, column  # type: ignore[attr-defined]
+                one.end_lineno, one.end_col_offset = end_line, end_column  # type: ignore[attr-defined]
+            elif one is not node:
+                continue
+        for field in one._fields:
+            value = getattr(one, field, None)
+            if isinstance(value, ast.AST):
+                stack.append(value)
+            elif type(value) is list:
+                stack.extend(part for part in value if isinstance(part, ast.AST))
+    return node

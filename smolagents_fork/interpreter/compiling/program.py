@@ -1,0 +1,360 @@
+"""Source text to a code object: parse, check, rewrite, compile; and the cache of that."""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import functools
+import itertools
+import sys
+import warnings
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Lock
+from types import CodeType
+from typing import Any
+
+from ...errors import InterpreterError, ProgramRefusedError
+from .. import policy
+from .ast_builders import (
+    COUNTER,
+    assign,
+    call,
+    const,
+    function_definition,
+    load,
+    node_types,
+    place,
+    store,
+)
+from .facts import Facts
+from .rewriter import Rewriter
+from .scopes import module_names
+
+__all__ = ["PROGRAM_FILE", "Program", "ProgramOptions", "compile_program", "program_of_file"]
+
+#: Beginning of the file names of programs.
+PROGRAM_FILE = "<program "
+_RESULT = "@result"
+_FUNCTION = "@program"
+_WRAPPER = "@outside"
+#: Programs kept compiled, over all interpreters of the process: code objects have no state.
+_KEEP = 256
+#: Bytecode that nested ``finally`` blocks may expand to, in nodes of the tree.
+_MOST_EXPANDED = 300_000
+#: Frames of Python that the rewriter may use for deeply nested expressions.
+_DEEPEST = 6000
+_cache: OrderedDict[Any, Program] = OrderedDict()
+_by_filename: OrderedDict[str, Program] = OrderedDict()
+_lock = Lock()
+_numbers = itertools.count(1)
+_COROUTINE = 0x80  # CO_COROUTINE
+
+
+@dataclass(frozen=True)
+class ProgramOptions:
+    """Facts about the interpreter that a program is compiled for.
+
+    Args:
+        protected: names that the top level may not bind.
+        extra_dunders: dunder attributes allowed on top of policy.
+        max_while: iterations that one ``while`` loop may make.
+        taken: names of builtins that something else may stand behind.
+        trust_globals: whether variables of the top level may be taken for numbers.
+    """
+
+    protected: frozenset[str]
+    extra_dunders: frozenset[str]
+    max_while: int
+    taken: frozenset[str] = frozenset()
+    trust_globals: bool = True
+
+
+@dataclass(frozen=True)
+class Program:
+    """A compiled program.
+
+    Args:
+        source: the text it was compiled from.
+        code: code of a function whose one free variable is the counter's cell.
+        filename: the file name of its frames.
+        is_async: whether the top level awaits.
+        assumed: globals that must be numbers or unbound when a run starts.
+        written: globals that functions of the program bind, perhaps in a later run.
+    """
+
+    source: str
+    code: CodeType
+    filename: str
+    is_async: bool
+    assumed: frozenset[str] = frozenset()
+    written: frozenset[str] = frozenset()
+
+    @functools.cached_property
+    def tree(self) -> ast.Module:
+        """The tree as written, for messages."""
+        return ast.parse(self.source)
+
+
+def compile_program(source: str, options: ProgramOptions) -> Program:
+    """Compile ``source``, or take it from the cache.
+
+    Raises:
+        InterpreterError: it is not Python, or too deeply nested.
+        ProgramRefusedError: it has a syntax node without a rule.
+    """
+    key = (source, options)
+    with _lock:
+        program = _cache.get(key)
+        if program is not None:
+            _cache.move_to_end(key)
+            return program
+    program = _compile(source, options)
+    with _lock:
+        _cache[key] = _by_filename[program.filename] = program
+        while len(_by_filename) > 2 * _KEEP:
+            _by_filename.popitem(last=False)
+        while len(_cache) > _KEEP:
+            _cache.popitem(last=False)
+    return program
+
+
+def program_of_file(filename: str) -> Program | None:
+    """Find the program whose frames have ``filename``, if it is still kept."""
+    return _by_filename.get(filename)
+
+
+# -- parsing --
+
+
+def _syntax_error(source: str, error: SyntaxError) -> InterpreterError:
+    error.filename = "<unknown>"  # upstream's name for it, the same in every run
+    line = error.text
+    if line is None and error.lineno and error.lineno <= len(source.splitlines()):
+        line = source.splitlines()[error.lineno - 1]
+    shown = ""
+    if line:
+        first = max(0, (error.offset or 1) - 1)  # tabs stay, so that the caret stands below
+        before = "".join(c if c == "\t" else " " for c in line[:first].ljust(first))
+        shown = f"\n    {line.rstrip()}\n    {before}^"  # four spaces in, as Python shows it
+    return InterpreterError(
+        f"Code parsing failed on line {error.lineno or 1} due to: {type(error).__name__}: {error}"
+        f"{shown}"
+    )
+
+
+def _compile(source: str, options: ProgramOptions) -> Program:
+    filename = f"{PROGRAM_FILE}{next(_numbers)}>"
+    with warnings.catch_warnings():
+        # A program's "is" with a literal is not a concern of the host's warning filters.
+        warnings.simplefilter("ignore")
+        try:
+            tree = ast.parse(source, filename)
+            _check_nodes(tree)
+            _check_expansion(tree)
+            # Compiled as it stands first: the compiler's own errors, in its own words.
+            plain = compile(
+                source, filename, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True
+            )
+            with _deep_recursion():
+                return _rewritten(source, tree, filename, plain, options)
+        except SyntaxError as error:
+            raise _syntax_error(source, error) from None
+        except (RecursionError, MemoryError) as error:
+            raise InterpreterError(
+                f"Code parsing failed: it is nested too deeply ({type(error).__name__}: {error})"
+            ) from None
+        except ProgramRefusedError as error:
+            raise ProgramRefusedError(f"Code execution failed: {error}") from None
+        except InterpreterError:
+            raise
+        except (ValueError, TypeError, OverflowError) as error:
+            raise InterpreterError(
+                f"Code parsing failed due to: {type(error).__name__}: {error}"
+            ) from error
+
+
+_recursion_lock = Lock()
+
+
+@contextmanager
+def _deep_recursion() -> Iterator[None]:
+    """Give the rewriter, which is plain Python, as many frames as the parser's own limit asks."""
+    if sys.version_info < (3, 11):
+        yield  # there a frame of Python takes the thread's own stack
+        return
+    with _recursion_lock:
+        before = sys.getrecursionlimit()
+        sys.setrecursionlimit(max(before, _DEEPEST))
+        try:
+            yield
+        finally:
+            sys.setrecursionlimit(before)
+
+
+def _expanded(statements: list[ast.stmt], finals: int) -> int:
+    """Count the nodes that CPython's compiler makes code for, copies of ``finally`` included.
+
+    A ``finally`` block is compiled twice, and once more for each statement that leaves through it.
+
+    Args:
+        statements: a block.
+        finals: the count for all ``finally`` blocks around it.
+    """
+    total = 0
+    for statement in statements:
+        if isinstance(statement, (ast.Return, ast.Break, ast.Continue)):
+            total += finals
+        inner = finals
+        final = getattr(statement, "finalbody", None)
+        if final:
+            copied = _expanded(final, finals)
+            total += 2 * copied
+            inner += copied
+        if total > _MOST_EXPANDED:
+            return total
+        compound = False
+        for field in ("body", "orelse", "handlers", "cases"):
+            blocks = getattr(statement, field, None)
+            if not isinstance(blocks, list) or not blocks:
+                continue
+            compound = True
+            if field in ("handlers", "cases"):
+                total += sum(_expanded(block.body, inner) for block in blocks)
+            else:
+                total += _expanded(blocks, inner)
+        total += 4 if compound else sum(1 for _ in ast.walk(statement))
+    return total
+
+
+def _check_nodes(tree: ast.Module) -> None:
+    """Refuse syntax without a rule, such as that of a later Python."""
+    for node in ast.walk(tree):
+        if type(node) not in policy.ALLOWED_NODES:
+            line = getattr(node, "lineno", 1)
+            raise ProgramRefusedError(f"{type(node).__name__} is not supported. (line {line})")
+
+
+def _check_expansion(tree: ast.Module) -> None:
+    size = _expanded(tree.body, 0)
+    if size > _MOST_EXPANDED and size > 20 * sum(1 for _ in ast.walk(tree)):
+        raise InterpreterError(
+            f"Code parsing failed: its nested finally blocks would expand to more than "
+            f"{_MOST_EXPANDED:,} nodes; put them into functions"
+        )
+
+
+# -- rewriting --
+
+
+def _rewritten(
+    source: str, tree: ast.Module, filename: str, plain: CodeType, options: ProgramOptions
+) -> Program:
+    is_async = bool(plain.co_flags & _COROUTINE)
+    future = plain.co_flags & __future__.annotations.compiler_flag
+    facts = Facts(tree, options.taken, options.trust_globals)
+    names = module_names(tree)
+    written = frozenset(
+        name for node in ast.walk(tree) if isinstance(node, ast.Global) for name in node.names
+    )
+    if _keep_documentation(tree):
+        names.add("__doc__")
+    cost = facts.costs.block(tree.body)
+    tree.body = [s for s in tree.body if getattr(s, "module", None) != "__future__"]
+    _note_sources(tree.body, source.splitlines())
+    _keep_last_value(tree.body)
+    # Python 3.14 evaluates annotations only when somebody asks.
+    evaluates = not future and not hasattr(ast, "TemplateStr")
+    rewriter = Rewriter(
+        facts, options.protected, options.extra_dunders, options.max_while, evaluates
+    )
+    body = rewriter.statements(tree.body)
+    like = ast.Pass(lineno=1, col_offset=0, end_lineno=1, end_col_offset=0)
+    start: list[ast.stmt] = [ast.Nonlocal(names=[COUNTER])]
+    if names:
+        start.append(ast.Global(names=sorted(names)))
+    start.append(rewriter.counted(cost, like))
+    start.append(assign(_RESULT, const(None)))
+    function = function_definition(
+        _FUNCTION, [*start, *body, ast.Return(value=load(_RESULT))], is_async=is_async
+    )
+    outside = function_definition(_WRAPPER, [assign(COUNTER, const(0)), function])
+    place(outside, like)
+    module = ast.fix_missing_locations(ast.Module(body=[outside], type_ignores=[]))
+    code = compile(module, filename, "exec", future, dont_inherit=True)
+    return Program(source, _unwrapped(code), filename, is_async, facts.assumed, written)
+
+
+def _note_sources(body: list[ast.stmt], lines: list[str]) -> None:
+    """Keep the source of top-level functions and classes, where upstream keeps it."""
+    for statement in body:
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            text = "\n".join(lines[statement.lineno - 1 : statement.end_lineno])
+            # The innermost decorator: it sees the function itself.
+            statement.decorator_list.append(place(call("@source", const(text)), statement))
+
+
+def _keep_documentation(tree: ast.Module) -> bool:
+    """Give a program that asks for ``__doc__`` what a module's would be."""
+    text = ast.get_docstring(tree, clean=False)
+    if text is None or not any(
+        isinstance(node, ast.Name) and node.id == "__doc__" for node in ast.walk(tree)
+    ):
+        return False
+    tree.body.insert(0, place(assign("__doc__", const(text)), tree.body[0]))
+    return True
+
+
+def _keep_last_value(body: list[ast.stmt]) -> None:
+    """Make the last statement leave its value: an expression, an assignment, or a block's last."""
+    if not body:
+        return
+    last = body[-1]
+    if isinstance(last, ast.Expr):
+        body[-1] = place(assign(_RESULT, last.value), last)
+    elif isinstance(last, ast.Assign):
+        last.targets.insert(0, place(store(_RESULT), last))
+    elif isinstance(last, (ast.AnnAssign, ast.AugAssign)):
+        if isinstance(last.target, ast.Name) and last.value is not None:
+            body.append(place(assign(_RESULT, load(last.target.id)), last))
+    elif isinstance(last, ast.Match) or hasattr(last, "handlers"):
+        parts: list[Any] = getattr(last, "cases", None) or last.handlers
+        for part in parts:
+            _keep_last_value(part.body)
+        if not isinstance(last, ast.Match):
+            _keep_last_value(last.orelse or last.body)  # type: ignore[attr-defined]
+    elif isinstance(last, node_types("If For AsyncFor While With AsyncWith")):
+        _keep_last_value(last.body)
+        _keep_last_value(getattr(last, "orelse", []))
+
+
+# -- names of the compiled code --
+
+
+def _unwrapped(module: CodeType) -> CodeType:
+    """Take the program's code out of its wrappers, its names as if it were a module's."""
+    outside = next(c for c in module.co_consts if isinstance(c, CodeType))
+    program = next(c for c in outside.co_consts if isinstance(c, CodeType))
+    prefix = f"{_WRAPPER}.<locals>.{_FUNCTION}.<locals>."
+    return _renamed(program, prefix, top=True)
+
+
+def _renamed(code: CodeType, prefix: str, top: bool = False) -> CodeType:
+    constants: list[object] = []
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            constant = _renamed(constant, prefix)
+        elif isinstance(constant, str) and constant.startswith(prefix):
+            constant = constant[len(prefix) :]  # a qualified name, up to Python 3.10
+        constants.append(constant)
+    changes: dict[str, Any] = {"co_consts": tuple(constants)}
+    qualified: str | None = getattr(code, "co_qualname", None)
+    if top:
+        changes["co_name"] = "<module>"
+        if qualified is not None:
+            changes["co_qualname"] = "<module>"
+    elif qualified is not None and qualified.startswith(prefix):
+        changes["co_qualname"] = qualified[len(prefix) :]
+    return code.replace(**changes)

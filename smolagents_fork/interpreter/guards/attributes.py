@@ -1,0 +1,468 @@
+"""The attribute guard: reading, writing, deleting and calling by name.
+
+Each operation is one call that reads once and returns the final value, or raises
+:class:`AttributeRefusedError`, which a program may catch as it may catch any error. Names that a
+program gives are exact strings before anything is done with them.
+"""
+
+from __future__ import annotations
+
+import types
+import typing
+import unicodedata
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from ...errors import AttributeRefusedError, ProgramRefusedError
+from .. import policy
+from ..meter import Meter
+from .program_classes import ProgramClasses, real_mro, real_namespace
+from .sizes import Sizes
+from .text_format import guarded_format
+
+__all__ = ["AttributeGuard", "FrameProxy", "ModuleViews"]
+
+_MISSING: Any = object()
+#: Types that are never handed out, whatever attribute they were found under.
+_NEVER = (types.FrameType, types.CodeType, types.TracebackType)
+#: Types that pass a write on to the class they stand for.
+_FORWARDING = (types.GenericAlias, getattr(typing, "_BaseGenericAlias", types.GenericAlias))
+#: Types of which nothing needs a second look when an attribute is one.
+_ORDINARY = frozenset(
+    {
+        *(bool, bytes, dict, float, int, list, set, str, tuple, type(None)),
+        *(types.BuiltinFunctionType, types.FunctionType, types.MethodType),
+    }
+)
+
+
+class ModuleViews(Protocol):
+    """What the guard knows of modules."""
+
+    def view(self, module: types.ModuleType) -> types.ModuleType:
+        """Give what a program may see of a module, or raise."""
+        ...
+
+    def is_view(self, value: Any) -> bool:
+        """Tell whether a module object is such a view."""
+        ...
+
+    def called_member(self, view: types.ModuleType, name: str) -> Any:
+        """Give a view's member that is about to be called."""
+        ...
+
+
+class FrameProxy:
+    """What ``sys._getframe()`` gives where ``sys`` is authorised: the built-in functions only.
+
+    Args:
+        loaded: stands for ``sys.modules``.
+    """
+
+    def __init__(self, loaded: Mapping[str, Any]) -> None:
+        self._loaded = loaded
+
+    @property
+    def f_builtins(self) -> Any:
+        """The view of :mod:`builtins`, asked for names in brackets."""
+        view = self._loaded["builtins"]
+        return _Members(view)
+
+
+class _Members:
+    def __init__(self, view: Any) -> None:
+        self._view = view
+
+    def __getitem__(self, name: str) -> Any:
+        return getattr(self._view, settled_name(name))
+
+
+def settled_name(name: Any) -> str:
+    """Give the name of an attribute as the parser would read it.
+
+    Raises:
+        TypeError: it is not a string.
+    """
+    if type(name) is not str:
+        if not isinstance(name, str):
+            raise TypeError("attribute name must be string, not " + repr(type(name).__name__))
+        name = str.__str__(name)
+    return name if name.isascii() else unicodedata.normalize("NFKC", name)
+
+
+class AttributeGuard:
+    """The attribute guard of one interpreter.
+
+    Args:
+        classes: the registry of the program's classes.
+        sizes: checks estimates of sized methods.
+        meter: counts what formats make.
+        globals: the program's state; its functions have it as their globals.
+        views: what a program may see of modules.
+        extra_dunders: dunder attributes allowed on top of policy.
+    """
+
+    def __init__(
+        self,
+        classes: ProgramClasses,
+        sizes: Sizes,
+        meter: Meter,
+        globals: dict[str, Any],
+        views: ModuleViews,
+        extra_dunders: frozenset[str],
+    ) -> None:
+        self._classes = classes
+        self._sizes = sizes
+        self._meter = meter
+        self._globals = globals
+        self._views = views
+        self._allowed = policy.ALLOWED_DUNDERS | extra_dunders
+
+    # -- whose --
+
+    def owns(self, value: Any) -> bool:
+        """Tell whether a class, a function or an instance is the program's."""
+        if isinstance(value, types.FunctionType):
+            return value.__globals__ is self._globals
+        return self._classes.owns(value)
+
+    def vet(self, value: Any) -> Any:
+        """Give ``value`` as a program may have it."""
+        if type(value) in _ORDINARY:
+            return value
+        if isinstance(value, _NEVER):
+            raise AttributeRefusedError(f"Forbidden access to {type(value).__name__} object")
+        if isinstance(value, types.ModuleType) and not self._views.is_view(value):
+            return self._views.view(value)
+        return value
+
+    # -- reading --
+
+    def read(self, value: Any, name: Any, default: Any = _MISSING, *_: Any) -> Any:
+        """Read the attribute ``name`` of ``value`` as a program may see it."""
+        name = settled_name(name)
+        if policy.is_plain(name):
+            found = getattr(value, name) if default is _MISSING else getattr(value, name, default)
+            return found if type(found) in _ORDINARY else self.vet(found)
+        if name[:1] == "_":
+            if policy.is_dunder(name):
+                return self._read_dunder(value, name, default)
+            return self._read_private(value, name, default)
+        if name in policy.SIZED_METHODS:
+            found = self._sizes.method(value, name) if default is _MISSING else None
+            return found if found is not None else self._default(value, name, default)
+        if name in policy.GUARDED_ATTRIBUTES:
+            return self._read_guarded(value, name, default)
+        return self.vet(self._default(value, name, default))
+
+    @staticmethod
+    def _default(value: Any, name: str, default: Any) -> Any:
+        return getattr(value, name) if default is _MISSING else getattr(value, name, default)
+
+    def _read_private(self, value: Any, name: str, default: Any) -> Any:
+        """Read an attribute that begins with an underscore: of what the program made."""
+        if self.owns(value) or name in policy.ALLOWED_UNDERSCORE:
+            return self.vet(self._default(value, name, default))
+        if isinstance(value, types.ModuleType):
+            # A view says what is refused and why.
+            return self._default(self.vet(value), name, default)
+        found = getattr(value, name, _MISSING)
+        if found is _MISSING:
+            return self._default(value, name, default)  # says so in CPython's words
+        raise AttributeRefusedError(
+            f"Forbidden access to attribute: {name} of {type(value).__name__!r} object: names that "
+            "begin with an underscore are private to the object's own library"
+        )
+
+    def _read_dunder(self, value: Any, name: str, default: Any) -> Any:
+        if name in self._allowed:
+            return self.vet(self._default(value, name, default))
+        if default is not _MISSING and getattr(value, name, _MISSING) is _MISSING:
+            return default
+        if name in policy.OWN_DUNDERS:
+            return self._read_own(value, name)
+        if name in policy.BY_NAME_DUNDERS:
+            return self._by_name(getattr(value, name), name)
+        if name in policy.SIZED_DUNDERS:
+            return self._sizes.operator_method(getattr(value, name), name)
+        if name == "__format__":
+            return self._formatter(getattr(value, name))
+        if name in ("__self__", "__func__"):
+            return self._of_method(value, name)
+        if name in policy.GUARDED_DUNDERS:
+            found = getattr(value, name)
+            if self.owns(value) or self.owns(found):
+                return found
+        raise AttributeRefusedError(
+            f"Forbidden access to dunder attribute: {name}. "
+            "Forbidden function evaluation: 'getattr' may not reach it either"
+        )
+
+    def _of_method(self, value: Any, name: str) -> Any:
+        """Read what a method is bound to: not of the host's, which leads to its parts."""
+        found = getattr(value, name)
+        if issubclass(type(value), types.MethodType) and not self.owns(value.__func__):
+            raise AttributeRefusedError(f"Forbidden access to dunder attribute: {name}")
+        return self.vet(found)
+
+    def _read_own(self, value: Any, name: str) -> Any:
+        """Read the namespace of an object, or the family of a class: the program's only."""
+        if name == "__dict__":
+            if getattr(value, name, _MISSING) is _MISSING:
+                return getattr(value, name)  # says so
+            if self.owns(value):
+                found = self.vars_(value)
+                return dict(found) if isinstance(value, type) else found
+            raise AttributeRefusedError(
+                "Forbidden access to dunder attribute: __dict__; use vars(x) on objects of your own"
+            )
+        if isinstance(value, type) and value in self._classes:
+            if name == "__subclasses__":
+                return lambda: type.__subclasses__(value)
+            return getattr(value, name)
+        what = (
+            "call to dunder function" if name == "__subclasses__" else "access to dunder attribute"
+        )
+        raise AttributeRefusedError(f"Forbidden {what}: {name}, but of classes of your own")
+
+    def _by_name(self, found: Any, name: str) -> Any:
+        """Guard ``object.__setattr__``, ``super().__getattribute__`` and their like."""
+        if name == "__new__":
+            return self._classes.maker(found) if self._classes.is_class_maker(found) else found
+        function = found.__func__ if isinstance(found, types.MethodType) else found
+        if isinstance(function, types.FunctionType) and function.__globals__ is self._globals:
+            return found
+        bound = getattr(found, "__self__", None)
+        static = bound is None
+
+        def call(*arguments: Any) -> Any:
+            operands = arguments if static else (bound, *arguments)
+            if len(operands) < 2:
+                return found(*arguments)  # says what is missing
+            target, given = operands[0], settled_name(operands[1])
+            if name in ("__setattr__", "__delattr__"):
+                target = self.writable(target, given)
+                rest = (given, *operands[2:])
+                return found(target, *rest) if static else found(*rest)
+            if not policy.is_plain(given) and not self.owns(target):
+                return self.read(target, given)
+            if policy.is_dunder(given) and given not in self._allowed:
+                return self.read(target, given)
+            return self.vet(found(target, given) if static else found(given))
+
+        return call
+
+    def _formatter(self, found: Callable[[str], str]) -> Callable[..., str]:
+        def format_(*arguments: Any) -> str:
+            for argument in arguments:
+                if isinstance(argument, str):
+                    self._sizes.specification(str.__str__(argument))
+            return found(*arguments)
+
+        return format_
+
+    def _read_guarded(self, value: Any, name: str, default: Any) -> Any:
+        if name in ("format", "format_map"):
+            text = isinstance(value, str) or (isinstance(value, type) and issubclass(value, str))
+            if text and self._is_of_str(value, name):
+                return guarded_format(value, name, self.read, self._sizes, self._meter)
+            return self.vet(self._default(value, name, default))
+        if name == "mro":
+            return self._mro(value, default)
+        if (
+            name == "obj"
+            or self.owns(value)
+            or type(value) is FrameProxy
+            or isinstance(value, types.ModuleType)
+        ):
+            return self.vet(self._default(value, name, default))
+        if getattr(value, name, _MISSING) is _MISSING:
+            return self._default(value, name, default)
+        raise AttributeRefusedError(
+            f"Forbidden access to attribute: {name} of {type(value).__name__!r} object"
+        )
+
+    @staticmethod
+    def _is_of_str(value: Any, name: str) -> bool:
+        """Tell whether a method is that of ``str`` and not of a class of the program's."""
+        for base in real_mro(value if isinstance(value, type) else type(value)):
+            if name in real_namespace(base):
+                return base is str
+        return False
+
+    def _mro(self, value: Any, default: Any) -> Any:
+        if not isinstance(value, type) or value in self._classes or type(value) in self._classes:
+            return self.vet(self._default(value, "mro", default))
+        raise AttributeRefusedError("Forbidden access to attribute: mro of a class of the host")
+
+    def called(self, value: Any, name: str) -> Any:
+        """Read one of policy.CALLED_ONLY, about to be called."""
+        if isinstance(value, types.ModuleType) and self._views.is_view(value):
+            return self._views.called_member(value, name)
+        return self.read(value, name)
+
+    # -- writing --
+
+    def writable(self, value: Any, name: str, *_: Any) -> Any:
+        """Give ``value`` if the program may set or delete its attribute ``name``."""
+        if id(type(value)) in self._classes.identities:
+            return value
+        if isinstance(value, types.ModuleType):
+            raise AttributeRefusedError(
+                f"Cannot assign to {name!r} of module {value.__name__!r}: modules are read-only"
+            )
+        if isinstance(value, (type, types.FunctionType, types.MethodType)):
+            target = value.__func__ if isinstance(value, types.MethodType) else value
+            if isinstance(value, types.MethodType) or self.owns(target):
+                return value  # a method refuses by itself, in CPython's words
+            is_class = isinstance(value, type)
+            kind, plural = ("class", "classes") if is_class else ("function", "functions")
+            raise AttributeRefusedError(
+                f"Cannot assign to {name!r} of {kind} {value.__name__!r}: only {plural} that the "
+                "program itself defines may be changed"
+            )
+        if isinstance(value, _FORWARDING):
+            raise AttributeRefusedError(f"Cannot assign to {name!r} of the type {value!r}")
+        if name[:1] == "_" and name not in policy.ALLOWED_UNDERSCORE:
+            if name in ("__cause__", "__context__", "__suppress_context__", "__notes__"):
+                return value  # of an exception; checked by Python
+            raise AttributeRefusedError(
+                f"Cannot assign to {name!r} of {type(value).__name__!r} object: it belongs to the "
+                "host"
+            )
+        return value
+
+    def _written_name(self, name: Any) -> str:
+        plain = settled_name(name)
+        if policy.is_dunder(plain) and plain not in policy.WRITABLE_DUNDERS:
+            raise AttributeRefusedError(f"Cannot assign to dunder attribute: {plain}")
+        return plain
+
+    # -- builtins --
+
+    def getattr_(self, *arguments: Any) -> Any:
+        """Stand for ``getattr``."""
+        if not 2 <= len(arguments) <= 3:
+            bound = "least 2" if len(arguments) < 2 else "most 3"
+            raise TypeError(f"getattr expected at {bound} arguments, got {len(arguments)}")
+        return self.read(*arguments)
+
+    @staticmethod
+    def _take(function: str, count: int, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+        if len(arguments) != count:
+            raise TypeError(f"{function} expected {count} arguments, got {len(arguments)}")
+        return arguments
+
+    def hasattr_(self, *arguments: Any) -> bool:
+        """Stand for ``hasattr``."""
+        value, name = self._take("hasattr", 2, arguments)
+        try:
+            self.read(value, name)
+        except (AttributeError, ProgramRefusedError):
+            return False
+        return True
+
+    def setattr_(self, *arguments: Any) -> None:
+        """Stand for ``setattr``."""
+        value, name, new = self._take("setattr", 3, arguments)
+        name = self._written_name(name)
+        setattr(self.writable(value, name), name, new)
+
+    def delattr_(self, *arguments: Any) -> None:
+        """Stand for ``delattr``."""
+        value, name = self._take("delattr", 2, arguments)
+        name = self._written_name(name)
+        delattr(self.writable(value, name), name)
+
+    def vars_(self, *arguments: Any) -> Any:
+        """Stand for ``vars``: the real namespace of own objects, a copy of others'."""
+        if not arguments:
+            raise ProgramRefusedError(
+                "Forbidden call to vars() without an argument: use plain variables"
+            )
+        value = arguments[0]
+        if isinstance(value, types.ModuleType):
+            raise ProgramRefusedError("Forbidden call to vars() of a module: use its attributes")
+        if isinstance(value, type):
+            if value not in self._classes:
+                raise ProgramRefusedError(f"Forbidden call to vars() of class {value.__name__!r}")
+            hidden = ("__dict__", "__weakref__", "__source__")
+            # A view of a copy: Python hands the dict behind a view to what it is compared with.
+            shown = {k: v for k, v in real_namespace(value).items() if k not in hidden}
+            return types.MappingProxyType(shown)
+        if isinstance(value, types.FunctionType):
+            return {k: v for k, v in vars(value).items() if k != "__source__"}
+        if self.owns(value):
+            return vars(value)
+        return {k: self.vet(v) for k, v in vars(value).items() if str(k)[:1] != "_"}
+
+    def dir_(self, *arguments: Any) -> list[str]:
+        """Stand for ``dir``."""
+        if not arguments:
+            return sorted(name for name in self._globals if not name.startswith(("_", "@")))
+        return dir(*arguments)
+
+    # -- parts of augmented assignments, and patterns --
+
+    def attribute_part(self, operation: str, holder: Any, name: str) -> Callable[[Any], None]:
+        """Read ``holder.name`` now, to be written when the right side is known."""
+        name = self._written_name(name)
+        current = self.read(holder, name)
+        apply = self._sizes.in_place(operation)
+
+        def write(value: Any) -> None:
+            setattr(self.writable(holder, name), name, apply(current, value))
+
+        return write
+
+    def item_part(self, operation: str, holder: Any, key: Any) -> Callable[[Any], None]:
+        """Read ``holder[key]`` now, to be written when the right side is known."""
+        current = holder[key]
+        apply = self._sizes.in_place(operation)
+
+        def write(value: Any) -> None:
+            holder[key] = apply(current, value)
+
+        return write
+
+    def match_class(self, cls: Any, positional: int) -> Any:
+        """Give the class of a pattern whose positional parts read what ``__match_args__`` names.
+
+        A class whose names are not all plain is replaced by a matcher that has plain names only.
+
+        Args:
+            cls: the class.
+            positional: how many positional patterns there are.
+
+        Raises:
+            AttributeRefusedError: a name is not one that a program may read.
+        """
+        if not isinstance(cls, type) or not positional:
+            return cls
+        names = getattr(cls, "__match_args__", ())
+        if type(names) is not tuple:
+            return cls  # Python refuses it, in its own words
+        known_metaclass = not any(one in self._classes for one in real_mro(type(cls)))
+        settled = tuple(str.__str__(n) if isinstance(n, str) else n for n in names)
+        for name in settled[:positional]:
+            if type(name) is str and not self._is_readable(cls, name):
+                raise AttributeRefusedError(f"Forbidden name in __match_args__: {name!r}")
+        if known_metaclass:
+            return cls  # nothing can change the names between here and the match
+        return _matcher(cls, settled)
+
+    def _is_readable(self, cls: type, name: str) -> bool:
+        name = settled_name(name)
+        if policy.is_dunder(name) or name in policy.GUARDED_ATTRIBUTES:
+            return False
+        return name[:1] != "_" or cls in self._classes
+
+
+def _matcher(cls: type, names: tuple[Any, ...]) -> type:
+    """Make a class that matches what ``cls`` matches and names what was looked at."""
+
+    class Matching(type):
+        def __instancecheck__(self, instance: Any) -> bool:
+            return isinstance(instance, cls)
+
+    return Matching(cls.__name__, (), {"__match_args__": names})

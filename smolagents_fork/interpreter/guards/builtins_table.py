@@ -1,0 +1,180 @@
+"""The builtins of a program: harmless ones as they are, guarded ones, hidden ones, tools.
+
+Decides nothing: binds each name to what decides.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import functools
+import itertools
+import types
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from ...errors import AttributeRefusedError, ProgramRefusedError
+from .. import policy
+from ..meter import Meter, MeteredItems
+from .attributes import AttributeGuard
+from .program_classes import ProgramClasses
+from .sizes import SHORT, Sizes
+
+__all__ = ["program_builtins"]
+
+
+def _refused(name: str) -> Callable[..., Any]:
+    """Make what stands for a builtin that is refused."""
+    advice = policy.REFUSED_BUILTINS[name]
+
+    def refuse(*_arguments: Any, **_keywords: Any) -> Any:
+        raise ProgramRefusedError(
+            f"Forbidden function evaluation: {name!r} is not among the explicitly allowed "
+            f"tools or defined/imported in the preceding code: {advice}"
+        )
+
+    refuse.__name__ = refuse.__qualname__ = name
+    return refuse
+
+
+def _refuse(message: str) -> Any:
+    raise ProgramRefusedError(message)
+
+
+def _refuse_attribute(message: str) -> Any:
+    raise AttributeRefusedError(message)
+
+
+@functools.lru_cache(512)
+def _in_standard_form(text: str) -> str:
+    return ast.unparse(ast.parse(text))
+
+
+def _source(text: str) -> Callable[[Any], Any]:
+    """Make the innermost decorator that keeps a function's source where upstream keeps it."""
+    text = _in_standard_form(text)
+
+    def mark(function: Any) -> Any:
+        if isinstance(function, types.FunctionType):
+            function.__source__ = text  # type: ignore[attr-defined]
+        elif type(function) is type:
+            type.__setattr__(function, "__source__", text)
+        return function  # a metaclass may have made anything at all
+
+    return mark
+
+
+class _Kept:
+    """A value in the form that a value pattern may have."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def _import_of_c(authorized_roots: frozenset[str]) -> Callable[..., Any]:
+    """Make ``__import__`` as C code finds it: ``strftime`` imports ``time`` through it.
+
+    A program's own name ``__import__`` is another function.
+    """
+
+    def import_of_c(name: str, *arguments: Any, **keywords: Any) -> Any:
+        root = name.split(".")[0]
+        if root in policy.IMPORTED_BY_C or root in authorized_roots or "*" in authorized_roots:
+            return builtins.__import__(name, *arguments, **keywords)
+        raise ProgramRefusedError(f"Forbidden access to module: {name}")
+
+    return import_of_c
+
+
+def program_builtins(
+    attributes: AttributeGuard,
+    classes: ProgramClasses,
+    sizes: Sizes,
+    meter: Meter,
+    items: MeteredItems,
+    authorized: Iterable[str],
+    tools: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Make what a program finds under names that it has not bound itself.
+
+    Args:
+        attributes: the attribute guard.
+        classes: the registry of the program's classes.
+        sizes: checks estimates.
+        meter: counts.
+        items: meters what is gone over.
+        authorized: authorised imports.
+        tools: what the interpreter's owner gives, by name.
+    """
+    harmless = {name: getattr(builtins, name) for name in policy.HARMLESS_BUILTINS}
+    raised = {
+        name: value
+        for name, value in vars(builtins).items()
+        if isinstance(value, type) and issubclass(value, BaseException)
+    }
+    guarded: dict[str, Any] = {
+        "getattr": attributes.getattr_,
+        "hasattr": attributes.hasattr_,
+        "setattr": attributes.setattr_,
+        "delattr": attributes.delattr_,
+        "vars": attributes.vars_,
+        "dir": attributes.dir_,
+        **sizes.builtins(),
+        "__build_class__": classes.build_class,
+        "__debug__": True,
+    }
+    for name, made in {**guarded, "print": tools.get("print")}.items():
+        # Python's own errors about a call name the function.
+        function = getattr(made, "__func__", made)
+        if isinstance(function, types.FunctionType):
+            function.__qualname__, function.__module__ = name, "builtins"
+    roots = frozenset(name.split(".")[0] for name in authorized)
+    refused = {name: _refused(name) for name in policy.REFUSED_BUILTINS}
+    refused["__import__"] = _import_of_c(roots)
+    hidden = _hidden(attributes, classes, sizes, meter, items)
+    return {**harmless, **raised, **refused, **guarded, **tools, **hidden}
+
+
+def _hidden(
+    attributes: AttributeGuard,
+    classes: ProgramClasses,
+    sizes: Sizes,
+    meter: Meter,
+    items: MeteredItems,
+) -> dict[str, Any]:
+    """Bind the names that only compiled code can spell."""
+    bound: dict[Any, str] = {
+        meter: "refill charge caught while_exceeded round",
+        items: "counted counted_growing fed fed_range each each_lazy each_heavy",
+        attributes: "read writable attribute_part item_part match_class",
+        classes: "make_class",
+        sizes: "multiply imultiply power ipower shift ishift modulo imodulo large grown appended"
+        " addend specification make_bytes",
+    }
+    limits = meter.limits
+    rounds = limits.max_while_iterations
+    return {
+        **{f"@{n}": getattr(one, n) for one, names in bound.items() for n in names.split()},
+        **{f"@{kind.__name__}": kind for kind in (type, int, float, str, list)},
+        "@while": meter.while_round,
+        "@few": 32,
+        "@many": 200,
+        "@ticks": items.ticks(),
+        "@next": next,
+        "@empties": lambda: itertools.repeat((), rounds + 1),
+        "@__import__": _refused("__import__"),
+        "@refuse": _refuse,
+        "@refuse_attribute": _refuse_attribute,
+        "@keep": _Kept,
+        "@own": classes.identities,
+        "@id": id,
+        "@source": _source,
+        "@len": len,
+        "@called": attributes.called,
+        "@range": range,
+        "@short": SHORT,
+        "@most_items": min(limits.max_items, limits.max_text_length),
+        "@sized_call": sizes.call,
+    }

@@ -1,0 +1,1 @@
+"""Modules as programs see them: read-only views, and one table of overrides."""

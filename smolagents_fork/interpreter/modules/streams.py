@@ -1,0 +1,170 @@
+"""The program's own standard output and standard error.
+
+While a program runs, ``sys.stdout`` and ``sys.stderr`` of the process pass on what its threads
+write to its own streams, and everything else to where it went before: what a library prints for a
+program is the program's output.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+__all__ = ["OutputStream", "StandardStreams"]
+
+
+class OutputStream:
+    """A stream that a program may write to.
+
+    Args:
+        name: what the stream is called.
+        write: takes what is written.
+    """
+
+    encoding = "utf-8"
+    errors = "strict"
+    closed = False
+
+    def __init__(self, name: str, write: Callable[[str], Any]) -> None:
+        self.name = name
+        self._write = write
+        self._targets: list[Any] = []
+
+    def write(self, text: str, /) -> int:
+        """Write ``text``, to the newest redirection if there is one."""
+        if not isinstance(text, str):
+            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
+        if self._targets:
+            self._targets[-1].write(text)
+        else:
+            self._write(text)
+        return len(text)
+
+    def writelines(self, lines: Iterable[str], /) -> None:
+        """Write several texts."""
+        for line in lines:
+            self.write(line)
+
+    def flush(self) -> None:
+        """Do nothing: nothing is buffered."""
+
+    def isatty(self) -> bool:
+        """Tell that this is not a terminal."""
+        return False
+
+    def writable(self) -> bool:
+        """Tell that this can be written to."""
+        return True
+
+    def forget_targets(self) -> None:
+        """Undo redirections that a run left behind."""
+        self._targets.clear()
+
+    def redirected(self, target: Any) -> _Redirection:
+        """Stand for ``contextlib.redirect_stdout``, of the program's own output."""
+        return _Redirection(self._targets, target)
+
+    def __repr__(self) -> str:
+        return f"<stream {self.name}>"
+
+
+class _Redirection:
+    def __init__(self, targets: list[Any], target: Any) -> None:
+        self._targets = targets
+        self._target = target
+
+    def __enter__(self) -> Any:
+        self._targets.append(self._target)
+        return self._target
+
+    def __exit__(self, *_error: Any) -> None:
+        if self._targets:
+            self._targets.pop()
+
+
+class _Routed:
+    """A standard stream of the process while programs run.
+
+    Args:
+        name: ``stdout`` or ``stderr``.
+        original: the stream that was there.
+    """
+
+    def __init__(self, name: str, original: Any) -> None:
+        self.name = name
+        self.original = original
+
+    def _target(self) -> Any:
+        found = _routes.get(threading.get_ident())
+        return self.original if found is None else getattr(found, self.name)
+
+    def write(self, text: str, /) -> Any:
+        return self._target().write(text)
+
+    def flush(self) -> Any:
+        return self._target().flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._target(), name)
+
+
+#: The streams of the program that runs in a thread.
+_routes: dict[int, StandardStreams] = {}
+_lock = threading.Lock()
+_users = 0
+
+
+class StandardStreams:
+    """The streams of one interpreter's programs, and the routes to them.
+
+    Args:
+        write: takes what is written.
+    """
+
+    def __init__(self, write: Callable[[str], Any]) -> None:
+        self.stdout = OutputStream("<stdout>", write)
+        self.stderr = OutputStream("<stderr>", write)
+
+    @contextmanager
+    def routed(self) -> Iterator[None]:
+        """Take what this thread writes to the process's standard streams."""
+        global _users
+        ident = threading.get_ident()
+        with _lock:
+            if _users == 0:
+                for name in ("stdout", "stderr"):
+                    setattr(sys, name, _Routed(name, getattr(sys, name)))
+            _users += 1
+            before = _routes.get(ident)
+            _routes[ident] = self
+        try:
+            yield
+        finally:
+            with _lock:
+                _users -= 1
+                _restore(ident, before)
+                if _users == 0:
+                    for name in ("stdout", "stderr"):
+                        present = getattr(sys, name)
+                        if type(present) is _Routed:  # nobody else has replaced it meanwhile
+                            setattr(sys, name, present.original)
+
+    @contextmanager
+    def suspended(self) -> Iterator[None]:
+        """Let this thread write to the host's streams: a tool works."""
+        ident = threading.get_ident()
+        before = _routes.pop(ident, None)
+        try:
+            yield
+        finally:
+            _restore(ident, before)
+
+
+def _restore(ident: int, before: StandardStreams | None) -> None:
+    if before is None:
+        _routes.pop(ident, None)
+    else:
+        _routes[ident] = before

@@ -1,0 +1,338 @@
+"""Imports of a program: read-only views of authorised modules.
+
+A view is a module object of its own that the members of the real module are copied into, so that
+reading ``math.sqrt`` costs what it costs in CPython. Nothing leads from it to the real module. It
+has no private names and none of the modules that the real one imports.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import importlib
+import importlib.util
+import sys
+import types
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Protocol
+
+from ...errors import AttributeRefusedError, ImportRefusedError, ProgramRefusedError
+from .. import policy
+
+__all__ = ["ModuleViews", "ViewRegistry", "is_authorized"]
+
+#: Functions refused as values even where their module is authorised, unless given as tools of that
+#: name. Upstream's DANGEROUS_FUNCTIONS.
+_DANGEROUS = frozenset(
+    """
+    builtins.compile builtins.eval builtins.exec builtins.globals builtins.locals
+    builtins.__import__ os.popen os.system posix.system posix.popen
+    """.split()
+)
+_DUNDERS = ("__name__", "__doc__", "__version__", "__all__", "__author__")
+#: What of a module comes with other packages that are authorised.
+_PARTS = {"io": (("numpy", "pandas"), ("BytesIO", "StringIO", "TextIOWrapper"))}
+
+
+def is_authorized(name: str, authorized: Iterable[str]) -> bool:
+    """Tell whether a list of authorised imports allows ``name``, by upstream's rule.
+
+    ``pkg`` allows ``pkg``; ``pkg.*`` allows it and everything below; ``pkg.sub`` allows both
+    ``pkg`` and ``pkg.sub``; ``*`` allows everything.
+    """
+    parts = name.split(".")
+    for entry in authorized:
+        if entry == "*":
+            return True
+        allowed = entry.split(".")
+        for position, part in enumerate(allowed):
+            if part == "*":
+                return True
+            if position >= len(parts) or part != parts[position]:
+                break
+            if position + 1 == len(parts):
+                return True
+    return False
+
+
+class ViewRegistry:
+    """What is authorised, and the views that exist.
+
+    Args:
+        authorized: authorised imports, the default ones included.
+    """
+
+    def __init__(self, authorized: Iterable[str]) -> None:
+        self.authorized = sorted(set(authorized))
+        self._views: dict[str, types.ModuleType] = {}
+        self._identities: set[int] = set()
+
+    def allows(self, name: str) -> bool:
+        """Tell whether programs may import ``name``."""
+        if is_authorized(name, self.authorized):
+            return True
+        if name in _PARTS and any(self.allows(package) for package in _PARTS[name][0]):
+            return True
+        package = policy.WITH_PACKAGE.get(name)
+        return package is not None and package in self.authorized
+
+    def parts_of(self, name: str) -> tuple[str, ...] | None:
+        """Name the members of a module that only came with a package; ``None`` for all."""
+        if name in _PARTS and not is_authorized(name, self.authorized):
+            return _PARTS[name][1]
+        return None
+
+    def is_view(self, value: Any) -> bool:
+        """Tell whether a module object is a view."""
+        return id(value) in self._identities
+
+    def find(self, name: str) -> types.ModuleType | None:
+        """Find the view of the module ``name``, if there is one."""
+        return self._views.get(name)
+
+    def view(self, module: types.ModuleType) -> types.ModuleType:
+        """Give the view of ``module``.
+
+        Raises:
+            AttributeRefusedError: there is none.
+        """
+        found = self._views.get(module.__name__)
+        if found is None:
+            raise AttributeRefusedError(f"Forbidden access to module: {module.__name__}")
+        return found
+
+    def called_member(self, view: types.ModuleType, name: str) -> Any:
+        """Give a member about to be called: whoever authorised ``os`` may call its shell."""
+        home = view.__name__
+        if f"{home}.{name}" in _DANGEROUS and is_authorized(home, self.authorized):
+            return getattr(sys.modules[home], name)
+        return getattr(view, name)
+
+    def add(self, name: str, view: types.ModuleType) -> None:
+        """Enter a view that is whole."""
+        self._identities.add(id(view))
+        self._views[name] = view
+
+
+class ModuleOverrides(Protocol):
+    """What gives members in another form."""
+
+    def members(
+        self, module: str, import_by_name: Callable[..., Any], loaded: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
+        """Give the overrides of ``module``, by member."""
+        ...
+
+
+class _LoadedModules(Mapping[str, Any]):
+    """``sys.modules``: the authorised ones, as views."""
+
+    def __init__(self, registry: ViewRegistry, view: Callable[[types.ModuleType], Any]) -> None:
+        self._registry = registry
+        self._view = view
+
+    def __getitem__(self, name: str) -> Any:
+        return self._view(sys.modules[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([name for name in sys.modules if self._registry.allows(name)])
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+
+class ModuleViews:
+    """Imports of one interpreter's programs.
+
+    Args:
+        registry: what is authorised, and the views that exist.
+        overrides: the members that programs get in another form.
+    """
+
+    def __init__(self, registry: ViewRegistry, overrides: ModuleOverrides) -> None:
+        #: Names of the tools at hand: one may bear a dangerous function's name.
+        self.tools: frozenset[str] = frozenset()
+        self._registry = registry
+        self._overrides = overrides
+        self._loaded = _LoadedModules(registry, self.view)
+        self._imported_as: dict[str, str] = {}
+
+    @property
+    def authorized(self) -> list[str]:
+        """The authorised imports, sorted."""
+        return self._registry.authorized
+
+    def allows(self, name: str) -> bool:
+        """Tell whether programs may import ``name``."""
+        return self._registry.allows(name)
+
+    # -- import statements --
+
+    def _import(self, name: str) -> types.ModuleType:
+        if not self.allows(name):
+            refused = ImportRefusedError(
+                f"Import of {name} is not allowed. Authorized imports are: {self.authorized}. "
+                f"To allow it, the agent's author can pass additional_authorized_imports=[{name!r}]"
+            )
+            refused.name = name
+            raise refused
+        return self._load(name)
+
+    def _load(self, name: str) -> types.ModuleType:
+        real = importlib.import_module(name)
+        self._note_name(real, name)
+        return real
+
+    def _note_name(self, module: types.ModuleType, name: str) -> None:
+        """Remember the name by which the import system knows a module: posixpath is os.path."""
+        if module.__name__ != name and sys.modules.get(name) is module:
+            self._imported_as[module.__name__] = name
+
+    def import_module(self, name: str, as_name: bool) -> types.ModuleType:
+        """Carry out ``import a.b``, which gives ``a``, or ``import a.b as c``: ``a.b``."""
+        real = self._import(name)
+        if as_name:
+            return self.view(real)
+        top, *rest = name.split(".")
+        found = outer = self.view(importlib.import_module(top), partial=not self.allows(top))
+        for depth, part in enumerate(rest, 2):
+            inner_name = ".".join(name.split(".")[:depth])
+            inner = self.view(self._load(inner_name), partial=not self.allows(inner_name))
+            outer.__dict__[part] = inner
+            outer = inner
+        return found
+
+    def import_by_name(self, name: str, *_ignored: Any, **_also: Any) -> types.ModuleType:
+        """Carry out ``importlib.import_module``, and ``__import__`` where that is a tool."""
+        name = str.__str__(name)
+        if not self.allows(name):
+            raise AttributeRefusedError(f"Forbidden access to module: {name}")
+        return self.view(self._load(name))
+
+    def import_from(self, module: str, name: str) -> Any:
+        """Carry out ``from module import name``."""
+        real = self._import(module)
+        view = self.view(real)
+        if name.startswith("__") and name not in vars(view):
+            raise ImportError(f"cannot import name {name!r} from {module!r} (unknown location)")
+        try:
+            return getattr(view, name)
+        except AttributeError as error:
+            inner = f"{module}.{name}"
+            if isinstance(error, ProgramRefusedError):
+                if sys.modules.get(inner) is not None and not self.allows(inner):
+                    self._import(inner)  # says how to authorise it
+                raise
+            if hasattr(real, "__path__") and importlib.util.find_spec(inner) is not None:
+                return self.view(self._import(inner))
+            close = difflib.get_close_matches(name, [n for n in vars(view) if n[0] != "_"], n=3)
+            hint = f". Did you mean: {', '.join(map(repr, close))}?" if close else ""
+            raise ImportError(
+                f"cannot import name {name!r} from {module!r} (unknown location){hint}"
+            ) from None
+
+    def names(self, module: str) -> dict[str, Any]:
+        """Collect what ``from module import *`` binds."""
+        view = self.view(self._import(module))
+        public = vars(view).get("__all__")
+        if public is None:
+            public = [name for name in vars(view) if not name.startswith("_")]
+        found = {}
+        for name in public:
+            # Asked for without a name, so that what is refused is left out instead.
+            with contextlib.suppress(AttributeError):
+                found[name] = getattr(view, name)
+        return found
+
+    # -- views --
+
+    def view(self, module: types.ModuleType, partial: bool = False) -> types.ModuleType:
+        """Give what a program may see of ``module``.
+
+        Args:
+            module: a real module, or a view.
+            partial: whether it is only on the way to an authorised submodule.
+
+        Raises:
+            AttributeRefusedError: the module is not authorised.
+        """
+        registry = self._registry
+        if registry.is_view(module):
+            return module
+        name = module.__name__
+        if not partial and not self.allows(self._imported_as.get(name, name)):
+            root = name.split(".")[0]
+            hint = ""
+            if "." in name and self.allows(root):
+                hint = (
+                    f". Authorized imports are: {self.authorized}. To allow it, the agent's author "
+                    f"can pass additional_authorized_imports=[{name!r}], or [{root + '.*'!r}]"
+                )
+            raise AttributeRefusedError(f"Forbidden access to module: {name}{hint}")
+        view = registry.find(name)
+        if view is None:
+            view = types.ModuleType(name)
+            self._fill(view, module)
+            # Entered when it is whole: a stop in the middle leaves none behind.
+            registry.add(name, view)
+        return view
+
+    def _fill(self, view: types.ModuleType, module: types.ModuleType) -> None:
+        name = module.__name__
+        members = vars(view)
+        for dunder in _DUNDERS:
+            if dunder in vars(module):
+                members[dunder] = vars(module)[dunder]
+        members.pop("__loader__", None)
+        members.pop("__spec__", None)
+        overrides = self._overrides.members(name, self.import_by_name, self._loaded)
+        parts = self._registry.parts_of(name)
+        for member, value in list(vars(module).items()):
+            if member.startswith("_") or isinstance(value, types.ModuleType):
+                continue
+            if parts is not None and member not in parts:
+                continue
+            if member not in overrides and self._refusal(name, member, value) is None:
+                members[member] = value
+        members.update(overrides)
+
+        def missing(member: str) -> Any:
+            if parts is not None:
+                raise AttributeRefusedError(f"Forbidden access to attribute: {name}.{member}")
+            return self._member(module, member)
+
+        members["__getattr__"] = missing
+
+    def _refusal(self, module: str, member: str, value: Any) -> str | None:
+        """Say why a member is not handed out, if it is not."""
+        if f"{module}.{member}" in _DANGEROUS and member not in self.tools:
+            return f"Forbidden access to function: {member}"
+        if isinstance(value, (types.BuiltinFunctionType, types.FunctionType)):
+            home = f"{value.__module__}.{value.__name__}"
+            if home in _DANGEROUS and value.__name__ not in self.tools:
+                return f"Forbidden access to function: {value.__name__}"
+        return None
+
+    def _member(self, module: types.ModuleType, member: str) -> Any:
+        """Find a member that the view does not have: a submodule, a lazy one, or a refused one."""
+        name = module.__name__
+        if member == "__import__" and name == "builtins" and member in self.tools:
+            return self.import_by_name
+        if member.startswith("__") and f"{name}.{member}" in _DANGEROUS:
+            raise AttributeRefusedError(f"Forbidden access to function: {member}")
+        if member.startswith("__"):
+            raise AttributeError(f"module {name!r} has no attribute {member!r}")
+        try:
+            value = getattr(module, member)
+        except AttributeError as error:
+            # A new error: the module's own has the module in it.
+            raise AttributeError(str(error)) from None
+        if isinstance(value, types.ModuleType):
+            self._note_name(value, f"{name}.{member}")
+            return self.view(value)
+        refusal = self._refusal(name, member, value)
+        if refusal is None and member.startswith("_"):
+            refusal = f"Forbidden access to attribute: {member} of module {name!r}"
+        if refusal is not None:
+            raise AttributeRefusedError(refusal)
+        return value

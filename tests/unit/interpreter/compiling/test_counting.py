@@ -1,0 +1,169 @@
+"""Functions that are counted by their caller, or late, still end at the limit."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from program_harness import stopped
+
+from smolagents_fork.errors import ProgramFailedError
+from smolagents_fork.interpreter import Interpreter, Limits
+
+SMALL = Limits(max_operations=20_000, timeout_seconds=300)
+NEST = "a = 1\nfor i in range(60): a = A(a)\n"
+HOLDS = "class A:\n    def __init__(self, inner): self.inner = inner\n"
+
+EXPONENTIAL = {
+    "early return on a comparison": (
+        "def f(n):\n    if n == 0: return 0\n    return f(n - 1) + f(n - 1)\nf(40)"
+    ),
+    "early return on a negation": (
+        "def f(n):\n    if not n: return 1\n    return f(n - 1) + f(n - 1)\nf(40)"
+    ),
+    "early return after documentation": (
+        "def f(n):\n    'Doc.'\n    if n < 1: return n\n    return f(n - 1) + f(n - 1)\nf(40)"
+    ),
+    "conditional": "def f(n): return f(n - 1) + f(n - 1) if n else 1\nf(40)",
+    "lambda": "f = lambda n: (f(n - 1) or f(n - 1)) if n else 0\nf(60)",
+    "lambda with an operator": (
+        "class A:\n    def __init__(self, n): self.n = n\n"
+        "A.__neg__ = lambda a: (-A(a.n - 1) or -A(a.n - 1)) if a.n else 0\n-A(60)"
+    ),
+    "generator": (
+        "def g(n):\n    if n == 0: return\n    yield from g(n - 1)\n    yield from g(n - 1)\n"
+        "list(g(60))"
+    ),
+    "list of calls": "def f(n):\n    return n and [f(n - 1) for _ in (1, 2)]\nf(40)",
+    "operator": HOLDS + "    def __neg__(self): return -self.inner + -self.inner\n" + NEST + "-a",
+    "reflected operator": (
+        HOLDS + "    def __radd__(self, o): return (o + self.inner) + (o + self.inner)\n"
+        + NEST + "1 + a"
+    ),
+    "comparison": (
+        HOLDS + "    def __eq__(self, o):\n        return self.inner == o and not self.inner != o\n"
+        "    def __ne__(self, o):\n        return self.inner != o or not self.inner == o\n"
+        + NEST + "a == 1"
+    ),
+    "item": (
+        "class A:\n    def __getitem__(self, k):\n        if k == 0: return 1\n"
+        "        return self[k - 1] + self[k - 1]\nA()[40]"
+    ),
+    "property": (
+        HOLDS + "    @property\n    def p(self): return self.inner.p + self.inner.p\n"
+        "class Z: p = 1\na = Z()\nfor i in range(60): a = A(a)\na.p"
+    ),
+    "getattr": (
+        "class A:\n    def __getattr__(self, n):\n        k = int(n[1:])\n"
+        "        return 1 if k > 40 else getattr(self, f'q{k + 1}') + getattr(self, f'q{k + 1}')\n"
+        "A().q1"
+    ),
+    "truth": (
+        HOLDS + "    def __bool__(self): return not (not self.inner or not self.inner)\n"
+        + NEST + "bool(a)"
+    ),
+    "length": (
+        HOLDS + "    def __len__(self): return len(self.inner) + len(self.inner) * 0\n"
+        "a = [1]\nfor i in range(60): a = A(a)\nlen(a)"
+    ),
+    "hash": HOLDS + "    def __hash__(self): return hash((self.inner, self.inner))\n"
+    + NEST + "hash(a)",
+    "repr": HOLDS + "    def __repr__(self): return f'{self.inner!r}{self.inner!r}'\n"
+    + NEST + "repr(a)",
+    "format": HOLDS + "    def __format__(self, s): return f'{self.inner}{self.inner}'\n"
+    + NEST + "f'{a}'",
+    "containment": (
+        HOLDS + "    def __contains__(self, x): return x in self.inner or x in self.inner\n"
+        "a = ()\nfor i in range(60): a = A(a)\n1 in a"
+    ),
+    "call": HOLDS + "    def __call__(self): return self.inner() or self.inner()\n"
+    "a = int\nfor i in range(60): a = A(a)\na()",
+    "iteration": (
+        HOLDS + "    def __iter__(self): return iter([*self.inner, *self.inner])\n"
+        "a = [1]\nfor i in range(60): a = A(a)\nlist(a)"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("code", EXPONENTIAL.values(), ids=EXPONENTIAL)
+def test_exponential_recursion_ends_at_the_limit(code: str) -> None:
+    assert "Reached the max number of operations of 20000" in stopped(code, SMALL)
+
+
+ENDLESS = {
+    "function": "def f(): return f()\nf()",
+    "early return": "def f(n):\n    if n == 0: return 0\n    return f(n)\nf(1)",
+    "lambda": "f = lambda: f()\nf()",
+    "operator": "class A:\n    def __add__(self, o): return o + self\nA() + A()",
+    "comparison": (
+        "class A:\n    def __lt__(self, o): return o > self\n"
+        "    def __gt__(self, o): return o < self\nA() < A()"
+    ),
+    "item": "class A:\n    def __getitem__(self, k): return self[k]\nA()[0]",
+    "attribute": "class A:\n    def __getattr__(self, k): return self.other\nA().x",
+    "truth": "class A:\n    def __bool__(self): return not self\nbool(A())",
+    "leaves in a circle": (
+        "class A:\n    def __neg__(self): return +self\n    def __pos__(self): return -self\n-A()"
+    ),
+}
+
+
+@pytest.mark.parametrize("code", ENDLESS.values(), ids=ENDLESS)
+def test_endless_recursion_is_pythons_own_error(code: str) -> None:
+    interpreter = Interpreter()
+    with pytest.raises(ProgramFailedError, match="goes deeper than max_recursion_depth allows"):
+        interpreter.run(code)
+    caught = f"try:\n    {code.splitlines()[-1]}\n"
+    caught += "except RecursionError:\n    r = 'caught'\nr"
+    whole = "\n".join([*code.splitlines()[:-1], caught])
+    assert interpreter.run(whole).output == "caught"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def leaf(x): return x + 1\nfor i in range(10**9): leaf(i)",
+        "def leaf(x): return x + 1\nfor i in map(leaf, range(10**9)): pass",
+        "def leaf(x): return x + 1\nlist(map(leaf, range(10**9)))",
+        "def leaf(x): return x + 1\n[leaf(i) for i in range(10**9)]",
+        "def leaf(x): return x\nall(leaf(i) == i for i in range(10**9))",
+        "class A:\n    def __eq__(self, o): return False\nx = [A() for _ in range(1000)]\n"
+        "for i in range(10**9): A() in x",
+        "class A:\n    def __next__(self): return 1\n    def __iter__(self): return self\n"
+        "for x in A(): pass",
+        "class A:\n    def __getitem__(self, k): return k\nfor x in A(): pass",
+        "def f(n):\n    if n: return n\n    return f(1)\nwhile True: f(1)",
+    ],
+)
+def test_leaf_functions_are_counted_by_what_calls_them(code: str) -> None:
+    stopped(code, SMALL)
+
+
+LEAVES = {
+    "__next__": (
+        "class A:\n    def __next__(self): return 1\n    def __iter__(self): return self\n"
+    ),
+    "__getitem__": "class A:\n    def __getitem__(self, k): return k\n",
+}
+HEAD = """
+import os, sys, resource
+from smolagents_fork.errors import LimitExceededError
+from smolagents_fork.interpreter import Interpreter, Limits
+resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
+try:
+    Interpreter(limits=Limits(max_operations=20_000)).run(sys.argv[1])
+except LimitExceededError:
+    print("ended", flush=True)
+os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("leaf", LEAVES.values(), ids=LEAVES)
+@pytest.mark.parametrize("use", ["list(A())", "2.5 in A()"])
+def test_c_code_that_calls_leaves_without_end_is_stopped(leaf: str, use: str) -> None:
+    """In a process of its own, which is killed if it does not end."""
+    done = subprocess.run(
+        [sys.executable, "-c", HEAD, leaf + use], capture_output=True, text=True, timeout=25
+    )
+    assert done.stdout == "ended\n", done.stderr

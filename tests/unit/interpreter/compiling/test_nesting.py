@@ -1,0 +1,106 @@
+"""Deeply nested and long programs: what would expand without bounds is refused at once."""
+
+from __future__ import annotations
+
+import pytest
+
+from smolagents_fork.errors import InterpreterError
+from smolagents_fork.interpreter import Interpreter
+
+WORDS = (
+    "Code parsing failed: its nested finally blocks would expand to more than 300,000 nodes; "
+    "put them into functions"
+)
+
+
+def finally_in_finally(depth: int, last: str = "x = 1", indent: str = "") -> str:
+    lines = []
+    for level in range(depth):
+        space = indent + " " * level
+        lines += [f"{space}try:", f"{space} pass", f"{space}finally:"]
+    return "\n".join([*lines, f"{indent}{' ' * depth}{last}"])
+
+
+def returns_through_finally(depth: int) -> str:
+    """Every level leaves through all the blocks around it."""
+    lines = ["def f():"]
+    for level in range(1, depth + 1):
+        space = " " * level
+        lines += [f"{space}try:", f"{space} if f: return 1", f"{space}finally:"]
+    return "\n".join([*lines, f"{' ' * (depth + 1)}pass"])
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        finally_in_finally(18),
+        finally_in_finally(90),
+        "def f():\n" + finally_in_finally(18, indent=" "),
+        "class A:\n" + finally_in_finally(18, indent=" "),
+        "async def f():\n" + finally_in_finally(18, indent=" "),
+        "def f():\n" + finally_in_finally(18, "return 1", " "),
+        finally_in_finally(18, "def f(): pass"),
+        "for i in []:\n" + finally_in_finally(18, "continue", " "),
+        "match 1:\n case 1:\n" + finally_in_finally(18, indent="  "),
+        "with a:\n" + finally_in_finally(18, indent=" "),
+        "try: pass\nexcept ValueError:\n" + finally_in_finally(18, indent=" "),
+        returns_through_finally(18),
+    ],
+)
+def test_nested_finally_blocks_are_refused_before_they_are_compiled(code: str) -> None:
+    interpreter = Interpreter()
+    with pytest.raises(InterpreterError) as caught:
+        interpreter.run("ran = True\n" + code)
+    assert str(caught.value) == WORDS
+    assert "ran" not in interpreter.state
+
+
+@pytest.mark.parametrize("depth", [1, 4, 8])
+def test_ordinary_nested_finally_blocks_run(depth: int) -> None:
+    assert Interpreter().run(finally_in_finally(depth) + "\nx").output == 1
+
+
+def test_finally_blocks_beside_and_around_one_another_run() -> None:
+    beside = "\n".join("try: pass\nfinally: x = 1" for _ in range(200))
+    assert Interpreter().run(beside + "\nx").output == 1
+    around = "".join(" " * n + "try:\n" for n in range(18)) + " " * 18 + "x = 1\n"
+    around += "".join(" " * n + "finally: x += 1\n" for n in reversed(range(18)))
+    assert Interpreter().run(around + "x").output == 19
+
+
+NESTED = {
+    "sum of constants": (" + ".join(["1"] * 1000), 1000),
+    "sum of names": ("x = 1\n" + " + ".join(["x"] * 1000), 1000),
+    "sum of texts": (" + ".join(["'a'"] * 1000), "a" * 1000),
+    "product": ("x = 1\n" + " * ".join(["x"] * 1000), 1),
+    "remainders": ("x = 2\nx" + " % 3" * 1000, 2),
+    "parentheses": ("(" * 200 + "1" + ")" * 200, 1),
+    "sums in parentheses": ("x = 1\n" + "x + (" * 99 + "x" + ")" * 99, 100),
+    "minus signs": ("-" * 1000 + "1", 1),
+    "conditions": ("x = 1\nx" + " if x else x" * 500, 1),
+    "alternatives": ("x = 1\n" + " or ".join(["x - 1"] * 1000), 0),
+    "method calls": ("x = []\nx" + ".copy()" * 900, []),
+    "sized method calls": ("'a'" + ".replace('a', 'bb')" * 300, "bb"),
+    "lambdas": ("(lambda: " * 80 + "1" + ")" * 80 + "()" * 80, 1),
+    "items": ("x = " + "[" * 90 + "1" + "]" * 90 + "\nx" + "[0]" * 90, 1),
+    "elif": ("x = 400\nif x == 0: r = 0\n"
+             + "".join(f"elif x == {i}: r = {i}\n" for i in range(1, 401)) + "r", 400),
+    "comparisons": (" < ".join(map(str, range(500))), True),
+    "lines": ("x = 0\n" + "x += 1\n" * 5000 + "x", 5000),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "value"), NESTED.values(), ids=NESTED)
+def test_long_and_deep_expressions_run(code: str, value: object) -> None:
+    assert Interpreter().run(code).output == value
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["(" * 5000 + "1" + ")" * 5000, "-" * 200_000 + "1", "x" + ".a" * 100_000,
+     "1" + "+1" * 100_000, "[" * 150 + "]" * 150 + "(" * 300],
+)  # fmt: skip
+def test_what_is_nested_too_deeply_is_an_error_before_the_run(code: str) -> None:
+    with pytest.raises(InterpreterError, match="Code parsing failed") as caught:
+        Interpreter().run(code)
+    assert type(caught.value) is InterpreterError

@@ -1,0 +1,265 @@
+"""Operators that are rewritten give what CPython gives, operands read once and in order."""
+
+from __future__ import annotations
+
+import itertools
+import textwrap
+
+import pytest
+from program_harness import in_ours, in_python
+
+OPERATORS = ("+", "*", "%", "<<", "**", "-", "&", "|", "^", ">>", "//", "/", "@")
+REWRITTEN = ("+", "*", "%", "<<", "**")
+#: Operands of every type that the inline forms tell apart, at the bounds of their tests.
+VALUES = (
+    *("0", "-3", "7", "64", "True", "(1 << 30) - 1", "-(1 << 64)"),
+    *("2.5", "1j", "None", "'ab'", "'%s!'", "''", "b'x%d'", "[1, 2]"),
+    *("(3,)", "{1: 2}", "Own(2)", "Text('%s')", "Whole(3)", "Row([1])"),
+)
+HEAD = """
+class Own:
+    def __init__(self, n): self.n = n
+    def __repr__(self): return f'Own({self.n})'
+class Text(str):
+    def __mod__(self, other): return ('Text %', other)
+    def __add__(self, other): return ('Text +', other)
+class Whole(int):
+    def __mul__(self, other): return ('Whole *', other)
+    def __lshift__(self, other): return ('Whole <<', other)
+    def __iadd__(self, other): return ('Whole +=', other)
+class Row(list):
+    def __imul__(self, other): return ('Row *=', other)
+    def __add__(self, other): return ('Row +', other)
+def give(name):
+    return lambda self, other: (name, type(self).__name__, repr(other))
+for name in ('add', 'mul', 'mod', 'lshift', 'pow', 'sub', 'and', 'or', 'xor', 'rshift', 'truediv',
+             'floordiv', 'matmul'):
+    setattr(Own, f'__{name}__', give(name))
+    setattr(Own, f'__r{name}__', give('r' + name))
+    if name in ('add', 'mod', 'lshift'):
+        setattr(Own, f'__i{name}__', give('i' + name))
+"""
+SMALL_ENOUGH = """
+def small(op, a, b):
+    if op in ('<<', '**') and isinstance(b, (int, float)) and isinstance(a, (int, float)):
+        return abs(b) < 100
+    return not (isinstance(b, int) and abs(b) > 100 and hasattr(a, '__len__')) and not (
+        isinstance(a, int) and abs(a) > 100 and hasattr(b, '__len__'))
+"""
+FORMS = {
+    "names": "def act():\n    a, b = left, right\n    return a {op} b",
+    "in place": "def act():\n    a, b = left, right\n    a {op}= b\n    return a",
+    "a constant on the left": "def act():\n    b = right\n    return {left} {op} b",
+    "a constant on the right": "def act():\n    a = left\n    return a {op} {right}",
+    "an item in place": "def act():\n    d, b = [left], right\n    d[0] {op}= b\n    return d[0]",
+    "an attribute in place": (
+        "def act():\n    o, b = Own(0), right\n    o.n = left\n    o.n {op}= b\n    return o.n"
+    ),
+}
+SCOPES = {
+    "function": "def f():\n    a, b = left, right\n    return a {op} b\nresult = f()",
+    "module": "a, b = left, right\nresult = a {op} b",
+    "module in place": "a, b = left, right\na {op}= b\nresult = a",
+    "class body": "class C:\n    a, b = left, right\n    r = a {op} b\nresult = C.r",
+    "class body in place": "class C:\n    a, b = left, right\n    a {op}= b\nresult = C.a",
+    "comprehension": "result = [a {op} b for a, b in [(left, right)]]",
+    "comprehension's condition": "result = [1 for a, b in [(left, right)] if a {op} b]",
+    "comprehension's source": "a, b = left, right\nresult = [x for x in [a {op} b]]",
+    "generator": "result = list(a {op} b for a, b in [(left, right)])",
+    "lambda": "result = (lambda a, b: a {op} b)(left, right)",
+    "default": "a, b = left, right\ndef f(x=a {op} b): return x\nresult = f()",
+    "closure": "def f(a):\n    def g(b): return a {op} b\n    return g\nresult = f(left)(right)",
+    "f-string": "a, b = left, right\nresult = f'{{a {op} b}}'",
+    "walrus": "a, b = left, right\nresult = [c := a {op} b, c]",
+    "nested": "a, b = left, right\nresult = ((a {op} b), [(a {op} b)], {{1: a {op} b}})",
+    "global": "a, b = left, right\ndef f():\n    global a\n    a {op}= b\nf()\nresult = a",
+    "nonlocal": (
+        "def f(a, b):\n    def g():\n        nonlocal a\n        a {op}= b\n    g()\n    return a\n"
+        "result = f(left, right)"
+    ),
+}
+
+
+def compared(code: str) -> None:
+    expected = in_python(code)
+    got = in_ours(code)
+    assert repr(got) == repr(expected), code
+
+
+def each(form: str, operator: str) -> str:
+    """One program of all pairs of operands: the text of each result, or of its error."""
+    functions, calls = [], []
+    for number, (left, right) in enumerate(itertools.product(VALUES, VALUES)):
+        if "{left}" in form or "{right}" in form:
+            constant = left if "{left}" in form else right
+            if not constant.strip("-0123456789.'%sabx!"):
+                body = form.format(op=operator, left=left, right=right)
+            else:
+                continue
+        else:
+            body = form.format(op=operator)
+        body = body.replace("= left", f"= {left}").replace("[left]", f"[{left}]")
+        body = body.replace("left, right", f"{left}, {right}").replace(", right", f", {right}")
+        body = body.replace("= right", f"= {right}")
+        functions.append(body.replace("act()", f"act{number}()"))
+        calls.append(f"({operator!r}, {left}, {right}, act{number})")
+    asks = (
+        "result = []\nfor op, a, b, act in [" + ",\n".join(calls) + "]:\n"
+        "    if small(op, a, b):\n"
+        "        try:\n            result.append(repr(act()))\n"
+        "        except Exception as e:\n            result.append(f'{type(e).__name__}: {e}')\n"
+    )
+    return HEAD + SMALL_ENOUGH + "\n".join(functions) + "\n" + asks
+
+
+@pytest.mark.parametrize("operator", REWRITTEN)
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_every_pair_of_types_gives_what_it_gives_in_python(form: str, operator: str) -> None:
+    compared(each(form, operator))
+
+
+@pytest.mark.parametrize("operator", sorted(set(OPERATORS) - set(REWRITTEN)))
+def test_operators_that_are_not_rewritten_give_what_they_give_in_python(operator: str) -> None:
+    compared(each(FORMS["names"], operator))
+
+
+PAIRS = [("1", "5"), ("'ab'", "3"), ("[1]", "[2]"), ("2.5", "2"), ("Own(1)", "3"), ("3", "Own(1)"),
+         ("'%s'", "'x'"), ("True", "70"), ("None", "1")]  # fmt: skip
+
+
+@pytest.mark.parametrize("scope", SCOPES.values(), ids=SCOPES)
+def test_every_scope_gives_what_it_gives_in_python(scope: str) -> None:
+    for (left, right), operator in itertools.product(PAIRS, REWRITTEN):
+        body = f"left, right = {left}, {right}\n" + scope.format(op=operator)
+        code = (
+            HEAD + "try:\n" + textwrap.indent(body, "    ") + "\n    result = repr(result)\n"
+            "except Exception as e:\n    result = f'{type(e).__name__}: {e}'\n"
+        )
+        compared(code)
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize(
+    "form",
+    [
+        "say(1, {a}) {op} say(2, {b})",
+        "(say(1, {a}) {op} say(2, {b})) {op} say(3, {b})",
+        "say(1, {a}) {op} (say(2, {b}) {op} say(3, {b}))",
+        "[say(1, {a}) {op} say(2, {b}) for _ in range(2)]",
+        "(lambda: say(1, {a}) {op} say(2, {b}))()",
+        "box(1).n {op} box(2).n",
+        "box(1)[say(3, 0)] {op} box(2)[say(4, 0)]",
+    ],
+)
+def test_operands_are_evaluated_once_and_in_order(form: str, operator: str) -> None:
+    for a, b in (("1", "5"), ("'a'", "2"), ("2.0", "2"), ("[1]", "[2]"), ("Own(1)", "1")):
+        code = HEAD + (
+            "seen = []\n"
+            "def say(n, value):\n    seen.append(n)\n    return value\n"
+            "class Box:\n"
+            "    def __init__(self, n): self.k = n\n"
+            "    @property\n    def n(self): return say((self.k, 'n'), 3)\n"
+            "    def __getitem__(self, k): return say((self.k, k), 4)\n"
+            "def box(n): return say(n, Box(n))\n"
+            f"try:\n    value = {form.format(a=a, b=b, op=operator)}\n"
+            "except TypeError as e:\n    value = str(e)\n"
+            "result = (seen, repr(value))"
+        )
+        compared(code)
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize(
+    "target", ["x", "o.n", "d[key(0)]", "get().n", "get().m[key(1)]", "o._p", "d[0:1]"]
+)
+def test_targets_in_place_are_evaluated_once_and_before_the_value(
+    target: str, operator: str
+) -> None:
+    code = f"""
+seen = []
+class O:
+    def __init__(self): self._p, self.m = 6, [7, 8]
+    @property
+    def n(self):
+        seen.append('read')
+        return 5
+    @n.setter
+    def n(self, value): seen.append(('write', value))
+def key(k):
+    seen.append('key')
+    return k
+def get():
+    seen.append('get')
+    return o
+def value():
+    seen.append('value')
+    return 2
+o, d, x = O(), [9, 10], 11
+try:
+    {target} {operator}= value()
+except TypeError as e:
+    seen.append(str(e))
+result = (seen, o._p, o.m, d, x)
+"""
+    compared(code)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        # The value binds the target's name anew.
+        "x = 2\ndef f():\n    global x\n    x = 50\n    return 3\nx *= f()\nresult = x",
+        "x = 2\nx *= (x := 5)\nresult = x",
+        "x = 2\nresult = x * (x := 5), x",
+        "x = 2\nresult = (x := 3) * x, x << (x := 1)",
+        "def f():\n    x = [1]\n    y = x\n    x *= 2\n    return x is y\nresult = f()",
+        "def f():\n    x = (1,)\n    y = x\n    x *= 2\n    return x is y, x\nresult = f()",
+        "def f(k): return 1 << k\nresult = [f(k) for k in (0, 1, 29, 30, 63, 64, 65, 200)]",
+        "def f(k): return True << k\nresult = [f(k) for k in (0, 1, 64)]",
+        "def f(a, b): return a & b | a ^ b, a << b, a >> b, ~a\nresult = f(5, 3), f(-5, 70)",
+        "def f(n, c=0, d=0, e=0, r=0):\n    if r == n: return 1\n    t = 0\n"
+        "    free = ~(c | d | e) & ((1 << n) - 1)\n    while free:\n        b = free & -free\n"
+        "        free ^= b\n        t += f(n, c | b, (d | b) << 1, (e | b) >> 1, r + 1)\n"
+        "    return t\nresult = f(6)",
+        "result = 1\nfor i in range(1, 40): result *= i",
+        "result = 0.0\nfor i in range(40): result += i * 0.1",
+        "result = '-'.join('%03d' % i for i in range(5)) + '%s %r' % ('a', 'b') + '%%' % ()",
+        "result = ['%(a)s' % {'a': 1}, b'%d' % 3, '%.2f' % 2.5, '%5s|' % 'x', '%-5s|' % 'x']",
+        "x = 'a'\nx += 'b'\nx *= 2\nx %= ()\nresult = x",
+        "a = [1]\nb = a\na += (i for i in 'xy')\nresult = a, b is a",
+        "a = ([],)\ntry:\n    a[0] += [1]\nexcept TypeError as e:\n    result = str(e), a",
+        "def f(a, b, c, d): return a + b + c + d\nresult = f(1, 2, 3, 4), f('a', 'b', 'c', 'd')",
+        "result = 'a' + 'b' + str(1) + 'c' + 'd' + 'e' + 'f' + 'g' + 'h' + 'i' + 'j'",
+        "result = [1] + [2] + [*'ab'] + list(range(3)) + []",
+        "result = -7 % 3, 7 % -3, 7.5 % 2, True % 2, -1 % (1 << 70)",
+        "def f(a, b): return a % b\ntry:\n    f(1, 0)\n"
+        "except ZeroDivisionError as e: result = str(e)",
+        "def f(a, b): return a << b\ntry:\n    f(1, -1)\nexcept ValueError as e: result = str(e)",
+        "def f(a): return a ** 2, a ** 3, a ** -1, a ** 0.5\nresult = f(3), f(2.5), f(True)",
+        "def f(a): return a ** 2\nresult = [f(x) for x in (0, -1, 1 << 40, 1e200, 2j)]",
+        "def f(a, b, m): return pow(a, b, m), pow(a, b)\nresult = f(3, 4, 5)",
+    ],
+)
+def test_inline_forms_give_what_python_gives(code: str) -> None:
+    compared(code)
+
+
+def test_an_operand_lives_no_longer_than_in_python() -> None:
+    code = """
+gone = []
+class D:
+    def __init__(self, n): self.n = n
+    def __mul__(self, other): return self.n
+    def __add__(self, other): return self.n
+    def __lshift__(self, other): return self.n
+    def __mod__(self, other): return self.n
+    def __del__(self): gone.append(self.n)
+def f():
+    D(1) * D(2); gone.append('a')
+    D(3) + D(4); gone.append('b')
+    D(5) << D(6); gone.append('c')
+    D(7) % D(8); gone.append('d')
+f()
+result = gone
+"""
+    compared(code)

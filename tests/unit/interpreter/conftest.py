@@ -1,0 +1,1 @@
+"""Makes this folder importable for the tests in its rooms: ``program_harness``."""

@@ -1,0 +1,201 @@
+"""Every row of the table of overrides does what its reason says, and what the library does."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+
+import pytest
+from program_harness import in_ours, in_python
+
+from smolagents_fork.errors import InterpreterError, LimitExceededError, TimeLimitExceededError
+from smolagents_fork.interpreter import Interpreter, Limits
+from smolagents_fork.interpreter.modules.overrides import OVERRIDES
+
+ALL = sorted({module for module, _member in OVERRIDES})
+
+#: For each row: a program that means the same in CPython.
+WORKS = {
+    "operator.attrgetter": "class A:\n    b = 1\n    c = str\nresult = "
+    "operator.attrgetter('b')(A), operator.attrgetter('b', 'c.__name__')(A)",
+    "operator.methodcaller": "result = operator.methodcaller('replace', 'a', 'b')('abc')",
+    "string.Formatter": "result = string.Formatter().format('{0.real:>5}|{a[0]}', 3, a=[1])",
+    "importlib.import_module": "result = importlib.import_module('math').sqrt(4)",
+    "sys.modules": "result = sys.modules['math'].pi, 'math' in sys.modules",
+    "sys.stdout": "result = sys.stdout.write('x'), sys.stdout.writable()",
+    "sys.stderr": "result = sys.stderr.write('xy'), sys.stderr.flush()",
+    "contextlib.redirect_stdout": "import io\nt = io.StringIO()\n"
+    "with contextlib.redirect_stdout(t): print('in')\nresult = t.getvalue()",
+    "contextlib.redirect_stderr": "import io\nt = io.StringIO()\n"
+    "with contextlib.redirect_stderr(t): print('in', file=sys.stderr)\nresult = t.getvalue()",
+    "time.sleep": "result = time.sleep(0)",
+    "threading.Lock": "l = threading.Lock()\nwith l: a = l.locked()\n"
+    "result = a, l.locked(), l.acquire(), l.acquire(False), l.acquire(timeout=0.01), l.release()",
+    "threading.RLock": "l = threading.RLock()\nwith l, l: a = l.acquire()\nresult = a, l.release()",
+    "threading.Condition": "c = threading.Condition()\nwith c: result = c.wait(0.01), c.notify()",
+    "threading.Event": "e = threading.Event()\n"
+    "result = e.wait(0.01), e.set(), e.wait(), e.is_set()",
+    "threading.Semaphore": "s = threading.Semaphore(1)\n"
+    "result = s.acquire(), s.acquire(False), s.release()",
+    "threading.BoundedSemaphore": "s = threading.BoundedSemaphore(1)\n"
+    "try: s.release()\nexcept ValueError as e: result = str(e)",
+    "threading.Barrier": "b = threading.Barrier(1)\nresult = b.wait(), b.parties",
+    "threading.Thread": "r = []\nt = threading.Thread(target=r.append, args=(1,), name='n')\n"
+    "t.start(); t.join()\nresult = r, t.name, t.is_alive()",
+    "threading.Timer": "r = []\nt = threading.Timer(0.01, r.append, [1])\nt.start(); t.join()\n"
+    "result = r",
+    "queue.Queue": "q = queue.Queue(1)\nq.put(1)\n"
+    "try: q.put(2, timeout=0.01)\nexcept queue.Full: result = q.get(), q.empty(), q.task_done()",
+    "queue.LifoQueue": "q = queue.LifoQueue()\nq.put(1); q.put(2)\nresult = q.get(), q.get()",
+    "queue.PriorityQueue": "q = queue.PriorityQueue()\nq.put(2); q.put(1)\n"
+    "result = q.get(), q.get()",
+    "queue.SimpleQueue": "q = queue.SimpleQueue()\nq.put(1)\na = q.get()\n"
+    "try: q.get(timeout=0.01)\nexcept queue.Empty: result = a",
+    "concurrent.futures.ThreadPoolExecutor": "with concurrent.futures.ThreadPoolExecutor(2) as p:\n"
+    "    result = list(p.map(abs, [-1, 2])), p.submit(pow, 2, 3).result()",
+    "asyncio.run": "async def f(): return await asyncio.sleep(0, 3)\nresult = asyncio.run(f())",
+    "asyncio.Runner": "with asyncio.Runner() as r: result = r.run(asyncio.sleep(0, 3))",
+    "typing.get_type_hints": "class A: x: int\nresult = typing.get_type_hints(A)",
+    "sys._getframe": "result = sys._getframe() is not None",
+    "asyncio.new_event_loop": "l = asyncio.new_event_loop()\n"
+    "result = l.run_until_complete(asyncio.sleep(0, 3)), l.is_running(), l.close(), l.is_closed()",
+    "asyncio.get_event_loop": "async def f(): return asyncio.get_event_loop().is_running()\n"
+    "result = asyncio.run(f())",
+    "asyncio.set_event_loop": "result = asyncio.set_event_loop(None)",
+    "asyncio.to_thread": "result = asyncio.run(asyncio.to_thread(pow, 2, 3))",
+    "collections.namedtuple": "P = collections.namedtuple('P', 'x y', defaults=[2])\n"
+    "result = P(1), P._fields, P.__module__, P(1)._replace(x=3)",
+    "dataclasses.dataclass": "@dataclasses.dataclass(order=True)\nclass A:\n"
+    "    x: int\n    y: int = 2\n"
+    "result = A(1), A(1) < A(2), dataclasses.asdict(A(1)), dataclasses.replace(A(1), x=5)",
+    "dataclasses.make_dataclass": "A = dataclasses.make_dataclass('A', [('x', int)])\n"
+    "result = A(1)",
+    "itertools.count": "c = itertools.count(1, 2)\nresult = [next(c) for _ in range(3)]",
+    "itertools.cycle": "c = itertools.cycle('ab')\nresult = [next(c) for _ in range(3)]",
+    "itertools.repeat": "result = list(itertools.repeat(1, 3)), list(itertools.repeat(1, times=2))",
+    "itertools.product": "result = list(itertools.product('ab', [1], repeat=2))",
+    "itertools.permutations": "result = list(itertools.permutations('abc', 2))",
+    "itertools.combinations": "result = list(itertools.combinations('abc', r=2))",
+    "itertools.combinations_with_replacement": "result = list("
+    "itertools.combinations_with_replacement('ab', 2))",
+    "math.factorial": "result = math.factorial(20)",
+    "math.comb": "result = math.comb(20, 3), math.comb(3, 20)",
+    "math.perm": "result = math.perm(20, 3), math.perm(5)",
+    "operator.mul": "result = operator.mul(3, 'a')",
+    "operator.pow": "result = operator.pow(3, 4)",
+    "operator.lshift": "result = operator.lshift(3, 4)",
+    "operator.mod": "result = operator.mod('%d', 4), operator.mod(7, 4)",
+}
+#: For each row: a program that the override refuses or ends, and the words.
+HELD = {
+    "operator.attrgetter": ("operator.attrgetter('__globals__')(lambda: 0)", "Forbidden"),
+    "operator.methodcaller": ("operator.methodcaller('__reduce__')(1)", "Forbidden"),
+    "string.Formatter": ("string.Formatter().format('{0.__base__}', int)", "Forbidden"),
+    "importlib.import_module": ("importlib.import_module('os')", "Forbidden access to module: os"),
+    "sys.modules": ("sys.modules['os']", "Forbidden access to module: os"),
+    "math.factorial": ("math.factorial(10**7)", "factorial() would make an integer"),
+    "math.comb": ("math.comb(10**7, 10**6)", "comb() would make an integer"),
+    "math.perm": ("math.perm(10**7)", "perm() would make an integer"),
+    "operator.mul": ("operator.mul('a', 10**10)", "A repetition would make"),
+    "operator.pow": ("operator.pow(10, 10**10)", "A power would make"),
+    "operator.lshift": ("operator.lshift(1, 10**10)", "A shift would make"),
+    "operator.mod": ("operator.mod('%1000000000d', 1)", "A format would make"),
+    "itertools.count": ("sum(itertools.count())", "max number of operations"),
+    "itertools.cycle": ("2 in itertools.cycle([1])", "max number of operations"),
+    "itertools.repeat": ("sum(itertools.repeat(1))", "max number of operations"),
+    "itertools.product": ("len(list(itertools.product(range(99), repeat=9)))", "operations"),
+    "itertools.permutations": ("sum(1 for _ in itertools.permutations(range(99)))", "operations"),
+    "itertools.combinations": ("len(list(itertools.combinations(range(99), 50)))", "operations"),
+    "itertools.combinations_with_replacement": (
+        "max(itertools.combinations_with_replacement(range(99), 50))",
+        "operations",
+    ),
+    "dataclasses.dataclass": (
+        "dataclasses.dataclass(fractions.Fraction)",
+        "Cannot assign to '__init__' of class 'Fraction'",
+    ),
+}
+#: For each row that waits: a wait without an end.
+WAITS = {
+    "time.sleep": "time.sleep(500)",
+    "threading.Lock": "l = threading.Lock()\nl.acquire()\nl.acquire()",
+    "threading.RLock": "l = threading.RLock()\nt = threading.Thread(target=l.acquire)\n"
+    "t.start(); t.join()\nl.acquire()",
+    "threading.Condition": "c = threading.Condition()\nwith c: c.wait()",
+    "threading.Event": "threading.Event().wait()",
+    "threading.Semaphore": "threading.Semaphore(0).acquire()",
+    "threading.BoundedSemaphore": "s = threading.BoundedSemaphore(1)\ns.acquire()\ns.acquire()",
+    "threading.Barrier": "threading.Barrier(2).wait()",
+    "threading.Thread": "t = threading.Thread(target=time.sleep, args=(500,))\nt.start(); t.join()",
+    "threading.Timer": "threading.Timer(500, print).start()",
+    "queue.Queue": "queue.Queue().get()",
+    "queue.LifoQueue": "q = queue.LifoQueue(1)\nq.put(1)\nq.put(1)",
+    "queue.PriorityQueue": "q = queue.PriorityQueue()\nq.put(1)\nq.join()",
+    "queue.SimpleQueue": "queue.SimpleQueue().get()",
+    "concurrent.futures.ThreadPoolExecutor": "p = concurrent.futures.ThreadPoolExecutor(1)\n"
+    "p.submit(time.sleep, 500).result()",
+    "asyncio.run": "asyncio.run(asyncio.sleep(500))",
+    "asyncio.new_event_loop": "asyncio.new_event_loop().run_until_complete(asyncio.sleep(500))",
+}
+IMPORTS = "".join(f"import {module}\n" for module in [*ALL, "fractions"])
+
+
+def test_the_table_has_at_most_sixty_rows_each_with_a_reason() -> None:
+    assert len(OVERRIDES) <= 60
+    for (module, member), reason in OVERRIDES.items():
+        assert hasattr(importlib.import_module(module), member)
+        assert reason
+
+
+def test_every_row_is_exercised() -> None:
+    rows = {f"{module}.{member}" for module, member in OVERRIDES}
+    assert set(WORKS) == rows
+    assert set(HELD) <= rows
+    assert set(WAITS) <= rows
+    waits = {f"{m}.{n}" for (m, n), why in OVERRIDES.items() if why in ("waits",)}
+    assert waits <= set(WAITS)
+    large = {f"{m}.{n}" for (m, n), why in OVERRIDES.items() if why in ("large", "many", "endless")}
+    assert large <= set(HELD)
+
+
+@pytest.mark.parametrize("code", WORKS.values(), ids=WORKS)
+def test_an_override_does_what_the_library_does(
+    code: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = IMPORTS + code
+    assert repr(in_ours(code, *ALL, "io", "fractions")) == repr(in_python(code))
+
+
+@pytest.mark.parametrize(("code", "words"), HELD.values(), ids=HELD)
+def test_an_override_refuses_or_ends(code: str, words: str) -> None:
+    limits = Limits(max_operations=100_000, timeout_seconds=300)
+    interpreter = Interpreter([*ALL, "fractions"], limits=limits)
+    with pytest.raises(InterpreterError) as caught:
+        interpreter.run(IMPORTS + code)
+    assert words in str(caught.value)
+    if "would make" in words or "operations" in words:
+        assert isinstance(caught.value, LimitExceededError)
+
+
+@pytest.mark.parametrize("code", WAITS.values(), ids=WAITS)
+def test_an_override_that_waits_keeps_the_deadline(code: str) -> None:
+    interpreter = Interpreter([*ALL, "fractions"])
+    interpreter.run(IMPORTS)
+    interpreter.limits = Limits(timeout_seconds=0.2)
+    with pytest.raises(TimeLimitExceededError):
+        interpreter.run(code)
+
+
+@pytest.mark.parametrize("row", sorted(f"{m}.{n}" for m, n in OVERRIDES))
+def test_an_override_bears_the_name_of_what_it_stands_for(row: str) -> None:
+    module, _, member = row.rpartition(".")
+    real = getattr(importlib.import_module(module), member)
+    if not (inspect.isclass(real) or inspect.isroutine(real)):
+        return
+    interpreter = Interpreter(ALL)
+    made = interpreter.run(f"import {module}\n{module}.{member}").output
+    again = interpreter.run(f"from {module} import {member}\n{member}").output
+    assert made is again or row.startswith("contextlib.")
+    if inspect.isclass(real) and inspect.isclass(made):
+        assert made.__name__ == real.__name__
+        assert made.__module__ == real.__module__.lstrip("_")

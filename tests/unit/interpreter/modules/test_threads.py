@@ -1,0 +1,328 @@
+"""A program's threads do what Python's do, and end with the run they belong to."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+from background import acting, eventually
+
+from smolagents_fork.errors import (
+    InterpreterError,
+    LimitExceededError,
+    ProgramInterruptedError,
+    TimeLimitExceededError,
+)
+from smolagents_fork.interpreter import Interpreter, Limits
+from smolagents_fork.interpreter.meter import ProgramStop
+
+IMPORTS = (
+    "import threading, queue, time, itertools\n"
+    "from concurrent.futures import ThreadPoolExecutor, as_completed, wait\n"
+)
+MODULES = ["threading", "queue", "concurrent.futures", "contextlib"]
+PLENTY = 10**12
+# Well before what is not ended would end by itself.
+SOON_SECONDS = 60
+
+
+def interpreter(seconds: float | None = 100.0, operations: int = PLENTY) -> Interpreter:
+    limits = Limits(timeout_seconds=seconds, max_operations=operations, max_while_iterations=PLENTY)
+    return Interpreter(MODULES, limits=limits)
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left() -> Iterator[None]:
+    before = set(threading.enumerate())
+    yield
+    eventually(lambda: set(threading.enumerate()) <= before, 20.0)
+    assert set(threading.enumerate()) - before == set()
+
+
+# -- what works --
+
+WORKS = {
+    "joined": (
+        "r = []\nts = [threading.Thread(target=r.append, args=(i,)) for i in range(5)]\n"
+        "for t in ts: t.start()\nfor t in ts: t.join()\nsorted(r)",
+        [0, 1, 2, 3, 4],
+    ),
+    "subclass": (
+        "class W(threading.Thread):\n"
+        "    def run(self): self.result = self._target(*self._args)\n"
+        "w = W(target=lambda x: x + 1, args=(2,), name='w', daemon=True)\n"
+        "w.start()\nw.join()\n(w.result, w.name, w.daemon, w.is_alive())",
+        (3, "w", True, False),
+    ),
+    "lock": (
+        "n, lock = 0, threading.Lock()\n"
+        "def f():\n    global n\n    for _ in range(500):\n        with lock: n += 1\n"
+        "ts = [threading.Thread(target=f) for _ in range(4)]\n"
+        "for t in ts: t.start()\nfor t in ts: t.join()\nn, lock.locked()",
+        (2000, False),
+    ),
+    "producer and consumer": (
+        "q, r = queue.Queue(2), []\n"
+        "def f():\n    while (x := q.get()) is not None:\n        r.append(x * x); q.task_done()\n"
+        "    q.task_done()\n"
+        "t = threading.Thread(target=f)\nt.start()\n"
+        "for x in [1, 2, 3, None]: q.put(x)\nq.join(); t.join()\nr",
+        [1, 4, 9],
+    ),
+    "condition": (
+        "c, r = threading.Condition(), []\n"
+        "def f():\n    with c:\n        c.wait_for(lambda: r)\n        r.append('seen')\n"
+        "t = threading.Thread(target=f)\nt.start()\n"
+        "with c:\n    r.append('set'); c.notify_all()\nt.join()\nr",
+        ["set", "seen"],
+    ),
+    "event, semaphore, barrier": (
+        "e, s, b, r = threading.Event(), threading.BoundedSemaphore(1), threading.Barrier(2), []\n"
+        "def f():\n    e.wait()\n    with s: r.append(1)\n    b.wait()\n"
+        "t = threading.Thread(target=f)\nt.start()\ne.set(); b.wait(); t.join()\n"
+        "r, e.wait(0.01), threading.Event().wait(0.01)",
+        ([1], True, False),
+    ),
+    "recursive lock": (
+        "l = threading.RLock()\nc = threading.Condition(l)\n"
+        "with l, l:\n    got = c.wait(0.01)\ngot, l.acquire(), l.release()",
+        (False, True, None),
+    ),
+    "timer": (
+        "r = []\nt = threading.Timer(0.05, r.append, ['late'])\nt.start()\n"
+        "u = threading.Timer(50, r.append, ['never'])\nu.start()\nu.cancel()\nt.join()\nr",
+        ["late"],
+    ),
+    "pool": (
+        "with ThreadPoolExecutor(3) as p:\n"
+        "    fs = [p.submit(pow, 2, i) for i in range(5)]\n"
+        "    wait(fs)\n    a = sorted(f.result() for f in as_completed(fs))\n"
+        "    b = list(p.map(lambda x: x * x, range(4)))\na, b",
+        ([1, 2, 4, 8, 16], [0, 1, 4, 9]),
+    ),
+    "a pool that is not shut down": ("ThreadPoolExecutor().submit(pow, 2, 5).result()", 32),
+    "who": (
+        "r = []\nt = threading.Thread(target=lambda: r.append(threading.current_thread() is t))\n"
+        "t.start(); t.join()\n"
+        "r, threading.current_thread().name",
+        ([True], "MainThread"),
+    ),
+    "error of a future": (
+        "def f(): return 1 / 0\n"
+        "with ThreadPoolExecutor() as p: e = p.submit(f).exception()\nstr(e)",
+        "division by zero",
+    ),
+}
+
+
+@pytest.mark.parametrize(("code", "value"), WORKS.values(), ids=WORKS)
+def test_threads_work_as_in_python(code: str, value: object) -> None:
+    assert interpreter().run(IMPORTS + code).output == value
+
+
+def test_threads_that_are_no_daemons_are_waited_for() -> None:
+    code = "def f():\n    time.sleep(0.1)\n    print('done')\nthreading.Thread(target=f).start()\n1"
+    assert interpreter().run(IMPORTS + code).logs == "done\n"
+
+
+def test_an_error_in_a_thread_is_told_in_the_logs(capfd: pytest.CaptureFixture[str]) -> None:
+    code = "def f(): 1 / 0\nt = threading.Thread(target=f)\nt.start(); t.join()\n'on'"
+    result = interpreter().run(IMPORTS + code)
+    assert result.output == "on"
+    lines = result.logs.splitlines()
+    assert re.fullmatch(r"Exception in thread Thread-\d+ \(f\):", lines[0])
+    assert lines[1] == "Traceback (most recent call last):"
+    assert lines[-1] == "ZeroDivisionError: division by zero"
+    assert "smolagents_fork" not in result.logs
+    assert capfd.readouterr().err == ""
+
+
+def test_a_thread_may_give_the_final_answer() -> None:
+    ours = interpreter()
+    ours.send_tools({"final_answer": lambda value: value})
+    code = "t = threading.Thread(target=final_answer, args=(7,))\nt.start()\ntime.sleep(500)"
+    result = ours.run(IMPORTS + code)
+    assert (result.output, result.is_final_answer) == (7, True)
+
+
+def test_tools_are_called_from_threads_on_their_own_time() -> None:
+    ours = interpreter(seconds=1.5)
+
+    def slow(value: int) -> int:
+        time.sleep(2.0)
+        return value
+
+    ours.send_tools({"slow": slow})
+    code = "with ThreadPoolExecutor(3) as p: r = list(p.map(slow, range(3)))\nr"
+    assert ours.run(IMPORTS + code).output == [0, 1, 2]
+
+
+# -- what ends with the run --
+
+ENDLESS = {
+    "loop": "while True: pass",
+    "loop that catches": (
+        "while True:\n        try:\n            while True: pass\n"
+        "        except BaseException: pass"
+    ),
+    "finally": "while True:\n        try:\n            while True: pass\n        finally: continue",
+    "sleep": "time.sleep(100)",
+    "sleep that catches": (
+        "while True:\n        try: time.sleep(100)\n        except BaseException: pass"
+    ),
+    "C consumer": "sum(itertools.count())",
+    "queue": "queue.Queue().get()",
+    "simple queue": "queue.SimpleQueue().get()",
+    "attribute of a queue": "q = queue.Queue()\n    with q.mutex: q.mutex.acquire()",
+    "lock": "l = threading.Lock()\n    l.acquire(); l.acquire()",
+    "condition": "c = threading.Condition()\n    with c: c.wait()",
+    "event": "threading.Event().wait()",
+    "semaphore": "threading.Semaphore(0).acquire()",
+    "barrier": "threading.Barrier(2).wait()",
+    "threads that start threads": (
+        "while True:\n        t = threading.Thread(target=time.sleep, args=(100,))\n"
+        "        t.start(); t.join(0.01)"
+    ),
+}
+
+
+@pytest.mark.parametrize("body", ENDLESS.values(), ids=ENDLESS)
+def test_daemons_end_with_the_run(body: str) -> None:
+    started = time.monotonic()
+    code = f"def f():\n    {body}\nt = threading.Thread(target=f, daemon=True)\nt.start()\n'ends'"
+    assert interpreter().run(IMPORTS + code).output == "ends"
+    assert time.monotonic() - started < SOON_SECONDS
+
+
+@pytest.mark.parametrize("name", ["loop that catches", "sleep that catches", "lock"])
+def test_threads_end_at_the_time_limit(name: str) -> None:
+    started = time.monotonic()
+    code = f"def f():\n    {ENDLESS[name]}\nt = threading.Thread(target=f)\nt.start()\nt.join()"
+    with pytest.raises(TimeLimitExceededError):
+        interpreter(seconds=0.3).run(IMPORTS + code)
+    assert time.monotonic() - started < SOON_SECONDS
+
+
+def test_the_error_says_that_threads_were_waited_for() -> None:
+    words = r"while the program's threads were waited for, .* 1 seconds\. Join threads"
+    ours = interpreter()
+    ours.run(IMPORTS)  # on a loaded machine, importing alone may take the second
+    ours.limits = Limits(timeout_seconds=1)
+    with pytest.raises(TimeLimitExceededError, match=words):
+        ours.run("threading.Thread(target=threading.Event().wait).start()\n1")
+
+
+def test_a_thread_that_sees_first_that_the_time_is_over_was_waited_for() -> None:
+    """It has ended by then, so that there is none to wait for any more."""
+    threads = interpreter()._threads
+    threads.wait()
+    assert not threads.waited
+    threads._meter.end = ProgramStop("the limit it saw")
+    threads.wait()
+    assert threads.waited
+
+
+def test_no_words_of_a_thread_are_lost() -> None:
+    code = (
+        "def f():\n    for _ in range(300): print('x' * 99)\n"
+        "with ThreadPoolExecutor(4) as p:\n    for _ in range(4): p.submit(f)"
+    )
+    ours = interpreter()
+    ours.limits = Limits(max_print_outputs_length=10_000_000)
+    assert ours.run(IMPORTS + code).logs.count("x") == 4 * 300 * 99
+
+
+def test_a_pool_of_endless_work_ends() -> None:
+    code = "p = ThreadPoolExecutor(3)\n"
+    code += "fs = [p.submit(time.sleep, 99) for i in range(9)]\nfs[0].result()"
+    with pytest.raises(TimeLimitExceededError):
+        interpreter(seconds=0.3).run(IMPORTS + code)
+
+
+def test_operations_of_a_thread_are_the_runs() -> None:
+    code = "def f():\n    while True: pass\nt = threading.Thread(target=f)\nt.start()\nt.join()"
+    with pytest.raises(LimitExceededError, match="max number of operations of 100000"):
+        interpreter(operations=100_000).run(IMPORTS + code)
+
+
+def test_interruption_ends_the_threads() -> None:
+    ours = interpreter()
+    begun: list[int] = []
+    ours.send_tools({"begun": begun.append})
+    code = "for i in range(3): threading.Thread(target=time.sleep, args=(500,)).start()\nbegun(1)"
+    with acting(lambda: begun, ours.interrupt), pytest.raises(ProgramInterruptedError):
+        ours.run(IMPORTS + code)
+
+
+def test_the_next_run_is_its_own() -> None:
+    ours = interpreter()
+    ours.run(IMPORTS + "r = []\ndef f():\n    while True: r.append(1)\n"
+             "threading.Thread(target=f, daemon=True).start()\np = ThreadPoolExecutor()\n"
+             "p.submit(pow, 1, 1).result()")  # fmt: skip
+    count = len(ours.state["r"])
+    assert ours.run("time.sleep(0.1)\nlen(r)").output == count
+    with pytest.raises(InterpreterError, match="cannot schedule new futures after shutdown"):
+        ours.run("p.submit(pow, 1, 1)")
+
+
+def test_a_tool_in_a_thread_may_end_after_the_run() -> None:
+    """Nobody can end it; what follows it does not run, and the next run's clock is right."""
+    ours = interpreter()
+    begun, go = threading.Event(), threading.Event()
+    ours.send_tools({"tool": lambda: (begun.set(), go.wait(100))[1], "begun": begun.is_set})
+    code = "r = []\ndef f():\n    tool()\n    r.append('went on')\n"
+    code += "threading.Thread(target=f, daemon=True).start()\nwhile not begun(): time.sleep(0.01)"
+    try:
+        ours.run(IMPORTS + code)
+        ours.limits = Limits(timeout_seconds=0.4)
+        with acting(lambda: ours.meter.running, go.set), pytest.raises(TimeLimitExceededError):
+            ours.run("time.sleep(500)")
+        assert ours.state["r"] == []
+    finally:
+        go.set()
+
+
+def test_a_thread_belongs_to_a_run() -> None:
+    ours = interpreter()
+    start = ours.run(IMPORTS + "lambda: threading.Thread(target=print).start()").output
+    with pytest.raises(RuntimeError, match="threads end with the run they belong to"):
+        start()
+
+
+HEAD = f"""
+import os, sys
+from smolagents_fork.errors import TimeLimitExceededError
+from smolagents_fork.interpreter import Interpreter, Limits
+ours = Interpreter({MODULES!r}, limits=Limits(timeout_seconds=1))
+try:
+    ours.run({IMPORTS!r} + "from concurrent.futures import Future\\n" + sys.argv[1])
+except TimeLimitExceededError:
+    print("ended", flush=True)
+os._exit(0)
+"""
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "p = ThreadPoolExecutor(1)\np.submit(lambda: p.submit(pow, 1, 1).result()).result()",
+        "with ThreadPoolExecutor(1) as p: p.submit(threading.Event().wait)",
+        "threading.Thread(target=threading.main_thread().join).start()",
+        "t = threading.Thread(target=threading.main_thread().join)\nt.start()\nt.join()",
+        "e = threading.Event()\n"
+        "def f(i):\n    e.wait()\n    ts[i].join()\n"
+        "ts = [threading.Thread(target=f, args=(i,)) for i in (1, 0)]\n"
+        "for t in ts: t.start()\ne.set()\nts[0].join()",
+    ],
+)
+def test_waits_for_ever_end_with_the_run(code: str) -> None:
+    """In a process of its own, for a wait that does not end would take the test's."""
+    done = subprocess.run(
+        [sys.executable, "-c", HEAD, code], capture_output=True, text=True, timeout=25
+    )
+    assert done.stdout == "ended\n", done.stderr

@@ -1,0 +1,136 @@
+"""After the final answer, a limit or an interruption no code goes on and no tool is called."""
+
+from __future__ import annotations
+
+import pytest
+
+from smolagents_fork.errors import LimitExceededError, ProgramInterruptedError
+from smolagents_fork.interpreter import Interpreter, Limits
+
+MODULES = ("asyncio", "contextlib", "threading")
+#: Ways to go on after {end}; ``late()`` is a tool, and the list ``seen`` is the program's.
+WAYS = {
+    "finally": "try:\n    {end}\nfinally:\n    late(); seen.append(1)",
+    "finally with a loop": (
+        "try:\n    {end}\nfinally:\n    for i in range(9): seen.append(late())"
+    ),
+    "finally that returns": (
+        "def f():\n    try:\n        {end}\n    finally:\n        return 2\nf()\nlate()\n"
+        "seen.append(1)"
+    ),
+    "finally that continues": (
+        "for i in range(9):\n    try:\n        {end}\n    finally:\n        continue\n"
+        "late()\nseen.append(1)"
+    ),
+    "except BaseException": "try:\n    {end}\nexcept BaseException:\n    late(); seen.append(1)",
+    "bare except": "try:\n    {end}\nexcept:\n    late(); seen.append(1)\nlate()",
+    "__exit__": (
+        "class C:\n    def __enter__(self): pass\n    def __exit__(self, *a):\n"
+        "        late(); seen.append(1)\n        return True\nwith C():\n    {end}\nlate()"
+    ),
+    "__exit__, one operation": (
+        "class C:\n    def __enter__(self): pass\n    def __exit__(self, *a): return late()\n"
+        "with C():\n    {end}\nlate()"
+    ),
+    "contextmanager": (
+        "import contextlib\n@contextlib.contextmanager\ndef c():\n    try: yield\n"
+        "    finally: late(); seen.append(1)\nwith c():\n    {end}"
+    ),
+    "suppress": (
+        "import contextlib\nwith contextlib.suppress(BaseException):\n    {end}\n"
+        "late(); seen.append(1)"
+    ),
+    "ExitStack": (
+        "import contextlib\nwith contextlib.ExitStack() as s:\n    s.callback(late)\n    {end}"
+    ),
+    "generator's finally": (
+        "def g():\n    try: yield\n    finally: late(); seen.append(1)\nfor _ in g():\n    {end}"
+    ),
+    "generator that is kept": (
+        "def g():\n    try: yield\n    finally: late(); seen.append(1)\nx = g()\nnext(x)\n{end}"
+    ),
+    "__del__": (
+        "class D:\n    def __del__(self): late(); seen.append(1)\n"
+        "def f():\n    d = D()\n    {end}\nf()"
+    ),
+    "nested": (
+        "try:\n    try:\n        {end}\n    finally:\n        late()\nfinally:\n    late()\n"
+        "    seen.append(1)"
+    ),
+    "lambda": "try:\n    {end}\nfinally:\n    (lambda: seen.append(late()))()",
+    "comprehension": "try:\n    {end}\nfinally:\n    [seen.append(late()) for _ in range(2)]",
+    "a thread": (
+        "import threading, time\ndef f():\n    while True: time.sleep(0.01)\n"
+        "    late()\ndef w():\n    try: f()\n    finally: late(); seen.append(1)\n"
+        "threading.Thread(target=w, daemon=True).start()\n{end}"
+    ),
+    "a task": (
+        "import asyncio\nasync def t():\n    try: await asyncio.sleep(500)\n"
+        "    finally: late(); seen.append(1)\nasync def m():\n    k = asyncio.create_task(t())\n"
+        "    await asyncio.sleep(0)\n    {end}\nasyncio.run(m())"
+    ),
+    "final_answer again": "try:\n    {end}\nfinally:\n    final_answer(2)",
+}
+ENDS = {
+    "final answer": "final_answer(1)",
+    "limit": "while True: pass",
+    "interruption": "interrupt()",
+}
+
+
+# What is raised while something is thrown away nobody can catch: Python reports it.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.filterwarnings("ignore:coroutine '.*' was never awaited")
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+def test_nothing_goes_on(way: str, end: str) -> None:
+    interpreter = Interpreter(MODULES, limits=Limits(max_operations=20_000, timeout_seconds=300))
+    calls: list[str] = []
+    interpreter.send_tools(
+        {
+            "late": lambda: calls.append("late"),
+            "interrupt": interpreter.interrupt,
+            "final_answer": lambda x: x,
+        }
+    )
+    code = "seen = []\n" + way.format(end=ENDS[end])
+    if end == "final answer":
+        result = interpreter.run(code)
+        assert (result.output, result.is_final_answer) == (1, True)
+    else:
+        with pytest.raises(LimitExceededError if end == "limit" else ProgramInterruptedError):
+            interpreter.run(code)
+    assert calls == []
+    assert interpreter.state["seen"] == []
+    interpreter.state.clear()
+    assert interpreter.run("1 + 1").output == 2
+
+
+@pytest.mark.parametrize(
+    "binding",
+    [
+        "{n} = 1",
+        "def f():\n    global {n}\n    {n} = 1\nf()",
+        "for {n} in [1]: pass",
+        "{n}: int = 1",
+        "class {n}: pass",
+    ],
+)
+@pytest.mark.parametrize("name", ["_print_outputs", "_operations_count"])
+def test_what_a_program_binds_there_is_not_what_the_agent_reads(name: str, binding: str) -> None:
+    interpreter = Interpreter()
+    result = interpreter.run("print('said')\n" + binding.format(n=name))
+    assert result.logs == "said\n"
+    assert interpreter.state["_print_outputs"] is interpreter.output
+    assert str(interpreter.state["_print_outputs"]) == "said\n"
+    assert type(interpreter.state["_operations_count"]) is dict
+    assert interpreter.state["_operations_count"]["counter"] > 0
+
+
+def test_a_program_that_deletes_or_changes_what_the_agent_reads_does_no_harm() -> None:
+    interpreter = Interpreter()
+    interpreter.run("del _print_outputs, _operations_count")
+    assert str(interpreter.state["_print_outputs"]) == ""
+    assert set(interpreter.state["_operations_count"]) == {"counter"}
+    interpreter.run("_operations_count.clear()\nprint('x')")
+    assert type(interpreter.state["_operations_count"]["counter"]) is int
