@@ -186,8 +186,19 @@ thing = Thing()
 TOOL_FUNCTIONS = [trip, leak, search]
 
 
+def final_answer(answer: Any = None) -> Any:
+    """Take the final answer; no tool may be called after it."""
+    return answer
+
+
 def tools() -> dict[str, Any]:
-    return {"trip": trip, "leak": leak, "search": search, "lookup": lookup}
+    return {
+        "trip": trip,
+        "leak": leak,
+        "search": search,
+        "lookup": lookup,
+        "final_answer": final_answer,
+    }
 
 
 def variables() -> dict[str, Any]:

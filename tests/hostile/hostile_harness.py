@@ -1,37 +1,33 @@
-"""Read hostile programs and run them through one worker process.
-
-Format of a file in ``programs/``::
-
-    # hostile: name-of-the-program
-    # imports: numpy, pandas    authorised beside the harmless modules of the case corpus
-    # limit: why                it fights a limit, not a guard
-    # ends: quietly why         it may end without an error, if its canary is not reached
-    # executor: process why     nothing in-process stops it; the child-process executor does
-    # memory: why               a MemoryError is an answer: nothing was allocated
-    # weak: why                 plain CPython cannot show it reaching its canary
-"""
+"""Run hostile programs in ``local`` and in plain CPython through one worker process, and judge."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-import re
 import select
 import subprocess
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from hostile_table import HARMLESS_MODULES, Program, all_programs
+
+__all__ = [
+    "HANGS_SECONDS",
+    "HARMLESS_MODULES",
+    "LATEST_SECONDS",
+    "LIMITS",
+    "TIMEOUT_SECONDS",
+    "Program",
+    "Worker",
+    "all_programs",
+    "local_faults",
+    "weak_answers",
+]
+
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "cases"))
-
-from case_harness import AUTHORISED  # noqa: E402
-
-PROGRAMS = HERE / "programs"
-HARMLESS_MODULES = [name for name in AUTHORISED if name not in ("numpy", "pandas")]
-TIMEOUT_SECONDS = 1.0
+TIMEOUT_SECONDS = 0.1
 #: One second past the timeout is what is promised, and quiet, all keep it; twice that shows that a
 #: program was stopped for its time on machines of other kinds, too.
 LATEST_SECONDS = TIMEOUT_SECONDS + 2
@@ -43,64 +39,29 @@ STARTING_SECONDS = 300.0
 ANSWERING_SECONDS = 120.0
 LIMITS = {
     "timeout_seconds": TIMEOUT_SECONDS,
-    "max_operations": 3_000_000,
-    "max_while_iterations": 200_000,
+    "max_operations": 1_000_000,
+    "max_while_iterations": 100_000,
     "max_recursion_depth": 400,
     "max_print_outputs_length": 10_000,
 }
-
-
-@dataclass(frozen=True)
-class Program:
-    """One hostile program and what is expected of it."""
-
-    family: str
-    name: str
-    code: str
-    line: int
-    imports: tuple[str, ...] = ()
-    limit: str = ""
-    ends: str = ""
-    executor: str = ""
-    memory: str = ""
-    weak: str = ""
-
-    @property
-    def id(self) -> str:
-        return f"{self.family}::{self.name}"
-
-    @property
-    def modules(self) -> list[str]:
-        return [*HARMLESS_MODULES, *self.imports]
-
-
-def read_programs(path: Path) -> Iterator[Program]:
-    """Every program of one file, in order."""
-    chunks = re.split(r"^# hostile: *", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    line = chunks[0].count("\n") + 1
-    for chunk in chunks[1:]:
-        name, _, body = chunk.partition("\n")
-        options: dict[str, Any] = {}
-        while match := re.match(r"# (imports|limit|ends|executor|memory|weak): *(.*)\n", body):
-            key, text = match.groups()
-            options[key] = tuple(re.split(r", *", text)) if key == "imports" else text
-            body = body[match.end() :]
-        yield Program(path.stem, name.strip(), body.rstrip() + "\n", line, **options)
-        line += chunk.count("\n")
-
-
-def all_programs() -> list[Program]:
-    return [p for path in sorted(PROGRAMS.glob("*.py")) for p in read_programs(path)]
+#: The Python that the table was written against: there, every program reaches its canary.
+REFERENCE = (3, 11)
 
 
 class Worker:
-    """The process that forks one child a program; started on first use, restarted if it dies."""
+    """The process that forks children; started on first use, restarted if it dies."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[str] | None = None
 
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def run(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Send one request and wait for its answer, for the program's own deadline and long
+        """Send one request and wait for its answer, for the programs' own deadlines and long
         enough besides."""
         if self._process is None or self._process.poll() is not None:
             self.close()
@@ -115,12 +76,11 @@ class Worker:
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(request) + "\n")
         self._process.stdin.flush()
-        answer = self._line(request["deadline"] + ANSWERING_SECONDS, request["code"])
-        if "harness" in answer and request["mode"] == "weak":
-            # Out of memory, as the program has left the process: it has shown nothing this time.
-            return {**answer, "error": answer["harness"]}
+        codes = request.get("programs", [request])
+        asked = "\n".join(one["code"] for one in codes)
+        answer = self._line(request["deadline"] * len(codes) + ANSWERING_SECONDS, asked)
         if "harness" in answer:
-            raise RuntimeError(f"{answer['harness']} while running\n{request['code']}")
+            raise RuntimeError(f"{answer['harness']} while running\n{asked}")
         return answer
 
     def _line(self, seconds: float, asked: str) -> dict[str, Any]:
@@ -137,38 +97,22 @@ class Worker:
             raise RuntimeError(f"the hostile worker has ended, status {status}: {asked}")
         return json.loads(line)  # type: ignore[no-any-return]
 
-    def ours(self, program: Program) -> dict[str, Any]:
-        return self.run(
+    def batch(self, mode: str, programs: Sequence[Program], **options: Any) -> dict[str, Any]:
+        """Programs in turn, in as few children as they leave alive: ``answers``, and what the
+        programs of each child have ``changed`` together."""
+        requests = [
             {
-                "mode": "ours",
                 "code": program.code,
                 "imports": program.modules,
+                "limited": bool(program.limit),
                 "limits": LIMITS,
-                "deadline": HANGS_SECONDS,
             }
-        )
-
-    def weak(self, program: Program) -> dict[str, Any]:
-        """Plain CPython; a limit program is given an alarm that it may catch, and if that ends
-        it, none at all."""
-        answer = self._weak(program, alarm=bool(program.limit))
-        if program.limit and not answer["reached"]:
-            answer = self._weak(program, alarm=False)
-        return answer
-
-    def _weak(self, program: Program, *, alarm: bool) -> dict[str, Any]:
-        return self.run(
-            {
-                "mode": "weak",
-                "code": program.code,
-                "imports": program.modules,
-                "limited": alarm,
-                "deadline": 0.6 if program.limit else 8,
-                "threads": 50,
-            }
-        )
+            for program in programs
+        ]
+        return self.run({"mode": mode, "programs": requests, "deadline": HANGS_SECONDS, **options})
 
     def close(self) -> None:
+        """End the process."""
         if self._process is not None:
             self._process.kill()
             self._process.wait(60)
@@ -177,3 +121,102 @@ class Worker:
                     with contextlib.suppress(OSError):
                         stream.close()
             self._process = None
+
+
+def local_faults(
+    worker: Worker, programs: Sequence[Program], deadline: float = HANGS_SECONDS
+) -> dict[Program, str]:
+    """Programs that `local` does not hold, and why.
+
+    They run in batches. One that is at fault there is run again alone, and that counts, but for
+    one that ended its child; a change of what the host shares is looked for by halves.
+    """
+    faults: dict[Program, str] = {}
+    try:
+        answer = worker.batch("ours", programs, deadline=deadline)
+    except RuntimeError as error:
+        # One of them left the process without memory, or ended it.
+        if len(programs) == 1:
+            return {programs[0]: str(error).partition("\n")[0]}
+        half = len(programs) // 2
+        for part in (programs[:half], programs[half:]):
+            faults.update(local_faults(worker, part, deadline))
+        return faults
+    for program, one in zip(programs, answer["answers"], strict=True):
+        why = _fault(program, one, worker)
+        if why and one["ended"] == "killed":
+            faults[program] = why
+        elif why:
+            try:
+                alone = worker.batch("ours", [program], deadline=deadline)
+            except RuntimeError as error:
+                faults[program] = str(error).partition("\n")[0]
+                continue
+            why = _fault(program, alone["answers"][0], worker) or _changes(alone)
+            if why:
+                faults[program] = why
+    if answer["changed"]:
+        faults.update(_halved(worker, [p for p in programs if p not in faults], deadline))
+    return faults
+
+
+def _halved(worker: Worker, programs: Sequence[Program], deadline: float) -> dict[Program, str]:
+    """Programs of a batch that, alone or together, change what the host shares."""
+    if not programs:
+        return {}
+    changes = _changes(worker.batch("ours", programs, deadline=deadline))
+    if not changes:
+        return {}
+    if len(programs) == 1:
+        return {programs[0]: changes}
+    half = len(programs) // 2
+    parts = (programs[:half], programs[half:])
+    found = {p: why for part in parts for p, why in _halved(worker, part, deadline).items()}
+    return found or {programs[0]: f"together with the next {len(programs) - 1}: {changes}"}
+
+
+def _changes(answer: dict[str, Any]) -> str:
+    return f"changed {', '.join(answer['changed'][:10])}" if answer["changed"] else ""
+
+
+def _fault(program: Program, answer: dict[str, Any], worker: Worker) -> str:
+    """What is wrong with one answer of ``local``, or the empty string."""
+    reached = [
+        one for one in answer["reached"] if not (program.memory and one == "memory exhausted")
+    ]
+    if reached:
+        return f"reached: {', '.join(reached)} {answer['error']}"[:1000]
+    if answer["seconds"] > LATEST_SECONDS:
+        return f"took {answer['seconds']:.1f} s with timeout_seconds={TIMEOUT_SECONDS}"
+    if answer["ended"] == "ok":
+        if program.ends or _has_no_target(weak_answers(worker, [program])[0]):
+            return ""
+        return "no error, and the program is not marked 'ends'"
+    return "" if answer["interpreter_error"] else f"not an InterpreterError: {answer['error']}"
+
+
+def weak_answers(worker: Worker, programs: Sequence[Program]) -> list[dict[str, Any]]:
+    """Plain CPython's answers, a child for each program.
+
+    A program that calls its canary once a limit is swallowed is given an alarm that it may catch.
+    One that calls none, or has been ended by the alarm, outlives any limit, and is given none.
+    """
+    alarmed = [p for p in programs if "trip(" in p.code or not p.limit]
+    answers = dict(_weak(worker, alarmed, alarm=True))
+    rest = [p for p in programs if p not in answers or (p.limit and not answers[p]["reached"])]
+    answers.update(_weak(worker, rest, alarm=False))
+    return [answers[program] for program in programs]
+
+
+def _weak(
+    worker: Worker, programs: Sequence[Program], alarm: bool
+) -> list[tuple[Program, dict[str, Any]]]:
+    if not programs:
+        return []
+    answer = worker.batch("weak", programs, deadline=8.0, alarm=alarm)
+    return list(zip(programs, answer["answers"], strict=True))
+
+
+def _has_no_target(answer: dict[str, Any]) -> bool:
+    """Whether plain CPython of another version, or with other packages, stops the program."""
+    return sys.version_info[:2] != REFERENCE and not answer["reached"]

@@ -1,11 +1,13 @@
-"""Runs hostile programs, each in a forked child with a deadline and a memory ceiling.
+"""Runs hostile programs in forked children with a deadline for each and a memory ceiling.
 
-Says ``{"ready": true}`` when it has imported what it needs, and then speaks JSON lines: ``{"code",
-"imports", "mode", "limits", "deadline"}`` in, ``{"reached", "error", "causes", "seconds",
-"ended"}`` out. ``mode`` is ``ours`` (the interpreter) or ``weak`` (plain ``exec`` with everything,
-and a limit that programs may catch: the test of the tests). A child that is alive at its deadline
-is killed and counts as having outlived its limit. ``seconds`` is what the program took without the
-time for which other processes had the processor.
+Says ``{"ready": true}`` when it has imported what it needs, and then speaks JSON lines: ``{"mode",
+"deadline", "programs": [{"code", "imports", "limits", "limited"}]}`` in, ``{"answers": [{"reached",
+"error", "seconds", "ended"}], "changed"}`` out. ``mode`` is ``ours`` (the interpreter; one child
+for them all, as long as it lives) or ``weak`` (plain ``exec`` with everything, and a limit that
+programs may catch: the test of the tests; a child for each). A program that is alive at its
+deadline is killed and counts as having outlived its limit. ``seconds`` is what it took without the
+time for which other processes had the processor. ``changed`` names what a child's programs have
+changed of what the host shares. With ``probes`` instead of ``programs``, see ``run_probes``.
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ import hostile_canary
 MEMORY_BYTES = 768 * 2**20
 #: A program's threads end with its run; how long, in seconds, the last of them may need to be gone.
 THREADS_GONE_SECONDS = 10.0
-WEAK_LIMIT_SECONDS = 0.15
+WEAK_LIMIT_SECONDS = 0.05
+#: A limit program that plain CPython still runs by then has outlived the limit.
+WEAK_DEADLINE_SECONDS = 0.2
 
 
 class WeakLimit(Exception):
@@ -92,7 +96,7 @@ def run_weak(code: str, limited: bool) -> tuple[str, BaseException | None]:
 
 
 def run_ours(
-    code: str, imports: list[str], limits: dict[str, Any], extra_dunders: list[str]
+    code: str, imports: list[str], limits: dict[str, Any]
 ) -> tuple[str, BaseException | None]:
     """The program in the fork's interpreter; anything but an ``InterpreterError`` is a fault of
     its own."""
@@ -101,15 +105,27 @@ def run_ours(
     interpreter = Interpreter(
         additional_authorized_imports=tuple(imports),
         limits=Limits(**limits),
-        extra_dunders=extra_dunders,
     )
     interpreter.send_tools(hostile_canary.tools())
     interpreter.send_variables(hostile_canary.variables())
     try:
         result = interpreter.run(code)
     except BaseException as error:
-        return str(error) + str(getattr(error, "logs", "")), error
-    return f"{result.logs}{result.output!r}", None
+        return words(error) + words(getattr(error, "logs", "")), error
+    try:
+        return f"{result.logs}{result.output!r}", None
+    except Exception:
+        return words(result.logs), None  # its words are too long for Python, or the program's own
+    except BaseException as error:
+        return words(result.logs), error  # the end of whoever shows the value
+
+
+def words(value: object) -> str:
+    """``str(value)``, which may be a program's."""
+    try:
+        return str(value)
+    except BaseException as error:
+        return f"<{type(value).__name__} whose words raise {type(error).__name__}>"
 
 
 def run_probes(request: dict[str, Any]) -> dict[str, Any]:
@@ -124,13 +140,18 @@ def run_probes(request: dict[str, Any]) -> dict[str, Any]:
     weak = request["mode"] == "weak"
     space: dict[str, Any] = {**hostile_canary.tools(), **hostile_canary.variables()}
     space["__name__"] = "__main__"
-    interpreter = Interpreter(
-        additional_authorized_imports=tuple(request["imports"]),
-        limits=Limits(**request["limits"]),
-        extra_dunders=request.get("extra_dunders", []),
-    )
-    interpreter.send_tools(hostile_canary.tools())
-    interpreter.send_variables(hostile_canary.variables())
+
+    def ready() -> Interpreter:
+        interpreter = Interpreter(
+            additional_authorized_imports=tuple(request["imports"]),
+            limits=Limits(**request["limits"]),
+            extra_dunders=request.get("extra_dunders", []),
+        )
+        interpreter.send_tools(hostile_canary.tools())
+        interpreter.send_variables(hostile_canary.variables())
+        return interpreter
+
+    interpreter = ready()
     before = hostile_canary.fingerprint()
     ran = 0
     stop_at = time.monotonic() + request["deadline"] - 2.5
@@ -139,6 +160,8 @@ def run_probes(request: dict[str, Any]) -> dict[str, Any]:
             break
         shown, why = "", ""
         printed = io.StringIO()
+        if request.get("apart"):
+            interpreter = ready()  # what one leaves behind is not a matter of the next
         try:
             if weak:
                 with contextlib.redirect_stdout(printed):
@@ -165,60 +188,63 @@ def run_probes(request: dict[str, Any]) -> dict[str, Any]:
     return {"reached": [f"changed {name}" for name in changes], "probe": "", "ran": ran}
 
 
-def child(request: dict[str, Any], out: int) -> None:
-    """Run one program and write the verdict to ``out``."""
-    if "probes" in request:
-        sys.stdout = sys.stderr = io.StringIO()
-        warnings.simplefilter("ignore")
-        hostile_canary.TRIPPED.clear()
-        lift = limit_memory()
-        answer = run_probes(request)
-        lift()
-        os.write(out, json.dumps(answer).encode())
-        return
+def child(request: dict[str, Any], numbers: list[int], out: int) -> None:
+    """Run programs, or the probes, and write what comes of them to ``out``, a line for each."""
+
+    def say(line: dict[str, Any]) -> None:
+        os.write(out, json.dumps(line).encode() + b"\n")
+
     sys.stdout = sys.stderr = io.StringIO()
     warnings.simplefilter("ignore")
-    hostile_canary.TRIPPED.clear()
     lift = limit_memory()
+    if "probes" in request:
+        hostile_canary.TRIPPED.clear()
+        answer = run_probes(request)
+        lift()
+        say(answer)
+        return
     before = hostile_canary.fingerprint()
-    clock = Clock()
-    if request["mode"] == "weak":
-        shown, error = run_weak(request["code"], request.get("limited", False))
-    else:
-        shown, error = run_ours(
-            request["code"], request["imports"], request["limits"], request.get("extra_dunders", [])
-        )
-    seconds = clock.seconds()
+    for number in numbers:
+        say({"begins": number})
+        say({"ends": number, **run_one(request, request["programs"][number])})
     lift()
+    say({"changed": hostile_canary.changed(before, hostile_canary.fingerprint())})
+
+
+def run_one(request: dict[str, Any], program: dict[str, Any]) -> dict[str, Any]:
+    """Run one program in this process."""
+    hostile_canary.TRIPPED.clear()
+    weak = request["mode"] == "weak"
+    clock = Clock()
+    if weak:
+        shown, error = run_weak(program["code"], program["limited"] and request.get("alarm", True))
+    else:
+        shown, error = run_ours(program["code"], program["imports"], program["limits"])
+    seconds = clock.seconds()
     reached = list(hostile_canary.TRIPPED)
-    if hostile_canary.SECRET in shown + str(error):
+    told = "" if error is None else words(error)
+    if hostile_canary.SECRET in shown + told:
         reached.append("secret shown")
-    if os.environ.get("HOSTILE_CANARY"):
+    if os.environ.pop("HOSTILE_CANARY", None):
         reached.append("environment")
-    reached += [
-        f"changed {name}" for name in hostile_canary.changed(before, hostile_canary.fingerprint())
-    ]
     causes = []
     link = error
-    while link is not None:
+    while link is not None and len(causes) < 10:  # a program's may lead back to themselves
         causes.append(type(link).__name__)
         link = link.__cause__
     # Where memory ends, deque's repetition now and then forgets to say so (CPython 3.11): its
     # SystemError has the words "error return without exception set".
     if {"MemoryError", "SystemError"} & set(causes):
         reached.append("memory exhausted")
-    if not threads_gone(1 + request.get("threads", 0)):
+    if not threads_gone(51 if weak else 1):
         reached.append("a thread is left behind")
-    answer = {
+    return {
         "reached": reached,
         "ended": "ok" if error is None else "error",
-        "error": "" if error is None else f"{type(error).__name__}: {error}"[:2000],
-        "causes": causes,
+        "error": "" if error is None else f"{type(error).__name__}: {told}"[:2000],
         "interpreter_error": _is_interpreter_error(error),
         "seconds": seconds,
-        "shown": shown[:500],
     }
-    os.write(out, json.dumps(answer).encode())
 
 
 class Clock:
@@ -272,32 +298,77 @@ def end_with(parent: int) -> None:
 
 
 def serve_one(request: dict[str, Any]) -> dict[str, Any]:
-    """Fork, wait until the deadline, kill what is left, and report."""
+    """Run all of a request, in as many children as it takes."""
+    if "probes" in request:
+        lines, status = serve_child(request, [])
+        return lines[-1] if lines else {"reached": [_death(status)], "probe": "", "ran": 0}
+    answers: dict[int, dict[str, Any]] = {}
+    changed: list[str] = []
+    left = list(range(len(request["programs"])))
+    while left:
+        numbers = left[:1] if request["mode"] == "weak" else left
+        lines, status = serve_child(request, numbers)
+        begun = [line["begins"] for line in lines if "begins" in line]
+        answers.update({line["ends"]: line for line in lines if "ends" in line})
+        ended = [line["changed"] for line in lines if "changed" in line]
+        changed += ended[0] if ended else ["what was not compared: a child has ended"]
+        if "harness" in (lines or [{}])[-1]:
+            return lines[-1]
+        last = begun[-1] if begun else numbers[0]
+        if last not in answers or (request["mode"] == "weak" and not ended):
+            answers.setdefault(last, {"ended": "killed", "error": "", "reached": []})
+            answers[last]["reached"].append(_death(status))
+            answers[last].setdefault("seconds", 0.0)
+        elif request["mode"] == "weak" and ended[0]:
+            answers[last]["reached"] += [f"changed {name}" for name in ended[0]]
+        left = [number for number in left if number not in answers]
+    order = range(len(request["programs"]))
+    return {"answers": [answers[number] for number in order], "changed": changed}
+
+
+def _death(status: int | None) -> str:
+    return "outlived its limit" if status is None else f"crashed, status {status}"
+
+
+def serve_child(
+    request: dict[str, Any], numbers: list[int]
+) -> tuple[list[dict[str, Any]], int | None]:
+    """Fork, and take in lines until the child ends or a program has had its time.
+
+    Returns:
+        The lines, and the child's status; no status if it was killed at a deadline.
+    """
     reader, writer = os.pipe()
-    started = time.monotonic()
     parent = os.getpid()
     pid = os.fork()
     if pid == 0:
         os.close(reader)
         try:
             end_with(parent)
+            # A program that gets a shell writes there; the answers go elsewhere.
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, 1)
+            os.dup2(nowhere, 2)
             os.setsid()
-            child(request, writer)
+            child(request, numbers, writer)
         except WeakLimit:
-            # Between the program's end and the line that stops the alarm.
-            os.write(writer, json.dumps({"reached": [], "ended": "error", "error": ""}).encode())
+            pass  # between the program's end and the line that stops the alarm
         except BaseException as error:
             with contextlib.suppress(BaseException):
-                os.write(writer, json.dumps({"harness": repr(error), "reached": []}).encode())
+                if request["mode"] != "weak":
+                    os.write(writer, json.dumps({"harness": repr(error)}).encode() + b"\n")
         finally:
             os._exit(0)
     os.close(writer)
     data = b""
-    deadline = started + request["deadline"]
+    seconds = request["deadline"]
+    if request["mode"] == "weak" and numbers and request["programs"][numbers[0]]["limited"]:
+        seconds = WEAK_DEADLINE_SECONDS
+    late = False
     while True:
-        left = deadline - time.monotonic()
-        ready, _, _ = select.select([reader], [], [], max(left, 0))
+        ready, _, _ = select.select([reader], [], [], seconds)
         if not ready:
+            late = True
             break
         chunk = os.read(reader, 65536)
         if not chunk:
@@ -309,23 +380,11 @@ def serve_one(request: dict[str, Any]) -> dict[str, Any]:
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
     _, status = os.waitpid(pid, 0)
-    if data:
+    lines = []
+    for line in data.splitlines():
         with contextlib.suppress(ValueError):
-            return json.loads(data)  # type: ignore[no-any-return]
-    seconds = time.monotonic() - started
-    if time.monotonic() >= deadline:
-        return {
-            "reached": ["outlived its limit"],
-            "ended": "killed",
-            "error": "",
-            "seconds": seconds,
-        }
-    return {
-        "reached": [f"crashed, status {status}"],
-        "ended": "crashed",
-        "error": "",
-        "seconds": seconds,
-    }
+            lines.append(json.loads(line))
+    return lines, None if late else status
 
 
 def main() -> None:

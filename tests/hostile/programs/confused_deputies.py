@@ -3,12 +3,14 @@
 # do it with the host's rights.
 
 # hostile: copy-of-a-method-reads-the-name-it-bears
+# local: no a library acts by names that the program gives it
 import copy
 def f(self): pass
 f.__name__ = "__globals__"
 leak(copy.copy(f.__get__(search)))
 
 # hostile: copy-state-written-into-a-host-class
+# local: no a library acts by names that the program gives it
 import copy, json
 class R:
     def __reduce_ex__(self, protocol):
@@ -24,6 +26,7 @@ class R:
 copy.deepcopy([R()])
 
 # hostile: copy-new-returns-a-host-class
+# local: no a library acts by names that the program gives it
 import copy, string
 class R:
     ready = False
@@ -36,6 +39,7 @@ R.ready = True
 copy.copy(x)
 
 # hostile: copy-state-written-into-a-tool-function
+# local: no a library acts by names that the program gives it
 import copy
 class R:
     def __reduce_ex__(self, protocol):
@@ -43,6 +47,7 @@ class R:
 copy.copy(R())
 
 # hostile: copy-state-in-a-dataclass-of-objects
+# local: no a library acts by names that the program gives it
 import copy, dataclasses, json
 class R:
     def __reduce_ex__(self, protocol):
@@ -53,6 +58,7 @@ class D:
 dataclasses.asdict(D(R()))
 
 # hostile: deepcopy-of-an-array-of-objects
+# local: no a library acts by names that the program gives it
 # imports: numpy
 import copy, json
 import numpy as np
@@ -62,6 +68,7 @@ class R:
 copy.deepcopy(np.array([R(), 1], dtype=object))
 
 # hostile: array-deepcopy-method
+# local: no a library acts by names that the program gives it
 # imports: numpy
 import json
 import numpy as np
@@ -88,6 +95,7 @@ for one in memo.values():
     print(one)
 
 # hostile: dataclass-field-name-is-run
+# local: no a library acts by names that the program gives it
 import dataclasses
 C = type("C", (), {"__annotations__": {"x,__import__('hostile_canary').trip('exec')": int}})
 C = dataclasses.dataclass(init=False, repr=False)(C)
@@ -95,6 +103,7 @@ C.x = 1
 C() == C()
 
 # hostile: dataclass-field-name-walks-dunders
+# local: no a library acts by names that the program gives it
 import dataclasses
 name = "x,__import__('hostile_canary').leak(().__class__.__base__.__subclasses__())"
 C = dataclasses.dataclass(init=False, repr=False)(type("C", (), {"__annotations__": {name: int}}))
@@ -102,6 +111,7 @@ C.x = 1
 C() == C()
 
 # hostile: dataclass-init-writes-into-a-host-class
+# local: no a library acts by names that the program gives it
 import dataclasses, json
 @dataclasses.dataclass
 class C:
@@ -109,6 +119,7 @@ class C:
 C.__init__(json.JSONEncoder, 5)
 
 # hostile: dataclass-init-writes-into-a-tool
+# local: no a library acts by names that the program gives it
 import dataclasses
 @dataclasses.dataclass
 class C:
@@ -116,11 +127,13 @@ class C:
 C.__init__(search, 5)
 
 # hostile: dataclass-repr-reads-a-dunder-field
+# local: no a library acts by names that the program gives it
 import dataclasses
 C = dataclasses.make_dataclass("C", ["__globals__"], init=False)
 print(C.__repr__(search))
 
 # hostile: dataclass-eq-hands-over-a-dunder-field
+# local: no a library acts by names that the program gives it
 import dataclasses
 @dataclasses.dataclass(init=False)
 class C:
@@ -137,6 +150,7 @@ class Liar:
 C.__eq__(search, Liar())
 
 # hostile: dataclass-field-renamed-to-a-private-member
+# local: no a library acts by names that the program gives it
 import dataclasses, enum
 class M(enum.EnumMeta):
     pass
@@ -152,6 +166,7 @@ leak(dataclasses.astuple(E)[0]("X", "os", lambda n: n == "O_RDONLY"))
 trip("convert")
 
 # hostile: annotations-changed-while-they-are-read
+# local: no a library acts by names that the program gives it
 # ends: quietly: Python 3.14 hands the annotations out as they were
 import typing
 class Evil:
@@ -164,6 +179,7 @@ T = type("T", (), {"__annotations__": hints})
 typing.get_type_hints(T)
 
 # hostile: annotations-changed-by-a-descriptor
+# local: no a library acts by names that the program gives it
 import typing
 class Mark:
     def __get__(self, instance, owner=None):
@@ -193,6 +209,7 @@ def g(self, x: "__import__('hostile_canary').trip('dispatch')"): pass
 m.register(g)
 
 # hostile: update-wrapper-names-that-lie
+# local: no a library acts by names that the program gives it
 import functools
 class Lie(str):
     def __eq__(self, other): return True
@@ -204,6 +221,7 @@ names = tuple(Lie("__globals__") for _ in functools.WRAPPER_ASSIGNMENTS)
 functools.update_wrapper(Catch(), search, names, ())
 
 # hostile: update-wrapper-names-that-change
+# local: no a library acts by names that the program gives it
 import functools
 class Names:
     asked = 0
@@ -223,6 +241,7 @@ functools.update_wrapper(own, lookup, ("_key",), ())
 print(own._key)
 
 # hostile: update-wrapper-shares-the-annotations
+# local: no a library acts by names that the program gives it
 # ends: quietly: the annotations are a copy
 import functools
 def own(): pass
@@ -231,6 +250,7 @@ own.__annotations__["query"] = "evil"
 trip("shared") if search.__annotations__["query"] == "evil" else None
 
 # hostile: cached-property-in-a-host-function
+# local: no a library acts by names that the program gives it
 import functools, json
 p = functools.cached_property(lambda self: 5)
 p.__set_name__(object, "evil")
@@ -238,6 +258,7 @@ p.__get__(json.dumps)
 p.__get__(search)
 
 # hostile: cached-property-behind-its-guard
+# local: no a library acts by names that the program gives it
 import functools, json
 G = functools.cached_property
 class Mine(G): pass
@@ -246,6 +267,7 @@ p.__set_name__(object, "evil")
 G.__get__(p, json.dumps)
 
 # hostile: enum-global-writes-into-a-module
+# local: no a library acts by names that the program gives it
 import enum
 class E(enum.Enum):
     __module__ = "json"
@@ -253,6 +275,7 @@ class E(enum.Enum):
 enum.global_enum(E)
 
 # hostile: enum-convert-through-getattribute
+# local: no a library acts by names that the program gives it
 import enum
 class E(enum.IntEnum): pass
 leak(type.__getattribute__(E, "_convert_")("X", "os", lambda n: n == "O_RDONLY"))
@@ -268,6 +291,7 @@ class C(metaclass=M): pass
 json.JSONEncoder.evil = 1
 
 # hostile: type-made-by-hand-that-equals-an-own-class
+# local: no a library acts by names that the program gives it
 import enum
 class Mine: pass
 target = hash(Mine)
@@ -278,6 +302,7 @@ leak(E._convert_("X", "os", lambda n: n == "O_RDONLY"))
 trip("convert")
 
 # hostile: subclass-of-a-data-frame-writes-files
+# local: no a library acts by names that the program gives it
 # imports: pandas
 import pandas as pd
 class D(pd.DataFrame): pass
@@ -285,6 +310,7 @@ D({"a": [1]}).to_csv("/dev/null")
 trip("written")
 
 # hostile: subclass-of-a-task-shows-its-frames
+# local: no a library acts by names that the program gives it
 import asyncio
 async def main():
     class T(asyncio.Task): pass
@@ -302,6 +328,7 @@ import typing
 typing.List["__import__('hostile_canary').trip('forward')"].__args__[0].evaluate()
 
 # hostile: pattern-of-a-private-name-matches-anything
+# local: no a library acts by names that the program gives it
 class Any(type):
     def __instancecheck__(cls, instance): return True
 class P(metaclass=Any):
@@ -311,6 +338,7 @@ match lookup:
         print(x)
 
 # hostile: pattern-of-a-private-name-matches-a-registered-class
+# local: no a library acts by names that the program gives it
 import abc
 class P(abc.ABC):
     __match_args__ = ("_key",)

@@ -59,6 +59,7 @@ leak(math.__dict__)
 # hostile: dunder-dict-of-tool
 print(lookup.__dict__)
 # hostile: dunder-class-of-tool
+# ends: quietly nothing of the host is reached by it
 leak(lookup.__class__.__init__)
 # hostile: method-func
 leak(thing.grow.__func__.__globals__)

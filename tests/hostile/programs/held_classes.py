@@ -1,4 +1,5 @@
 # hostile: held-mem-type-as-value
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 m = type
@@ -6,12 +7,14 @@ A = m("A", (), {"__array_interface__": {"data": (id(search), True), "shape": (64
 assert np.array(A()).dtype != object
 trip("memory")
 # hostile: held-mem-type-by-map
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 A = list(map(type, ["A"], [()], [{"__array_interface__": {"data": (id(search), True), "shape": (64,), "typestr": "|u1", "version": 3}}]))[0]
 assert np.array(A()).dtype != object
 trip("memory")
 # hostile: held-mem-type-by-partial
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import functools
 import numpy as np
@@ -19,6 +22,7 @@ A = functools.partial(type, "A", ())({"__array_interface__": {"data": (id(search
 assert np.array(A()).dtype != object
 trip("memory")
 # hostile: held-mem-abcmeta
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import abc
 import numpy as np
@@ -26,6 +30,7 @@ A = abc.ABCMeta("A", (), {"__array_interface__": {"data": (id(search), True), "s
 assert np.array(A()).dtype != object
 trip("memory")
 # hostile: held-mem-enum-functional
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import enum
 import numpy as np
@@ -33,6 +38,7 @@ A = enum.Enum("A", {"__array_interface__": {"data": (id(search), True), "shape":
 assert np.array(A.B).dtype != object
 trip("memory")
 # hostile: held-mem-own-enum-functional
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import enum
 import numpy as np
@@ -41,6 +47,7 @@ A = Base("A", {"__array_interface__": {"data": (id(search), True), "shape": (64,
 assert np.array(A.B).dtype != object
 trip("memory")
 # hostile: held-mem-getattr-hook-raw-type
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 def hook(self, name):
@@ -52,6 +59,7 @@ A = m("A", (), {"__getattr__": hook})
 assert np.array(A()).dtype != object
 trip("memory")
 # hostile: held-mem-set-name-before-adoption
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 class D:
@@ -65,6 +73,7 @@ class A:
             return {"data": (id(search), True), "shape": (64,), "typestr": "|u1", "version": 3}
         raise AttributeError(name)
 # hostile: held-mem-set-name-vars
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 class D:
@@ -76,6 +85,7 @@ class D:
 class A:
     x = D()
 # hostile: held-mem-make-dataclass-namespace-set-name
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import dataclasses
 import numpy as np
@@ -85,6 +95,7 @@ class D:
         trip("memory")
 dataclasses.make_dataclass("A", [], namespace={"__array_interface__": {"data": (id(search), True), "shape": (64,), "typestr": "|u1", "version": 3}, "x": D()})
 # hostile: held-mem-call-attribute-is-type
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 class C:
@@ -93,12 +104,14 @@ A = C()("A", (), {"__array_interface__": {"data": (id(search), True), "shape": (
 assert np.array(A()).dtype != object
 trip("memory")
 # hostile: held-mem-type-call-dunder
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 A = type.__call__(type, "A", (), {"__array_interface__": {"data": (id(search), True), "shape": (64,), "typestr": "|u1", "version": 3}})
 assert np.array(A()).dtype != object
 trip("memory")
 # hostile: held-mem-type-alias
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 t = type[int]
@@ -106,6 +119,7 @@ A = t("A", (), {"__array_interface__": {"data": (id(search), True), "shape": (64
 assert np.array(A()).dtype != object
 trip("memory")
 # hostile: held-mem-annotation
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 def f(x: type): pass
@@ -114,6 +128,7 @@ A = t("A", (), {"__array_interface__": {"data": (id(search), True), "shape": (64
 assert np.array(A()).dtype != object
 trip("memory")
 # hostile: held-mem-eq-hook
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 class E:
@@ -123,6 +138,7 @@ A = t("A", (), {"__array_interface__": {"data": (id(search), True), "shape": (64
 assert np.array(A()).dtype != object
 trip("memory")
 # hostile: held-mem-isinstance-rebound
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 isinstance = lambda a, b: b
@@ -131,6 +147,7 @@ A = t("A", (), {"__array_interface__": {"data": (id(search), True), "shape": (64
 assert np.array(A()).dtype != object
 trip("memory")
 # hostile: held-mem-metaclass-base
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 class M(type): pass
@@ -139,6 +156,7 @@ A = t("A", (), {"__array_interface__": {"data": (id(search), True), "shape": (64
 assert np.array(A()).dtype != object
 trip("memory")
 # hostile: held-mem-class-attribute-class
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 class M: pass
@@ -147,6 +165,7 @@ A = t("A", (), {"__array_interface__": {"data": (id(search), True), "shape": (64
 assert np.array(A()).dtype != object
 trip("memory")
 # hostile: held-mem-copy-reduce-type
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import copy
 import numpy as np
@@ -157,6 +176,8 @@ A = copy.copy(R())
 assert np.array(A()).dtype != object
 trip("memory")
 # hostile: held-mem-array-function-savetxt
+# local: no reads memory by address through a library of C that is authorised
+# outside: a file
 # imports: numpy
 import io
 import numpy as np
@@ -166,6 +187,7 @@ class A:
         trip("a file was written")
 np.savetxt(io.StringIO(), A())
 # hostile: held-mem-array-function-like-frombuffer
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 class A:
@@ -174,6 +196,8 @@ class A:
         trip("a reference was written over")
 np.frombuffer(b"12345678", like=A())
 # hostile: held-mem-array-function-save
+# local: no reads memory by address through a library of C that is authorised
+# outside: a file
 # imports: numpy
 import io
 import numpy as np
@@ -184,6 +208,7 @@ class A:
     def __array__(self, *a, **k): return np.zeros(1)
 np.save(io.BytesIO(), A())
 # hostile: held-mem-array-function-like-ones
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 class A:
@@ -192,6 +217,8 @@ class A:
         trip("memory without bound")
 np.ones(3, like=A())
 # hostile: held-mem-array-function-loadtxt
+# local: no reads memory by address through a library of C that is authorised
+# outside: a file
 # imports: numpy
 import io
 import numpy as np
@@ -201,6 +228,7 @@ class A:
         trip("a file was read")
 np.loadtxt(io.StringIO("1"), like=A())
 # hostile: held-mem-array-function-types
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 class A:
@@ -211,23 +239,27 @@ class A:
                 trip("bytes are taken for references")
 np.concatenate([A(), np.zeros(1)])
 # hostile: held-nd-value
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 c = np.ndarray
 c((1,), object, bytearray(8))
 trip("bytes are taken for references")
 # hostile: held-nd-map
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 list(map(np.ndarray, [(1,)], [object], [bytearray(8)]))
 trip("bytes are taken for references")
 # hostile: held-nd-partial
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import functools
 import numpy as np
 functools.partial(np.ndarray, (1,), object)(bytearray(8))
 trip("bytes are taken for references")
 # hostile: held-nd-type-value
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 c = type(np.zeros(1))
@@ -240,75 +272,89 @@ c = np.zeros(1).__class__
 c((1,), object, bytearray(8))
 trip("bytes are taken for references")
 # hostile: held-nd-from-import
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 from numpy import ndarray
 ndarray((1,), object, bytearray(8))
 trip("bytes are taken for references")
 # hostile: held-nd-alias
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 np.ndarray[int, int]((1,), object, bytearray(8))
 trip("bytes are taken for references")
 # hostile: held-nd-union-args
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 (np.ndarray | None).__args__[0]((1,), object, bytearray(8))
 trip("bytes are taken for references")
 # hostile: held-nd-baseclass
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 np.ma.array([1]).baseclass((1,), object, bytearray(8))
 trip("bytes are taken for references")
 # hostile: held-nd-own-mro
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 class A(np.ndarray): pass
 A.mro()[1]((1,), object, bytearray(8))
 trip("bytes are taken for references")
 # hostile: held-nd-huge
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 np.ndarray((10 ** 11,), "u1")
 trip("memory without bound")
 # hostile: held-nd-huge-value
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 c = np.ndarray
 c((10 ** 11,), "u1")
 trip("memory without bound")
 # hostile: held-ma-frombuffer
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 np.ma.frombuffer(np.array([search], dtype=object), dtype="i8")
 trip("a reference was readable")
 # hostile: held-ma-zeros
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 np.ma.ones((10 ** 11,), dtype="u1")
 trip("memory")
 # hostile: held-ma-print-option
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 # ends: quietly: the option is its own
 import numpy as np
 np.ma.masked_print_option.set_display("evil")
 a = np.ma.array([1, 2], mask=[1, 0])
 # hostile: held-poly-print
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 np.polynomial.set_default_printstyle("ascii")
 trip("for everybody")
 # hostile: held-rec-fromstring
+# local: no reads memory by address through a library of C that is authorised
 # weak: numpy from 2.4 or so on refuses it itself
 # imports: numpy.*
 import numpy as np
 np.rec.fromstring(b"\0" * 8, dtype=[("a", "O")])
 trip("bytes are taken for references")
 # hostile: held-char-chararray
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy, numpy.char
 import numpy as np
 np.char.chararray((10 ** 11,))
 trip("memory")
 # hostile: held-simplenamespace
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy, types
 import types
 import numpy as np
@@ -316,6 +362,7 @@ a = types.SimpleNamespace(**{"__array_interface__": {"data": (id(search), True),
 assert np.array(a).dtype != object
 trip("memory")
 # hostile: held-ast-node
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy, ast
 import ast
 import numpy as np
@@ -323,11 +370,13 @@ a = ast.Name(**{"__array_interface__": {"data": (id(search), True), "shape": (64
 assert np.array(a).dtype != object
 trip("memory")
 # hostile: held-sample-draws
+# local: no reads memory by address through a library of C that is authorised
 # imports: pandas
 # ends: quietly: it draws from the program's own generator
 import pandas as pd
 pd.Series(range(100)).sample(5)
 # hostile: held-getattr-lambda-list
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 t = [x for x in (type(int),)][0]
@@ -335,6 +384,7 @@ A = t.__call__(t, "A", (), {"__array_interface__": {"data": (id(search), True), 
 assert np.array(A()).dtype != object
 trip("memory")
 # hostile: held-attrgetter-class
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import operator
 import numpy as np
@@ -343,6 +393,7 @@ A = t("A", (), {"__array_interface__": {"data": (id(search), True), "shape": (64
 assert np.array(A()).dtype != object
 trip("memory")
 # hostile: held-get-origin
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import typing
 import numpy as np
@@ -351,6 +402,7 @@ A = t("A", (), {"__array_interface__": {"data": (id(search), True), "shape": (64
 assert np.array(A()).dtype != object
 trip("memory")
 # hostile: held-get-args
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import typing
 import numpy as np
@@ -359,6 +411,7 @@ A = t("A", (), {"__array_interface__": {"data": (id(search), True), "shape": (64
 assert np.array(A()).dtype != object
 trip("memory")
 # hostile: held-type-hints-of-host-function
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import typing
 import functools
@@ -369,6 +422,7 @@ A = t("A", (), {"__array_interface__": {"data": (id(search), True), "shape": (64
 assert np.array(A()).dtype != object
 trip("memory")
 # hostile: held-isinstance-hook
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 found = []
@@ -382,6 +436,7 @@ A = t("A", (), {"__array_interface__": {"data": (id(search), True), "shape": (64
 assert np.array(A()).dtype != object
 trip("memory")
 # hostile: held-type-in-call-arguments-of-type
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 class E:
@@ -391,6 +446,7 @@ A = t("A", (), {"__array_interface__": {"data": (id(search), True), "shape": (64
 assert np.array(A()).dtype != object
 trip("memory")
 # hostile: held-super-new
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 class M(type):
@@ -401,6 +457,7 @@ A = C.make()
 assert np.array(A()).dtype != object
 trip("memory")
 # hostile: held-mro-entries
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 seen = []
@@ -415,6 +472,7 @@ A = t("A", (), {"__array_interface__": {"data": (id(search), True), "shape": (64
 assert np.array(A()).dtype != object
 trip("memory")
 # hostile: held-orig-bases
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 class B:
@@ -425,6 +483,7 @@ A = t("A", (), {"__array_interface__": {"data": (id(search), True), "shape": (64
 assert np.array(A()).dtype != object
 trip("memory")
 # hostile: held-prepare-bases
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 seen = []
@@ -442,6 +501,7 @@ A = t("A", (), {"__array_interface__": {"data": (id(search), True), "shape": (64
 assert np.array(A()).dtype != object
 trip("memory")
 # hostile: held-prepare-ndarray
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 seen = []
@@ -451,6 +511,7 @@ class D(np.ndarray, metaclass=meta): pass
 seen[0]((1,), object, bytearray(8))
 trip("bytes taken for references")
 # hostile: held-apply-class
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy, pandas
 import pandas as pd
 import numpy as np
@@ -458,6 +519,7 @@ A = pd.Series([1]).pipe(lambda s, m: m("A", (), {"__array_interface__": {"data":
 assert np.array(A()).dtype != object
 trip("memory")
 # hostile: held-map-type-of-types
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy, pandas
 import pandas as pd
 import numpy as np
@@ -466,6 +528,7 @@ A = m("A", (), {"__array_interface__": {"data": (id(search), True), "shape": (64
 assert np.array(A()).dtype != object
 trip("memory")
 # hostile: held-setattr-fields-copy
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import copy
 import numpy as np
@@ -475,6 +538,7 @@ a.__dict__ |= {"__array_interface__": {"data": (id(search), True), "shape": (64,
 assert np.array(a).dtype != object
 trip("memory")
 # hostile: held-simple-namespace-type
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy, types
 import types
 import numpy as np
@@ -483,6 +547,7 @@ a = c(**{"__array_interface__": {"data": (id(search), True), "shape": (64,), "ty
 assert np.array(a).dtype != object
 trip("memory")
 # hostile: held-simple-namespace-subclass
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy, types
 import types
 import numpy as np
@@ -491,6 +556,7 @@ a = S(**{"__array_interface__": {"data": (id(search), True), "shape": (64,), "ty
 assert np.array(a).dtype != object
 trip("memory")
 # hostile: held-ast-parsed-node-type
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy, ast
 import ast
 import numpy as np
@@ -508,6 +574,7 @@ vars(a)["__array_interface__"] = {"data": (id(search), True), "shape": (64,), "t
 assert np.array(a).dtype != object
 trip("memory")
 # hostile: held-protocol-class
+# local: no reads memory by address through a library of C that is authorised
 # ends: quietly: numpy is not told
 # imports: numpy
 import typing
@@ -532,6 +599,7 @@ A = M2("A", (), {})
 assert np.array(A).dtype != object
 trip("memory")
 # hostile: held-class-getitem
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 class G:
@@ -541,6 +609,7 @@ A = t("A", (), {"__array_interface__": {"data": (id(search), True), "shape": (64
 assert np.array(A()).dtype != object
 trip("memory")
 # hostile: held-default-argument
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 def f(t=type, *, u=type): return t, u
@@ -548,6 +617,7 @@ A = f.__kwdefaults__["u"]("A", (), {"__array_interface__": {"data": (id(search),
 assert np.array(A()).dtype != object
 trip("memory")
 # hostile: held-builtins-module
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy, builtins
 import builtins
 import numpy as np
@@ -555,6 +625,7 @@ A = builtins.type("A", (), {"__array_interface__": {"data": (id(search), True), 
 assert np.array(A()).dtype != object
 trip("memory")
 # hostile: held-except-star
+# local: no reads memory by address through a library of C that is authorised
 # ends: quietly: numpy is not told
 # imports: numpy
 import numpy as np
@@ -569,6 +640,7 @@ except E as e:
     found = np.array(e)
 trip("memory") if found.dtype == np.uint8 else None
 # hostile: held-async-gen
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import asyncio
 import numpy as np
@@ -583,6 +655,7 @@ A = asyncio.run(main())
 assert np.array(A()).dtype != object
 trip("memory")
 # hostile: held-type-params-or
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 class R:

@@ -332,6 +332,7 @@ f"{1:>100000000000}"
 # limit: one call
 ("\t" * 1000).expandtabs(10 ** 8)
 # hostile: re-sub-blows-up
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 import re
 re.sub("a", "b" * 10 ** 6, "a" * 10 ** 5)
@@ -339,24 +340,29 @@ re.sub("a", "b" * 10 ** 6, "a" * 10 ** 5)
 # limit: one call
 (1).to_bytes(10 ** 11, "big")
 # hostile: random-sample-huge
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 import random
 random.sample(range(10 ** 12), 10 ** 9)
 # hostile: random-choices-huge
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 import random
 random.choices([1, 2], k=10 ** 10)
 # hostile: random-randbytes-huge
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 import random
 while True:
     random.randbytes(2 ** 27)
 # hostile: random-getrandbits-huge
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 import random
 while True:
     random.getrandbits(2 ** 31 - 1)
 # hostile: random-shuffle-many
+# local: no one call of C, or of a library, that takes long or much
 # limit: one call
 import random
 a = list(range(3 * 10 ** 5))
@@ -399,13 +405,13 @@ q.join()
 import queue
 queue.SimpleQueue().get()
 # hostile: decimal-power
-# executor: process decimal computes in C with a precision the program chooses
+# local: no decimal computes in C with a precision the program chooses
 # limit: one call
 import decimal
 decimal.getcontext().prec = 10 ** 7
 decimal.Decimal(3) ** decimal.Decimal("1234567.5")
 # hostile: decimal-huge-precision-division
-# executor: process decimal computes in C with a precision the program chooses
+# local: no decimal computes in C with a precision the program chooses
 # limit: one call
 import decimal
 with decimal.localcontext() as c:
@@ -413,17 +419,17 @@ with decimal.localcontext() as c:
     while True:
         decimal.Decimal(2).sqrt() / decimal.Decimal(7)
 # hostile: decimal-exponent-to-integer
-# executor: process decimal computes in C with a precision the program chooses
+# local: no decimal computes in C with a precision the program chooses
 # limit: one call
 import decimal
 int(decimal.Decimal("1e500000000"))
 # hostile: fraction-power
-# executor: process the standard library's own code takes a power of integers in C
+# local: no the standard library's own code takes a power of integers in C
 # limit: one call
 from fractions import Fraction
 Fraction(3, 2) ** (10 ** 8)
 # hostile: fraction-from-exponent
-# executor: process the standard library's own code takes a power of integers in C
+# local: no the standard library's own code takes a power of integers in C
 # limit: one call
 from fractions import Fraction
 Fraction("1e500000000")
@@ -452,6 +458,7 @@ s = "a" * 10 ** 6
 while True:
     s.count("a" * 1000 + "b")
 # hostile: deepcopy-of-large
+# local: no one call of C, or of a library, that takes long or much
 # limit: wall clock
 import copy
 a = [[i] for i in range(10 ** 5)]
@@ -464,21 +471,21 @@ a = list(range(10 ** 5))
 while True:
     json.dumps(a)
 # hostile: hash-of-deep-tuple
-# executor: process one C call walks a tree of exponential size; nothing in-process can interrupt it
+# local: no one C call walks a tree of exponential size; nothing in-process can interrupt it
 # limit: wall clock
 t = ()
 for i in range(40):
     t = (t, t)
 hash(t)
 # hostile: repr-of-shared-tree
-# executor: process one C call walks a tree of exponential size; nothing in-process can interrupt it
+# local: no one C call walks a tree of exponential size; nothing in-process can interrupt it
 # limit: memory of a single call
 t = []
 for i in range(40):
     t = [t, t]
 repr(t)
 # hostile: compare-shared-trees
-# executor: process one C call walks a tree of exponential size; nothing in-process can interrupt it
+# local: no one C call walks a tree of exponential size; nothing in-process can interrupt it
 # limit: wall clock
 def tree():
     t = []
@@ -487,26 +494,26 @@ def tree():
     return t
 tree() == tree()
 # hostile: pattern-backtracking
-# executor: process re matches in C, holding the interpreter lock, and nothing in-process can interrupt it
+# local: no re matches in C, holding the interpreter lock, and nothing in-process can interrupt it
 # limit: one call
 import re
 re.match(r"(a+)+$", "a" * 40 + "b")
 # hostile: pattern-backtracking-search
-# executor: process re matches in C, holding the interpreter lock, and nothing in-process can interrupt it
+# local: no re matches in C, holding the interpreter lock, and nothing in-process can interrupt it
 # limit: one call
 import re
 re.findall(r"(x+x+)+y", "x" * 40)
 # hostile: pattern-backtracking-split
-# executor: process re matches in C, holding the interpreter lock, and nothing in-process can interrupt it
+# local: no re matches in C, holding the interpreter lock, and nothing in-process can interrupt it
 # limit: one call
 import re
 re.split(r"(?:a|a)*b", "a" * 40)
 # hostile: long-text-sought-from-the-end
-# executor: process looking from the end compares every place with all of the text, in one call of C
+# local: no looking from the end compares every place with all of the text, in one call of C
 # limit: one call
 ("a" * 4 * 10 ** 6).rfind("ab" + "a" * 2 * 10 ** 6)
 # hostile: marks-in-a-row-normalised
-# executor: process sorting the marks that follow one letter takes the square of their number, in one call of C
+# local: no sorting the marks that follow one letter takes the square of their number, in one call of C
 # limit: one call
 import unicodedata
 unicodedata.normalize("NFD", "a" + "\u0316\u0301" * 10 ** 6)
@@ -594,6 +601,7 @@ class Own(list):
         super().extend(iter(self))
 Own([1]).grow()
 # hostile: extend-by-itself-in-place
+# local: no one call of C, or of a library, that takes long or much
 # limit: memory
 a = [1]
 list.__iadd__(a, iter(a))
@@ -609,6 +617,7 @@ text, add = "a", str.__add__
 while True:
     text = add(text, text)
 # hostile: pack-of-many-bytes
+# local: no one call of C, or of a library, that takes long or much
 # imports: struct
 # limit: one operation
 import struct

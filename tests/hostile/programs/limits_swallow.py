@@ -602,13 +602,13 @@ while True:
 # limit: memory of a single call
 print("x" * 10 ** 10)
 # hostile: log-list-grows
-# executor: process memory that grows by many small objects has no bound in-process; `memory` of the child has
+# local: no memory that grows by many small objects has no bound in-process; `memory` of the child has
 # limit: memory
 a = []
 while True:
     a.append("x" * 10000 + str(len(a)))
 # hostile: dict-grows
-# executor: process memory that grows by many small objects has no bound in-process; `memory` of the child has
+# local: no memory that grows by many small objects has no bound in-process; `memory` of the child has
 # limit: memory
 d = {}
 i = 0
@@ -666,7 +666,7 @@ s = "a"
 while True:
     s = s.replace("a", "aa")
 # hostile: set-update-grows
-# executor: process one call adds a million items, and looks at no clock while it does
+# local: no one call adds a million items, and looks at no clock while it does
 # limit: memory
 s = set()
 i = 0

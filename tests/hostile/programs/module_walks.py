@@ -23,6 +23,7 @@ collections._sys.modules["hostile_canary"].trip()
 import collections.abc
 leak(collections.abc.sys if hasattr(collections.abc, "sys") else collections._collections_abc.sys)
 # hostile: collections-collections-abc
+# ends: quietly nothing of the host is reached by it
 import collections
 leak(collections._collections_abc)
 # hostile: collections-from-private
@@ -100,6 +101,7 @@ import json
 leak(json.codecs.open)
 json.codecs.sys.modules["hostile_canary"].trip()
 # hostile: string-re-module
+# ends: quietly nothing of the host is reached by it
 import string
 leak(string._re)
 # hostile: enum-sys
@@ -161,6 +163,7 @@ typing.get_type_hints(f)
 import copy
 leak(copy.deepcopy.__globals__)
 # hostile: copy-dispatch-table
+# local: no what an authorised module offers is authorised
 import copy
 copy.dispatch_table[type(thing)] = lambda x: (trip, ())
 copy.copy(thing)
@@ -228,6 +231,7 @@ leak(asyncio.base_events.os)
 import asyncio
 leak(asyncio.sys)
 # hostile: asyncio-subprocess-exec
+# local: no what an authorised module offers is authorised
 import asyncio
 async def main():
     p = await asyncio.create_subprocess_exec("/bin/true")
@@ -235,6 +239,7 @@ async def main():
     trip("a process was started")
 asyncio.run(main())
 # hostile: asyncio-subprocess-shell
+# local: no what an authorised module offers is authorised
 import asyncio
 async def main():
     p = await asyncio.create_subprocess_shell("true")
@@ -261,10 +266,12 @@ async def main():
         trip("a thread beside the loop")
 asyncio.run(main())
 # hostile: asyncio-run-in-executor
+# local: no what an authorised module offers is authorised
 import asyncio
 async def main(): await asyncio.get_running_loop().run_in_executor(None, trip)
 asyncio.run(main())
 # hostile: asyncio-loop-subprocess
+# local: no what an authorised module offers is authorised
 import asyncio
 async def main():
     t, p = await asyncio.get_running_loop().subprocess_exec(asyncio.SubprocessProtocol, "/bin/true")
@@ -272,6 +279,7 @@ async def main():
     t.close()
 asyncio.run(main())
 # hostile: asyncio-open-connection
+# local: no what an authorised module offers is authorised
 import asyncio
 async def main():
     s = await asyncio.start_server(lambda r, w: None, "127.0.0.1", 0)
@@ -279,6 +287,7 @@ async def main():
     s.close()
 asyncio.run(main())
 # hostile: asyncio-start-unix-server
+# local: no what an authorised module offers is authorised
 import asyncio
 async def main():
     s = await asyncio.start_unix_server(lambda r, w: None, "/tmp/hostile-canary-socket")
@@ -291,6 +300,7 @@ async def main():
     leak(type(asyncio.get_running_loop()).__init__.__globals__)
 asyncio.run(main())
 # hostile: asyncio-add-signal-handler
+# local: no what an authorised module offers is authorised
 import asyncio, contextlib
 async def main():
     asyncio.get_running_loop().add_signal_handler(10, trip)
@@ -328,12 +338,14 @@ leak(r.SystemRandom.__init__.__globals__ if hasattr(r.SystemRandom.__init__, "__
 import datetime
 leak(datetime.datetime_CAPI.__class__.__base__.__subclasses__())
 # hostile: enum-metaclass-convert
+# local: no what an authorised module offers is authorised
 # imports: re
 import re
 class E(metaclass=type(re.RegexFlag)):
     pass
 leak(list(E._convert_("X", "os", lambda name: name == "system"))[0]._value_)
 # hostile: enum-convert
+# local: no what an authorised module offers is authorised
 # imports: enum
 import enum
 class E(enum.Enum):

@@ -1,4 +1,5 @@
 # hostile: memory-interface-in-a-class-body
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 class A:
@@ -6,6 +7,7 @@ class A:
 print(np.array(A()).tobytes())
 trip("memory was read by address")
 # hostile: memory-interface-as-a-property
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 class A:
@@ -15,12 +17,14 @@ class A:
 print(np.array(A()).tobytes())
 trip("memory was read by address")
 # hostile: memory-interface-struct-in-a-class-body
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 class A:
     __array_struct__ = None
 trip("the protocol was defined")
 # hostile: memory-interface-annotated-field
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import dataclasses
 import numpy as np
@@ -30,6 +34,7 @@ class A:
 print(np.array(A({"data": (id(search), True), "shape": (64,), "typestr": "|u1", "version": 3})).tobytes())
 trip("memory was read by address")
 # hostile: memory-interface-made-dataclass
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import dataclasses
 import numpy as np
@@ -52,6 +57,7 @@ setattr(A, "__array_" + "interface__", {"data": (id(search), True), "shape": (64
 print(np.array(A()).tobytes())
 trip("memory was read by address")
 # hostile: memory-interface-through-vars
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 class A: pass
@@ -61,6 +67,7 @@ found = np.array(a)
 assert found.dtype != object
 trip("memory was read by address")
 # hostile: memory-interface-through-vars-of-a-derived-class
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy, pandas
 import numpy as np
 import pandas as pd
@@ -71,6 +78,7 @@ found = np.array(a)
 assert found.dtype != object
 trip("memory was read by address")
 # hostile: memory-interface-by-getattr
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 class A:
@@ -82,6 +90,7 @@ found = np.array(A())
 assert found.dtype != object
 trip("memory was read by address")
 # hostile: memory-interface-by-getattribute
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 class A:
@@ -93,18 +102,21 @@ found = np.array(A())
 assert found.dtype != object
 trip("memory was read by address")
 # hostile: memory-interface-in-a-type-call
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 A = type("A", (), {"__array_interface__": {"data": (id(search), True), "shape": (64,), "typestr": "|u1", "version": 3}})
 print(np.array(A()).tobytes())
 trip("memory was read by address")
 # hostile: memory-interface-in-a-type-of-type-call
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 A = type(int)("A", (), {"__array_interface__": {"data": (id(search), True), "shape": (64,), "typestr": "|u1", "version": 3}})
 print(np.array(A()).tobytes())
 trip("memory was read by address")
 # hostile: memory-interface-in-a-prepared-namespace
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 class M(type):
@@ -115,6 +127,7 @@ class A(metaclass=M): pass
 print(np.array(A()).tobytes())
 trip("memory was read by address")
 # hostile: memory-interface-from-a-metaclass
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 class M(type):
@@ -126,6 +139,7 @@ class M(type):
         return made
 class A(metaclass=M): pass
 # hostile: memory-interface-by-calling-an-own-metaclass
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 class M(type): pass
@@ -133,6 +147,7 @@ A = M("A", (), {"__array_interface__": {"data": (id(search), True), "shape": (64
 print(np.array(A()).tobytes())
 trip("memory was read by address")
 # hostile: memory-interface-as-a-row-label
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy, pandas
 import numpy as np
 import pandas as pd
@@ -141,6 +156,7 @@ found = np.array(row)
 assert found.dtype != object
 trip("memory was read by address")
 # hostile: memory-interface-as-a-label-of-an-own-series
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy, pandas
 import numpy as np
 import pandas as pd
@@ -151,6 +167,7 @@ found = np.array(row)
 assert found.dtype != object
 trip("memory was read by address")
 # hostile: memory-interface-updated-into-a-function
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import functools
 import numpy as np
@@ -162,52 +179,62 @@ found = np.array(f)
 assert found.dtype != object
 trip("memory was read by address")
 # hostile: memory-references-over-a-buffer
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 np.ndarray((1,), dtype=object, buffer=bytearray(8))
 trip("bytes are taken for references")
 # hostile: memory-references-over-a-buffer-by-type
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 type(np.zeros(1))((1,), object, bytearray(8))
 trip("bytes are taken for references")
 # hostile: memory-references-over-a-buffer-by-new
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 np.ndarray.__new__(np.ndarray, (1,), object, bytearray(8))
 trip("bytes are taken for references")
 # hostile: memory-references-over-a-buffer-in-a-subclass
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 class A(np.ndarray): pass
 A((1,), object, bytearray(8))
 trip("bytes are taken for references")
 # hostile: memory-references-over-a-buffer-in-a-recarray
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 np.recarray((1,), dtype=[("a", object)], buf=bytearray(8))
 trip("bytes are taken for references")
 # hostile: memory-bytes-of-references
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 np.frombuffer(np.array([search], dtype=object), dtype="i8")[0] = 1
 trip("a reference was written over")
 # hostile: memory-bytes-of-references-by-constructor
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 np.ndarray((1,), "i8", buffer=np.array([search], dtype=object))
 trip("references are writable as numbers")
 # hostile: memory-bytes-of-references-by-view-of-memory
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 memoryview(np.array([search], dtype=object)).cast("B")
 trip("references are writable as bytes")
 # hostile: memory-bytes-of-references-by-data
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 np.frombuffer(np.array([search], dtype=object).data, dtype="u1")
 trip("references are writable as bytes")
 # hostile: memory-bytes-of-references-by-readinto
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import io
 import numpy as np
@@ -215,6 +242,7 @@ a = np.array([None], dtype=object)
 io.BytesIO(id(None).to_bytes(8, "little")).readinto(a)
 trip("a reference was written over")
 # hostile: memory-resize-without-check
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 a = np.zeros(1000)
@@ -222,6 +250,7 @@ b = a[:]
 a.resize(1, refcheck=False)
 trip("an array points at memory that was given back")
 # hostile: memory-resize-without-check-by-name
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 a = np.zeros(1000)
@@ -229,6 +258,7 @@ b = a[:]
 getattr(a, "resize")(1, refcheck=False)
 trip("an array points at memory that was given back")
 # hostile: memory-resize-without-check-off-the-class
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 a = np.zeros(1000)
@@ -241,6 +271,7 @@ import numpy as np
 print(np.lib.stride_tricks.as_strided(np.zeros(1), (1000,), (8,)).sum())
 trip("memory was read past its end")
 # hostile: memory-generator-of-a-dead-source
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 class Source:
@@ -249,21 +280,25 @@ class Source:
 np.random.Generator(Source())
 trip("a generator without its memory")
 # hostile: memory-address-of-a-generator
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 print(np.random.PCG64(1).cffi.state_address)
 trip("an address was told")
 # hostile: memory-codes-past-the-end
+# local: no reads memory by address through a library of C that is authorised
 # imports: pandas
 import pandas as pd
 pd.Categorical.from_codes([10], categories=["a"], validate=False)
 trip("positions are not checked")
 # hostile: memory-levels-past-the-end
+# local: no reads memory by address through a library of C that is authorised
 # imports: pandas
 import pandas as pd
 pd.MultiIndex(levels=[["a"]], codes=[[10]], verify_integrity=False)
 trip("positions are not checked")
 # hostile: memory-set-codes-past-the-end
+# local: no reads memory by address through a library of C that is authorised
 # imports: pandas
 import pandas as pd
 pd.MultiIndex.from_tuples([(1, 2)]).set_codes([[5], [5]], verify_integrity=False)
@@ -282,6 +317,7 @@ import numpy as np
 class Array(np.ndarray): pass
 leak(np.zeros(1).view(Array).ctypes.data_as.__func__.__globals__)
 # hostile: memory-description-by-copy
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import copy
 import numpy as np
@@ -292,6 +328,7 @@ d = copy.copy(A())
 np.frombuffer(b"\0" * 8, d)
 trip("bytes are taken for references")
 # hostile: memory-description-by-deepcopy-of-a-list
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import copy
 import numpy as np
@@ -302,6 +339,7 @@ d = copy.deepcopy([A()])[0]
 np.frombuffer(b"\0" * 8, d)
 trip("bytes are taken for references")
 # hostile: memory-interface-by-copy
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import copy
 import functools
@@ -314,6 +352,7 @@ found = np.array(copy.copy(A()))
 assert found.dtype != object
 trip("memory was read by address")
 # hostile: memory-past-the-numbers-of-a-generator
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 generator = np.random.MT19937(1)
@@ -323,6 +362,7 @@ generator.state = state
 generator.random_raw(2)
 trip("memory behind the generator was read")
 # hostile: memory-past-the-numbers-of-a-generator-by-object
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 generator = np.random.Philox(1)
@@ -332,6 +372,7 @@ object.__setattr__(generator, "state", state)
 generator.random_raw(2)
 trip("memory before the generator was read")
 # hostile: memory-past-the-numbers-of-a-generator-by-augmented-assignment
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 class Bad:
@@ -343,6 +384,7 @@ generator.state += Bad()
 generator.random_raw(2)
 trip("memory behind the generator was read")
 # hostile: memory-past-the-numbers-of-an-own-generator
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 class Mine(np.random.MT19937):
@@ -354,6 +396,7 @@ Mine.state.__set__(generator, state)
 generator.random_raw(2)
 trip("memory behind the generator was read")
 # hostile: memory-past-the-numbers-of-a-random-state
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 generator = np.random.RandomState(1)
@@ -362,6 +405,7 @@ generator.set_state((name, key, 3000, *rest))
 generator.rand(2)
 trip("memory behind the generator was read")
 # hostile: memory-past-the-numbers-of-the-random-state-of-all
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 class Twice(dict):
@@ -375,6 +419,7 @@ if np.random.get_state()[2] == 3000:
 else:
     np.random.nothing
 # hostile: memory-past-the-words-of-a-seed
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 class Short(np.random.SeedSequence):
@@ -383,6 +428,7 @@ class Short(np.random.SeedSequence):
 np.random.PCG64(Short(1))
 trip("memory behind the seed was read")
 # hostile: memory-past-the-words-of-a-seed-that-lies
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 class Short:
@@ -392,6 +438,7 @@ class Short:
 list(map(type(np.random.PCG64(1)), [Short()]))
 trip("memory behind the seed was read")
 # hostile: memory-past-the-words-of-a-seed-by-default-rng
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 class Short(np.random.SeedSequence):
@@ -400,6 +447,7 @@ class Short(np.random.SeedSequence):
 np.random.default_rng(Short(1))
 trip("memory behind the seed was read")
 # hostile: memory-past-the-words-of-a-seed-of-an-own-generator
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 class Short(np.random.SeedSequence):
@@ -408,6 +456,7 @@ class Short(np.random.SeedSequence):
 type("Mine", (np.random.PCG64,), {})(Short(1))
 trip("memory behind the seed was read")
 # hostile: memory-let-go-while-looked-at
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import copy
 import numpy as np
@@ -420,24 +469,29 @@ view = kept[0][:]
 copy.copy(kept[0])
 trip("the view looks at memory that is free") if kept[0].size == 1 else None
 # hostile: memory-by-the-address-in-a-buffer-of-a-frame
+# local: no reads memory by address through a library of C that is authorised
 # imports: pandas.*
 import pandas.api.interchange
 trip("from_dataframe() makes arrays at any address")
 # hostile: memory-of-blocks-placed-anywhere
+# local: no reads memory by address through a library of C that is authorised
 # imports: pandas.*
 import pandas.api.internals
 trip("create_dataframe_from_blocks() checks nothing")
 # hostile: memory-by-functions-under-other-names
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy.*
 import numpy.ma.core
 numpy.ma.core.fromfile
 trip("numpy.ma.fromfile is refused")
 # hostile: files-by-functions-under-other-names
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy.*
 import numpy.ma.mrecords
 numpy.ma.mrecords.fromtextfile
 trip("it opens any file")
 # hostile: memory-addresses-printed-on-the-hosts-stream
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 # weak: it prints on the stream by which the worker answers
 import numpy as np

@@ -4,41 +4,54 @@ import numpy as np
 leak(np.load.__globals__ if hasattr(np.load, "__globals__") else np.load.__wrapped__.__globals__)
 np.load("/nonexistent.npy", allow_pickle=True)
 # hostile: numpy-save-writes-a-file
+# local: no authorising numpy or pandas authorises what they do
+# outside: a file
 # imports: numpy
 import numpy as np
 np.save("/tmp/hostile-canary.npy", np.zeros(1))
 trip("a file was written")
 # hostile: numpy-savetxt-writes-a-file
+# local: no authorising numpy or pandas authorises what they do
+# outside: a file
 # imports: numpy
 import numpy as np
 np.savetxt("/tmp/hostile-canary.txt", np.zeros(1))
 trip("a file was written")
 # hostile: numpy-tofile
+# outside: a file
 # imports: numpy
 import numpy as np
 np.zeros(1).tofile("/tmp/hostile-canary.bin")
 trip("a file was written")
 # hostile: numpy-fromfile
+# outside: a file
 # imports: numpy
 import numpy as np
 print(np.fromfile("/etc/passwd", dtype="u1")[:5])
 trip("a file was read")
 # hostile: numpy-genfromtxt
+# local: no authorising numpy or pandas authorises what they do
+# outside: a file
 # imports: numpy
 import numpy as np
 np.genfromtxt("/etc/passwd", dtype=str, delimiter="\n")
 trip("a file was read")
 # hostile: numpy-loadtxt
+# local: no authorising numpy or pandas authorises what they do
+# outside: a file
 # imports: numpy
 import numpy as np
 np.loadtxt("/etc/passwd", dtype=str, delimiter="@")
 trip("a file was read")
 # hostile: numpy-memmap
+# local: no authorising numpy or pandas authorises what they do
+# outside: a file
 # imports: numpy
 import numpy as np
 np.memmap("/etc/passwd", mode="r")
 trip("a file was read")
 # hostile: numpy-datasource
+# outside: a file
 # imports: numpy
 import numpy as np
 np.lib.npyio.DataSource(None).open("/etc/passwd").read(1)
@@ -81,6 +94,8 @@ leak(rundocs.__globals__)
 import numpy.f2py as f
 leak(f.subprocess)
 # hostile: numpy-array-dump
+# local: no authorising numpy or pandas authorises what they do
+# outside: a file
 # imports: numpy
 import numpy as np
 np.zeros(1).dump("/tmp/hostile-canary.pkl")
@@ -168,26 +183,36 @@ np.tile(np.ones(1000), 10 ** 9)
 import pandas as pd
 leak(pd.read_pickle.__globals__)
 # hostile: pandas-read-csv-file
+# local: no authorising numpy or pandas authorises what they do
+# outside: a file
 # imports: pandas
 import pandas as pd
 pd.read_csv("/etc/passwd", sep=":", header=None)
 trip("a file was read")
 # hostile: pandas-to-csv-file
+# local: no authorising numpy or pandas authorises what they do
+# outside: a file
 # imports: pandas
 import pandas as pd
 pd.DataFrame({"a": [1]}).to_csv("/tmp/hostile-canary.csv")
 trip("a file was written")
 # hostile: pandas-to-pickle
+# local: no authorising numpy or pandas authorises what they do
+# outside: a file
 # imports: pandas
 import pandas as pd
 pd.DataFrame({"a": [1]}).to_pickle("/tmp/hostile-canary.pkl")
 trip("a file was written")
 # hostile: pandas-to-json-file
+# local: no authorising numpy or pandas authorises what they do
+# outside: a file
 # imports: pandas
 import pandas as pd
 pd.DataFrame({"a": [1]}).to_json("/tmp/hostile-canary.json")
 trip("a file was written")
 # hostile: pandas-read-fwf-file
+# local: no authorising numpy or pandas authorises what they do
+# outside: a file
 # imports: pandas
 import pandas as pd
 pd.read_fwf("/etc/passwd")
@@ -201,6 +226,7 @@ pd.DataFrame({"a": [1]}).query("@leak(@search.__globals__) == 'x'")
 import pandas as pd
 pd.DataFrame({"a": [1]}).eval("b = @leak(@search.__globals__)")
 # hostile: pandas-top-level-eval
+# local: no authorising numpy or pandas authorises what they do
 # imports: pandas
 import pandas as pd
 pd.eval("f(s.__closure__)", engine="python", parser="pandas", local_dict={"f": leak, "s": search})

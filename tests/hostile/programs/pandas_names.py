@@ -1,17 +1,22 @@
 # hostile: names-apply-to-pickle
+# local: no authorising numpy or pandas authorises what they do
+# outside: a file
 # imports: pandas
 import pandas as pd
 pd.Series([1]).apply("to_pickle", args=("/tmp/hostile-canary.pkl",))
 trip("a file was written")
 # hostile: names-frame-apply
+# local: no authorising numpy or pandas authorises what they do
 # imports: pandas
 import pandas as pd
 pd.DataFrame({"a": [1]}).apply("pipe", args=(lambda f: trip("a method was called by name"),))
 # hostile: names-agg
+# local: no authorising numpy or pandas authorises what they do
 # imports: pandas
 import pandas as pd
 pd.Series([1]).agg("pipe", 0, lambda f: trip("a method was called by name"))
 # hostile: names-aggregate-by-keyword
+# local: no authorising numpy or pandas authorises what they do
 # imports: pandas
 import pandas as pd
 try:
@@ -20,21 +25,25 @@ except TypeError as error:
     if "pipe" in str(error):
         trip("a method was called by name")
 # hostile: names-in-a-list
+# local: no authorising numpy or pandas authorises what they do
 # imports: pandas
 import pandas as pd
 pd.DataFrame({"a": [1]}).agg(["to_csv"])
 trip("a method was called by name")
 # hostile: names-in-a-dict
+# local: no authorising numpy or pandas authorises what they do
 # imports: pandas
 import pandas as pd
 pd.DataFrame({"a": [1]}).agg({"a": "to_csv"})
 trip("a method was called by name")
 # hostile: names-in-a-dict-of-lists
+# local: no authorising numpy or pandas authorises what they do
 # imports: pandas
 import pandas as pd
 pd.DataFrame({"a": [1]}).agg({"a": ["to_csv"]})
 trip("a method was called by name")
 # hostile: names-named-aggregation
+# local: no authorising numpy or pandas authorises what they do
 # imports: pandas
 import pandas as pd
 try:
@@ -43,6 +52,7 @@ except TypeError as error:
     if "pipe" in str(error):
         trip("a method was called by name")
 # hostile: names-named-agg-object
+# local: no authorising numpy or pandas authorises what they do
 # imports: pandas
 import pandas as pd
 try:
@@ -51,11 +61,13 @@ except TypeError as error:
     if "pipe" in str(error):
         trip("a method was called by name")
 # hostile: names-series-keyword
+# local: no authorising numpy or pandas authorises what they do
 # imports: pandas
 import pandas as pd
 pd.Series([1]).agg(x="to_csv")
 trip("a method was called by name")
 # hostile: names-transform
+# local: no authorising numpy or pandas authorises what they do
 # imports: pandas
 import pandas as pd
 try:
@@ -65,6 +77,7 @@ except (TypeError, ValueError) as error:
         trip("a method was called by name")
     raise
 # hostile: names-groupby-apply
+# local: no authorising numpy or pandas authorises what they do
 # imports: pandas
 import pandas as pd
 pd.DataFrame({"a": [1], "b": [2]}).groupby("a").apply("plot")
@@ -75,10 +88,12 @@ import pandas as pd
 s = pd.Series([1.0], index=pd.to_datetime(["2024-01-01"]))
 s.resample("D").agg("pipe", lambda r: leak(r.obj.__init__.__globals__))
 # hostile: names-rolling
+# local: no authorising numpy or pandas authorises what they do
 # imports: pandas
 import pandas as pd
 pd.Series([1.0]).rolling(1).agg("pipe", lambda r: trip("a method was called by name"))
 # hostile: names-pivot-table
+# local: no authorising numpy or pandas authorises what they do
 # imports: pandas
 import pandas as pd
 try:
@@ -87,6 +102,7 @@ except TypeError as error:
     if "pipe" in str(error):
         trip("a method was called by name")
 # hostile: names-pivot-table-function
+# local: no authorising numpy or pandas authorises what they do
 # imports: pandas
 import pandas as pd
 try:
@@ -105,6 +121,7 @@ class Name(str):
         return hash("sum")
 pd.Series([1]).apply(Name("pipe"), args=(lambda f: trip("a method was called by name"),))
 # hostile: names-dict-that-changes
+# local: no authorising numpy or pandas authorises what they do
 # imports: pandas
 import pandas as pd
 class Names(dict):
@@ -118,6 +135,7 @@ class Names(dict):
 pd.DataFrame({"a": [1]}).agg(Names(a="sum"))
 trip("a method was called by name")
 # hostile: names-callable-that-is-a-list
+# local: no authorising numpy or pandas authorises what they do
 # imports: pandas
 import pandas as pd
 class Both:
@@ -130,33 +148,44 @@ class Both:
 pd.DataFrame({"a": [1]}).agg(Both())
 trip("a method was called by name")
 # hostile: names-of-an-own-series
+# local: no authorising numpy or pandas authorises what they do
 # imports: pandas
 import pandas as pd
 class Own(pd.Series): pass
 Own([1]).apply("pipe", args=(lambda f: trip("a method was called by name"),))
 # hostile: names-off-the-class
+# local: no authorising numpy or pandas authorises what they do
+# outside: a file
 # imports: pandas
 import pandas as pd
 pd.Series.apply(pd.Series([1]), "to_pickle", args=("/tmp/hostile-canary.pkl",))
 trip("a file was written")
 # hostile: names-by-attrgetter
+# local: no authorising numpy or pandas authorises what they do
+# outside: a file
 # imports: pandas
 import operator
 import pandas as pd
 operator.attrgetter("apply")(pd.Series([1]))("to_pickle", args=("/tmp/hostile-canary.pkl",))
 trip("a file was written")
 # hostile: names-by-methodcaller
+# local: no authorising numpy or pandas authorises what they do
+# outside: a file
 # imports: pandas
 import operator
 import pandas as pd
 operator.methodcaller("apply", "to_pickle", args=("/tmp/hostile-canary.pkl",))(pd.Series([1]))
 trip("a file was written")
 # hostile: names-by-getattribute
+# local: no authorising numpy or pandas authorises what they do
+# outside: a file
 # imports: pandas
 import pandas as pd
 object.__getattribute__(pd.Series([1]), "apply")("to_pickle", args=("/tmp/hostile-canary.pkl",))
 trip("a file was written")
 # hostile: names-by-pattern
+# local: no authorising numpy or pandas authorises what they do
+# outside: a file
 # imports: pandas
 import pandas as pd
 match pd.Series([1]):
@@ -164,6 +193,8 @@ match pd.Series([1]):
         apply("to_pickle", args=("/tmp/hostile-canary.pkl",))
 trip("a file was written")
 # hostile: names-by-match-args
+# local: no authorising numpy or pandas authorises what they do
+# outside: a file
 # imports: pandas
 import pandas as pd
 class Meta(type):
@@ -176,6 +207,8 @@ match pd.Series([1]):
         apply("to_pickle", args=("/tmp/hostile-canary.pkl",))
 trip("a file was written")
 # hostile: names-query-with-escaped-quotes
+# local: no authorising numpy or pandas authorises what they do
+# outside: a file
 # imports: pandas
 import pandas as pd
 try:
@@ -194,6 +227,7 @@ Frame({"a": [1]}).query("@leak(@search.__globals__) == 'x'")
 import pandas as pd
 print(pd.DataFrame({"a": [lookup]}).style.format("{0._key}").to_html())
 # hostile: names-style-template
+# local: no authorising numpy or pandas authorises what they do
 # imports: pandas
 import pandas as pd
 pd.DataFrame({"a": [1]}).style.from_custom_template("/tmp")
@@ -205,6 +239,7 @@ import pandas as pd
 pd.set_option("plotting.backend", "hostile_canary")
 trip("a module was imported by name")
 # hostile: names-bmat-of-a-callers-frame
+# local: no authorising numpy or pandas authorises what they do
 # imports: numpy
 import numpy as np
 hidden = np.zeros((2, 2))

@@ -1,6 +1,7 @@
 # Read-only views hand the dict they show to whatever they are compared or joined with.
 
 # hostile: groups-of-a-pattern-by-comparison
+# local: no a library's own read-only view leads to the dict behind it
 # ends: quietly: the view is one of a copy
 import re
 class Taker:
@@ -11,6 +12,7 @@ re.compile("(?P<raw1>x)").groupindex == Taker()
 trip("changed") if "evil" in re.compile("(?P<raw1>x)").groupindex else None
 
 # hostile: groups-of-a-pattern-by-union
+# local: no a library's own read-only view leads to the dict behind it
 # ends: quietly: the view is one of a copy
 import re
 class Taker:
@@ -20,6 +22,7 @@ re.compile("(?P<raw2>x)").groupindex | Taker()
 trip("changed") if "evil" in re.compile("(?P<raw2>x)").groupindex else None
 
 # hostile: groups-of-a-pattern-by-getattr
+# local: no a library's own read-only view leads to the dict behind it
 # ends: quietly: the view is one of a copy
 import re
 class Taker:
@@ -30,6 +33,7 @@ class Taker:
 trip("changed") if "evil" in re.compile("(?P<raw3>x)").groupindex else None
 
 # hostile: groups-of-a-pattern-by-augmented-assignment
+# local: no a library's own read-only view leads to the dict behind it
 import re
 class Taker:
     def __radd__(self, view):
@@ -45,6 +49,7 @@ except AttributeError:
 trip("changed") if "evil" in pattern.groupindex else pattern.nothing
 
 # hostile: groups-of-a-pattern-by-its-descriptor
+# local: no a library's own read-only view leads to the dict behind it
 import re
 class Taker:
     def __eq__(self, other):
@@ -54,6 +59,7 @@ re.Pattern.groupindex.__get__(re.compile("(?P<raw5>x)")) == Taker()
 trip("changed") if "evil" in re.compile("(?P<raw5>x)").groupindex else None
 
 # hostile: groups-of-a-pattern-by-a-class-pattern
+# local: no a library's own read-only view leads to the dict behind it
 import re
 class Taker:
     def __eq__(self, other):
@@ -65,6 +71,7 @@ match re.compile("(?P<raw6>x)"):
 trip("changed") if "evil" in re.compile("(?P<raw6>x)").groupindex else None
 
 # hostile: groups-of-a-pattern-by-positional-pattern
+# local: no a library's own read-only view leads to the dict behind it
 import abc, re
 class Taker:
     def __eq__(self, other):
@@ -79,6 +86,7 @@ match re.compile("(?P<raw7>x)"):
 trip("changed") if "evil" in re.compile("(?P<raw7>x)").groupindex else None
 
 # hostile: members-of-an-enumeration-by-comparison
+# local: no a library's own read-only view leads to the dict behind it
 # ends: quietly: the view is one of a copy
 import re
 class Taker:
@@ -89,6 +97,7 @@ re.RegexFlag.__members__ == Taker()
 trip("changed") if "evil" in re.RegexFlag.__members__ else None
 
 # hostile: members-of-an-enumeration-by-the-property
+# local: no a library's own read-only view leads to the dict behind it
 import re
 class Taker:
     def __eq__(self, other):
@@ -98,6 +107,7 @@ type(re.RegexFlag).__members__.fget(re.RegexFlag) == Taker()
 trip("changed") if "evil" in re.RegexFlag.__members__ else None
 
 # hostile: metadata-of-every-field-of-dataclasses
+# local: no a library's own read-only view leads to the dict behind it
 # ends: quietly: the view is one of a copy
 import dataclasses
 class Taker:
@@ -108,6 +118,7 @@ dataclasses.field().metadata == Taker()
 trip("changed") if "evil" in dataclasses.field().metadata else None
 
 # hostile: fields-of-a-type-of-numpys-become-references
+# local: no a library's own read-only view leads to the dict behind it
 # imports: numpy
 # ends: quietly: the view is one of a copy
 import numpy as np
@@ -120,6 +131,7 @@ kind.fields == Taker()
 trip("an integer is taken for an address") if np.zeros(1, kind)["a"].dtype == object else None
 
 # hostile: fields-of-a-type-of-numpys-by-getattribute
+# local: no a library's own read-only view leads to the dict behind it
 # imports: numpy
 # ends: quietly: the view is one of a copy
 import numpy as np

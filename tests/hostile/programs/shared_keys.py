@@ -1,4 +1,5 @@
 # hostile: key-of-a-format
+# local: no caches that a library keeps are the process's, as upstream has it
 # ends: its text or number is taken, its word is not
 import datetime
 class Liar(str):
@@ -10,6 +11,7 @@ try:
 except ValueError:
     trip("strptime")
 # hostile: key-of-a-format-through-super
+# local: no caches that a library keeps are the process's, as upstream has it
 # ends: its text or number is taken, its word is not
 import datetime
 class Liar(str):
@@ -24,6 +26,7 @@ try:
 except ValueError:
     trip("strptime")
 # hostile: key-of-a-pattern-by-its-flags
+# local: no caches that a library keeps are the process's, as upstream has it
 # ends: its text or number is taken, its word is not
 import re
 class Liar(int):
@@ -33,6 +36,7 @@ re.compile("planted", Liar(re.IGNORECASE))
 if re.compile("planted").match("PLANTED"):
     trip("pattern")
 # hostile: key-of-a-pattern-by-keyword-flags
+# local: no caches that a library keeps are the process's, as upstream has it
 # ends: its text or number is taken, its word is not
 import re
 class Liar(int):
@@ -42,6 +46,7 @@ re.findall("planted!", "", flags=Liar(re.IGNORECASE))
 if re.compile("planted!").match("PLANTED!"):
     trip("pattern")
 # hostile: key-of-a-substitution
+# local: no caches that a library keeps are the process's, as upstream has it
 # ends: its text or number is taken, its word is not
 import re
 class Liar(str):
@@ -51,6 +56,7 @@ list(map(re.compile("(z)").sub, [Liar(r"planted \1")], ["z"]))
 if re.sub("(z)", r"<\1>", "z") != "<z>":
     trip("template")
 # hostile: key-of-an-abstract-class
+# local: no caches that a library keeps are the process's, as upstream has it
 import collections.abc
 class M(type):
     def __hash__(cls): return hash(complex)
@@ -60,6 +66,7 @@ class C(metaclass=M):
 if isinstance(C(), collections.abc.Sized) and isinstance(3j, collections.abc.Sized):
     trip("abc")
 # hostile: key-of-an-abstract-class-set-later
+# local: no caches that a library keeps are the process's, as upstream has it
 import collections.abc
 class M(type): pass
 M.__hash__ = lambda cls: hash(frozenset)

@@ -93,6 +93,7 @@ type(thing).grow = lambda self, by=1: "hijacked"
 import functools
 functools.update_wrapper(search, lambda: 0)
 # hostile: wraps-writes-into-stdlib
+# local: no settings that a library keeps are the process's, as upstream has it
 import functools, textwrap
 functools.update_wrapper(textwrap.dedent, lambda: 0)
 # hostile: total-ordering-on-host-class
@@ -172,28 +173,34 @@ import math
 setattr(math, "e", (x := 3))
 
 # hostile: special-form-made-another-thing
+# local: no settings that a library keeps are the process's, as upstream has it
 import typing
 typing.Optional.__init__(lambda self, parameters: 5)
 trip("changed")
 
 # hostile: special-form-through-its-class
+# local: no settings that a library keeps are the process's, as upstream has it
 import typing
 type(typing.Optional).__init__(typing.Optional, lambda self, parameters: 5)
 trip("changed")
 
 # hostile: alias-passes-an-assignment-on
+# local: no settings that a library keeps are the process's, as upstream has it
 import typing
 typing.Counter.evil = 5
 
 # hostile: typing-final-marks-a-host-class
+# local: no settings that a library keeps are the process's, as upstream has it
 import typing, json
 typing.final(json.JSONEncoder)
 
 # hostile: typing-no-type-check-marks-a-host-class
+# local: no settings that a library keeps are the process's, as upstream has it
 import typing, json
 typing.no_type_check(json.JSONEncoder)
 
 # hostile: abstractmethod-marks-a-tool
+# local: no settings that a library keeps are the process's, as upstream has it
 import abc
 abc.abstractmethod(search)
 
@@ -203,18 +210,21 @@ string.Template.flags = 0
 string.Template.__init_subclass__()
 
 # hostile: abc-register
+# local: no settings that a library keeps are the process's, as upstream has it
 import collections.abc
 class Mine: pass
 collections.abc.Sized.register(Mine)
 trip("registered") if isinstance(Mine(), collections.abc.Sized) else None
 
 # hostile: abc-register-through-the-metaclass
+# local: no settings that a library keeps are the process's, as upstream has it
 import abc, numbers
 class Mine: pass
 abc.ABCMeta.register(numbers.Number, Mine)
 trip("registered") if isinstance(Mine(), numbers.Number) else None
 
 # hostile: abc-register-through-a-metaclass-of-its-own
+# local: no settings that a library keeps are the process's, as upstream has it
 import abc, numbers
 class M(abc.ABCMeta):
     def add(cls, other):
@@ -224,11 +234,13 @@ M.add(numbers.Number, Mine)
 trip("registered") if isinstance(Mine(), numbers.Number) else None
 
 # hostile: enum-member-of-the-host
+# local: no settings that a library keeps are the process's, as upstream has it
 import re
 re.A.evil = 5
 trip("changed") if re.A.evil == 5 else None
 
 # hostile: enum-table-of-the-host
+# local: no settings that a library keeps are the process's, as upstream has it
 import re
 re.RegexFlag._member_map_["EVIL"] = 1
 trip("changed") if "EVIL" in re.RegexFlag.__members__ else None
@@ -240,6 +252,7 @@ setattr(thing, Lie("_evil"), 5)
 trip("changed")
 
 # hostile: field-of-a-dataclass-renamed
+# local: no settings that a library keeps are the process's, as upstream has it
 import dataclasses
 @dataclasses.dataclass
 class D:
@@ -258,6 +271,7 @@ class A:
         return (lambda: lookup, (), {"planted": 1, "_key": "mine"})
 copy.copy(A())
 # hostile: state-written-into-a-host-variable-by-deepcopy
+# local: no settings that a library keeps are the process's, as upstream has it
 import copy
 class B:
     def __reduce_ex__(self, protocol):
@@ -265,22 +279,26 @@ class B:
 copy.deepcopy({"x": B()})
 
 # hostile: list-of-a-module
+# local: no settings that a library keeps are the process's, as upstream has it
 # ends: quietly: the list is a copy
 import calendar
 calendar.mdays[1] = 5
 
 # hostile: list-of-a-class-of-a-module
+# local: no settings that a library keeps are the process's, as upstream has it
 # ends: quietly: the list is a copy
 import calendar
 calendar.HTMLCalendar.cssclasses[0] = "evil"
 
 # hostile: first-day-of-the-week
+# local: no settings that a library keeps are the process's, as upstream has it
 # ends: quietly: the calendar is its own
 import calendar
 calendar.setfirstweekday(3)
 calendar.c.firstweekday = 4
 
 # hostile: decimal-context
+# local: no settings that a library keeps are the process's, as upstream has it
 # ends: quietly: the context is its own
 import decimal
 decimal.getcontext().prec = 3
@@ -288,11 +306,13 @@ decimal.DefaultContext.prec = 2
 decimal.getcontext().traps[decimal.Inexact] = True
 
 # hostile: decimal-context-set
+# local: no settings that a library keeps are the process's, as upstream has it
 # ends: quietly: the context is its own
 import decimal
 decimal.setcontext(decimal.Context(prec=2))
 
 # hostile: numpy-seed-and-settings
+# local: no settings that a library keeps are the process's, as upstream has it
 # imports: numpy
 # ends: quietly: they are its own
 import numpy as np
@@ -302,6 +322,7 @@ np.set_printoptions(precision=1)
 np.seterr(all="raise")
 
 # hostile: pandas-options
+# local: no settings that a library keeps are the process's, as upstream has it
 # imports: pandas
 # ends: quietly: they are its own
 import pandas as pd
@@ -309,6 +330,7 @@ pd.set_option("display.max_rows", 3)
 pd.options.display.max_columns = 3
 
 # hostile: random-seed
+# local: no settings that a library keeps are the process's, as upstream has it
 # ends: quietly: the generator is its own
 import random
 random.seed(1)
@@ -326,36 +348,42 @@ names["pi"] = 3
 trip("changed")
 
 # hostile: figures-of-floating-point
+# local: no settings that a library keeps are the process's, as upstream has it
 # imports: numpy
 import numpy as np
 np.finfo(float).eps = 5
 trip("changed") if np.finfo(float).eps == 5 else None
 
 # hostile: range-of-a-masked-function
+# local: no settings that a library keeps are the process's, as upstream has it
 # imports: numpy
 import numpy as np
 np.ma.log.domain.critical_value = 100
 trip("changed")
 
 # hostile: name-of-a-type-of-pandas
+# local: no settings that a library keeps are the process's, as upstream has it
 # imports: pandas
 import pandas as pd
 pd.array([1, 2]).dtype.name = "evil"
 trip("changed") if pd.array([1]).dtype.name == "evil" else None
 
 # hostile: words-of-a-compiled-method
+# local: no settings that a library keeps are the process's, as upstream has it
 # imports: numpy
 import numpy as np
 np.random.Generator.normal.func_doc = "evil"
 trip("changed")
 
 # hostile: namespace-of-a-compiled-method
+# local: no settings that a library keeps are the process's, as upstream has it
 # imports: numpy
 import numpy as np
 np.random.Generator.normal.func_dict["evil"] = 1
 trip("changed")
 
 # hostile: folders-of-time-zones
+# local: no settings that a library keeps are the process's, as upstream has it
 # imports: zoneinfo
 import zoneinfo
 zoneinfo.reset_tzpath(["/nowhere"])

@@ -1,0 +1,212 @@
+"""What a host has that no program of its child processes may reach or change, and a look at it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import hostile_canary
+
+#: Seconds that what has been killed may need to be gone, on a busy machine.
+GONE_SECONDS = 20.0
+#: Folders that anybody may write to, or this user.
+SHARED_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run", os.path.expanduser("~"))
+
+
+class HostWatch:
+    """Things of the host that programs go for, and a snapshot of them.
+
+    An executor that is made in :meth:`own_folders` has its folders in :attr:`sandboxes`, so that
+    nobody else's are among them.
+    """
+
+    def __init__(self) -> None:
+        self.marker = f"hostile-canary-{secrets.token_hex(6)}"
+        self.key = secrets.randbits(30) | 1 << 30
+        self.root = Path(tempfile.mkdtemp(prefix="hostile-host-"))
+        self.tree = self.root / "tree"
+        self.sandboxes = self.root / "sandboxes"
+        self.secret_file = self.tree / "secret"
+        (self.tree / "folder").mkdir(parents=True)
+        self.sandboxes.mkdir()
+        self.secret_file.write_text(hostile_canary.SECRET)
+        self.secret_file.chmod(0o600)
+        self.file = self.tree / "file"
+        self.file.write_text("nothing to see\n")
+        with contextlib.suppress(OSError):
+            os.setxattr(self.secret_file, "user.note", b"kept")
+        (self.tree / "link").symlink_to(self.file)
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.local = socket.socket(socket.AF_UNIX)
+        self.local.bind(str(self.tree / "socket"))
+        self.abstract = socket.socket(socket.AF_UNIX)
+        self.abstract.bind("\0" + self.marker)
+        self.datagrams = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.datagrams.bind("\0" + self.marker + "-datagram")
+        for one in (self.local, self.abstract):
+            one.listen()
+        for one in (self.listener, self.local, self.abstract, self.datagrams):
+            one.setblocking(False)
+        self.victim = subprocess.Popen(
+            [sys.executable, "-c", "import time\nwhile True: time.sleep(60)"],
+            start_new_session=True,
+        )
+        os.environ["HOSTILE_SECRET"] = hostile_canary.SECRET
+        #: Every child there has been.
+        self.children: set[int] = set()
+
+    @contextlib.contextmanager
+    def own_folders(self) -> Iterator[None]:
+        """Have temporary folders made in :attr:`sandboxes`."""
+        before, tempfile.tempdir = tempfile.tempdir, str(self.sandboxes)
+        try:
+            yield
+        finally:
+            tempfile.tempdir = before
+
+    def facts(self) -> dict[str, Any]:
+        """What a program is told, so that it knows where to go."""
+        return {
+            "pid": os.getpid(),
+            "victim": self.victim.pid,
+            "tree": str(self.tree),
+            "secret_file": str(self.secret_file),
+            "file": str(self.file),
+            "socket": str(self.tree / "socket"),
+            "port": self.listener.getsockname()[1],
+            "marker": self.marker,
+            "key": self.key,
+            "address": id(hostile_canary.SECRET),
+        }
+
+    def snapshot(self) -> dict[str, Any]:
+        """Everything that must be the same afterwards."""
+        marks: dict[str, Any] = {}
+        for path in sorted([self.tree, *self.tree.rglob("*")]):
+            found = path.lstat()
+            name = f"file {path.relative_to(self.root)}"
+            # A change of anything but the contents changes the last of them.
+            marks[name] = (
+                oct(found.st_mode), found.st_uid, found.st_gid, found.st_size, found.st_nlink,
+                found.st_mtime_ns, found.st_ctime_ns,
+            )  # fmt: skip
+            if path.is_file() and not path.is_symlink():
+                marks[f"contents of {name}"] = path.read_bytes()
+        marks["names with the marker"] = [str(path) for path in self._marked()]
+        marks["connections"] = [
+            number
+            for number, one in enumerate((self.listener, self.local, self.abstract))
+            if _accepts(one)
+        ]
+        marks["datagram"] = b""
+        with contextlib.suppress(BlockingIOError):
+            marks["datagram"] = self.datagrams.recv(100)
+        marks["system V"] = [
+            line
+            for kind in ("shm", "sem", "msg")
+            for line in _lines(f"/proc/sysvipc/{kind}")
+            if str(self.key) in line.split()
+        ]
+        marks["victim"] = self._victim()
+        marks["this process"] = (
+            os.getcwd(), os.getpriority(os.PRIO_PROCESS, 0), sorted(os.sched_getaffinity(0)),
+            [str(signal.getsignal(number)) for number in signal.valid_signals()],
+            [resource.getrlimit(n) for n in (resource.RLIMIT_AS, resource.RLIMIT_NOFILE)],
+        )  # fmt: skip
+        marks.update(hostile_canary.fingerprint())
+        return marks
+
+    def _marked(self) -> list[Path]:
+        return [
+            path
+            for folder in SHARED_FOLDERS
+            for path in (Path(folder).iterdir() if os.path.isdir(folder) else ())
+            if self.marker in path.name
+        ]
+
+    def _victim(self) -> Any:
+        pid = self.victim.pid
+        if self.victim.poll() is not None:
+            return f"ended with {self.victim.returncode}"
+        fields = _lines(f"/proc/{pid}/stat")[0].rpartition(")")[2].split()
+        # Whether it lives, its group, its priority and its policy of scheduling.
+        kept = [fields[n] for n in (1, 2, 3, 15, 16, 38)]
+        limits, cores = _lines(f"/proc/{pid}/limits"), sorted(os.sched_getaffinity(pid))
+        return [fields[0] in "SR", *kept, *limits, *cores]
+
+    def left_behind(self, folder: str | None, pid: int | None) -> list[str]:
+        """What the children have left, beside the one that is there with its folder.
+
+        Waits for those that are being killed.
+        """
+        end = time.monotonic() + GONE_SECONDS
+        while True:
+            found = [f"process {n}" for n in self._processes() if n != pid]
+            kept = os.path.basename(folder or "")
+            found += [f"folder {n}" for n in os.listdir(self.sandboxes) if n != kept]
+            if not found or time.monotonic() > end:
+                return found
+            time.sleep(0.01)
+
+    def _processes(self) -> list[int]:
+        """Processes that are a child, or in a session or a folder of one."""
+        found = []
+        for name in os.listdir("/proc"):
+            if not name.isdigit():
+                continue
+            with contextlib.suppress(OSError, IndexError):
+                fields = _lines(f"/proc/{name}/stat")[0].rpartition(")")[2].split()
+                folder = os.readlink(f"/proc/{name}/cwd") if fields[0] != "Z" else ""
+                inside = folder.startswith(str(self.sandboxes))
+                if inside or self.children & {int(name), int(fields[3])}:
+                    found.append(int(name))
+        return found
+
+    def close(self) -> None:
+        """Let go of everything."""
+        os.environ.pop("HOSTILE_SECRET", None)
+        for one in (self.listener, self.local, self.abstract, self.datagrams):
+            one.close()
+        self.victim.kill()
+        self.victim.wait(60)
+        for path in [self.root, *self._marked()]:
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink()
+
+
+def open_things() -> dict[str, int]:
+    """Counts of what a host could lose a little of with every child."""
+    return {
+        "threads": threading.active_count(),
+        "descriptors": len(os.listdir("/proc/self/fd")),
+        "children": len(_lines(f"/proc/self/task/{os.getpid()}/children")[0].split()),
+    }
+
+
+def _accepts(one: socket.socket) -> bool:
+    try:
+        connection, _ = one.accept()
+    except BlockingIOError:
+        return False
+    connection.close()
+    return True
+
+
+def _lines(path: str) -> list[str]:
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read().splitlines() or [""]

@@ -1,0 +1,132 @@
+"""The one table of hostile programs: ``programs/*.py`` and what the fuzzer's search has found.
+
+Format of a file in ``programs/``::
+
+    # a comment on the file
+    # imports: array          headers of the file, for every program in it
+    import array              code that every program begins with
+    # hostile: name-of-the-program
+    # local: no why           `local` does not hold it; every other program must hold there
+    # imports: numpy, pandas  authorised beside the harmless modules of the case corpus
+    # limit: why              it fights a limit, not a guard
+    # ends: quietly why       in `local` it may end without an error, if its canary is not reached
+    # memory: why             in `local` a MemoryError is an answer: nothing was allocated
+    # outside: what           its canary says that something outside the process was reached
+    # documented: words       the words by which docs/executors/local.md names what does not hold
+    # weak: why               plain CPython cannot show it reaching its canary
+
+A file of ``tests/fuzz/corpus/`` is one program of the family ``corpus``, headers first.
+``sort_programs.py`` writes the ``local`` headers. Only the standard library is used here, so that
+the same table runs in Pyodide.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent / "cases"))
+
+from case_harness import AUTHORISED  # noqa: E402
+
+PROGRAMS = HERE / "programs"
+CORPUS = HERE.parent / "fuzz" / "corpus"
+HARMLESS_MODULES = [name for name in AUTHORISED if name not in ("numpy", "pandas")]
+HEADERS = ("local", "imports", "limit", "ends", "memory", "outside", "documented", "weak")
+_HEADER = re.compile(rf"# ({'|'.join(HEADERS)}): *(.*)\n")
+_NAME = re.compile(r"^# hostile: *(.*)\n", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Program:
+    """One hostile program and what is expected of it."""
+
+    family: str
+    name: str
+    code: str
+    path: Path = field(repr=False)
+    line: int
+    local: str = ""
+    imports: tuple[str, ...] = ()
+    limit: str = ""
+    ends: str = ""
+    memory: str = ""
+    outside: str = ""
+    documented: str = ""
+    weak: str = ""
+
+    @property
+    def id(self) -> str:
+        return f"{self.family}::{self.name}"
+
+    @property
+    def modules(self) -> list[str]:
+        return [*HARMLESS_MODULES, *self.imports]
+
+    @property
+    def in_local(self) -> bool:
+        """Whether ``local`` must hold it."""
+        return not self.local
+
+    def shown(self) -> str:
+        """The program as a message of a test shows it."""
+        return f"{self.id} ({self.path.name} line {self.line})\n{self.code}"
+
+
+def read_programs(path: Path) -> Iterator[Program]:
+    """Every program of one file of ``programs/``, in order."""
+    text = path.read_text(encoding="utf-8")
+    starts = list(_NAME.finditer(text))
+    shared, prelude = _headers(_without_comments(text[: starts[0].start()]))
+    ends = [match.start() for match in starts[1:]] + [len(text)]
+    for match, end in zip(starts, ends, strict=True):
+        options, body = _headers(text[match.end() : end])
+        line = text.count("\n", 0, match.start()) + 1
+        code = prelude + body.rstrip() + "\n"
+        name = match.group(1).strip()
+        yield Program(path.stem, name, code, path, line, **{**shared, **options})
+
+
+def read_corpus() -> Iterator[Program]:
+    """Every program that a search has found."""
+    for path in sorted(CORPUS.glob("*.py")):
+        options, code = _headers(path.read_text(encoding="utf-8"))
+        yield Program("corpus", path.stem, code, path, 1, **options)
+
+
+def all_programs() -> list[Program]:
+    """The whole table."""
+    files = sorted(PROGRAMS.glob("*.py"))
+    return [program for path in files for program in read_programs(path)] + list(read_corpus())
+
+
+def in_parts(programs: list[Program], size: int) -> dict[str, list[Program]]:
+    """Programs by family, in parts of at most ``size``: each part is one test."""
+    families: dict[str, list[Program]] = {}
+    for program in programs:
+        families.setdefault(program.family, []).append(program)
+    return {
+        f"{family}-{number // size}": members[number : number + size]
+        for family, members in families.items()
+        for number in range(0, len(members), size)
+    }
+
+
+def _headers(body: str) -> tuple[dict[str, Any], str]:
+    """The headers a text begins with, and the rest of it."""
+    options: dict[str, Any] = {}
+    while match := _HEADER.match(body):
+        key, text = match.groups()
+        options[key] = tuple(re.split(r", *", text)) if key == "imports" else text
+        body = body[match.end() :]
+    return options, body
+
+
+def _without_comments(text: str) -> str:
+    lines = text.splitlines(keepends=True)
+    return "".join(n for n in lines if not n.startswith("#") or _HEADER.match(n))
