@@ -61,7 +61,11 @@ class Dispatcher:
     Tools run in one thread that is kept from call to call. One that is interrupted or runs out of
     time is left behind in it: Python has no way to stop it, and its result is dropped.
 
-    Only the thread that runs the code calls :meth:`handle`; :meth:`interrupt` may come from others.
+    A run that has answered, met its limit or was interrupted calls no tool any more, whatever its
+    sandbox sends: :meth:`handle` refuses from then on until :meth:`begin_run`.
+
+    Only the thread that runs the code calls :meth:`handle`; :meth:`interrupt` and :meth:`end_run`
+    may come from others.
 
     Raises:
         ConfigurationError: an argument that cannot work.
@@ -124,7 +128,16 @@ class Dispatcher:
         self._calls = 0
         self._bad = 0
         self._final: tuple[Any] | None = None
+        self._over = ""
         self._interrupted.clear()
+
+    def end_run(self, reason: str) -> None:
+        """Serve no more calls of this run. From any thread.
+
+        Args:
+            reason: ``"timeout"``, ``"interrupt"`` or ``"end"``; the first one counts.
+        """
+        self._over = self._over or reason
 
     @property
     def has_final_answer(self) -> bool:
@@ -146,6 +159,7 @@ class Dispatcher:
 
     def give_up(self) -> Callable[[], None]:
         """:meth:`interrupt` in two parts: what waits for nobody, and, returned, the tool's own."""
+        self.end_run("interrupt")
         self._interrupted.set()
         target = self._running
         if self._thread is not None:
@@ -181,6 +195,8 @@ class Dispatcher:
         self._last_call = number
         if self._final is not None:
             return encode({"call": number, "final": True})
+        if self._over:
+            return encode({"call": number, "over": self._over})
         self._calls += 1
         if self._calls > self.max_calls:
             message = f"more than max_calls={self.max_calls} calls of tools in one run"

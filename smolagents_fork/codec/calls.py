@@ -8,7 +8,8 @@ business::
     request   {"call": 7, "name": "search", "args": [], "kwargs": {"query": "x"}}
     reply     {"call": 7, "value": ...}
               {"call": 7, "error": ["KeyError", ["x"], "'x'"]}     type, arguments, message
-              {"call": 7, "final": true}                           the run is over
+              {"call": 7, "final": true}                           the run has answered
+              {"call": 7, "over": "timeout"}                       the run met a limit
               {"call": null, "error": [...], "expected": 7}        no call the host could take
 
 This module is shipped into sandboxes with the rest of the codec.
@@ -20,6 +21,7 @@ import builtins
 import inspect
 import json
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -40,6 +42,8 @@ _KINDS = {
         inspect.Parameter.VAR_KEYWORD,
     )
 }
+# In a thread that outlives its run, and in a run that is over.
+RUN_ENDED = "tools can be called while the code runs; it has ended"
 # What stands before the name in a request, at most.
 _NUMBER_ROOM = len('{"call":,') + 20
 
@@ -62,6 +66,7 @@ class HostCalls:
         finish: called when the host has taken a final answer; ends the run, by raising.
         max_bytes: largest request, in bytes; an argument over it, or all of them together, is an
             ``EncodeError``.
+        stop: called when the host serves no more calls of the run; ends the run, by raising.
     """
 
     def __init__(
@@ -69,9 +74,12 @@ class HostCalls:
         send: Callable[[bytes], bytes],
         finish: Callable[[], Any],
         max_bytes: int = DEFAULT_MAX_BYTES,
+        stop: Callable[[], Any] = lambda: None,
     ) -> None:
         self._send = send
         self._finish = finish
+        self._stop = stop
+        self._refused: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
         self._max_bytes = max_bytes
         self._lock = threading.Lock()
         self._last = 0
@@ -80,8 +88,19 @@ class HostCalls:
         """A context in which no call is on its way; waits for the one that is."""
         return self._lock
 
+    def refuse_threads(self) -> None:
+        """Refuse calls from now on in every thread that runs now, except the main thread.
+
+        Called at the end of a run that has answered, met a limit or was interrupted: its threads
+        must not call tools in the runs after it.
+        """
+        main = threading.main_thread()
+        self._refused.update(one for one in threading.enumerate() if one is not main)
+
     def call(self, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Call ``name`` on the host and return its value, or raise its exception."""
+        if self._refused and threading.current_thread() in self._refused:
+            raise RuntimeError(RUN_ENDED)
         parts = [
             encode(value, path=f"argument {number} of {name}()", max_bytes=self._max_bytes)
             for number, value in enumerate(args, 1)
@@ -118,6 +137,9 @@ class HostCalls:
             raise rebuilt_exception(*reply["error"])
         if "final" in reply:
             self._finish()
+        if "over" in reply:
+            self._stop()
+            raise RuntimeError(RUN_ENDED)
         return reply.get("value")
 
     def _exchanged(self, number: int, name: str, rest: bytes) -> Any:
@@ -133,21 +155,40 @@ class HostCalls:
             unpack: whether one dict given by position holds the arguments by name, as smolagents'
                 tools allow.
         """
-        signature, binder = signature_of(parameters), make_binder(name, parameters)
-        names = {spec[0] for spec in parameters}
+        signature, bind = signature_of(parameters), make_binding(name, parameters, unpack)
 
         def function(*args: Any, **kwargs: Any) -> Any:
-            if unpack and len(args) == 1 and not kwargs and type(args[0]) is dict:
-                given = args[0]
-                if given and all(key in names for key in given):
-                    args, kwargs = (), given
-            return self.call(name, *split_arguments(parameters, binder(*args, **kwargs)))
+            return self.call(name, *bind(*args, **kwargs))
 
         function.__name__ = function.__qualname__ = name
         function.__doc__ = doc
         function.__module__ = "__main__"
         function.__signature__ = signature  # type: ignore[attr-defined]
         return function
+
+
+def make_binding(
+    name: str, parameters: list[ParameterSpec], unpack: bool
+) -> Callable[..., tuple[list[Any], dict[str, Any]]]:
+    """A function that returns its arguments as the tool ``name`` is called with them.
+
+    Args:
+        name: an identifier.
+        parameters: see :func:`signature_of`.
+        unpack: whether one dict given by position holds the arguments by name, as smolagents'
+            tools allow.
+    """
+    binder = make_binder(name, parameters)
+    names = {spec[0] for spec in parameters}
+
+    def bind(*args: Any, **kwargs: Any) -> tuple[list[Any], dict[str, Any]]:
+        if unpack and len(args) == 1 and not kwargs and type(args[0]) is dict:
+            given = args[0]
+            if given and all(key in names for key in given):
+                args, kwargs = (), given
+        return split_arguments(parameters, binder(*args, **kwargs))
+
+    return bind
 
 
 def signature_of(parameters: list[ParameterSpec]) -> inspect.Signature:

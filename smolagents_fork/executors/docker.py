@@ -11,13 +11,13 @@ from ..containers.sandbox import DockerSandbox
 from ..errors import ExecutorError
 from ..jupyter.collector import Collector
 from ..results import Display, Execution, ExecutorStats
-from ..upstream_api import AgentError, CodeOutput, LogLevel
+from ..upstream_api import CodeOutput, LogLevel
 from .arguments import check_code, names_of
 from .base import Executor
 from .docker_asyncio import created
 from .docker_checks import check_pool, inherited
 from .docker_evidence import shown_output
-from .docker_failures import NoLogger, failure_words
+from .docker_failures import CodeFailedError, NoLogger, failure_words
 from .docker_files import get_file, put_file
 from .docker_host_side import HostSide
 from .docker_images import ensure_image, shown_progress
@@ -262,10 +262,10 @@ class DockerExecutor(Executor):
         self.displays, self.state["_print_outputs"] = (), ""
         try:
             self._ran_code = True
-            request = session.run(code, collector, lambda: calls.has_final_answer)
+            request = session.run(code, collector, lambda: calls.has_final_answer, calls.end_run)
         except Interrupted:
-            raise AgentError(
-                "the code was interrupted by interrupt() before it began", NoLogger()
+            raise CodeFailedError(
+                "the code was interrupted by interrupt() before it began"
             ) from None
         except ExecutorError as error:
             raise type(error)(f"{error}{shown_output(collector.logs())}") from error.__cause__
@@ -280,7 +280,7 @@ class DockerExecutor(Executor):
                 present=self.additional_imports,
                 of_pool=self._pool is not None,
             )
-            raise AgentError(words + shown_output(collector.logs()), NoLogger())
+            raise CodeFailedError(words + shown_output(collector.logs()))
         return Execution(
             calls.final_answer if final else collector.output(),
             collector.logs(),

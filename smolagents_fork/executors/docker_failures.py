@@ -11,8 +11,9 @@ from ..containers.requirements import requirements_for
 from ..errors import ConfigurationError
 from ..jupyter.collector import without_colours
 from ..jupyter.messages import KernelError
+from ..upstream_api import AgentError
 
-__all__ = ["NoLogger", "failure_words"]
+__all__ = ["CodeFailedError", "NoLogger", "failure_words"]
 
 _NO_MODULE = re.compile(r"No module named '([\w.]{1,100})'")
 
@@ -26,6 +27,16 @@ class NoLogger:
 
     def log(self, *_args: Any, **_kwargs: Any) -> None: ...
     def log_error(self, *_args: Any, **_kwargs: Any) -> None: ...
+
+
+class CodeFailedError(AgentError):  # type: ignore[misc]  # upstream ships no types
+    """The code in a container raised, or was interrupted: upstream's error, which pickle copies.
+
+    Upstream's own asks for a logger, which pickle does not give it.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, NoLogger())
 
 
 def failure_words(

@@ -118,13 +118,20 @@ class KernelSession(KernelConnection):
 
     # -- running --
 
-    def run(self, code: str, collector: Collector, answered: Callable[[], bool]) -> Request:
+    def run(
+        self,
+        code: str,
+        collector: Collector,
+        answered: Callable[[], bool],
+        end_run: Callable[[str], None] = lambda _reason: None,
+    ) -> Request:
         """Run ``code``; the collector gets what it gives.
 
         Args:
             code: Python, with IPython's additions.
             collector: takes output, displays and the value.
             answered: whether the final answer has been given.
+            end_run: called with the reason as soon as the code may call no more tools.
 
         Raises:
             Interrupted: :meth:`interrupt` came before the code had begun.
@@ -137,13 +144,19 @@ class KernelSession(KernelConnection):
             channel = self._ready()
             if self._interrupted:
                 raise Interrupted
-            return self._run(channel, code, collector, answered)
+            return self._run(channel, code, collector, answered, end_run)
         finally:
+            end_run("end")
             with self._state:
                 self._in_run, self._running = False, None
 
     def _run(
-        self, channel: Channel, code: str, collector: Collector, answered: Callable[[], bool]
+        self,
+        channel: Channel,
+        code: str,
+        collector: Collector,
+        answered: Callable[[], bool],
+        end_run: Callable[[str], None],
     ) -> Request:
         try:
             if self._unread_end is not None:  # is_alive() has taken the news out of the stream
@@ -162,6 +175,7 @@ class KernelSession(KernelConnection):
                 elif not request.done:
                     self._end_after_interrupt(channel, request)
             except DeadlinePassed:
+                end_run("timeout")
                 self._overrun(channel, request)
             except ProtocolError as error:
                 # It goes on with what it was told not to: no kernel to keep.
@@ -172,6 +186,7 @@ class KernelSession(KernelConnection):
             except BaseException as error:
                 if not isinstance(error, (ConnectionLost, KernelGone)):
                     # Ctrl-C on the host: the program must not go on behind the next call.
+                    end_run("end")
                     self._stop_quietly(channel, request)
                 raise
             finally:
@@ -294,12 +309,14 @@ class KernelSession(KernelConnection):
                     return False
                 channel.interrupt()
                 behind = behind or channel.execute("pass", sink=Sink(), silent=True)
+        _end_threads(channel)
         return True
 
     def _stop_quietly(self, channel: Channel, request: Request) -> None:
         try:
             channel.interrupt()
             channel.wait(request, Deadline(self.options.interrupt_grace_seconds))
+            _end_threads(channel)
         except (DeadlinePassed, ConnectionLost, KernelGone):
             self._drop_sandbox()
 
@@ -388,6 +405,14 @@ class KernelSession(KernelConnection):
             self._unread_end = error
             return False
         return True
+
+
+def _end_threads(channel: Channel) -> None:
+    """Have threads of a run that met its limit or was interrupted call no tool in later runs.
+
+    Nobody waits for it: the kernel carries it out before the code that is sent next.
+    """
+    channel.execute("__smolagents_fork__.end()", sink=Sink(), silent=True)
 
 
 def _nothing() -> Request:

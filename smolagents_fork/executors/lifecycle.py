@@ -1,16 +1,18 @@
-"""When an agent's executor is closed and interrupted.
+"""When an agent's executor is closed and interrupted, and what it is asked.
 
-The hooks of patches ``idempotent-cleanup`` and ``interrupt-step``.
+The hooks of patches ``idempotent-cleanup``, ``interrupt-step`` and ``output-text``.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from smolagents_fork.texts import plain_text, without_text
 
 if TYPE_CHECKING:
     from smolagents_fork.upstream_api import CodeAgent, MultiStepAgent
 
-__all__ = ["clean_up", "interrupt_step"]
+__all__ = ["clean_up", "interrupt_step", "text_of_output"]
 
 
 def clean_up(agent: CodeAgent) -> None:
@@ -55,3 +57,26 @@ def interrupt_step(agent: MultiStepAgent) -> None:
     interrupt = getattr(vars(agent).get("python_executor"), "interrupt", None)
     if callable(interrupt):
         interrupt()
+
+
+def text_of_output(agent: MultiStepAgent, output: Any) -> str:
+    """The text of what code gave, for the agent's log and its model.
+
+    Executors whose outputs may be instances of the code's own classes make it themselves, in a
+    method ``text_of_output(output)``, within the limits of a call.
+
+    Args:
+        agent: whose code gave the output.
+        output: an output or a final answer.
+
+    Returns:
+        ``str(output)``, or why there is none.
+    """
+    text = plain_text(output)
+    if text is not None:
+        return text
+    make = getattr(vars(agent).get("python_executor"), "text_of_output", None)
+    try:
+        return str(make(output) if callable(make) else output)
+    except Exception as error:
+        return without_text(output, error)

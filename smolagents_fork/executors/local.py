@@ -6,16 +6,21 @@ Not a sandbox: see SECURITY.md, and ProcessExecutor for a hard kill and memory l
 from __future__ import annotations
 
 import builtins
+import importlib
+import threading
+import types
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
 from .. import upstream_api
-from ..bridge import directly
-from ..errors import InterpreterError, TimeLimitExceededError
-from ..interpreter import Interpreter, Limits
+from ..bridge import ToolGate, directly
+from ..errors import ForkError, InterpreterError, ProgramFailedError
+from ..interpreter import Interpreter, Limits, PrintContainer, is_authorized
+from ..texts import class_name, exact_text, plain_text, without_text
 from ..upstream_api import CodeOutput, PythonExecutor
-from .arguments import check_flag, check_functions, check_known, names_of, parameters_of
+from .arguments import check_functions, check_known, names_of, parameters_of
+from .local_errors import as_upstreams, is_class_of_host
 
 __all__ = ["LocalPythonExecutor", "evaluate_python_code"]
 
@@ -26,25 +31,10 @@ _TIMEOUT: float = 30
 _REFUSED_UNLESS_GIVEN = frozenset({"exec", "eval", "compile", "__import__", "globals", "locals"})
 
 
-_classes: dict[str, type[InterpreterError]] = {}
-
-
-def _joined(kind: type[InterpreterError]) -> type[InterpreterError]:
-    """``kind`` as a class that is upstream's error, too: both sides' handlers catch it."""
-    if kind.__name__ in _classes:
-        return _classes[kind.__name__]
-    timeout = issubclass(kind, TimeLimitExceededError)
-    theirs = upstream_api.ExecutionTimeoutError if timeout else upstream_api.InterpreterError
-    made = type(
-        kind.__name__, (kind, theirs), {"__module__": kind.__module__, "__doc__": kind.__doc__}
-    )
-    return _classes.setdefault(kind.__name__, made)
-
-
-def _as_upstreams(error: InterpreterError) -> InterpreterError:
-    made = _joined(type(error))(*error.args)
-    made.__cause__ = error.__cause__
-    return made
+#: Seconds a call waits for one in another thread on top of that call's own limit.
+_PATIENCE = 10.0
+#: The state's name for a value whose text is made.
+_VALUE = "_output_of_the_last_call"
 
 
 def _default_limits(**given: Any) -> Limits:
@@ -58,6 +48,8 @@ def _default_limits(**given: Any) -> Limits:
 
 
 _UNSET: Any = object()
+# Of the dict that a copy is made from.
+_STATE, _MODULES, _PRINTED, _HAS_TOOLS = "variables", "modules", "printed", "has tools"
 
 
 def _own_tools(tools: Mapping[str, Any]) -> dict[str, Any]:
@@ -76,6 +68,50 @@ def _math_tools() -> dict[str, Any]:
     """Upstream's functions of :mod:`math` that need no import."""
     base = upstream_api.BASE_PYTHON_TOOLS
     return {name: tool for name, tool in base.items() if not hasattr(builtins, name)}
+
+
+def _write_figures(interpreter: Interpreter, state: dict[str, Any]) -> None:
+    """Put what the run printed and counted into ``state``, whatever the program has put there.
+
+    Upstream's agent and tools read both names there.
+    """
+    printed = interpreter.output
+    try:
+        str(printed)
+    except Exception:  # the program has appended what is no text
+        printed = PrintContainer(interpreter.limits.max_print_outputs_length)
+    state["_print_outputs"] = printed
+    count = interpreter.meter.count["counter"]
+    state["_operations_count"] = {"counter": count if type(count) is int else 0}
+
+
+#: Types whose instances an agent can look at without running a program's code.
+_PASSIVE = frozenset({bool, bytes, dict, float, int, list, set, str, tuple, type(None)})
+#: What ``isinstance`` asks, and upstream's agent asks ``isinstance`` of every answer.
+_ASKED_BY_ISINSTANCE = frozenset({"__class__", "__getattribute__"})
+_MRO, _DICT = vars(type)["__mro__"], vars(type)["__dict__"]
+
+
+def _handed_over(value: Any, text_of: Callable[[Any], str]) -> Any:
+    """``value``, or a text in its place where looking at it would run a program's code.
+
+    A text of a program's own class becomes a plain one. Upstream's agent makes that of it in any
+    case, but by calling what the class defines.
+
+    Args:
+        value: an output.
+        text_of: makes the text of a value within the limits of a call.
+    """
+    if type(value) in _PASSIVE:
+        return value
+    for kind in _MRO.__get__(type(value)):
+        if kind is str:
+            return exact_text(value)
+        if kind is object or is_class_of_host(kind):
+            break
+        if _ASKED_BY_ISINSTANCE & _DICT.__get__(kind).keys():
+            return text_of(value)
+    return value
 
 
 def evaluate_python_code(
@@ -108,6 +144,7 @@ def evaluate_python_code(
     static_tools = static_tools or {}
     if authorized_imports is None:
         authorized_imports = upstream_api.BASE_BUILTIN_MODULES
+    gate = ToolGate()
     interpreter = Interpreter(
         authorized_imports,
         limits=_default_limits(
@@ -115,16 +152,22 @@ def evaluate_python_code(
         ),
         default_imports=(),
         state={} if state is None else state,
-        replaceable_functions=_own_tools(custom_tools or {}),
+        replaceable_functions=gate.guarded(_own_tools(custom_tools or {})),
         extra_dunders=upstream_api.ALLOWED_DUNDER_METHODS,
     )
-    interpreter.send_tools(_own_tools(static_tools))
+    interpreter.send_tools(gate.guarded(_own_tools(static_tools)))
     interpreter.protect(static_tools)
+    gate.open = True
     try:
         result = interpreter.run(code)
     except InterpreterError as error:
-        raise _as_upstreams(error) from error.__cause__
-    return result.output, result.is_final_answer
+        failure = as_upstreams(error)
+    else:
+        return _handed_over(result.output, class_name), result.is_final_answer
+    finally:
+        gate.open = False
+        _write_figures(interpreter, interpreter.state)
+    raise failure from failure.__cause__
 
 
 class LocalPythonExecutor(PythonExecutor):  # type: ignore[misc]  # upstream ships no types
@@ -140,8 +183,6 @@ class LocalPythonExecutor(PythonExecutor):  # type: ignore[misc]  # upstream shi
         max_operations: syntax-tree nodes one call may evaluate; 10,000,000 by default.
         max_while_iterations: iterations of one ``while`` loop; 1,000,000 by default.
         max_recursion_depth: frames of the program on the stack; 1000 by default.
-        data_files: let numpy and pandas, where authorised, read and write files below the working
-            directory; addresses (``http:``, ``s3:``, ``file:``) stay refused.
 
     Raises:
         InterpreterError: an authorised module is not installed.
@@ -159,11 +200,9 @@ class LocalPythonExecutor(PythonExecutor):  # type: ignore[misc]  # upstream shi
         max_operations: int | None = None,
         max_while_iterations: int | None = None,
         max_recursion_depth: int | None = None,
-        data_files: bool = False,
         **unknown: Any,
     ) -> None:
         check_known(type(self).__name__, unknown, parameters_of(LocalPythonExecutor))
-        check_flag("data_files", data_files)
         self.max_print_outputs_length = (
             _MAX_PRINT if max_print_outputs_length is None else max_print_outputs_length
         )
@@ -183,15 +222,70 @@ class LocalPythonExecutor(PythonExecutor):  # type: ignore[misc]  # upstream shi
             "max_while_iterations": max_while_iterations,
             "max_recursion_depth": max_recursion_depth,
         }
+        self._sent_tools: dict[str, Any] = {}
+        self._start()
+
+    def _start(self) -> None:
+        """Make what is not copied with an executor: it belongs to this very one."""
+        self._gate = ToolGate()
+        self._turns = threading.RLock()
+        self._in_call = False
+        self._settings: tuple[Any, ...] = ()
         self._interpreter = Interpreter(
             self.authorized_imports,
             limits=self._limits(),
             default_imports=(),
-            additional_functions=_own_tools(self.additional_functions),
+            additional_functions=self._gate.guarded(_own_tools(self.additional_functions)),
             replaceable_functions=_math_tools(),
             extra_dunders=upstream_api.ALLOWED_DUNDER_METHODS,
-            data_files=data_files,
         )
+
+    # -- copy.copy(), copy.deepcopy() and pickle --
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the interpreter, with the program's variables."""
+        own = (
+            "_gate",
+            "_turns",
+            "_in_call",
+            "_interpreter",
+            "static_tools",
+            "_settings",
+            "_current_limits",
+        )
+        kept = {name: value for name, value in vars(self).items() if name not in own}
+        printed = self.state.get("_print_outputs")
+        variables, modules = {}, {}
+        for name, value in self.state.items():
+            if isinstance(value, types.ModuleType):
+                modules[name] = value.__name__
+            elif name != "_print_outputs":
+                variables[name] = value
+        return {
+            **kept,
+            _STATE: variables,
+            _MODULES: modules,
+            _PRINTED: None if printed is None else str(printed),
+            _HAS_TOOLS: self.static_tools is not None,
+        }
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        """Make an interpreter of its own, with the same tools and variables."""
+        kept = dict(kept)
+        variables, modules = kept.pop(_STATE), kept.pop(_MODULES)
+        printed, has_tools = kept.pop(_PRINTED), kept.pop(_HAS_TOOLS)
+        if printed is not None:
+            container = PrintContainer(kept["max_print_outputs_length"])
+            container.value = printed
+            variables = {**variables, "_print_outputs": container}
+        self.__dict__.update(kept)
+        self.static_tools = None
+        self._start()
+        if has_tools:
+            self.send_tools(self._sent_tools)
+        self.state = variables
+        allowed = {n: m for n, m in modules.items() if is_authorized(m, self.authorized_imports)}
+        self.send_variables({n: importlib.import_module(m) for n, m in allowed.items()})
 
     @property
     def state(self) -> dict[str, Any]:
@@ -206,6 +300,19 @@ class LocalPythonExecutor(PythonExecutor):  # type: ignore[misc]  # upstream shi
             self._interpreter.state.update(variables)
 
     def _limits(self) -> Limits:
+        # Read at every call: users change the attributes, and upstream's constants.
+        settings = (
+            self.max_print_outputs_length,
+            self.timeout_seconds,
+            upstream_api.MAX_OPERATIONS,
+            upstream_api.MAX_WHILE_ITERATIONS,
+        )
+        if settings != self._settings:
+            self._current_limits = self._limits_now()
+            self._settings = settings
+        return self._current_limits
+
+    def _limits_now(self) -> Limits:
         given = {name: value for name, value in self._given.items() if value is not None}
         return _default_limits(
             max_print_outputs_length=self.max_print_outputs_length,
@@ -220,7 +327,7 @@ class LocalPythonExecutor(PythonExecutor):  # type: ignore[misc]  # upstream shi
             if entry != "*" and find_spec(base := entry.split(".")[0]) is None
         ]
         if missing:
-            raise _as_upstreams(
+            raise as_upstreams(
                 InterpreterError(
                     f"Non-installed authorized modules: {', '.join(missing)}. Please install these "
                     "modules or remove them from the authorized imports list."
@@ -235,15 +342,93 @@ class LocalPythonExecutor(PythonExecutor):  # type: ignore[misc]  # upstream shi
             ExecutionTimeoutError: upstream's, at the time limit.
             ProgramInterruptedError: :meth:`interrupt` was called; an InterpreterError, too.
         """
-        interpreter = self._interpreter
-        interpreter.limits = self._limits()
+        self._take_turn()
         try:
-            result = interpreter.run(code_action)
+            if self._in_call:
+                raise as_upstreams(
+                    InterpreterError(
+                        "This executor is running the program that made this call; use another "
+                        "one for a run inside a run"
+                    )
+                )
+            self._in_call = True
+            try:
+                return self._call(code_action)
+            finally:
+                self._in_call = False
+        finally:
+            self._turns.release()
+
+    def _call(self, code: str) -> CodeOutput:
+        interpreter, gate = self._interpreter, self._gate
+        interpreter.limits = self._limits()
+        gate.open = True
+        failed: Exception
+        try:
+            result = interpreter.run(code)
+        except ForkError as error:
+            failed = error
+        except Exception as error:
+            # Of the interpreter's own work on what the program has made.
+            failed = ProgramFailedError(
+                f"Code execution failed; how it ended could not be told: {class_name(error)}"
+            )
+        else:
+            return CodeOutput(
+                output=_handed_over(result.output, self._text_of),
+                logs=exact_text(result.logs),
+                is_final_answer=result.is_final_answer,
+            )
+        finally:
+            gate.open = False
+            _write_figures(interpreter, interpreter.state)
+        if not isinstance(failed, InterpreterError):
+            raise failed
+        failure = as_upstreams(failed, self._text_of)
+        raise failure from failure.__cause__
+
+    def _take_turn(self) -> None:
+        """Wait for a call in another thread to end, as long as it may take and a little longer."""
+        timeout = self.timeout_seconds
+        if not self._turns.acquire(timeout=-1 if timeout is None else timeout + _PATIENCE):
+            raise as_upstreams(
+                InterpreterError(
+                    f"This executor has been busy in another thread for {timeout} seconds and "
+                    "more; use one for each thread"
+                )
+            )
+
+    def text_of_output(self, output: Any) -> str:
+        """``str(output)`` for the agent, made within the limits of a call and without tools.
+
+        Args:
+            output: what a call gave, perhaps an instance of the program's own class.
+
+        Returns:
+            the text, or why there is none.
+        """
+        text = plain_text(output)
+        if text is not None:
+            return text
+        self._take_turn()
+        try:
+            return self._text_of(output)
+        finally:
+            self._turns.release()
+
+    def _text_of(self, value: Any) -> str:
+        interpreter, state, was_open = self._interpreter, self.state, self._gate.open
+        names = ("_print_outputs", "_operations_count")
+        figures = {name: state[name] for name in names if name in state}
+        state[_VALUE], self._gate.open = value, False
+        try:
+            return exact_text(interpreter.run(f"f'{{{_VALUE}!s}}'").output)
         except InterpreterError as error:
-            raise _as_upstreams(error) from error.__cause__
-        return CodeOutput(
-            output=result.output, logs=result.logs, is_final_answer=result.is_final_answer
-        )
+            return without_text(value, error.__cause__ or error)
+        finally:
+            state.pop(_VALUE, None)
+            state.update(figures)
+            self._gate.open = was_open
 
     def interrupt(self) -> None:
         """End the code that runs now, from another thread; state is kept, and the call raises.
@@ -260,8 +445,9 @@ class LocalPythonExecutor(PythonExecutor):  # type: ignore[misc]  # upstream shi
     def send_tools(self, tools: dict[str, Any]) -> None:
         """Make ``tools`` callable by name, in place of those sent before."""
         self.static_tools = {**tools, **upstream_api.BASE_PYTHON_TOOLS, **self.additional_functions}
+        self._sent_tools = dict(tools)
         own = {name: directly(name, tool) for name, tool in _own_tools(tools).items()}
-        self._interpreter.send_tools(own)
+        self._interpreter.send_tools(self._gate.guarded(own))
 
     def cleanup(self) -> None:
         """Nothing is kept outside the process; there for the executors' common contract."""

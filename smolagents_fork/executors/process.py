@@ -1,9 +1,9 @@
-"""The process executor: the local interpreter in a child process that can be killed."""
+"""The process executor: code in a child process that the kernel confines."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
@@ -14,6 +14,7 @@ from ..interpreter import DEFAULT_IMPORTS, PrintContainer
 from ..interpreter.output import truncated
 from ..limits import check_seconds
 from ..process.layout import layout_for
+from ..process.measures import Kernel, MeasureTable, table_of
 from ..results import Execution, ExecutorStats
 from ..upstream_api import CodeOutput, LogLevel
 from .arguments import (
@@ -33,11 +34,13 @@ __all__ = ["ProcessExecutor"]
 
 
 class ProcessExecutor(Executor):
-    """Runs code in the fork's interpreter, in a child process under limits the kernel holds.
+    """Run code in a child process that the kernel confines, and that can be killed.
+
+    No guarantee rests on the interpreter in the child: it gives meaning and messages.
 
     Args:
         additional_authorized_imports: modules the code may import besides the built-in list; they
-            must be installed where the host runs.
+            must be installed where the host runs. ``["*"]``: any that is installed.
         logger: upstream's ``AgentLogger``.
         timeout_seconds: wall clock of one call, without the time the host works for it in tools;
             ``None`` for no limit. At the limit the program is stopped with its state kept; one that
@@ -49,9 +52,12 @@ class ProcessExecutor(Executor):
             ``timeout_seconds`` and the grace, which only more than one thread can reach.
         file_size: largest file the code may write, in bytes or as ``"1g"``.
         open_files: file descriptors at once.
+        max_threads: threads at once.
         network: whether the code keeps the host's network.
-        require: measures that must be in force (see :attr:`confinement`), ``True`` for all; a
-            missing one is an error at the start.
+        allow_missing: measures to do without where the machine cannot give them (see
+            :meth:`measures`). Any other that is missing is an error at the start.
+        allow_unconfined: do without any measure, as on macOS: a separate process that can be
+            killed, and nothing more.
         readable_paths: files and folders the code may read besides libraries.
         max_print_outputs_length: characters kept of what a call prints, first and last half.
         max_value_bytes: largest encoded value in either direction.
@@ -63,14 +69,15 @@ class ProcessExecutor(Executor):
         tool_placement: tool name -> ``"host"``; there is no other place here.
         additional_functions: functions of the host the code may call, as it calls tools.
         max_operations, max_while_iterations, max_recursion_depth: the interpreter's own limits.
-        data_files: let numpy and pandas, where authorised, use files in the child's own folder.
 
     Raises:
         ConfigurationError: an argument that cannot work.
-        ExecutorStartError: the child did not start, or a required measure is missing.
+        ExecutorStartError: the child did not start, or a measure is missing that is not given up.
     """
 
     supports_managed_agents: ClassVar[bool] = True
+    #: The features of the kernel that are used. Tests mask some, in a subclass.
+    kernel: ClassVar[Kernel] = Kernel()
 
     def __init__(
         self,
@@ -84,8 +91,10 @@ class ProcessExecutor(Executor):
         cpu_seconds: float | None = None,
         file_size: int | str | None = "1g",
         open_files: int = 256,
+        max_threads: int = 256,
         network: bool = False,
-        require: Iterable[str] | str | bool = (),
+        allow_missing: Sequence[str] = (),
+        allow_unconfined: bool = False,
         readable_paths: Sequence[str | os.PathLike[str]] = (),
         max_print_outputs_length: int | None = None,
         max_value_bytes: int = codec.DEFAULT_MAX_BYTES,
@@ -98,7 +107,6 @@ class ProcessExecutor(Executor):
         max_operations: int | None = None,
         max_while_iterations: int | None = None,
         max_recursion_depth: int | None = None,
-        data_files: bool = False,
         **unknown: Any,
     ) -> None:
         check_known(type(self).__name__, unknown, parameters_of(ProcessExecutor))
@@ -119,8 +127,10 @@ class ProcessExecutor(Executor):
             cpu_seconds=cpu_seconds,
             file_size=file_size,
             open_files=open_files,
+            max_threads=max_threads,
             network=network,
-            require=require,
+            allow_missing=allow_missing,
+            allow_unconfined=allow_unconfined,
             readable_paths=paths_of("readable_paths", readable_paths),
             max_output_bytes=50_000
             if max_print_outputs_length is None
@@ -130,7 +140,6 @@ class ProcessExecutor(Executor):
             tool_timeout_seconds=check_seconds("tool_timeout_seconds", tool_timeout_seconds),
             on_output=on_output,
             limits={**given, "timeout_seconds": None},
-            data_files=data_files,
         )
         _check_placement(mapping_of("tool_placement", tool_placement))
         check_flag("tools_in_calling_thread", tools_in_calling_thread)
@@ -153,10 +162,7 @@ class ProcessExecutor(Executor):
     # -- lifecycle --
 
     def _start(self) -> None:
-        if os.name != "posix":
-            raise ExecutorStartError(
-                "ProcessExecutor needs fork(); on this system use executor_type='docker' or 'local'"
-            )
+        _check_platform(self.kernel.platform, self.options.allow_unconfined)
         missing = [
             base
             for entry in self.additional_imports
@@ -170,10 +176,11 @@ class ProcessExecutor(Executor):
         imports = [*DEFAULT_IMPORTS, *self.additional_imports]
         self._session = ProcessSession(
             self.options,
-            layout_for(imports, self.options.readable_paths),
+            layout_for(imports, self.options.readable_paths, network=self.options.network),
             list(self.additional_imports),
             self._dispatcher,
             self._print,
+            self.kernel,
         )
         self._session.open()
         asked_for = {"memory"} if self.options.memory_bytes is None else set()
@@ -197,6 +204,16 @@ class ProcessExecutor(Executor):
         missing = [f"{name} ({why})" for name, why in confinement["missing"].items()]
         held = ", ".join(confinement["in_force"])
         return f"in force: {held}; not in force: {', '.join(missing) or 'nothing'}"
+
+    @classmethod
+    def measures(cls) -> MeasureTable:
+        """The measures on this machine, found by confining a child; printed, a table.
+
+        Raises:
+            ExecutorStartError: no child starts here at all, as on Windows.
+        """
+        with cls(allow_unconfined=True) as executor:
+            return table_of(**executor.confinement)
 
     @property
     def confinement(self) -> dict[str, dict[str, str]]:
@@ -314,6 +331,21 @@ class ProcessExecutor(Executor):
         if self._session is None:
             raise ExecutorStartError("the process executor has not been started")
         return self._session
+
+
+def _check_platform(platform: str, allow_unconfined: bool) -> None:
+    if platform.startswith("linux"):
+        return
+    if platform == "win32":
+        raise ExecutorStartError(
+            "ProcessExecutor needs fork(), which Windows does not have: use executor_type='docker'"
+        )
+    if not allow_unconfined:
+        raise ExecutorStartError(
+            f"ProcessExecutor confines code by Linux's kernel, and this is {platform}: use "
+            "executor_type='docker'; allow_unconfined=True gives a separate process that can be "
+            "killed, and nothing more"
+        )
 
 
 def _check_placement(placement: Mapping[str, str]) -> None:

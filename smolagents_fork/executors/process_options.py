@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,9 +11,9 @@ from ..errors import ConfigurationError
 from ..interpreter import Limits
 from ..limits import check_seconds
 from ..process.measures import MEASURES
-from .arguments import check_count, check_flag, check_output_function
+from .arguments import check_count, check_flag, check_output_function, names_of
 
-__all__ = ["Options", "byte_count", "required_measures"]
+__all__ = ["Options", "byte_count", "dispensable_measures"]
 
 
 def byte_count(name: str, size: int | str | None) -> int | None:
@@ -26,23 +26,17 @@ def byte_count(name: str, size: int | str | None) -> int | None:
     return None if size is None else parse_size(size)
 
 
-def required_measures(require: Iterable[str] | str | bool) -> frozenset[str]:
-    """The measures that must be in force: names, ``True`` or ``"all"`` for every one.
+def dispensable_measures(allow_missing: Sequence[str] | None) -> frozenset[str]:
+    """The measures that may be missing, by their names.
 
     Raises:
-        ConfigurationError: a name that is no measure.
+        ConfigurationError: a name that is not a measure.
     """
-    if require is True or require == "all":
-        return frozenset(MEASURES)
-    if require is False or require is None:
-        return frozenset()
-    if not isinstance(require, Iterable):
-        raise ConfigurationError(f"require={require!r}: give names of measures, or True for all")
-    names = frozenset([require] if isinstance(require, str) else require)
-    unknown = sorted(names - set(MEASURES), key=repr)
+    names = frozenset(names_of("allow_missing", allow_missing))
+    unknown = sorted(names - set(MEASURES))
     if unknown:
         raise ConfigurationError(
-            f"require={unknown}: no such measure; there are: {', '.join(MEASURES)}"
+            f"allow_missing={unknown}: no such measure; there are: {', '.join(MEASURES)}"
         )
     return names
 
@@ -58,8 +52,10 @@ class Options:
     cpu_seconds: float | None = None
     file_size: int | str | None = "1g"
     open_files: int = 256
+    max_threads: int = 256
     network: bool = False
-    require: Iterable[str] | str | bool = ()
+    allow_missing: Sequence[str] = ()
+    allow_unconfined: bool = False
     readable_paths: tuple[str, ...] = ()
     max_output_bytes: int = 50_000
     max_value_bytes: int = 256 * 1024 * 1024
@@ -67,7 +63,6 @@ class Options:
     tool_timeout_seconds: float | None = None
     on_output: Callable[[str], None] | None = None
     limits: dict[str, Any] = field(default_factory=dict)
-    data_files: bool = False
 
     def __post_init__(self) -> None:
         self.timeout_seconds = check_seconds("timeout_seconds", self.timeout_seconds)
@@ -76,15 +71,19 @@ class Options:
         check_seconds("cpu_seconds", self.cpu_seconds)
         self.memory_bytes = byte_count("memory", self.memory)
         self.file_bytes = byte_count("file_size", self.file_size)
-        self.required = required_measures(self.require)
-        for name in ("open_files", "max_value_bytes", "max_tool_calls"):
+        given_up = set(dispensable_measures(self.allow_missing))
+        for name in ("open_files", "max_threads", "max_value_bytes", "max_tool_calls"):
             check_count(name, getattr(self, name))
         check_flag("network", self.network)
-        check_flag("data_files", self.data_files)
+        check_flag("allow_unconfined", self.allow_unconfined)
         check_output_function(self.on_output)
         # Here and not in the child only, whose start would fail with them.
         Limits(**self.limits)
         if self.open_files < 32:
             raise ConfigurationError(f"open_files={self.open_files}: imports need 32 or more")
-        if self.network and "network" in self.required:
-            raise ConfigurationError("network=True gives the network that require= takes away")
+        given_up |= {"network"} if self.network else set()
+        given_up |= {"memory"} if self.memory_bytes is None else set()
+        #: The measures without which no child starts.
+        self.required = frozenset(
+            () if self.allow_unconfined else (name for name in MEASURES if name not in given_up)
+        )

@@ -142,8 +142,9 @@ class ProcessRun:
         interrupted = self._interrupted.is_set()
         if not interrupted and not deadline.expired():
             return None
-        self._child.interrupt()
         reason = "interrupt" if interrupted else "timeout"
+        self._dispatcher.end_run(reason)
+        self._child.interrupt()
         return _Stop(reason, self._options.interrupt_grace_seconds)
 
     def _kill(self, stop: _Stop) -> ExecutorError:
@@ -186,6 +187,7 @@ class ProcessRun:
 
     def abandon(self) -> bool:
         """End the program, whose result nobody waits for; whether it ended by itself in time."""
+        self._dispatcher.end_run("end")
         self._child.interrupt()
         end = Deadline(self._options.interrupt_grace_seconds)
         with contextlib.suppress(ExecutorError):

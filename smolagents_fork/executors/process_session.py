@@ -25,6 +25,7 @@ from ..process.child import Child
 from ..process.folders import remove_tree
 from ..process.frames import Frame, Kind, from_child
 from ..process.layout import Layout
+from ..process.measures import MEASURES, Bounds, Kernel
 from ..process.spawn import spawn
 from .process_answers import checked_report, failure, joined
 from .process_options import Options
@@ -42,6 +43,7 @@ class ProcessSession:
         imports: modules programs may import.
         dispatcher: serves the calls of the bridge.
         sink: takes printed text, as it comes.
+        kernel: the features of the kernel that are used.
     """
 
     def __init__(
@@ -51,8 +53,10 @@ class ProcessSession:
         imports: list[str],
         dispatcher: Dispatcher,
         sink: Callable[[str], None],
+        kernel: Kernel,
     ) -> None:
         self.options = options
+        self._kernel = kernel
         self.report: dict[str, dict[str, str]] = {"in_force": {}, "missing": {}}
         self._layout = layout
         self._imports = imports
@@ -77,7 +81,7 @@ class ProcessSession:
         """Start a child and see what is in force.
 
         Raises:
-            ExecutorStartError: no child, or a measure that ``require`` names is missing.
+            ExecutorStartError: no child, or a measure is missing that may not be.
             ExecutorClosedError: it was closed meanwhile.
         """
         try:
@@ -102,19 +106,20 @@ class ProcessSession:
         if self._folder is None:
             self._folder = tempfile.mkdtemp(prefix="smolagents-process-")
         options = self.options
-        bounds = {
-            "folder": self._folder,
-            "memory_bytes": options.memory_bytes,
-            "file_bytes": options.file_bytes,
-            "open_files": options.open_files,
-            "network": options.network,
-        }
+        bounds = Bounds(
+            folder=self._folder,
+            memory_bytes=options.memory_bytes,
+            file_bytes=options.file_bytes,
+            open_files=options.open_files,
+            threads=options.max_threads,
+            network=options.network,
+            kernel=self._kernel,
+        )
         kinds = from_child(options.max_value_bytes, options.max_value_bytes)
         self._child = child = spawn(self._layout, bounds, kinds)
         setup = {
             "imports": self._imports,
             "limits": options.limits,
-            "data_files": options.data_files,
             "cpu_seconds": self._cpu_seconds(),
             "max_value_bytes": options.max_value_bytes,
         }
@@ -122,10 +127,16 @@ class ProcessSession:
         child.send(Kind.SETUP, 0, encode(setup), deadline)
         frame = self._answer(Kind.READY, 0, deadline, "start")
         self.report = checked_report(decode(frame.body, path="report"))
-        missing = sorted(options.required & self.report["missing"].keys())
+        in_force = self.report["in_force"].keys()
+        missing = [name for name in MEASURES if name in options.required - in_force]
         if missing:
-            reasons = "; ".join(f"{name}: {self.report['missing'][name]}" for name in missing)
-            raise ExecutorStartError(f"require={missing}, and this is not in force: {reasons}")
+            reasons = self.report["missing"]
+            lines = "; ".join(f"{name} ({reasons.get(name, 'no reason')})" for name in missing)
+            raise ExecutorStartError(
+                f"this machine cannot give what keeps code in its process: {lines}. Use "
+                "executor_type='docker', or do without: "
+                f"allow_missing={(*sorted(options.allow_missing), *missing)!r}"
+            )
         self._dispatcher.connected()
         if self._tools:
             self._exchange(child, Kind.TOOLS, encode(self._tools), "send_tools")
@@ -266,6 +277,7 @@ class ProcessSession:
         try:
             return self._watched(self._ready_child(), code)
         finally:
+            self._dispatcher.end_run("end")
             with self._state:
                 self._running = False
             self._idle.set()

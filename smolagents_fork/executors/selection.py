@@ -1,23 +1,32 @@
 """Which executor an agent gets: the hooks of patch ``executor-class``.
 
-Order of precedence: ``executor`` (an instance, also a falsy one), ``executor_class``, then
-``executor_type``.
+Order of precedence: ``executor`` (an instance, also a falsy one), ``executor_class``,
+``executor_type``, the environment variable ``SMOLAGENTS_DEFAULT_EXECUTOR``, then ``"local"``.
 """
 
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from smolagents_fork.errors import ConfigurationError, ConfigurationTypeError
+from smolagents_fork.errors import (
+    ConfigurationError,
+    ConfigurationTypeError,
+    ExecutorStartError,
+    ForkError,
+)
 from smolagents_fork.executors import registry
 from smolagents_fork.executors.arguments import mapping_of
 
 if TYPE_CHECKING:
     from smolagents_fork.upstream_api import CodeAgent, PythonExecutor
 
-__all__ = ["built_in_executor", "can_serve_managed_agents", "select_executor"]
+__all__ = ["VARIABLE", "built_in_executor", "can_serve_managed_agents", "select_executor"]
+
+#: Names the executor of agents whose code names none.
+VARIABLE = "SMOLAGENTS_DEFAULT_EXECUTOR"
 
 # What every executor is given first, by place.
 _OF_THE_AGENT = ("additional_authorized_imports", "logger")
@@ -39,6 +48,11 @@ def select_executor(agent: CodeAgent, executor: Any, executor_class: Any) -> Pyt
             executor cannot serve.
     """
     _check_arguments(executor, executor_class)
+    chosen = ""
+    if agent.executor_type is None:
+        if executor is None and executor_class is None:
+            chosen = os.environ.get(VARIABLE, "").strip()
+        agent.executor_type = chosen or "local"
     # Remembered for cleanup() and to_dict(), which may run when the constructor has failed.
     agent.executor_class = executor_class
     agent._executor_given = executor is not None
@@ -47,10 +61,7 @@ def select_executor(agent: CodeAgent, executor: Any, executor_class: Any) -> Pyt
         return executor
     if executor_class is not None:
         return _created(agent, executor_class, executor_class.__name__)
-    if _is_overridden(agent):
-        # A subclass's own method decides, as upstream has it.
-        return agent.create_python_executor()
-    return _by_name(agent)
+    return _by_variable(agent, chosen) if chosen else _named(agent)
 
 
 def built_in_executor(agent: CodeAgent) -> PythonExecutor | None:
@@ -119,6 +130,25 @@ def _is_overridden(agent: CodeAgent) -> bool:
         type(agent).create_python_executor is not CodeAgent.create_python_executor
         or "create_python_executor" in vars(agent)
     )
+
+
+def _by_variable(agent: CodeAgent, name: str) -> PythonExecutor:
+    from smolagents_fork.upstream_api import LogLevel
+
+    try:
+        made = _named(agent)
+    except (ValueError, TypeError, ExecutorStartError) as error:
+        kind = type(error) if isinstance(error, ForkError) else ConfigurationError
+        raise kind(f"{error} (executor_type is that of the variable {VARIABLE}={name})") from error
+    agent.logger.log(f"Code runs in {type(made).__name__}: {VARIABLE}={name}", level=LogLevel.INFO)
+    return made
+
+
+def _named(agent: CodeAgent) -> PythonExecutor:
+    if _is_overridden(agent):
+        # A subclass's own method decides, as upstream has it.
+        return agent.create_python_executor()
+    return _by_name(agent)
 
 
 def _by_name(agent: CodeAgent) -> PythonExecutor:

@@ -14,7 +14,9 @@ import io
 import json
 import os
 import sys
+import threading
 import time
+import warnings
 
 # How a pickled value is marked on its way to a host that allows it.
 PICKLE_KEY = "__smolagents_fork_pickle__"
@@ -23,8 +25,8 @@ PICKLE_KEY = "__smolagents_fork_pickle__"
 # Ten seconds in all.
 _CONNECT_ATTEMPTS = 1000
 _CONNECT_SECONDS = 0.01
-
-_RUN_ENDED = "tools can be called while the code runs; it has ended"
+# Exceptions of a chain that are shown; a chain may be a circle.
+_MOST_LINKS = 20
 
 
 class Stop(BaseException):
@@ -52,7 +54,13 @@ class Sandbox:
         #: Whether something was printed since the last flush.
         self.unsent = True
         self.allow_pickle = settings["allow_pickle"]
-        self.calls = codec.HostCalls(self.exchange, self.finish, self.max_value_bytes)
+        self.show_by_shell = shell.showtraceback
+        #: Errors of what is no Python, and of IPython's own commands.
+        self.left_to_the_shell = _errors_of_the_shell()
+        self.groups = getattr(builtins, "BaseExceptionGroup", ())
+        #: Whether the host serves no more calls of the run that is on.
+        self.over = False
+        self.calls = codec.HostCalls(self.exchange, self.finish, self.max_value_bytes, self.stop)
 
     # -- to the host --
 
@@ -74,7 +82,7 @@ class Sandbox:
         # A thread that outlives its run asks nobody: the host answers the run that is on.
         run = self.run
         if not self.running:
-            raise RuntimeError(_RUN_ENDED)
+            raise RuntimeError(self.codec.RUN_ENDED)
         self.sent += 1
         number = str(self.sent)
         while socket.poll(0):  # replies nobody waited for any more
@@ -108,14 +116,20 @@ class Sandbox:
             # In slices, so that an interrupt is seen on every platform, and the end of the run.
             if not socket.poll(200):
                 if run != self.run or not self.running:
-                    raise RuntimeError(_RUN_ENDED)
+                    raise RuntimeError(self.codec.RUN_ENDED)
                 continue
             _, reply = self.process.unbroken(kernel.session.recv, socket)
             if reply is not None and reply["content"].get("value") == number:
                 return bytes(reply["buffers"][0])
 
     def finish(self):
+        self.over = True
         raise Stop
+
+    def stop(self):
+        self.over = True
+        if threading.current_thread() is threading.main_thread():
+            raise KeyboardInterrupt("the run is over")
 
     # -- what the program prints --
 
@@ -153,10 +167,17 @@ class Sandbox:
         self.left = self.max_output_bytes
         self.cut = 0
         self.run += 1
-        self.running = True
+        self.running, self.over = True, False
 
-    def after(self, *_):
+    def after(self, result=None, *_):
         self.running = False
+        # The kernel takes their text for its reply, in which nothing may raise.
+        for name in ("error_in_exec", "error_before_exec"):
+            error = getattr(result, name, None)
+            if error is not None:
+                setattr(result, name, _stand_in(error))
+        if self.over:
+            self.calls.refuse_threads()
         for reader in self.readers:
             self.process.unbroken(reader.drain)
         if self.cut:
@@ -194,7 +215,7 @@ class Sandbox:
 
             data, _ = self.shell.display_formatter.format(value)
             forms = json_clean(encode_images(data))
-        except Exception:
+        except (Exception, SystemExit, GeneratorExit):
             forms = {}
         finally:
             self.formatting = False
@@ -212,6 +233,39 @@ class Sandbox:
 
     # -- what goes wrong --
 
+    def show_exception(
+        self,
+        exc_tuple=None,
+        filename=None,
+        tb_offset=None,
+        exception_only=False,
+        running_compiled_code=False,
+    ):
+        """In place of the shell's own, which runs what an exception's class defines.
+
+        The exception and those it is chained to are replaced before anything formats them.
+        """
+        import traceback
+
+        etype, value, tb = self.shell._get_exc_info(exc_tuple)
+        if issubclass(etype, (Stop, *self.left_to_the_shell)):
+            with contextlib.suppress(Exception):
+                self.show_by_shell(
+                    (etype, value, tb), filename, tb_offset, exception_only, running_compiled_code
+                )
+                return
+        shown = _chain_of_stand_ins(value)
+        try:
+            if isinstance(value, self.groups):
+                lines = "".join(traceback.format_exception(etype, value, tb)).splitlines()
+            else:
+                lines = self.shell.InteractiveTB.structured_traceback(
+                    type(shown), shown, tb, tb_offset=tb_offset
+                )
+        except Exception:
+            lines = [f"{type(shown).__name__}: {shown}"]
+        self.show_traceback(type(shown), shown, lines)
+
     def show_traceback(self, etype, evalue, lines):
         """In place of the shell's own, which puts no bound on a message."""
         if self.formatting:
@@ -221,12 +275,8 @@ class Sandbox:
             return
         sys.stdout.flush()
         sys.stderr.flush()
-        try:
-            text = str(evalue)
-        except BaseException as error:
-            text = f"<its str() raised {type(error).__name__}>"
         limit = self.max_error_chars
-        text = _middle_cut(text, limit // 4)
+        text = _middle_cut(_safe_str(evalue), limit // 4)
         trace = _middle_cut("\n".join(str(line) for line in lines), limit)
         hook = self.shell.displayhook
         hook.session.send(
@@ -238,6 +288,10 @@ class Sandbox:
         self.shell._last_traceback = [trace]
 
     # -- what the host asks for --
+
+    def end(self):
+        """Let threads of the last run, which met a limit or was interrupted, call no more tools."""
+        self.calls.refuse_threads()
 
     def receive(self):
         """Set variables that came as a buffer of the request."""
@@ -307,7 +361,75 @@ def _safe_repr(value):
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
             raise
-        return f"<{type(value).__name__} object; its repr raised {type(error).__name__}>"
+        return f"<{_class_name(value)} whose repr() raised {_class_name(error)}>"
+
+
+def _safe_str(error):
+    try:
+        return str.__str__(str(error))
+    except BaseException as broken:
+        return f"<exception str() failed: {_class_name(broken)}>"
+
+
+def _class_name(value):
+    return str.__str__(vars(type)["__name__"].__get__(type(value)))
+
+
+def _field(error, name):
+    """A field that every exception has; its class may have put something else in front of it."""
+    return vars(BaseException)[name].__get__(error)
+
+
+def _stand_in(error):
+    """An exception of the same name, text and traceback, whose class is not the program's."""
+    text = _safe_str(error)
+    made = type(_class_name(error), (Exception,), {"__str__": lambda _: text})
+    made.__module__ = "builtins"
+    return made().with_traceback(_field(error, "__traceback__"))
+
+
+def _chain_of_stand_ins(error):
+    """``_stand_in(error)``, chained to those of the exceptions that led to it."""
+    links, seen = [], set()
+    while error is not None and id(error) not in seen and len(links) < _MOST_LINKS:
+        seen.add(id(error))
+        cause = _field(error, "__cause__")
+        links.append((error, cause is not None))
+        if cause is None and not _field(error, "__suppress_context__"):
+            cause = _field(error, "__context__")
+        error = cause
+    made = None
+    for error, caused in reversed(links):
+        one = _stand_in(error)
+        if caused:
+            one.__cause__ = made
+        else:
+            one.__context__ = made
+        made = one
+    return made
+
+
+def _errors_of_the_shell():
+    try:
+        from IPython.core.error import UsageError
+    except ImportError:
+        return (SyntaxError,)
+    return (SyntaxError, UsageError)
+
+
+def _without_recursion(function, otherwise):
+    """``function``, with a RecursionError of Python's compiler turned into what is expected."""
+
+    def bounded(*args, **kwargs):
+        with contextlib.suppress(RecursionError):
+            return function(*args, **kwargs)
+        return otherwise()
+
+    return bounded
+
+
+def _too_deep():
+    raise SyntaxError("the code is nested too deeply for Python's compiler")
 
 
 def _middle_cut(text, limit):
@@ -334,7 +456,13 @@ def install(shell, codec, process, settings):
     shell.events.register("pre_run_cell", sandbox.before)
     shell.events.register("post_run_cell", sandbox.after)
     shell.display_trap.hook = sandbox.show
+    shell.showtraceback = sandbox.show_exception
     shell._showtraceback = sandbox.show_traceback
+    # Without these, nothing says how code of too many brackets ended.
+    shell.compile.ast_parse = _without_recursion(shell.compile.ast_parse, _too_deep)
+    shell.should_run_async = _without_recursion(shell.should_run_async, lambda: False)
+    # "To exit: use 'exit'" is for people at a prompt.
+    warnings.filterwarnings("ignore", message="To exit: use")
     shell.kernel.raw_input = process.no_input
     shell.kernel.getpass = process.no_input
     builtins.input = process.no_input

@@ -55,9 +55,11 @@ def run_tests(tests: tuple[str, ...], folder) -> subprocess.CompletedProcess[str
 @pytest.mark.parametrize("patch", SERIES, ids=lambda patch: patch.name)
 def test_named_tests_fail_without_the_patch(patch, pristine_site, tmp_path):
     write_tree(tree_without(pristine_site, patch), tmp_path)
-    for test in parse_message(patch.header).trailers["Test"]:
-        done = run_tests((test,), tmp_path)
-        assert done.returncode == 1, f"{test} passes without {patch.name}:\n{done.stdout}"
+    tests = tuple(parse_message(patch.header).trailers["Test"])
+    done = run_tests(tests, tmp_path)
+    assert done.returncode == 1, done.stdout
+    passed = [test for test in tests if f"\nFAILED {test}" not in done.stdout]
+    assert passed == [], f"without {patch.name}:\n{done.stdout}"
 
 
 def test_named_tests_pass_with_the_series(pristine_site, tmp_path):

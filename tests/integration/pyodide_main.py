@@ -69,8 +69,8 @@ def run_hostile(without: list[str]) -> None:
     for program in hostile_harness.all_programs():
         if program.id in without:
             continue
-        if program.executor or program.imports or "asyncio" in program.code:
-            report(id=program.id, skip=program.executor or "needs what Pyodide has not")
+        if program.local or program.imports or "asyncio" in program.code:
+            report(id=program.id, skip=program.local or "needs what Pyodide has not")
             continue
         hostile_canary.TRIPPED.clear()
         before = hostile_canary.fingerprint()

@@ -17,6 +17,7 @@ import smolagents
 from smolagents import ChatMessage, CodeAgent, LocalPythonExecutor, MessageRole, Model, Tool
 
 from smolagents_fork import DockerExecutor, DockerPool, ProcessExecutor
+from smolagents_fork.executors import registry
 from smolagents_fork.executors.docker_options import Options
 from tools.paths import ROOT
 
@@ -30,7 +31,8 @@ BLOCKS = {
 }
 #: What each block's agents run in.
 RUN: dict[str, list[type]] = {
-    "README.md:1": [DockerExecutor],
+    "README.md:1": [ProcessExecutor],
+    "README.md:2": [DockerExecutor],
     "docs/architecture.md:1": [LocalPythonExecutor],
     "docs/bridge.md:1": [DockerExecutor],
     "docs/executors/docker.md:1": [DockerExecutor],
@@ -167,7 +169,11 @@ def test_block_names_what_there_is(block):
             assert takes is None or told.keys() <= takes
             options = told.get("executor_kwargs")
             if isinstance(options, ast.Dict):
-                chosen = accepted(known[ast.unparse(told["executor_class"])])
+                if "executor_type" in told:
+                    target: Any = registry.built_in(ast.literal_eval(told["executor_type"]))
+                else:
+                    target = known[ast.unparse(told["executor_class"])]
+                chosen = accepted(target)
                 assert chosen is not None
                 assert {ast.literal_eval(key) for key in options.keys if key} <= chosen
 

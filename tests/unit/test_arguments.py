@@ -34,7 +34,6 @@ SHARED: dict[str, list[Any]] = {
     "max_recursion_depth": OPTIONAL_COUNT,
     "max_print_outputs_length": OPTIONAL_COUNT,
     "additional_functions": FUNCTIONS,
-    "data_files": FLAG,
     "logger": LOGGER,
     "interrupt_grace_seconds": NEEDED_SECONDS,
     "startup_timeout_seconds": NEEDED_SECONDS,
@@ -48,12 +47,15 @@ SHARED: dict[str, list[Any]] = {
 }
 PROCESS = {
     **SHARED,
+    "data_files": FLAG,
     "cpu_seconds": SECONDS,
     "file_size": SIZE,
     "open_files": [*COUNT, 31],
     # As the container's executor has it, where text is what to give.
     "network": [*FLAG, "bridge"],
-    "require": [5, "gravity", ["gravity"], [5]],
+    "allow_missing": [5, "gravity", ["gravity"], [5]],
+    "allow_unconfined": FLAG,
+    "max_threads": COUNT,
     # Of which the first letter is the root of all files.
     "readable_paths": ["/etc", Path("/etc"), 5, [5], [""]],
 }
@@ -118,7 +120,7 @@ OPTIONS = tuple(parameters_of(Options))
 @pytest.mark.parametrize(
     ("cls", "name", "values"),
     [
-        *each(LocalPythonExecutor, SHARED),
+        *each(LocalPythonExecutor, {**SHARED, "data_files": FLAG}),
         *each(ProcessExecutor, PROCESS),
         *each(DockerExecutor, DOCKER, OPTIONS),
         *each(DockerPool, POOL),

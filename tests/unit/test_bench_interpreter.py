@@ -8,6 +8,9 @@ import pytest
 
 from tools.bench import pristine
 from tools.bench.interpreter import __main__ as bench
+from tools.bench.interpreter.first_run import LONG, FirstRun, corpus, imported, new_text, summary
+from tools.bench.interpreter.page import section
+from tools.bench.interpreter.programs import PROGRAMS
 from tools.paths import Project
 from tools.upstream.fetch import FetchError
 
@@ -36,3 +39,65 @@ def test_a_release_that_cannot_be_fetched_is_one_too(tmp_path, monkeypatch, caps
     monkeypatch.delenv("UPSTREAM_PYTHON", raising=False)
     assert bench.main() == 2
     assert "bench-interpreter: pip download smolagents==" in capsys.readouterr().err
+
+
+def test_a_checkout_without_the_interpreter_is_one_too(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(bench, "interpreters", lambda _options, _console: {})
+    monkeypatch.setattr(sys, "argv", ["bench", "--checkout", str(tmp_path)])
+    assert bench.main() == 2
+    assert capsys.readouterr().err == (
+        f"bench-interpreter: no smolagents_fork/interpreter in {tmp_path}\n"
+    )
+
+
+def test_programs_have_names_of_their_own():
+    names = [program.name for program in PROGRAMS]
+    assert len(set(names)) == len(names)
+
+
+def test_corpus_of_first_runs_has_the_everyday_programs_and_one_of_1000_lines():
+    texts = corpus()
+    assert len(texts) > 10
+    assert texts[LONG].count("\n") == 1000
+    assert "collections" in imported(list(texts.values()))
+    for text in texts.values():
+        compile(new_text(text, "a mark"), "<program>", "exec")
+
+
+def test_first_run_ends_before_the_program_runs():
+    engine = bench.Engine("fork", sys.executable, 60.0)
+    try:
+        answer = engine.ask(first=[new_text("1 / 0\n", "a mark")], modules=[])
+    finally:
+        engine.close()
+    assert len(answer["seconds"]) == 1
+
+
+def test_ratio_is_the_median_over_the_rounds():
+    row = bench.Row("x", 10, 1, base=[1.0, 2.0, 4.0], base_small=[0.5, 0.5, 0.5])
+    row.seconds = {"fork": [3.0, 2.0, 8.0], "upstream": [5.0, 6.0, 7.0]}
+    assert row.ratio("fork") == 2.0
+    assert row.ratio("upstream") == 12.0
+    assert row.ratio("monty") is None
+    assert row.cpython == 2.0
+
+
+def test_page_has_the_first_run_of_each_engine():
+    seconds = {"cpython": [0.001], "fork": [0.004], "upstream": [0.002]}
+    first = summary([FirstRun("a", 3, seconds), FirstRun(LONG, 1000, seconds)])
+    document = {
+        "date": "2026-01-01T00:00:00+00:00",
+        "machine": {
+            "cores": 2, "processor": "P", "system": "S", "python": "3.11", "load_before": 0.1,
+        },
+        "rounds": 3,
+        "geometric_means": {},
+        "call_seconds": {},
+        "new_call_seconds": {},
+        "first_run": first,
+        "programs": [],
+    }  # fmt: skip
+    text = section(document)
+    assert "| 1 everyday programs | 1.000 | 2.000 | 4.000 | 4.00 |" in text
+    assert "| one of 1,000 lines | 1.000 | 2.000 | 4.000 | 4.00 |" in text
+    assert "The worst of the everyday programs: 4.00 times." in text

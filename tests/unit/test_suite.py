@@ -1,13 +1,19 @@
-"""No test lies where pytest does not look."""
+"""The runner leaves no test out, ends every test in time, and survives no dead worker."""
 
 from __future__ import annotations
 
+import re
+import shutil
+import subprocess
+import sys
 from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
 
-TESTS = Path(__file__).parents[1]
+from tools.paths import ROOT
+
+TESTS = ROOT / "tests"
 
 
 def test_no_folder_of_tests_is_left_out(pytestconfig: pytest.Config) -> None:
@@ -22,3 +28,50 @@ def test_no_folder_of_tests_is_left_out(pytestconfig: pytest.Config) -> None:
     ]
     assert left_out == []
     assert Path("build/test_tree.py") in files
+
+
+# After a failure pytest stops the timers that it knows, and the pattern keeps the interpreter's
+# lock for longer than anyone waits.
+HANGS = """
+import re
+import pytest
+
+@pytest.fixture
+def hanging():
+    yield
+    re.match("(a+)+$", "a" * 100 + "b")
+
+@pytest.mark.limit(2)
+def test_that_hangs_after_it_failed(hanging):
+    assert False
+"""
+GOES_ON = """
+import time
+
+def test_that_goes_on():
+    time.sleep(3600)
+"""
+
+
+@pytest.mark.slow
+def test_hung_test_ends_its_worker_and_the_run(tmp_path: Path) -> None:
+    tests = tmp_path / "tests"
+    tests.mkdir()
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    shutil.copy(TESTS / "conftest.py", tests)
+    (tests / "test_hangs.py").write_text(HANGS)
+    (tests / "test_goes_on.py").write_text(GOES_ON)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-n", "2", "--dist", "loadfile"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=110,
+        check=False,
+    )
+    name = "tests/test_hangs.py::test_that_hangs_after_it_failed"
+    assert done.returncode == 1, done.stdout
+    assert re.search(rf"Exit: worker gw\d died while it ran {re.escape(name)} !", done.stdout)
+    assert re.search(rf"worker 'gw\d' crashed while running '{re.escape(name)}'", done.stdout)
+    assert "Timeout (0:00:02)!" in done.stderr
+    assert re.search(r'test_hangs.py", line \d+ in hanging', done.stderr)

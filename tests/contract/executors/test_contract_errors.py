@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
+import resource
+import sys
+import traceback
+from typing import Any
+
 import pytest
 from contract_declarations import behaviour
 from contract_kinds import printed
@@ -9,7 +15,7 @@ from contract_parts import Script
 from smolagents import CodeAgent
 from smolagents.utils import AgentError
 
-from smolagents_fork.errors import InterpreterError
+from smolagents_fork.errors import ForkError, InterpreterError
 
 
 @behaviour("Errors", "An error has the exception's type and message, and the code's line.")
@@ -92,3 +98,298 @@ def test_imports_are_authorised(contract):
         return
     with pytest.raises(Exception, match="Import of socket is not allowed"):
         contract.shared("import socket")
+
+
+def error_of(executor: Any, code: str) -> Exception:
+    """What leaves the call, which is the executor's own error and nothing else.
+
+    Not ``pytest.raises``: what ends a process would end the run of the tests.
+    """
+    ended = outcome(executor, code)
+    assert isinstance(ended, (ForkError, AgentError)), repr(type(ended))
+    return ended
+
+
+def outcome(executor: Any, code: str) -> Any:
+    """What a call returns, or the exception that leaves it."""
+    try:
+        return executor(code)
+    except BaseException as error:
+        return error
+
+
+ENDING = ["SystemExit", "KeyboardInterrupt", "GeneratorExit", "BaseException"]
+#: Programs that raise, or throw, what ends a process; ``{kind}`` is its class.
+RAISING = {
+    "raise": "raise {kind}",
+    "raise with a message": "raise {kind}('ended by the code')",
+    "in a function": "def ends():\n    raise {kind}\nends()",
+    "throw into a generator": (
+        "def numbers():\n    yield 1\nmade = numbers()\nnext(made)\nmade.throw({kind}())"
+    ),
+    "from a cleanup": "try:\n    1 / 0\nfinally:\n    raise {kind}",
+    "in a group": "raise BaseExceptionGroup('several', [{kind}(), ValueError('one')])",
+}
+
+
+@behaviour("Errors", "Whatever the code raises or throws ends its call, and not the host.")
+@pytest.mark.parametrize("how", RAISING)
+@pytest.mark.parametrize("kind", ENDING)
+def test_exceptions_that_would_end_a_process(contract, how, kind):
+    if how == "in a group" and sys.version_info < (3, 11):
+        pytest.skip("groups of exceptions came with Python 3.11")
+    executor = contract.shared
+    assert kind in str(error_of(executor, RAISING[how].format(kind=kind)))
+    assert executor("'still there'").output == "still there"
+
+
+@behaviour("Errors", "asyncio.CancelledError is an error of the step, too.")
+def test_cancelled_error_is_an_error(contract):
+    executor = contract.make(imports=["asyncio"])
+    assert "CancelledError" in str(
+        error_of(executor, "import asyncio\nraise asyncio.CancelledError")
+    )
+    assert executor("'still there'").output == "still there"
+
+
+@behaviour("Errors", "An exception without a readable text is named, and its text's error, too.")
+@pytest.mark.parametrize("method", ["__str__", "__repr__"])
+@pytest.mark.parametrize("base", ["Exception", "BaseException"])
+@pytest.mark.parametrize("kind", [*ENDING, "ValueError", "StopIteration"])
+def test_exceptions_whose_text_raises(contract, method, base, kind):
+    executor = contract.shared
+    code = (
+        f"class Unreadable({base}):\n    def {method}(self):\n        raise {kind}('of the text')\n"
+        + ("    __str__ = __repr__\n" if method == "__repr__" else "")
+        + "raise Unreadable('never shown')"
+    )
+    error = error_of(executor, code)
+    assert f"Unreadable: <exception str() failed: {kind}>" in str(error)
+    assert executor("'still there'").output == "still there"
+
+
+@behaviour("Errors", "An exception that raises itself as its own text is one error like any other.")
+def test_an_exception_that_raises_itself_as_its_text(contract):
+    executor = contract.shared
+    code = (
+        "class Itself(BaseException):\n    def __str__(self):\n        raise self\n"
+        "raise Itself('never shown')"
+    )
+    assert "Itself: <exception str() failed: Itself>" in str(error_of(executor, code))
+    assert executor("'still there'").output == "still there"
+
+
+@behaviour("Errors", "An argument whose repr raises does not keep an error from being told.")
+def test_an_argument_whose_repr_raises(contract):
+    executor = contract.shared
+    code = (
+        "class Argument:\n    def __repr__(self):\n        raise SystemExit(3)\n"
+        "raise KeyError(Argument())"
+    )
+    assert "KeyError: <exception str() failed: SystemExit>" in str(error_of(executor, code))
+    assert executor("'still there'").output == "still there"
+
+
+#: Exceptions that lead in a circle or very far, or whose message is large: what is made of them is
+#: bounded. A program may be refused what leads there.
+SHAPES = {
+    "its own cause": "made = ValueError('a')\nmade.__cause__ = made\nraise made",
+    "its own context": "made = ValueError('a')\nmade.__context__ = made\nraise made",
+    "causes in a circle": (
+        "one, two = ValueError('a'), ValueError('b')\none.__cause__ = two\ntwo.__cause__ = one\n"
+        "raise one"
+    ),
+    "contexts in a circle": (
+        "one, two = ValueError('a'), ValueError('b')\none.__context__ = two\n"
+        "two.__context__ = one\nraise one"
+    ),
+    "a traceback in a circle": (
+        "try:\n    1 / 0\nexcept ZeroDivisionError as error:\n"
+        "    error.__traceback__.tb_next = error.__traceback__\n    raise"
+    ),
+    "a traceback in a lasting circle": (
+        "class Entry:\n    pass\nentry = Entry()\nentry.tb_next = entry\n"
+        "entry.tb_frame = entry.tb_lineno = entry.tb_lasti = 1\n"
+        "class Circle(Exception):\n    __traceback__ = entry\nraise Circle"
+    ),
+    "causes without end": (
+        "class Endless(Exception):\n    @property\n    def __cause__(self):\n"
+        "        return Endless()\nraise Endless"
+    ),
+    "a long chain": (
+        "last = None\nfor number in range(20_000):\n    made = ValueError(number)\n"
+        "    made.__cause__ = last\n    last = made\nraise last"
+    ),
+    "nested handlers": (
+        "def deeper(n):\n    try:\n        raise ValueError(n)\n    except ValueError:\n"
+        "        if n == 0:\n            raise\n        deeper(n - 1)\ndeeper(60)"
+    ),
+    "a deep group": (
+        "made = ValueError('innermost')\nfor _ in range(5_000):\n"
+        "    made = ExceptionGroup('group', [made])\nraise made"
+    ),
+    "a wide group": (
+        "raise ExceptionGroup('wide', [ValueError('x' * 1000) for _ in range(20_000)])"
+    ),
+    "a name that raises": (
+        "class Kind(type):\n    @property\n    def __name__(cls):\n        raise SystemExit(3)\n"
+        "class Odd(Exception, metaclass=Kind):\n    pass\nraise Odd"
+    ),
+    "a cause that raises": (
+        "class Odd(Exception):\n    @property\n    def __cause__(self):\n"
+        "        raise SystemExit(3)\nraise Odd"
+    ),
+    "a traceback that raises": (
+        "class Odd(Exception):\n    @property\n    def __traceback__(self):\n"
+        "        raise SystemExit(3)\nraise Odd"
+    ),
+    "attributes that raise": (
+        "class Odd(Exception):\n    def __getattribute__(self, name):\n"
+        "        raise SystemExit(3)\nraise Odd"
+    ),
+    "a class that raises": (
+        "class Odd(Exception):\n    @property\n    def __class__(self):\n"
+        "        raise SystemExit(3)\nraise Odd"
+    ),
+    "a comparison that raises": (
+        "class Odd(Exception):\n    __hash__ = None\n    def __eq__(self, other):\n"
+        "        raise SystemExit(3)\nraise Odd"
+    ),
+    "a text that is none": (
+        "class Text(str):\n    def __str__(self):\n        raise SystemExit(3)\n"
+        "    __format__ = __len__ = __str__\n"
+        "class Odd(Exception):\n    def __str__(self):\n        return Text('x')\nraise Odd"
+    ),
+    "a long message": "raise ValueError('x' * 50_000_000)",
+    "a long argument": "raise KeyError('x' * 50_000_000)",
+    "a text without end": (
+        "class Endless(Exception):\n    def __str__(self):\n        while True:\n            pass\n"
+        "raise Endless"
+    ),
+    "a number without a text": "raise ValueError(10 ** 5000)",
+    "long keys to compare": "{'a' * 60_000: 1}['b' * 60_000]",
+    "long keys that are nearly the same": (
+        "text = 'abcdefgh' * 7_500\n{text + str(n): 1 for n in range(50)}[text]"
+    ),
+    "long names to compare": (
+        "class Many:\n    pass\nmany = Many()\nfor number in range(2_000):\n"
+        "    setattr(many, f'name{number}' + 'x' * 500, 1)\nmany.name17"
+    ),
+    "names that are made when they are looked for": (
+        "class Endless:\n    def __dir__(self):\n        while True:\n            pass\n"
+        "Endless().missing"
+    ),
+}
+
+
+@behaviour("Errors", "What an error says is bounded, and so is the work of finding it.")
+@pytest.mark.parametrize("shape", SHAPES)
+def test_what_an_error_says_is_bounded(contract, shape):
+    if "group" in shape and sys.version_info < (3, 11):
+        pytest.skip("groups of exceptions came with Python 3.11")
+    executor = contract.limited
+    assert len(str(error_of(executor, SHAPES[shape]))) < 500_000
+    assert executor("'still there'").output == "still there"
+
+
+@behaviour("Errors", "Code too deep for Python's compiler is an error of the step.")
+@pytest.mark.parametrize(
+    "code",
+    [
+        "x = " + "-" * 50_000 + "1",
+        "x = " + "not " * 20_000 + "1",
+        "x = " + "+".join(["1"] * 50_000),
+        "x = 1\nx" + ".real" * 20_000,
+        "x = " + "lambda:" * 3_000 + "1",
+        "x = " + "[" * 3_000 + "]" * 3_000,
+        "x = 5\nif x == 0:\n    pass\n"
+        + "".join(f"elif x == {n}:\n    pass\n" for n in range(5, 6_000)),
+    ],
+    ids=["minus", "not", "plus", "attributes", "lambdas", "brackets", "elif"],
+)
+def test_code_too_deep_for_the_compiler(contract, code):
+    executor = contract.limited
+    error_of(executor, code)
+    assert executor("'still there'").output == "still there"
+
+
+@behaviour("Errors", "Nested finally blocks, which a compiler doubles, cost no more than the time.")
+def test_nested_finally_blocks_are_bounded(contract):
+    nested = "\n".join(f"{' ' * n}try:\n{' ' * n} done = {n}\n{' ' * n}finally:" for n in range(18))
+    executor = contract.limited
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    ended = outcome(executor, f"{nested}\n{' ' * 18}done = 18\ndone")
+    if isinstance(ended, BaseException):
+        assert isinstance(ended, (ForkError, AgentError)), repr(type(ended))
+    else:
+        assert ended.output == 18
+    # In kilobytes; compiled as it is written, it takes 750 MB.
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000
+    assert executor("'still there'").output == "still there"
+
+
+@behaviour("Errors", "Errors are copied by pickle, and arrive as what they are.")
+@pytest.mark.parametrize(
+    "code", ["1 / 0", "if", "raise SystemExit(3)", "class Own(Exception): pass\nraise Own('mine')"]
+)
+def test_errors_are_copied_by_pickle(contract, code):
+    error = error_of(contract.shared, code)
+    copied = pickle.loads(pickle.dumps(error))
+    assert type(copied) is type(error)
+    assert str(copied) == str(error)
+
+
+@behaviour("Errors", "A time limit's error is copied by pickle, too.")
+def test_a_time_limits_error_is_copied_by_pickle(contract):
+    error = error_of(contract.limited, "import time\nwhile True: time.sleep(0.01)")
+    copied = pickle.loads(pickle.dumps(error))
+    assert type(copied) is type(error)
+    assert isinstance(copied, TimeoutError)
+    assert str(copied) == str(error)
+
+
+@behaviour("Errors", "Formatting an error later runs none of the code's methods.")
+@pytest.mark.parametrize(
+    "raised",
+    [
+        "Speaking('x')",
+        "KeyError(Speaking('x'))",
+        "ValueError('x', [Speaking('y')])",
+        "Named('x')",
+    ],
+)
+def test_formatting_an_error_runs_no_code(contract, raised):
+    called: list[str] = []
+    executor = contract.shared
+    executor.send_tools({"called": called.append})
+    error = error_of(
+        executor,
+        "def speak(self, *_):\n    called('spoken')\n    return 'spoken'\n"
+        "class Speaking(Exception):\n    __str__ = __repr__ = speak\n"
+        "class Named(Exception):\n    __notes__ = property(speak)\n"
+        f"raise {raised}",
+    )
+    called.clear()
+    text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    assert type(error).__name__ in text
+    assert called == []
+
+
+@behaviour("Errors", "A name that policy refuses is refused when its line is reached, and caught.")
+def test_a_refused_name_in_an_unused_function(contract):
+    executor = contract.shared
+    code = "def unused():\n    return ().__class__.__bases__\nprint('ran')\n1 + 1"
+    result = executor(code)
+    assert (result.output, result.logs) == (2, "ran\n")
+    caught = executor(
+        "try:\n    unused()\n    found = 'allowed'\nexcept Exception:\n    found = 'refused'\nfound"
+    )
+    assert caught.output == ("allowed" if contract.differs else "refused")
+
+
+@behaviour("Errors", "A refused import in a branch that is not taken refuses nothing.")
+def test_a_refused_import_in_an_unused_branch(contract):
+    executor = contract.shared
+    code = "if False:\n    import socket\ndef unused():\n    import ctypes\nprint('ran')\n2"
+    result = executor(code)
+    assert (result.output, result.logs) == (2, "ran\n")

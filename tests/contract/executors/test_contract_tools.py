@@ -12,7 +12,8 @@ import pytest
 from contract_declarations import behaviour
 from contract_kinds import TIMEOUT, TOOL_CALLS, TOOL_TIMEOUT, printed
 from contract_parts import PREFIX, Caller, Counter, StoreError, prefixed
-from smolagents import ToolCallingAgent
+from langchain_core.tools import tool as langchain_tool
+from smolagents import Tool, ToolCallingAgent
 from smolagents.monitoring import LogLevel
 
 
@@ -376,3 +377,47 @@ def test_a_tool_takes_its_name(contract):
     expected = "mine" if contract.differs else 1
     call = "taken_name" if contract.differs else "taken_name()"
     assert executor(call).output == expected
+
+
+@behaviour("Tools", "A LangChain tool takes its arguments by position and by name.")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize(
+    "call",
+    [
+        "price_of('desk', 2, 'EUR')",
+        "price_of('desk', 2, currency='EUR')",
+        "price_of('desk', currency='EUR', pieces=2)",
+        "price_of(currency='EUR', pieces=2, product='desk')",
+        "price_of({'product': 'desk', 'pieces': 2, 'currency': 'EUR'})",
+        "price_of(*['desk', 2], **{'currency': 'EUR'})",
+    ],
+)
+def test_a_langchain_tool(contract, call):
+    asked = []
+
+    @langchain_tool
+    def price_of(product: str, pieces: int, currency: str = "USD") -> str:
+        """Gives the price of a product."""
+        asked.append((product, pieces, currency))
+        return f"{len(product) * pieces} {currency}"
+
+    executor = contract.shared
+    executor.send_tools({"price_of": Tool.from_langchain(price_of)})
+    assert executor(call).output == "8 EUR"
+    assert asked == [("desk", 2, "EUR")]
+
+
+@behaviour("Tools", "What a LangChain tool raises, and a call that does not fit it, are errors.")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_errors_of_a_langchain_tool(contract):
+    @langchain_tool
+    def refuses(reason: str) -> str:
+        """Refuses."""
+        raise PermissionError(reason)
+
+    executor = contract.shared
+    executor.send_tools({"refuses": Tool.from_langchain(refuses)})
+    caught = "try:\n    {}\nexcept {} as error:\n    seen = str(error)\nseen"
+    assert executor(caught.format("refuses('not today')", "PermissionError")).output == "not today"
+    words = executor(caught.format("refuses('a', 'b')", "TypeError")).output
+    assert words == "refuses() takes 1 positional argument but 2 were given"

@@ -21,7 +21,10 @@ class Sandbox:
         self.streamed: list[str] = []
         self.on_output: Callable[[str], None] = self.streamed.append
         self.executor: Any = CLASSES[name](
-            ["time"], timeout_seconds=60, on_output=lambda text: self.on_output(text)
+            ["time"],
+            timeout_seconds=60,
+            interrupt_grace_seconds=10,  # a busy machine decides no test
+            on_output=lambda text: self.on_output(text),
         )
 
 

@@ -170,7 +170,7 @@ def test_deep_recursion(bounded):
 
 def test_result_whose_repr_raises(bounded):
     code = "class Bad:\n    def __repr__(self): raise ValueError('no repr')\nBad()"
-    assert bounded(code).output == "<Bad object; its repr raised ValueError>"
+    assert bounded(code).output == "<Bad whose repr() raised ValueError>"
 
 
 def test_result_whose_repr_is_enormous(bounded):

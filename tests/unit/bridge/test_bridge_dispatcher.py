@@ -16,14 +16,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from background import acting, at_once
+from background import acting, at_once, running
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smolagents_fork import codec
 from smolagents_fork.bridge import CallRecord, Dispatcher
 from smolagents_fork.bridge.failures import described_exception, scrubbed
-from smolagents_fork.codec.calls import HostCalls, rebuilt_exception
+from smolagents_fork.codec import decode
+from smolagents_fork.codec.calls import RUN_ENDED, HostCalls, rebuilt_exception
 from smolagents_fork.errors import ConfigurationError, DecodeError, EncodeError, ProtocolError
 
 
@@ -392,7 +393,7 @@ def test_a_tool_that_blocks_does_not_hold_an_interruption_up(seconds):
         ):
             stubs["slow"]()
         assert time.monotonic() - start < 100
-        with pytest.raises(TimeoutError, match=r"context\(\) was interrupted"):
+        with pytest.raises(RuntimeError, match=RUN_ENDED):
             stubs["context"]()  # the rest of the run calls nothing
         dispatcher.begin_run()
     finally:
@@ -731,3 +732,68 @@ def test_refused_calls_of_earlier_runs_do_not_end_a_later_one():
         for _ in range(60):
             with pytest.raises(RuntimeError, match="more than max_calls=1"):
                 stub()
+
+
+@pytest.mark.parametrize("calling_thread", [True, False])
+@pytest.mark.parametrize("reason", ["timeout", "interrupt", "end"])
+def test_a_run_that_is_over_calls_no_tool(reason, calling_thread):
+    calls: list[int] = []
+    dispatcher = Dispatcher(calling_thread=calling_thread)
+    dispatcher.register({"called": calls.append})
+    request = b'{"call":%d,"name":"called","args":[%d],"kwargs":{}}'
+    assert decode(dispatcher.handle(request % (1, 1))) == {"call": 1, "value": None}
+    dispatcher.end_run(reason)
+    dispatcher.end_run("end")
+    assert decode(dispatcher.handle(request % (2, 2))) == {"call": 2, "over": reason}
+    assert calls == [1]
+    dispatcher.begin_run()
+    assert decode(dispatcher.handle(request % (3, 3))) == {"call": 3, "value": None}
+    assert calls == [1, 3]
+
+
+def test_an_interrupted_run_calls_no_tool_in_the_calling_thread():
+    calls: list[int] = []
+    dispatcher = Dispatcher(calling_thread=True)
+    dispatcher.register({"called": calls.append})
+    stubs = connected(dispatcher)
+    dispatcher.interrupt()
+    with pytest.raises(RuntimeError, match=RUN_ENDED):
+        stubs["called"](1)
+    assert calls == []
+
+
+def test_the_sandbox_is_told_to_stop_a_run_that_is_over():
+    class Stopped(BaseException):
+        pass
+
+    def stop() -> None:
+        raise Stopped
+
+    dispatcher = Dispatcher()
+    dispatcher.register({"one": lambda: 1})
+    calls = HostCalls(dispatcher.handle, lambda: None, stop=stop)
+    assert calls.call("one", [], {}) == 1
+    dispatcher.end_run("timeout")
+    with pytest.raises(Stopped):
+        calls.call("one", [], {})
+
+
+def test_threads_of_a_run_that_is_over_are_refused():
+    dispatcher = Dispatcher(calling_thread=True)
+    dispatcher.register({"one": lambda: 1})
+    calls = HostCalls(dispatcher.handle, lambda: None)
+    release = threading.Event()
+
+    def later() -> int:
+        assert release.wait(60)
+        return calls.call("one", [], {})
+
+    with running(later) as old:
+        calls.refuse_threads()
+        release.set()
+        error = old.error()
+    assert isinstance(error, RuntimeError)
+    assert str(error) == RUN_ENDED
+    with running(later) as new:
+        assert new.result() == 1
+    assert calls.call("one", [], {}) == 1

@@ -1,0 +1,71 @@
+"""Texts of values and exceptions that a program made, without trusting either.
+
+A program's class decides what its ``__str__``, its ``__class__`` and its metaclass do. Nothing here
+reads more of such a class than the interpreter of Python itself has stored.
+"""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+__all__ = ["class_name", "exact_text", "name_of_class", "plain_text", "without_text"]
+
+#: Types whose text runs no code of a program, whatever the value.
+_PLAIN = frozenset({bool, bytes, complex, float, int, type(None)})
+_NAME = vars(type)["__name__"]
+# Longest message of an exception that is repeated.
+_LONGEST_MESSAGE = 500
+
+
+def exact_text(text: str) -> str:
+    """``text`` as a ``str`` of no subclass; no method of a subclass is called."""
+    return text if type(text) is str else str.__str__(text)
+
+
+def class_name(value: object) -> str:
+    """The name of the class of ``value``; nothing of a metaclass is called."""
+    return name_of_class(type(value))
+
+
+def name_of_class(kind: type) -> str:
+    """The name of ``kind``; nothing of a metaclass is called."""
+    return exact_text(_NAME.__get__(kind))
+
+
+def plain_text(value: object, conversion: str = "str") -> str | None:
+    """The text of a plain value; ``None`` where making it might run a program's code.
+
+    Args:
+        value: anything.
+        conversion: ``"str"`` or ``"repr"``.
+    """
+    kind = type(value)
+    if kind is str and conversion == "str":
+        return value  # type: ignore[return-value]
+    if kind is not str and kind not in _PLAIN:
+        return None
+    try:
+        return str(value) if conversion == "str" else repr(value)
+    except ValueError as error:  # an int of more digits than sys.get_int_max_str_digits()
+        return without_text(value, error, conversion)
+
+
+def without_text(value: object, error: BaseException, conversion: str = "str") -> str:
+    """What stands in place of a text that could not be made.
+
+    Args:
+        value: has no text.
+        error: what was raised instead.
+        conversion: ``"str"`` or ``"repr"``.
+    """
+    return f"<{class_name(value)} whose {conversion}() raised {_said(error)}>"
+
+
+def _said(error: BaseException) -> str:
+    name = class_name(error)
+    arguments: Any = BaseException.__dict__["args"].__get__(error)
+    builtin = getattr(builtins, name, None) is type(error)
+    if not builtin or len(arguments) != 1 or type(arguments[0]) is not str:
+        return name
+    return f"{name}: {arguments[0][:_LONGEST_MESSAGE]}"

@@ -1,0 +1,165 @@
+"""After the final answer, a limit or an interruption: no tool is called and no code goes on."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+from background import acting
+from contract_declarations import behaviour
+from contract_kinds import TIMEOUT
+from smolagents import FinalAnswerTool
+
+#: Programs that swallow what ends them and call a tool, around a statement that ends the run.
+SWALLOWING = {
+    "return in finally": (
+        "def swallows():\n    try:\n        {end}\n    finally:\n        return 2\n"
+        "swallows()\ncalled('after')"
+    ),
+    "continue in finally": (
+        "for _ in range(3):\n    try:\n        {end}\n    finally:\n        continue\n"
+        "called('after')"
+    ),
+    "break in finally": (
+        "while True:\n    try:\n        {end}\n    finally:\n        break\ncalled('after')"
+    ),
+    "a call in finally": "try:\n    {end}\nfinally:\n    called('in finally')",
+    "a handler": "try:\n    {end}\nexcept BaseException:\n    called('in the handler')\n",
+    "after a handler": "try:\n    {end}\nexcept BaseException:\n    pass\ncalled('after')",
+    "an exit that swallows": (
+        "class Swallows:\n    def __enter__(self):\n        return self\n"
+        "    def __exit__(self, *error):\n        called('in exit')\n        return True\n"
+        "with Swallows():\n    {end}\ncalled('after')"
+    ),
+    "a generator": (
+        "def numbers():\n    try:\n        yield 1\n        {end}\n"
+        "    finally:\n        called('in the generator')\n"
+        "for number in numbers():\n    pass\ncalled('after')"
+    ),
+    "a suspended generator": (
+        "def numbers():\n    try:\n        yield 1\n    finally:\n        called('when closed')\n"
+        "suspended = numbers()\nnext(suspended)\n{end}"
+    ),
+    "a sort key": (
+        "def key(number):\n    try:\n        {end}\n    except BaseException:\n"
+        "        return called('in the key')\n"
+        "sorted([2, 1], key=key)"
+    ),
+}
+ENDLESS = "while True: time.sleep(0.01)"
+
+
+def swallowing(name: str, end: str) -> str:
+    """A program that swallows the end that the statement ``end`` leads to."""
+    # A generator of an earlier test would be closed when its name is given to another.
+    code = SWALLOWING[name].replace("suspended", f"suspended_{len(end)}")
+    return "import time\n" + code.replace("{end}", end)
+
+
+@pytest.fixture
+def calls() -> list[Any]:
+    return []
+
+
+@behaviour("Final answer", "No tool is called after it, whatever has swallowed it.")
+@pytest.mark.parametrize("name", SWALLOWING)
+def test_no_tool_is_called_after_the_final_answer(contract, calls, name):
+    executor = contract.shared
+    executor.send_tools({"final_answer": FinalAnswerTool(), "called": calls.append})
+    result = executor(swallowing(name, "final_answer(1)"))
+    assert (result.output, result.is_final_answer) == (1, True)
+    assert calls == []
+    assert executor("called('next')\n'next'").output == "next"
+    assert calls == ["next"]
+
+
+@behaviour("Final answer", "No code goes on after it, whatever has swallowed it.")
+@pytest.mark.parametrize(
+    "name", ["return in finally", "continue in finally", "after a handler", "an exit that swallows"]
+)
+def test_no_code_goes_on_after_the_final_answer(contract, name):
+    executor = contract.shared
+    executor.send_tools({"final_answer": FinalAnswerTool()})
+    executor("went_on = False")
+    code = swallowing(name, "final_answer(1)").replace("called('in exit')", "pass")
+    result = executor(code.replace("called('after')", "went_on = True"))
+    assert (result.output, result.is_final_answer) == (1, True)
+    assert executor("went_on").output is contract.differs
+
+
+# A thread that calls a tool for as long as it can, and says how often it has tried.
+GOING_ON = (
+    "import threading, time\ntried = [0]\nallowed = threading.Event()\n"
+    "def goes_on():\n    while tried[0] < 10_000:\n        tried[0] += 1\n        try:\n"
+    "            called(tried[0])\n        except BaseException:\n            pass\n"
+    "        time.sleep(0.005)\n"
+    "thread = threading.Thread(target=goes_on, daemon=True)\nthread.start()\n"
+    "while not tried[0]: time.sleep(0.001)\n"
+)
+# In the next run: wait until the thread has tried again, or for a moment where it has ended.
+TRIED_AGAIN = (
+    "before, end = tried[0], time.monotonic() + 0.6\n"
+    "while tried[0] < before + 5 and time.monotonic() < end: time.sleep(0.01)\n"
+    "tried[0] = 10_000\n'waited'"
+)
+
+
+@behaviour("Final answer", "A thread that goes on calls no tool, in the next run either.")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_threads_call_no_tool_after_the_final_answer(contract, calls):
+    executor = contract.shared
+    executor.send_tools({"final_answer": FinalAnswerTool(), "called": calls.append})
+    result = executor(GOING_ON + "final_answer(1)")
+    assert result.is_final_answer
+    seen = len(calls)
+    assert executor(TRIED_AGAIN).output == "waited"
+    assert len(calls) == seen
+
+
+@behaviour("Limits", "No tool is called after the time is up, whatever has swallowed that.")
+@pytest.mark.parametrize("name", SWALLOWING)
+def test_no_tool_is_called_after_a_limit(contract, calls, name):
+    executor = contract.limited
+    executor.send_tools({"called": calls.append})
+    with pytest.raises(TimeoutError, match=str(TIMEOUT)):
+        executor(swallowing(name, ENDLESS))
+    assert calls == []
+    assert executor("called('next')\n'next'").output == "next"
+    assert calls == ["next"]
+
+
+@behaviour("Limits", "A thread that outlives its run's time calls no tool in the next run.")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_threads_call_no_tool_after_a_limit(contract, calls):
+    executor = (
+        contract.make(timeout_seconds=TIMEOUT, interrupt_grace_seconds=20.0)
+        if (contract.takes("interrupt_grace_seconds"))
+        else contract.limited
+    )
+    # Few enough for any cap of calls.
+    code = GOING_ON.replace(
+        "            called(tried[0])", "            time.sleep(0.2); called(1)"
+    )
+    executor.send_tools({"called": calls.append})
+    with pytest.raises(TimeoutError, match=str(TIMEOUT)):
+        executor(code + ENDLESS)
+    seen = len(calls)
+    assert executor(TRIED_AGAIN).output == "waited"
+    assert len(calls) == seen
+
+
+@behaviour("Interruption", "No tool is called after it, whatever has swallowed it.")
+@pytest.mark.parametrize("name", SWALLOWING)
+def test_no_tool_is_called_after_an_interruption(contract, calls, name):
+    begun = threading.Event()
+    executor = contract.shared
+    executor.send_tools({"called": calls.append, "begin": begun.set})
+    with (
+        acting(begun.is_set, executor.interrupt),
+        pytest.raises(Exception, match="interrupted"),
+    ):
+        executor("begin()\n" + swallowing(name, ENDLESS))
+    assert calls == []
+    assert executor("called('next')\n'next'").output == "next"
+    assert calls == ["next"]

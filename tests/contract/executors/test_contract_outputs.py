@@ -1,0 +1,194 @@
+"""What a call hands over: texts of outputs, and the figures an agent reads after it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from contract_declarations import behaviour
+from contract_kinds import printed
+from contract_parts import Script
+from smolagents import CodeAgent
+
+from smolagents_fork.interpreter import PrintContainer
+
+#: The body of a ``__str__`` or ``__repr__`` that is not what an agent expects.
+TEXTS = {
+    "raises": "raise ValueError('no text')",
+    "raises SystemExit": "raise SystemExit(3)",
+    "raises GeneratorExit": "raise GeneratorExit",
+    "raises a BaseException": "raise BaseException('no text')",
+    "raises itself": "raise type('Own', (BaseException,), {})",
+    "is no text": "return 5",
+    "is large": "return 'x' * 50_000_000",
+    "has no end": "while True: pass",
+    "nests": "return repr([self])",
+}
+
+
+def agent_of(contract: Any, *steps: str, tools: Any = ()) -> CodeAgent:
+    return CodeAgent(
+        tools=list(tools), model=Script(*steps), verbosity_level=0, executor=contract.limited
+    )
+
+
+@behaviour("Output", "A last value whose text raises or never ends does not end the agent's run.")
+@pytest.mark.parametrize("method", ["__str__", "__repr__"])
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_last_value_without_a_text(contract, method, text):
+    agent = agent_of(
+        contract,
+        f"class Odd:\n    def {method}(self):\n        {TEXTS[text]}\nOdd()",
+        "final_answer('went on')",
+    )
+    assert agent.run("go") == "went on"
+    assert len(str(agent.memory.steps[1].observations)) < 100_000
+
+
+@behaviour("Output", "A number too long for a text is an output, and an answer, all the same.")
+def test_a_number_without_a_text(contract):
+    agent = agent_of(contract, "10 ** 5000", "final_answer(10 ** 5000)")
+    assert agent.run("go") == 10**5000
+    words = "<int whose str() raised ValueError: Exceeds the limit (4300 digits) for integer string"
+    assert words in str(agent.memory.steps[1].observations)
+
+
+@behaviour("Output", "The text of an answer runs none of the code's calls of tools.")
+def test_the_text_of_an_answer_calls_no_tool(contract):
+    called: list[str] = []
+    executor = contract.shared
+    executor.send_tools({"called": called.append, "final_answer": lambda answer: answer})
+    code = (
+        "class Speaking:\n    def __str__(self):\n        called('spoken')\n"
+        "        return 'spoken'\n    __repr__ = __str__\n"
+    )
+    executor(code)
+    if contract.differs:  # the answer is the object itself
+        answer = executor("final_answer(Speaking())").output
+        text = executor.text_of_output(answer)
+        words = "RuntimeError: tools can be called while the code runs; it has ended"
+        assert text == f"<Speaking whose str() raised {words}>"
+    else:
+        with pytest.raises(Exception, match="cannot travel"):
+            executor("final_answer(Speaking())")
+    assert called == []
+
+
+#: Ways for a program to put something else where an agent reads what was printed and counted.
+REPLACING = {
+    "assignment": "_print_outputs = {evil}\n_operations_count = {evil}",
+    "loop": "for _print_outputs in [{evil}]: pass\nfor _operations_count in [{evil}]: pass",
+    "walrus": "[(_print_outputs := {evil}), (_operations_count := {evil})]",
+    "import": "import math as _print_outputs\nimport math as _operations_count",
+    "function": "def _print_outputs(): pass\ndef _operations_count(): pass",
+    "class": "class _print_outputs: pass\nclass _operations_count: pass",
+    "deletion": "del _print_outputs\ndel _operations_count",
+    "unpacking": "_print_outputs, *_operations_count = [{evil}, {evil}]",
+    "with": (
+        "class Given:\n    def __enter__(self): return {evil}\n"
+        "    def __exit__(self, *_): pass\n"
+        "with Given() as _print_outputs, Given() as _operations_count: pass"
+    ),
+    "match": "match {evil}:\n    case _print_outputs: pass",
+    "global": (
+        "def replaces():\n    global _print_outputs, _operations_count\n"
+        "    _print_outputs = _operations_count = {evil}\nreplaces()"
+    ),
+    "append": "_print_outputs.append({evil})",
+    "append of a number": "_print_outputs.append(5)",
+    "addition": "_print_outputs += {evil}",
+    "value": "_print_outputs.value = {evil}",
+    "count": "_operations_count['counter'] = {evil}",
+    "cleared": "_operations_count.clear()",
+}
+EVIL = (
+    "class Evil(str):\n    def __str__(self):\n        raise SystemExit(3)\n"
+    "    __repr__ = __len__ = __int__ = __index__ = __add__ = __str__\n"
+)
+
+
+@behaviour(
+    "Output",
+    "The agent is given what was printed, whatever the code has made of _print_outputs.",
+)
+@pytest.mark.parametrize("end", ["", "\n1 / 0"], ids=["ends well", "fails"])
+@pytest.mark.parametrize("how", REPLACING)
+def test_figures_are_the_executors_own(contract, how, end):
+    executor = contract.shared
+    executor(EVIL)
+    code = "print('printed')\n" + REPLACING[how].replace("{evil}", "Evil('x')")
+    ended: list[BaseException] = []
+    try:
+        executor(code + end)
+    except BaseException as error:
+        ended.append(error)
+    assert all(isinstance(one, Exception) for one in ended)
+    assert type(executor.state["_print_outputs"]) in (str, PrintContainer)
+    # Where the names are refused before the start, nothing is printed; what is appended is.
+    assert printed(executor) in ("printed\n", "printed\nx", "")
+    if "_operations_count" in executor.state:
+        count = executor.state["_operations_count"]
+        assert type(count) is dict
+        assert [type(number) for number in count.values()] == [int]
+    assert executor("print('next')\n1").logs == "next\n"
+
+
+@behaviour("Output", "Code that replaces _print_outputs does not end the agent's run.")
+def test_replaced_figures_do_not_end_the_run(contract):
+    agent = agent_of(
+        contract,
+        f"{EVIL}print('seen')\n_print_outputs = Evil('x')\n1 / 0",
+        "final_answer('went on')",
+    )
+    assert agent.run("go") == "went on"
+
+
+@behaviour("Values", "A text of the code's own class is handed over as a plain one.")
+def test_a_text_of_an_own_class(contract):
+    executor = contract.shared
+    code = (
+        "class Own(str):\n    def __str__(self):\n        raise SystemExit(3)\n"
+        "    __repr__ = __str__\nOwn('text')"
+    )
+    output = executor(code).output
+    if type(output) is not str:
+        pytest.fail(f"a {type(output)}")
+    assert contract.kind.name == "docker" or output == "text"
+
+
+@behaviour("State", "Importing pandas in the code changes nothing of the host's pandas.")
+def test_pandas_of_the_host_is_unchanged(contract):
+    import pandas as pd
+
+    def names() -> dict[str, Any]:
+        return {
+            name: (id(value), set(value) if isinstance(value, (set, frozenset)) else None)
+            for kind in (pd.DataFrame, pd.Series)
+            for name, value in vars(kind).items()
+        }
+
+    before = names()
+    result = contract.science(
+        "import pandas as pd\nframe = pd.DataFrame({'a': [1, 2]})\nint(frame['a'].sum())"
+    )
+    assert result.output == 3
+    assert names() == before
+
+
+@behaviour("Final answer", "An answer whose class answers for itself does not end the agent's run.")
+@pytest.mark.parametrize(
+    "member",
+    [
+        "@property\n    def __class__(self): raise SystemExit(3)",
+        "def __getattribute__(self, name): raise SystemExit(3)",
+    ],
+    ids=["class", "attributes"],
+)
+def test_an_answer_that_answers_for_itself(contract, member):
+    code = f"class Odd:\n    {member}\n"
+    agent = agent_of(contract, f"{code}Odd()", "final_answer('went on')")
+    assert agent.run("go") == "went on"
+    agent = agent_of(contract, f"{code}final_answer(Odd())", "final_answer('went on')")
+    answer = agent.run("go")
+    assert type(answer).__module__ != "__main__"
+    assert "Odd" in answer or answer == "went on"

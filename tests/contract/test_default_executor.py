@@ -1,0 +1,142 @@
+"""``SMOLAGENTS_DEFAULT_EXECUTOR``: the executor of agents whose code names none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import smolagents
+from recording import RecordingExecutor
+from smolagents import CodeAgent
+from smolagents.monitoring import AgentLogger, LogLevel
+
+from smolagents_fork import ProcessExecutor
+from smolagents_fork.errors import ConfigurationError
+from smolagents_fork.executors import registry
+from smolagents_fork.executors.selection import VARIABLE
+
+
+class Logger(AgentLogger):
+    def __init__(self) -> None:
+        super().__init__(level=LogLevel.OFF)
+        self.lines: list[tuple[str, LogLevel]] = []
+
+    def log(self, *args: Any, level: Any = LogLevel.INFO, **kwargs: Any) -> None:
+        self.lines.append((str(args[0]), level))
+
+
+def agent_with(model: Any, **kwargs: Any) -> CodeAgent:
+    return CodeAgent(tools=[], model=model, logger=Logger(), **kwargs)
+
+
+def told(agent: CodeAgent) -> list[tuple[str, LogLevel]]:
+    return [line for line in agent.logger.lines if VARIABLE in line[0]]
+
+
+@pytest.fixture
+def variable(monkeypatch):
+    """Sets the variable; "recording" is a name."""
+    monkeypatch.setitem(registry.BUILT_IN, "recording", "recording:RecordingExecutor")
+    return lambda name: monkeypatch.setenv(VARIABLE, name)
+
+
+def test_variable_decides_where_the_code_says_nothing(model, variable):
+    variable("recording")
+    agent = agent_with(model)
+    assert type(agent.python_executor) is RecordingExecutor
+    assert agent.executor_type == "recording"
+    assert told(agent) == [
+        ("Code runs in RecordingExecutor: SMOLAGENTS_DEFAULT_EXECUTOR=recording", LogLevel.INFO)
+    ]
+
+
+@pytest.mark.parametrize("name", [None, "", "  "])
+def test_without_the_variable_it_is_local(model, variable, monkeypatch, name):
+    monkeypatch.delenv(VARIABLE, raising=False)
+    if name is not None:
+        variable(name)
+    agent = agent_with(model)
+    assert isinstance(agent.python_executor, smolagents.LocalPythonExecutor)
+    assert agent.executor_type == "local"
+    assert told(agent) == []
+
+
+def test_local_that_is_written_stays_local(model, variable):
+    variable("recording")
+    agent = agent_with(model, executor_type="local")
+    assert isinstance(agent.python_executor, smolagents.LocalPythonExecutor)
+    assert told(agent) == []
+
+
+def test_class_and_instance_go_before_the_variable(model, variable):
+    variable("process")
+    made = RecordingExecutor([], None)
+    for given in ({"executor": made}, {"executor_class": RecordingExecutor}):
+        agent = agent_with(model, **given)
+        assert type(agent.python_executor) is RecordingExecutor
+        assert agent.executor_type == "local"
+        assert told(agent) == []
+
+
+def test_unknown_name_is_the_usual_error_and_names_the_variable(model, variable):
+    variable("podman")
+    with pytest.raises(ConfigurationError) as caught:
+        agent_with(model)
+    message = str(caught.value)
+    assert message.startswith("Unsupported executor type: 'podman'. Available: blaxel, docker, e2b")
+    assert message.endswith(
+        " (executor_type is that of the variable SMOLAGENTS_DEFAULT_EXECUTOR=podman)"
+    )
+
+
+def test_keyword_of_another_executor_names_the_variable(model, variable):
+    variable("process")
+    with pytest.raises(
+        ConfigurationError, match=r"no parameter 'image_name'.*DEFAULT_EXECUTOR=process"
+    ):
+        agent_with(model, executor_kwargs={"image_name": "x"})
+
+
+def test_subclass_that_overrides_creation_decides(model, variable):
+    class Own(CodeAgent):
+        def create_python_executor(self) -> Any:
+            return RecordingExecutor([], "own")
+
+    variable("process")
+    agent = Own(tools=[], model=model, verbosity_level=0)
+    assert agent.python_executor.arguments[1] == "own"
+
+
+def test_subclass_that_extends_creation_gets_the_variables_executor(model, variable, monkeypatch):
+    class Extended(CodeAgent):
+        def create_python_executor(self) -> Any:
+            return super().create_python_executor()
+
+    monkeypatch.setitem(registry.BUILT_IN, "docker", "recording:RecordingExecutor")
+    variable("docker")
+    agent = Extended(tools=[], model=model, verbosity_level=0)
+    assert type(agent.python_executor) is RecordingExecutor
+
+
+def test_managed_agents_are_governed_too(model, variable):
+    variable("recording")
+    helper = agent_with(model, name="helper", description="helps")
+    manager = agent_with(model, managed_agents=[helper])
+    assert {type(one.python_executor) for one in (helper, manager)} == {RecordingExecutor}
+
+
+def test_process_by_the_variable_runs_code_in_a_child(model, variable):
+    variable("process")
+    agent = agent_with(model)
+    try:
+        assert type(agent.python_executor) is ProcessExecutor
+        assert agent.python_executor("6 * 7").output == 42
+        assert agent.to_dict()["executor_type"] == "process"
+    finally:
+        agent.cleanup()
+
+
+def test_default_of_the_signature_says_nothing():
+    import inspect
+
+    assert inspect.signature(CodeAgent).parameters["executor_type"].default is None

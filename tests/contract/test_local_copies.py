@@ -1,0 +1,144 @@
+"""Copies of local executors and of their errors, by copy and by pickle, as upstream has them."""
+
+from __future__ import annotations
+
+import copy
+import multiprocessing
+import pickle
+from concurrent.futures import ProcessPoolExecutor
+from typing import Any, ClassVar
+
+import pytest
+from smolagents import FinalAnswerTool, LocalPythonExecutor, Tool
+from smolagents.local_python_executor import ExecutionTimeoutError, InterpreterError
+
+from smolagents_fork import errors
+
+COPIED = {
+    "deepcopy": copy.deepcopy,
+    "pickle": lambda made: pickle.loads(pickle.dumps(made)),
+}
+pytestmark = pytest.mark.parametrize("copied", COPIED.values(), ids=COPIED)
+
+
+class Adder(Tool):
+    name = "adder"
+    description = "Adds to a total."
+    inputs: ClassVar[dict[str, Any]] = {"number": {"type": "integer", "description": "What."}}
+    output_type = "integer"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.total = 0
+
+    def forward(self, number: int) -> int:
+        self.total += number
+        return self.total
+
+
+def doubled(number: int) -> int:
+    return 2 * number
+
+
+@pytest.fixture
+def executor() -> LocalPythonExecutor:
+    made = LocalPythonExecutor(
+        ["json"],
+        max_print_outputs_length=100,
+        additional_functions={"doubled": doubled},
+        timeout_seconds=20,
+    )
+    made.send_tools({"adder": Adder(), "final_answer": FinalAnswerTool()})
+    made.send_variables({"given": {"a": [1]}})
+    made("import json\nkept = [1, {'two': (2, 3)}]\nprint('printed')\nkept")
+    return made
+
+
+def test_a_copy_has_the_state(executor, copied):
+    made = copied(executor)
+    assert made("(kept, given)").output == ([1, {"two": (2, 3)}], {"a": [1]})
+    assert made("json.dumps(kept[0])").output == "1"
+
+
+def test_the_state_of_a_copy_is_its_own(executor, copied):
+    made = copied(executor)
+    made("kept.append('of the copy')\nonly_there = 1")
+    assert executor("kept").output == [1, {"two": (2, 3)}]
+    with pytest.raises(InterpreterError, match="NameError"):
+        executor("only_there")
+
+
+def test_what_was_printed_and_counted_is_copied(executor, copied):
+    made = copied(executor)
+    assert str(made.state["_print_outputs"]) == "printed\n"
+    assert made.state["_operations_count"] == executor.state["_operations_count"]
+    assert made("print('of the copy')").logs == "of the copy\n"
+    assert str(executor.state["_print_outputs"]) == "printed\n"
+
+
+def test_a_copy_has_tools_and_functions(executor, copied):
+    made = copied(executor)
+    assert made("(adder(2), doubled(4), sqrt(9))").output == (2, 8, 3.0)
+    assert executor("adder(1)").output == 1
+    assert made("final_answer(kept[0])").is_final_answer
+    assert sorted(made.static_tools) == sorted(executor.static_tools)
+
+
+def test_a_copy_has_settings_and_imports(executor, copied):
+    made = copied(executor)
+    assert made.authorized_imports == executor.authorized_imports
+    assert (made.timeout_seconds, made.max_print_outputs_length) == (20, 100)
+    assert "truncated" in made("print('x' * 1000)").logs
+    with pytest.raises(InterpreterError, match="Import of socket is not allowed"):
+        made("import socket")
+
+
+def test_an_executor_without_tools_or_calls_is_copied(copied):
+    made = copied(LocalPythonExecutor([]))
+    assert made.static_tools is None
+    assert made("1 + 1").output == 2
+
+
+def test_a_copy_of_a_copy(executor, copied):
+    made = copied(copied(executor))
+    assert made("kept[0]").output == 1
+
+
+def failing(code: str) -> None:
+    LocalPythonExecutor([], timeout_seconds=1)(code)
+
+
+@pytest.mark.parametrize(
+    ("code", "kind", "words"),
+    [
+        ("1 / 0", errors.ProgramFailedError, "ZeroDivisionError: division by zero"),
+        ("import socket", errors.ImportRefusedError, "Import of socket is not allowed"),
+        ("if", InterpreterError, "SyntaxError"),
+        ("while True: pass", errors.LimitExceededError, "iterations in While loop exceeded"),
+        ("import time\ntime.sleep(9)", ExecutionTimeoutError, "maximum execution time of 1"),
+        ("class Own(Exception): pass\nraise Own('mine')", errors.ProgramFailedError, "Own: mine"),
+        (
+            "class Own(Exception):\n    def __str__(self):\n        return 'text'\nraise Own('x')",
+            errors.ProgramFailedError,
+            "Own: text",
+        ),
+        ("raise SystemExit(3)", errors.ProgramFailedError, "SystemExit: 3"),
+    ],
+)
+def test_errors_arrive_as_themselves(copied, code, kind, words):
+    with pytest.raises(errors.InterpreterError, match=words) as caught:
+        failing(code)
+    made = copied(caught.value)
+    assert isinstance(made, kind)
+    assert type(made) is type(caught.value)
+    assert str(made) == str(caught.value)
+
+
+def test_errors_arrive_from_another_process(copied):
+    with (
+        ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool,
+        pytest.raises(InterpreterError, match="ZeroDivisionError") as caught,
+    ):
+        pool.submit(failing, "1 / 0").result(timeout=240)
+    assert isinstance(caught.value, errors.ProgramFailedError)
+    assert isinstance(copied(caught.value), errors.ProgramFailedError)

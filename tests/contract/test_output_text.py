@@ -1,0 +1,87 @@
+"""The text of an output comes from the executor, and its lack ends no run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from recording import RecordingExecutor
+from smolagents import CodeAgent, tool
+from smolagents.local_python_executor import CodeOutput
+
+WITHOUT_TEXT = (
+    "<int whose str() raised ValueError: Exceeds the limit (4300 digits) for integer string "
+    "conversion; use sys.set_int_max_str_digits() to increase the limit>"
+)
+
+
+def agent_with(model, *answers: str, **kwargs: Any) -> CodeAgent:
+    model.answers = [f"<code>{answer}</code>" for answer in answers]
+    return CodeAgent(tools=[], model=model, verbosity_level=0, **kwargs)
+
+
+def test_answer_without_text_is_returned(model):
+    assert agent_with(model, "final_answer(10**5000)").run("anything") == 10**5000
+
+
+def test_output_without_text_is_an_observation(model):
+    agent = agent_with(model, "10**5000", "final_answer('went on')")
+    assert agent.run("anything") == "went on"
+    expected = f"Execution logs:\nLast output from code snippet:\n{WITHOUT_TEXT}"
+    assert agent.memory.steps[1].observations == expected
+
+
+class WithTexts(RecordingExecutor):
+    """Makes the texts of its outputs itself."""
+
+    def __call__(self, code_action: str) -> CodeOutput:
+        return CodeOutput(output={"made": code_action}, logs="", is_final_answer=True)
+
+    def text_of_output(self, output: Any) -> str:
+        return f"the text of {output['made']}"
+
+
+def test_executor_is_asked_for_the_text(model):
+    agent = agent_with(model, "1 + 1", executor_class=WithTexts)
+    assert agent.run("anything") == {"made": "1 + 1"}
+    assert "the text of 1 + 1" in agent.memory.steps[1].observations
+
+
+class Textless:
+    def __str__(self) -> str:
+        raise LookupError("no text today")
+
+
+class WithoutTexts(RecordingExecutor):
+    """Returns what has no text, and makes none."""
+
+    def __call__(self, code_action: str) -> CodeOutput:
+        return CodeOutput(output=Textless(), logs="", is_final_answer=True)
+
+
+def test_output_of_any_executor_may_have_no_text(model):
+    agent = agent_with(model, "1 + 1", executor_class=WithoutTexts)
+    assert type(agent.run("anything")) is Textless
+    seen = agent.memory.steps[1].observations
+    assert "<Textless whose str() raised LookupError: no text today>" in seen
+
+
+def test_answer_of_the_codes_own_class_is_returned_as_it_is(model):
+    made = []
+
+    @tool
+    def noted(value: object) -> str:
+        """Notes a value.
+
+        Args:
+            value: any.
+        """
+        made.append(value)
+        return "noted"
+
+    model.answers = [
+        "<code>class Point:\n    x = 1\n    def __str__(self):\n        return 'a point'\n"
+        "point = Point()\nnoted(point)\nfinal_answer(point)</code>"
+    ]
+    agent = CodeAgent(tools=[noted], model=model, verbosity_level=0)
+    assert agent.run("anything") is made[0]
+    assert "a point" in agent.memory.steps[1].observations

@@ -1,0 +1,145 @@
+"""The rooms of the interpreter, and that each of their checks can fail."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tools.layers import PACKAGE
+from tools.paths import ROOT
+from tools.rooms import (
+    MOST_LINES,
+    MOST_OVERRIDES,
+    ROOMS_FILE,
+    cycles,
+    line_count,
+    override_rows,
+    rooms_violations,
+)
+
+INTERPRETER = ROOT / PACKAGE / "interpreter"
+has_rooms = pytest.mark.skipif(
+    not (INTERPRETER / ROOMS_FILE).is_file(),
+    reason=f"interpreter/ has no {ROOMS_FILE}, so it has no rooms yet",
+)
+
+
+@has_rooms
+def test_interpreter_keeps_to_its_rooms():
+    assert rooms_violations(ROOT / PACKAGE) == []
+
+
+@has_rooms
+def test_interpreter_does_not_grow():
+    assert line_count(INTERPRETER) <= MOST_LINES
+
+
+def test_table_of_overrides_has_at_most_60_rows():
+    rows = override_rows(INTERPRETER)
+    if rows is None:
+        pytest.skip("interpreter/modules/overrides.py does not exist yet")
+    assert 0 < rows <= MOST_OVERRIDES
+
+
+@pytest.fixture
+def tree(tmp_path: Path):
+    """Writes files of a made-up package and returns what is wrong with it."""
+
+    def write(files: dict[str, str]) -> list[str]:
+        for name, text in files.items():
+            path = tmp_path / "interpreter" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        return rooms_violations(tmp_path)
+
+    return write
+
+
+def test_rooms_that_only_import_lower_rooms_are_right(tree):
+    assert (
+        tree(
+            {
+                "__init__.py": "from .api import Interpreter\n",
+                "api.py": "from .guards import attributes\nfrom .meter import Meter\n",
+                "guards/__init__.py": "",
+                "guards/attributes.py": "from ..policy import NAMES\nfrom . import sizes\n",
+                "guards/sizes.py": "from ..meter import Meter\n",
+                "modules/views.py": "from ..guards.attributes import read\n",
+                "modules/overrides.py": "OVERRIDES: dict = {'time.sleep': 1}\n",
+                "meter.py": "from ..errors import LimitExceededError\n",
+                "policy.py": "",
+            }
+        )
+        == []
+    )
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        (
+            {"meter.py": "from .guards import x\n", "guards/__init__.py": ""},
+            "interpreter.meter imports guards, which is a higher room than meter",
+        ),
+        (
+            {"policy.py": "def f():\n    from . import meter\n", "meter.py": ""},
+            "interpreter.policy imports meter, which is a higher room than policy",
+        ),
+        (
+            {"extra.py": ""},
+            "interpreter.extra: room 'extra' is not declared in tools/rooms.py",
+        ),
+        (
+            {"guards/a.py": "from .b import x\n", "guards/b.py": "from . import a\n"},
+            "import cycle: interpreter.guards.a -> interpreter.guards.b -> interpreter.guards.a",
+        ),
+        (
+            {
+                "meter.py": "if TYPE_CHECKING:\n    from .messages import M\n",
+                "messages.py": "from .meter import Meter\n",
+            },
+            "import cycle: interpreter.messages -> interpreter.meter -> interpreter.messages",
+        ),
+        (
+            {
+                "guards/a.py": "from ..modules.c import x\n",
+                "guards/b.py": "",
+                "modules/c.py": "",
+                "modules/d.py": "from ..guards.b import y\n",
+            },
+            "rooms import each other: guards -> modules -> guards",
+        ),
+        (
+            {"policy.py": "#\n" * (MOST_LINES + 1)},
+            f"interpreter/ has {MOST_LINES + 1:,} lines; at most {MOST_LINES:,} are allowed",
+        ),
+        (
+            {"modules/overrides.py": f"OVERRIDES = ({'1, ' * (MOST_OVERRIDES + 1)})\n"},
+            "OVERRIDES has 61 rows; at most 60 are allowed",
+        ),
+        (
+            {"modules/overrides.py": "OVERRIDES = {**OTHER}\n"},
+            "interpreter/modules/overrides.py: OVERRIDES is not a literal whose rows can be "
+            "counted",
+        ),
+        (
+            {"modules/overrides.py": "TABLE = {}\n"},
+            "interpreter/modules/overrides.py has no table OVERRIDES",
+        ),
+    ],
+)
+def test_violation_is_found(tree, files: dict[str, str], words: str):
+    assert words in tree(files)
+
+
+def test_rows_inside_a_call_are_counted(tmp_path: Path):
+    path = tmp_path / "modules" / "overrides.py"
+    path.parent.mkdir()
+    path.write_text("OVERRIDES = MappingProxyType({'a': 1, 'b': 2})\n")
+    assert override_rows(tmp_path) == 2
+
+
+def test_each_group_of_nodes_gives_one_cycle():
+    graph = {"a": {"b"}, "b": {"c"}, "c": {"a", "b"}, "d": {"d"}, "e": {"a"}}
+    assert cycles(graph) == [["a", "b", "c", "a"], ["d", "d"]]

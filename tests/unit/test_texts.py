@@ -1,0 +1,71 @@
+"""Texts of values whose classes are not to be trusted."""
+
+from __future__ import annotations
+
+import pytest
+
+from smolagents_fork.texts import (
+    class_name,
+    exact_text,
+    name_of_class,
+    plain_text,
+    without_text,
+)
+
+
+def refuse(*_: object) -> str:
+    raise AssertionError("a method of the class was called")
+
+
+class Lying(type):
+    """A metaclass that says what its classes are called."""
+
+    __name__ = property(refuse)  # type: ignore[assignment]
+    __module__ = property(refuse)  # type: ignore[assignment]
+    __getattribute__ = refuse  # type: ignore[assignment]
+
+
+Named = Lying("Named", (), {"__str__": refuse, "__class__": property(refuse)})
+
+
+class Text(str):
+    __str__ = __repr__ = __len__ = __getattribute__ = refuse  # type: ignore[assignment]
+
+
+def test_names_are_those_python_has_stored():
+    assert class_name(Named()) == name_of_class(Named) == "Named"
+    assert type(class_name(type(Text("Odd"), (), {})())) is str
+
+
+def test_a_text_of_a_subclass_becomes_a_plain_one():
+    made = exact_text(Text("abc"))
+    assert (made, type(made)) == ("abc", str)
+
+
+@pytest.mark.parametrize("value", ["text", 5, 1.5, True, None, b"x", 2j])
+def test_plain_values_have_texts(value):
+    assert plain_text(value) == str(value)
+
+
+def test_other_values_are_left_to_a_run():
+    for value in (Named(), Text("x"), [1], (), {}, {1}, type, len):
+        assert plain_text(value) is None
+    assert plain_text("x", "repr") == "'x'"
+
+
+def test_a_number_of_too_many_digits_says_why():
+    words = "<int whose str() raised ValueError: Exceeds the limit (4300 digits)"
+    assert str(plain_text(10**5000)).startswith(words)
+
+
+def test_reasons_name_plain_messages_only():
+    class Own(ValueError):
+        __str__ = refuse
+
+    assert without_text(5, Own("secret")) == "<int whose str() raised Own>"
+    assert without_text(5, ValueError("no")) == "<int whose str() raised ValueError: no>"
+    assert without_text(5, ValueError("no", 2)) == "<int whose str() raised ValueError>"
+    assert without_text(5, ValueError(Text("no"))) == "<int whose str() raised ValueError>"
+    assert without_text(5, KeyError("x" * 900), "repr") == (
+        "<int whose repr() raised KeyError: " + "x" * 500 + ">"
+    )
