@@ -6,6 +6,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUN := $(BIN)/python -m
 
+# Compiled modules are kept: the tests start hundreds of processes, each of which would compile all.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help
 help: ## list the targets
@@ -43,7 +46,7 @@ test: $(VENV)/.dev lint ## all tests, and upstream's own (REQUIRE_DOCKER=1: no e
 
 .PHONY: test-fast
 test-fast: $(VENV)/.dev ## tests that need neither network nor Docker
-	@$(RUN) pytest -n auto -m "not docker and not network and not slow"
+	@$(RUN) pytest -n auto --dist worksteal -m "not docker and not network and not slow"
 
 .PHONY: test-python
 test-python: ## the tests of what depends on the Python, on another one (PYTHON=python3.13)
@@ -56,13 +59,17 @@ other-python: $(VENV)/.dev
 
 .PHONY: fuzz
 fuzz: $(VENV)/.dev ## search for programs that get past the interpreter, at random (SECONDS=600, SEED=1)
-	@FUZZ_SECONDS=$(or $(SECONDS),600) FUZZ_SEED=$(or $(SEED),$(shell date +%s)) \
+	@TEST_SECONDS=86400 FUZZ_SECONDS=$(or $(SECONDS),600) FUZZ_SEED=$(or $(SEED),$(shell date +%s)) \
 		GENERATED_SEED=$(or $(SEED),$(shell date +%s)) GENERATED_PROGRAMS=20000 \
 		$(RUN) pytest tests/fuzz tests/cases/test_generated.py
 
 .PHONY: test-upstream
 test-upstream: $(VENV)/.dev ## upstream's own tests against the release and the fork, compared
 	@$(RUN) tools.regression
+
+.PHONY: test-language
+test-language: $(VENV)/.dev ## CPython's own language tests inside the interpreter: share kept (ARGS=--quick)
+	@$(RUN) tools.language_tests $(ARGS)
 
 .PHONY: lint
 lint: $(VENV)/.dev ## ruff, mypy, the series, the layers

@@ -1,10 +1,11 @@
-"""What tests of every kind need from the machine, and that its speed decides none of them."""
+"""Rules of every run: order, time limits, dead workers; and the engine that tests share."""
 
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,33 @@ with contextlib.suppress(ImportError):  # environments that have pytest and noth
 # What `.ci/run` makes on a machine that reaches no registry.
 LOCAL_BASE = "smolagents-fork-base:bookworm"
 
-#: Folders whose files take longest, most of it waiting: begun last, one would run long alone.
-LONGEST_FIRST = ("tools", "build", "integration/docker", "integration", "contract")
+#: Files and folders, longest first: a long file begun last would run alone at the end.
+LONGEST_FIRST = (
+    "tools/test_rebase_made_up.py",
+    "tools/test_rebase_killed.py",
+    "tools/test_rebase_rehearsals.py",
+    "build/test_front_ends.py",
+    "hostile/",
+    "tools/test_regression_end_to_end.py",
+    "integration/docker/test_docker_cleanup.py",
+    "integration/docker/test_docker_deadlines.py",
+    "integration/test_pyodide.py",
+    "contract/executors/test_contract_tools.py",
+    "contract/executors/test_contract_values.py",
+    "tools/",
+    "build/",
+    "integration/",
+    "contract/",
+)
+#: Workers beside one for each core: that many wait for an engine, an installer or a clock.
+WAITING_WORKERS = 2
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Resolve ``-n auto``."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return (cores or 1) + WAITING_WORKERS
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -36,10 +62,69 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     def place(item: pytest.Item) -> int:
         name = item.path.relative_to(here).as_posix() if here in item.path.parents else ""
-        found = (n for n, folder in enumerate(LONGEST_FIRST) if name.startswith(folder + "/"))
+        found = (n for n, start in enumerate(LONGEST_FIRST) if name.startswith(start))
         return next(found, len(LONGEST_FIRST))
 
     items.sort(key=place)
+
+
+#: Seconds for one test with its fixtures, after which the process that runs it is ended.
+TEST_SECONDS = int(os.environ.get("TEST_SECONDS", "120"))
+#: The same where a marker says that something is built, installed or started.
+SLOW_TEST_SECONDS = max(600, TEST_SECONDS)
+SLOW_MARKERS = ("slow", "docker", "network")
+
+_stderr = pytest.StashKey[int]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep the terminal's stderr, which pytest takes away while a test runs."""
+    config.stash[_stderr] = os.dup(2)
+
+
+def _start_watchdog(item: pytest.Item) -> None:
+    """Start the timer of ``item`` anew.
+
+    The timer is a thread without Python: it also ends a call of C that keeps the interpreter's
+    lock. It writes every thread's stack, and ends the process.
+    """
+    slow = any(item.get_closest_marker(name) for name in SLOW_MARKERS)
+    seconds = SLOW_TEST_SECONDS if slow else TEST_SECONDS
+    if (marker := item.get_closest_marker("limit")) is not None:
+        (seconds,) = marker.args
+    faulthandler.dump_traceback_later(seconds, exit=True, file=item.config.stash[_stderr])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Give every test its time limit."""
+    _start_watchdog(item)
+    try:
+        return (yield)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_exception_interact(node: pytest.Item | pytest.Collector) -> None:
+    """Limit what follows a failure, too: pytest's own plugin has just stopped the timer."""
+    if isinstance(node, pytest.Item):
+        _start_watchdog(node)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any, error: object | None) -> None:
+    """End the run when one of its workers dies, and name the test that the worker ran.
+
+    pytest-xdist by itself starts another worker, which gets no work under ``--dist loadfile``.
+    """
+    if error is None:
+        return
+    session = node.config.pluginmanager.getplugin("dsession")
+    test = session.sched.remove_node(node) if node in session.sched.nodes else None
+    if test is not None:
+        session.handle_crashitem(test, node)
+    pytest.exit(f"worker {node.gateway.id} died while it ran {test or 'no test'}", returncode=1)
 
 
 @pytest.fixture(scope="session")

@@ -37,7 +37,7 @@ a test that runs on every executor, and a difference is held by the same test.
 | executor | the code runs | take it for |
 |---|---|---|
 | `local` | in your process, compiled, under policy and limits | code you would run yourself |
-| [`process`](process.md) | in a confined child process that can be killed | most code of models |
+| [`process`](process.md) | in a child process that the kernel confines | code of models |
 | [`docker`](docker.md) | in a container without a network | code you do not trust |
 
 ```python

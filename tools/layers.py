@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-__all__ = ["LAYERS", "violations"]
+__all__ = ["LAYERS", "PACKAGE", "imports", "violations"]
 
 # Low to high. A module imports from its own part and from rows above it; parts in one row are
 # siblings and never import each other.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("_version", "errors"),
-    ("limits", "results"),
+    ("limits", "results", "texts"),
     ("codec",),
     ("containers", "interpreter", "jupyter"),
     ("process",),
@@ -41,15 +41,20 @@ def violations(package: Path) -> list[str]:
         if part not in _RANKS:
             found.append(f"{where}:1: part {part!r} has no layer; give it one in tools/layers.py")
             continue
-        for line, name in _imported(path, relative):
+        for line, name in imports(path, relative):
             text = _judgement(part, name)
             if text:
                 found.append(f"{where}:{line}: imports {name}: {text}")
     return found
 
 
-def _imported(path: Path, relative: Path) -> list[tuple[int, str]]:
-    """Absolute dotted names of what a file imports, at any depth of nesting."""
+def imports(path: Path, relative: Path) -> list[tuple[int, str]]:
+    """Line and absolute dotted name of what a file imports, at any depth of nesting.
+
+    Args:
+        path: the file.
+        relative: the same file from the folder of ``smolagents_fork``.
+    """
     names: list[tuple[int, str]] = []
     parents = [PACKAGE, *relative.parent.parts]
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):

@@ -20,6 +20,7 @@ WORDS = {
     "errors": "one exception tree",
     "limits": "deadlines, monotonic clock",
     "results": "frozen results",
+    "texts": "texts of a program's values",
     "codec": "values as bytes, without pickle",
     "containers": "images, limits, removal",
     "interpreter": "policy, guards, compile, run",

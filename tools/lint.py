@@ -7,6 +7,7 @@ import sys
 
 from tools.layers import PACKAGE, violations
 from tools.paths import ROOT
+from tools.rooms import ROOMS_FILE, rooms_violations
 
 __all__ = ["main"]
 
@@ -32,6 +33,12 @@ def main() -> int:
         print(line)
     if found:
         failed.append("layers")
+    print("== rooms of the interpreter", flush=True)
+    if not (ROOT / PACKAGE / "interpreter" / ROOMS_FILE).is_file():
+        print(f"left out: interpreter/ has no {ROOMS_FILE}, so it has no rooms yet")
+    elif found := rooms_violations(ROOT / PACKAGE):
+        print("\n".join(found))
+        failed.append("rooms of the interpreter")
     print(f"lint: {'failed: ' + ', '.join(failed) if failed else 'all checks passed'}")
     return 1 if failed else 0
 

@@ -267,6 +267,8 @@ class Rebase:
     def environment(self, kill_at: str = "") -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
         found = {**kept, "PIP_FIND_LINKS": str(self.links), VARIABLE: kill_at, **self.extra}
+        # What a build needs for seconds is compiled when it is imported.
+        found["PIP_NO_COMPILE"] = "1"
         if not self.index:
             found["PIP_NO_INDEX"] = "1"
         return found

@@ -123,10 +123,11 @@ def test_upstreams_tags_are_the_bases_and_the_release_is_the_last(rebase, links,
         upstream.run("commit", "--quiet", "--message", version)
         upstream.run("tag", f"v{version}")
     publish(links, "9.1.0", tiny_tree("9.1.0", MOVED))
-    status, said = rebase("start", "--upstream-git", str(upstream.folder))
-    assert status == 0, said
+    # From there on the bases make no difference.
+    status, said = rebase("start", "--upstream-git", str(upstream.folder), kill_at="replayed")
+    assert status == -9, said
     assert "9.0.0, 9.0.0-git, 9.0.5-git, 9.1.0-git, 9.1.0" in said
-    assert lockfile.load(rebase.project.lock).version == "9.1.0"
+    assert rebase.state.phase == "verify"
 
 
 def test_check_tells_and_touches_nothing(rebase, links, tmp_path):

@@ -18,6 +18,7 @@ from buildsys.series import load_series, series_names
 from buildsys.version import read_version_file
 from tools.paths import CACHE, ROOT, Project
 from tools.rebase.rehearsal import transplant
+from tools.rebase.state import RebaseError
 from tools.series.check import patch_bytes
 from tools.upstream.fetch import fetch_sdist, fetch_wheel, unpack_wheel
 
@@ -46,15 +47,14 @@ def rebase(checkout: Project, links: Path, tmp_path: Path) -> Rebase:
     return Rebase(Project(Path(shutil.copytree(checkout.root, tmp_path / "project"))), links)
 
 
-def next_release(links: Path, release: dict[str, bytes], **files: bytes) -> str:
-    """Publish the release after the locked one: its files with some replaced."""
+def next_release(links: Path, tree: dict[str, bytes]) -> str:
+    """Publish the release after the locked one."""
     major, minor, _ = LOCKED.split(".")
     version = f"{major}.{int(minor) + 1}.0"
-    tree = {**release, **{name.replace("__", "/") + ".py": data for name, data in files.items()}}
     init = tree["smolagents/__init__.py"]
     old, new = f'__version__ = "{LOCKED}"'.encode(), f'__version__ = "{version}"'.encode()
     assert init.count(old) == 1
-    tree["smolagents/__init__.py"] = init.replace(old, new)
+    tree = {**tree, "smolagents/__init__.py": init.replace(old, new)}
     publish(links, version, tree, lockfile.load(ROOT / "upstream.lock").scripts)
     return version
 
@@ -71,33 +71,21 @@ def method(source: bytes, class_name: str, name: str) -> ast.FunctionDef:
     return found
 
 
-def test_series_written_on_1_24_0_reaches_the_locked_release_by_the_command_alone(rebase, links):
-    project = rebase.project
-    committed = patch_bytes(project)
-    placed = transplant(project, "1.24.0")
-    assert lockfile.load(project.lock).version == "1.24.0"
-    assert read_version_file(project.version_file) == ("1.24.0", 1)
-    written_on_1_24_0 = patch_bytes(project)
-    assert list(written_on_1_24_0) == list(committed)
-    assert written_on_1_24_0 != committed
-    rebase.index = True  # the real index has the releases
-    status, said = rebase("start", "--to", LOCKED)
-    assert status == 0, said
-    assert f"from smolagents 1.24.0 to {LOCKED}: 1.24.0, 1.25.0, " in said
-    after = patch_bytes(project)
-    assert list(after) == list(committed)
-    different = {name for name, data in committed.items() if after[name] != data}
-    assert different == set(placed)
-    assert lockfile.load(project.lock) == lockfile.load(ROOT / "upstream.lock")
-    assert "FAILED" not in said
+def test_line_that_the_locked_release_changed_keeps_the_series_from_older_ones(rebase):
+    """The default of executor_type: 1.26.0 took a name out of the line that the patch changes."""
+    with pytest.raises(RebaseError, match=r"executor-class\.patch cannot be put on 1\.25\.0"):
+        transplant(rebase.project, "1.24.0")
 
 
-def test_conflicting_release_stops_and_is_resolved(rebase, links, release):
-    node = method(release[AGENTS], "CodeAgent", "cleanup")
-    lines = release[AGENTS].splitlines(keepends=True)
+def test_release_that_contains_one_patch_and_conflicts_with_another(rebase, links, release):
+    contained = "export-executor-types.patch"
+    (patch,) = (one for one in load_series(rebase.project.patches) if one.name.endswith(contained))
+    tree = apply_patch(patch, release)
+    node = method(tree[AGENTS], "CodeAgent", "cleanup")
+    lines = tree[AGENTS].splitlines(keepends=True)
     first = node.body[1].lineno - 1  # after the docstring
-    changed = [*lines[:first], b"        closing = True\n", *lines[first:]]
-    version = next_release(links, release, smolagents__agents=b"".join(changed))
+    tree[AGENTS] = b"".join([*lines[:first], b"        closing = True\n", *lines[first:]])
+    version = next_release(links, tree)
     before = snapshot(rebase.project)
     status, said = rebase("start")
     assert status == 1, said
@@ -119,41 +107,11 @@ def test_conflicting_release_stops_and_is_resolved(rebase, links, release):
     assert read_version_file(rebase.project.version_file) == (version, 1)
     kept = (rebase.project.patches / "idempotent-cleanup.patch").read_text()
     assert "\n         closing = True\n" in kept
-
-
-def test_release_that_contains_a_patch_retires_it(rebase, links, release):
-    name = "export-executor-types.patch"
-    (patch,) = (one for one in load_series(rebase.project.patches) if one.name.endswith(name))
-    tree = apply_patch(patch, release)
-    changed = {path: data for path, data in tree.items() if release[path] != data}
-    version = next_release(links, {**release, **changed})
-    status, said = rebase("start")
-    assert status == 0, said
-    assert f"`{name}` is dropped: upstream {version} contains it" in said
-    assert f"| `{name}` (dropped) | 1 | good |" in said
-    assert name not in series_names(rebase.project.patches)
-    assert not (rebase.project.patches / name).exists()
-    assert f"`{name}` is gone from the series" in rebase.project.changelog.read_text()
-
-
-def test_behaviour_lost_in_a_clean_merge_is_caught_by_the_patchs_test(rebase, links, release):
-    # Upstream gives the class a second cleanup() further down, which hides the patched one.
-    node = method(release[AGENTS], "CodeAgent", "from_dict")
-    lines = release[AGENTS].splitlines(keepends=True)
-    second = b"\n    def cleanup(self):\n        self.python_executor.cleanup()\n"
-    changed = b"".join([*lines[: node.end_lineno], second, *lines[node.end_lineno :]])
-    next_release(links, release, smolagents__agents=changed)
-    before = snapshot(rebase.project)
-    status, said = rebase("start")
-    assert status == 1, said
-    assert "| `idempotent-cleanup.patch` | clean |" in said
-    assert "**FAILED**" in said
-    assert "stopped: the tests of idempotent-cleanup.patch fail." in said
-    assert "| `executor-class.patch` | 3 | good |" in said
-    assert snapshot(rebase.project) == before
-    status, said = rebase("abort")
-    assert status == 0, said
-    assert snapshot(rebase.project) == before
+    assert f"`{contained}` is dropped: upstream {version} contains it" in said
+    assert f"| `{contained}` (dropped) | 1 | good |" in said
+    assert contained not in series_names(rebase.project.patches)
+    assert not (rebase.project.patches / contained).exists()
+    assert f"`{contained}` is gone from the series" in rebase.project.changelog.read_text()
 
 
 def test_patches_of_the_repository_are_as_parsed(checkout):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -64,11 +65,12 @@ def _release_files(
 
 
 def build_fork(folder: Path) -> Path:
-    """Build the fork's wheel from the checkout, with ``pip wheel``, and return its path."""
-    uv, _ = uv_program()
+    """Build the fork's wheel from the checkout and return its path."""
+    uv, env = uv_program()
     shutil.rmtree(folder, ignore_errors=True)
-    pip: list[str | Path] = [uv.with_name("python"), "-m", "pip", "--disable-pip-version-check"]
-    run_command([*pip, "wheel", "-q", "--no-deps", "-w", folder, ROOT], timeout_seconds=600)
+    build: list[str | Path] = [uv, "build", "-q", "--wheel", "--no-config"]
+    options: list[str | Path] = ["--python", sys.executable, "--out-dir", folder, ROOT]
+    run_command([*build, *options], timeout_seconds=600, env=env)
     wheels = list(folder.glob("smolagents-*.whl"))
     if len(wheels) != 1:
         raise SuiteError(f"expected one wheel of smolagents in {folder}, got {wheels}")

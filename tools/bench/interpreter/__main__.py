@@ -24,6 +24,7 @@ from rich.table import Table
 from ..machine import machine
 from ..pristine import PristineError, checked_version, pristine_python
 from ..record import write_section
+from .first_run import FirstRun, corpus, imported, new_text, summary
 from .page import section
 from .programs import PROGRAMS, Program
 
@@ -32,6 +33,8 @@ ROOT = Path(__file__).parents[3]
 SLOW = ("upstream",)
 #: What the environment of the other sides holds besides upstream's release.
 OTHERS = ["numpy", "pandas", "pydantic-monty", "RestrictedPython"]
+#: Engines whose first run of new code is measured, and what is timed.
+FIRST = {"cpython": "CPython's compile()", "fork": "this fork", "upstream": "upstream"}
 TITLES = {
     "fork": "this fork",
     "upstream": "upstream",
@@ -47,16 +50,20 @@ class Engine:
         name: a key of ``engines.ENGINES``.
         python: the interpreter that has the engine installed.
         cap: seconds a request may take before the process is killed and replaced.
+        checkout: the folder whose ``smolagents_fork`` the fork's engine takes.
     """
 
-    def __init__(self, name: str, python: str, cap: float) -> None:
-        self.name, self.python, self.cap = name, python, cap
+    def __init__(self, name: str, python: str, cap: float, checkout: Path = ROOT) -> None:
+        self.name, self.python, self.cap, self.checkout = name, python, cap, checkout
         self.unavailable = ""
         self._process: subprocess.Popen[str] | None = None
         self._start()
 
     def _start(self) -> None:
-        environment = {**os.environ, "PYTHONPATH": str(ROOT) if self.name == "fork" else ""}
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(self.checkout) if self.name == "fork" else "",
+        }
         self._process = subprocess.Popen(
             [self.python, "-B", "-W", "ignore", str(ENGINES_FILE), self.name],
             stdin=subprocess.PIPE,
@@ -91,37 +98,48 @@ class Engine:
 
     def close(self) -> None:
         if self._process is not None:
-            self._process.kill()
-            self._process.wait(10)
+            with self._process as process:
+                process.kill()
+                process.wait(10)
             self._process = None
 
 
 @dataclass
 class Row:
-    """One program's best times in seconds, by engine.
+    """One program's times in seconds by engine, a measurement a round.
 
-    For slow engines CPython's time at the same small size is kept too.
+    ``small`` and ``base_small`` are CPython's at the size that slow engines get.
     """
 
     name: str
     n: int
     small: int
-    cpython: float = math.inf
-    cpython_small: float = math.inf
-    seconds: dict[str, float] = field(default_factory=dict)
+    base: list[float] = field(default_factory=list)
+    base_small: list[float] = field(default_factory=list)
+    seconds: dict[str, list[float]] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
     results: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def cpython(self) -> float:
+        """Median of CPython's seconds."""
+        return statistics.median(self.base) if self.base else math.inf
+
     def ratio(self, engine: str) -> float | None:
-        """How many times CPython's time the engine takes; nothing if it cannot run the program."""
+        """Median over the rounds of the engine's time divided by CPython's in the same round.
+
+        Nothing if the engine cannot run the program.
+        """
         if engine in self.errors or engine not in self.seconds:
             return None
-        base = self.cpython_small if engine in SLOW else self.cpython
-        return self.seconds[engine] / base
+        base = self.base_small if engine in SLOW else self.base
+        return statistics.median(
+            one / reference for one, reference in zip(self.seconds[engine], base, strict=True)
+        )
 
 
 def measure(program: Program, engines: dict[str, Engine], rounds: int) -> Row:
-    """Best of ``rounds``, the engines taking turns within each round."""
+    """Run a program ``rounds`` times, the engines taking turns within each round."""
     row = Row(program.name, program.n, program.small)
     for number in range(rounds):
         # Another text each time: an agent's code is new, so a cache of compiled code may not help.
@@ -134,18 +152,35 @@ def measure(program: Program, engines: dict[str, Engine], rounds: int) -> Row:
             if "error" in answer:
                 row.errors[name] = answer["error"]
             elif name == "cpython":
-                row.cpython = min(row.cpython, *answer["seconds"])
+                row.base.append(sum(answer["seconds"]))
                 row.results["full"] = answer["result"]
                 answer = engine.ask(source=small)
-                row.cpython_small = min(row.cpython_small, *answer["seconds"])
+                row.base_small.append(sum(answer["seconds"]))
                 row.results["small"] = answer["result"]
             else:
-                best = row.seconds.get(name, math.inf)
-                row.seconds[name] = min(best, *answer["seconds"])
+                row.seconds.setdefault(name, []).append(sum(answer["seconds"]))
                 expected = row.results["small" if name in SLOW else "full"]
                 if answer["result"] != expected:
                     row.errors[name] = f"other result: {answer['result'][:60]}"
     return row
+
+
+def measure_first_runs(engines: dict[str, Engine], rounds: int) -> list[FirstRun]:
+    """Measure the first run of every program of the corpus, the engines taking turns."""
+    texts = corpus()
+    modules = imported(list(texts.values()))
+    measured = [name for name in FIRST if name in engines and not engines[name].unavailable]
+    runs = [FirstRun(name, text.count("\n"), {}) for name, text in texts.items()]
+    for number in range(rounds):
+        mark = f"round {number} of process {os.getpid()}"
+        sources = [new_text(text, mark) for text in texts.values()]
+        for engine in measured:
+            answer = engines[engine].ask(first=sources, modules=modules)
+            if "error" in answer:
+                raise SystemExit(f"bench-interpreter: first run in {engine}: {answer['error']}")
+            for run, seconds in zip(runs, answer["seconds"], strict=True):
+                run.seconds.setdefault(engine, []).append(seconds)
+    return runs
 
 
 def geometric_mean(values: Iterable[float]) -> float:
@@ -155,7 +190,7 @@ def geometric_mean(values: Iterable[float]) -> float:
 def report(rows: list[Row], calls: dict[str, float], engines: dict[str, Engine]) -> Table:
     """The figures as a table: CPython's milliseconds, then ratios to it."""
     others = [name for name in engines if name != "cpython" and not engines[name].unavailable]
-    table = Table(title="times CPython's own processor time, best of each (lower is better)")
+    table = Table(title="times CPython's own processor time, medians (lower is better)")
     table.add_column("program")
     table.add_column("CPython, ms", justify="right")
     for name in others:
@@ -168,6 +203,26 @@ def report(rows: list[Row], calls: dict[str, float], engines: dict[str, Engine])
     table.add_row("geometric mean", "", *[f"{mean_ratio(rows, n):.2f}" for n in others])
     table.add_row("programs run", str(len(rows)), *[str(_ran(rows, n)) for n in others])
     table.add_row("call 1+1, ms", _ms(calls.get("cpython")), *[_ms(calls.get(n)) for n in others])
+    return table
+
+
+def first_run_table(figures: dict[str, Any]) -> Table:
+    """The first run of new code: milliseconds and ratios to CPython's compile, by engine."""
+    table = Table(title="first run of new code, without running it, beside compile()")
+    names = [name for name in FIRST if name in figures]
+    table.add_column("program")
+    for name in names:
+        table.add_column(FIRST[name], justify="right")
+    for title, key, small in (
+        (f"{figures['programs']} everyday programs, ms", "everyday_seconds", False),
+        ("ratio, geometric mean", "everyday_ratio", True),
+        ("ratio, worst", "everyday_worst", True),
+        ("a program of 1,000 lines, ms", "long_seconds", False),
+        ("ratio", "long_ratio", True),
+    ):
+        values = [figures[name][key] for name in names]
+        cells = [f"{value:.2f}" if small else f"{value * 1000:.2f}" for value in values]
+        table.add_row(title, *cells)
     return table
 
 
@@ -197,6 +252,11 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--calls", type=int, default=300, help='calls of "1+1"')
     parser.add_argument("--only", default="", help="part of the programs' names")
     parser.add_argument(
+        "--engines",
+        default=",".join(TITLES),
+        help="engines beside CPython, by comma: %(default)s",
+    )
+    parser.add_argument(
         "--upstream-python",
         default=os.environ.get("UPSTREAM_PYTHON"),
         help="a Python with the pristine release installed (or UPSTREAM_PYTHON); without one it "
@@ -207,6 +267,9 @@ def arguments() -> argparse.Namespace:
         default=os.environ.get("PEERS_PYTHON"),
         help="a Python with pydantic-monty and RestrictedPython (or PEERS_PYTHON); without one "
         "they are installed beside upstream's release",
+    )
+    parser.add_argument(
+        "--checkout", type=Path, default=ROOT, help="the folder whose smolagents_fork is measured"
     )
     parser.add_argument("--output", type=Path, default=Path("reports/bench-interpreter.json"))
     parser.add_argument("--record", action="store_true", help="write it to docs/benchmarks.md")
@@ -240,15 +303,28 @@ def main() -> int:
         with.
     """
     options = arguments()
-    if options.record and options.only:
-        raise SystemExit("--record writes whole runs; leave --only out")
+    wanted = options.engines.split(",")
+    if unknown := sorted(set(wanted) - set(TITLES)):
+        raise SystemExit(f"--engines: no {', '.join(unknown)}; there are {', '.join(TITLES)}")
+    if "fork" not in wanted:
+        raise SystemExit("--engines: fork is what is measured; name it, too")
+    if options.record and (options.only or set(wanted) != set(TITLES)):
+        raise SystemExit("--record writes whole runs; leave --only and --engines out")
     console = Console(width=max(110, Console().width))
     try:
         pythons = interpreters(options, console)
     except PristineError as problem:
         print(f"bench-interpreter: {problem}", file=sys.stderr)
         return 2
-    engines = {name: Engine(name, python, options.cap) for name, python in pythons.items()}
+    checkout = options.checkout.resolve()
+    if not (checkout / "smolagents_fork" / "interpreter").is_dir():
+        print(f"bench-interpreter: no smolagents_fork/interpreter in {checkout}", file=sys.stderr)
+        return 2
+    engines = {
+        name: Engine(name, python, options.cap, checkout)
+        for name, python in pythons.items()
+        if name in ("cpython", *wanted)
+    }
     for name, engine in engines.items():
         if engine.unavailable:
             console.print(f"{name}: left out, {engine.unavailable}")
@@ -259,7 +335,9 @@ def main() -> int:
         for program in PROGRAMS:
             if options.only in program.name:
                 rows.append(measure(program, engines, options.rounds))
-                console.print(f"[dim]{program.name}: {rows[-1].ratio('fork') or 'error'}[/dim]")
+                ratio = rows[-1].ratio("fork")
+                said = "error" if ratio is None else f"{ratio:.2f}"
+                console.print(f"[dim]{program.name}: {said}[/dim]")
         calls: dict[str, float] = {}
         new_calls: dict[str, float] = {}
         for name, engine in engines.items():
@@ -267,13 +345,15 @@ def main() -> int:
                 answer = engine.ask(calls=options.calls, new=new)
                 if "seconds" in answer:
                     kept[name] = statistics.median(answer["seconds"])
+        first = summary(measure_first_runs(engines, options.rounds))
     finally:
         for engine in engines.values():
             engine.close()
     console.print(report(rows, calls, engines))
+    console.print(first_run_table(first))
     console.print(
         f"{where['processor']}, {where['cores']} cores, {where['system']}, "
-        f"Python {where['python']}; best of {options.rounds}, engines interleaved; "
+        f"Python {where['python']}; medians of {options.rounds}, engines interleaved; "
         f"{time.monotonic() - started:.0f} s"
     )
     for row in rows:
@@ -288,8 +368,13 @@ def main() -> int:
         "geometric_means": {k: v for k, v in means.items() if not math.isnan(v)},
         "call_seconds": calls,
         "new_call_seconds": new_calls,
+        "first_run": first,
         "programs": [
-            {**asdict(row), "ratios": {n: row.ratio(n) for n in engines if n != "cpython"}}
+            {
+                **asdict(row),
+                "cpython": row.cpython,
+                "ratios": {n: row.ratio(n) for n in engines if n != "cpython"},
+            }
             for row in rows
         ],
     }

@@ -22,7 +22,7 @@ def section(document: dict[str, Any]) -> str:
     engines = [name for name in _TITLES if name in document["geometric_means"]]
     lines = [
         f"Measured {document['date'][:10]} on {machine_words(where)}; "
-        f"best of {document['rounds']} runs.",
+        f"medians of {document['rounds']} runs.",
         "",
         "| program | CPython, ms | " + " | ".join(_TITLES[name] for name in engines) + " |",
         "|---|---:|" + "---:|" * len(engines),
@@ -40,6 +40,7 @@ def section(document: dict[str, Any]) -> str:
     ):
         costs = [_milliseconds(document[key].get(name)) for name in ("cpython", *engines)]
         lines.append(f"| {title} | {' | '.join(costs)} |")
+    lines += ["", *_first_run(document["first_run"])]
     lines += ["", "Programs an engine cannot run:", ""]
     for name in engines:
         for row in programs:
@@ -47,6 +48,29 @@ def section(document: dict[str, Any]) -> str:
                 reason = " ".join(row["errors"][name].split())[:160].replace("`", "'")
                 lines.append(f"- {row['name']}, {_TITLES[name]}: `{reason}`")
     return "\n".join(lines) + "\n"
+
+
+def _first_run(figures: dict[str, Any]) -> list[str]:
+    """The first run of new code as a table: CPython's compile, upstream, the fork, its ratio."""
+    lines = [
+        "First run of new code, without running it:",
+        "",
+        "| programs | CPython's `compile()`, ms | upstream, ms | this fork, ms | times CPython's |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    for title, kind in (
+        (f"{figures['programs']} everyday programs", "everyday"),
+        ("one of 1,000 lines", "long"),
+    ):
+        cells = [
+            _milliseconds(figures.get(name, {}).get(f"{kind}_seconds"))
+            for name in ("cpython", "upstream", "fork")
+        ]
+        ratio = figures["fork"][f"{kind}_ratio"]
+        lines.append(f"| {title} | {' | '.join(cells)} | {ratio:.2f} |")
+    worst = figures["fork"]["everyday_worst"]
+    lines += ["", f"The worst of the everyday programs: {worst:.2f} times."]
+    return lines
 
 
 def _milliseconds(seconds: float | None) -> str:

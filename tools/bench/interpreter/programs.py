@@ -524,4 +524,207 @@ for i in range(n):
 round(total, 4)
 """,
     ),
+    _program(
+        "n-queens with bit masks",
+        9,
+        5,
+        """
+def place(row, size, cols, d1, d2):
+    if row == size:
+        return 1
+    found = 0
+    for k in range(size):
+        b = 1 << k
+        if cols & b or d1 & (1 << (row + k)) or d2 & (1 << (row - k + size)):
+            continue
+        found += place(
+            row + 1, size, cols | b, d1 | (1 << (row + k)), d2 | (1 << (row - k + size))
+        )
+    return found
+
+sum(place(0, n, 0, 0, 0) for _ in range(8))
+""",
+    ),
+    _program(
+        "n-queens, free squares as a mask",
+        10,
+        5,
+        """
+def count(full, cols, d1, d2):
+    if cols == full:
+        return 1
+    found = 0
+    free = full & ~(cols | d1 | d2)
+    while free:
+        bit = free & -free
+        free ^= bit
+        found += count(full, cols | bit, (d1 | bit) << 1, (d2 | bit) >> 1)
+    return found
+
+sum(count((1 << n) - 1, 0, 0, 0) for _ in range(7))
+""",
+    ),
+    _program(
+        "sieve in bit masks",
+        150_000,
+        8_000,
+        """
+words = [0] * (n // 32 + 1)
+i = 2
+while i * i <= n:
+    if not words[i >> 5] & (1 << (i & 31)):
+        for j in range(i * i, n + 1, i):
+            words[j >> 5] |= 1 << (j & 31)
+    i += 1
+primes = 0
+for i in range(2, n + 1):
+    if not (words[i >> 5] >> (i & 31)) & 1:
+        primes += 1
+primes
+""",
+    ),
+    _program(
+        "population counts",
+        50_000,
+        1_500,
+        """
+def by_clearing(x):
+    count = 0
+    while x:
+        x &= x - 1
+        count += 1
+    return count
+
+def in_parallel(x):
+    x = x - ((x >> 1) & 0x55555555)
+    x = (x & 0x33333333) + ((x >> 2) & 0x33333333)
+    x = (x + (x >> 4)) & 0x0F0F0F0F
+    return ((x * 0x01010101) & 0xFFFFFFFF) >> 24
+
+total = 0
+state = 1
+for _ in range(n):
+    state ^= (state << 13) & 0xFFFFFFFF
+    state ^= state >> 17
+    state ^= (state << 5) & 0xFFFFFFFF
+    total += by_clearing(state & 0xFFFF) + in_parallel(state)
+total
+""",
+    ),
+    _program(
+        "subsets as masks",
+        15,
+        8,
+        """
+weights = [(i * 37) % 23 + 3 for i in range(n)]
+best = 0
+for mask in range(1 << n):
+    weight = 0
+    for i in range(n):
+        if mask & (1 << i):
+            weight += weights[i]
+    if best < weight <= 100:
+        best = weight
+best
+""",
+    ),
+    _program(
+        "ackermann, small",
+        2_200,
+        6,
+        """
+def ackermann(m, k):
+    if m == 0:
+        return k + 1
+    if k == 0:
+        return ackermann(m - 1, 1)
+    return ackermann(m - 1, ackermann(m, k - 1))
+total = 0
+for _ in range(n):
+    total += ackermann(2, 20) if _ % 2 else ackermann(1, 100)
+total
+""",
+    ),
+    _program(
+        "towers of hanoi",
+        19,
+        8,
+        """
+def hanoi(k, source, target, spare, pegs):
+    if k == 0:
+        return 0
+    moves = hanoi(k - 1, source, spare, target, pegs)
+    pegs[target].append(pegs[source].pop())
+    return moves + 1 + hanoi(k - 1, spare, target, source, pegs)
+
+pegs = [list(range(n, 0, -1)), [], []]
+(hanoi(n, 0, 2, 1, pegs), len(pegs[2]))
+""",
+    ),
+    _program(
+        "counters in closures",
+        400_000,
+        4_000,
+        """
+def make_counter(step):
+    count = 0
+    def increment():
+        nonlocal count
+        count += step
+        return count
+    def value():
+        return count
+    return increment, value
+
+pairs = [make_counter(i + 1) for i in range(8)]
+for i in range(n):
+    pairs[i % 8][0]()
+sum(value() for _, value in pairs)
+""",
+    ),
+    _program(
+        "memoise decorator",
+        2_200,
+        2,
+        """
+def memoise(function):
+    known = {}
+    def wrapper(*arguments):
+        if arguments not in known:
+            known[arguments] = function(*arguments)
+        return known[arguments]
+    return wrapper
+
+total = 0
+for i in range(n):
+    @memoise
+    def paths(rows, columns):
+        if rows == 0 or columns == 0:
+            return 1
+        return paths(rows - 1, columns) + paths(rows, columns - 1)
+    total += paths(8, 7 + i % 3)
+total
+""",
+    ),
+    _program(
+        "function composition",
+        60_000,
+        800,
+        """
+from functools import reduce
+
+def compose(*functions):
+    return reduce(lambda f, g: lambda x: g(f(x)), functions)
+
+def scale(k):
+    return lambda x: x * k
+
+def shift(k):
+    return lambda x: x + k
+
+pipeline = compose(scale(3), shift(4), scale(5), shift(-6), lambda x: x % 1009)
+values = list(range(n))
+sum(map(pipeline, values)) + sum(pipeline(v) for v in values)
+""",
+    ),
 )

@@ -1,0 +1,161 @@
+"""The run of CPython's language tests: what is taken out, counted, grouped and refused."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tools.language_tests import __main__ as command
+from tools.language_tests.files import FILES, LEFT_OUT, QUICK
+from tools.language_tests.measurement import FileResult, MethodResult, Settings, measure
+from tools.language_tests.programs import (
+    find_test_folder,
+    imported_modules,
+    program_text,
+    without_line,
+)
+from tools.language_tests.report import causes, totals
+from tools.paths import ROOT
+
+FILE = """\
+import unittest
+from contextlib import _GeneratorContextManager, contextmanager
+
+def refused():
+    return eval("1")
+
+class Tests(unittest.TestCase):
+    def test_sum(self):
+        self.assertEqual(1 + 1, 2)
+
+    def test_code(self):
+        self.assertTrue(self.test_sum.__code__)
+
+    def test_helper(self):
+        self.assertEqual(refused(), 1)
+
+    def test_wrong_everywhere(self):
+        self.assertEqual(1, 2)
+
+if __name__ == "__main__":
+    unittest.main()
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "test_made_up.py"
+    path.write_text(FILE)
+    return path
+
+
+def test_lists_name_a_file_once_and_none_twice():
+    assert list(FILES) == sorted(set(FILES))
+    assert set(QUICK) < set(FILES)
+    assert not set(FILES) & set(LEFT_OUT)
+
+
+def test_main_block_is_left_out_and_lines_keep_their_numbers():
+    text = program_text(FILE)
+    assert "unittest.main" not in text
+    assert text.count("\n") == FILE.count("\n")
+
+
+def test_modules_are_found_with_their_packages():
+    text = "import a.b\ndef f():\n    from c.d import e\nfrom . import x\n"
+    assert imported_modules(text) == ["a", "a.b", "c", "c.d", "c.d.e"]
+
+
+@pytest.mark.parametrize(
+    ("line", "error", "first_line"),
+    [
+        (5, "E: no eval", "def refused(*_a, **_k): raise AssertionError"),
+        (12, "E: no __code__", "    def test_code(*_a, **_k): raise AssertionError"),
+        (2, "E: no name _GeneratorContextManager", "from contextlib import contextmanager"),
+        (1, "E: no module unittest", "pass"),
+    ],
+)
+def test_smallest_part_is_taken_out(line: int, error: str, first_line: str):
+    shorter = without_line(program_text(FILE), line, error)
+    assert shorter is not None
+    text, removed = shorter
+    assert text.splitlines()[removed.first - 1].startswith(first_line)
+    assert text.count("\n") == FILE.count("\n")
+
+
+def test_only_methods_that_cpython_passes_are_counted(file: Path):
+    result = measure("test_made_up", file, Settings(ROOT))
+    assert result.baseline == ["Tests.test_code", "Tests.test_helper", "Tests.test_sum"]
+    assert list(result.not_counted) == ["Tests.test_wrong_everywhere"]
+    kept = {method.name for method in result.methods if method.passed}
+    assert kept == {"Tests.test_sum"}
+    errors = {method.name: method.error for method in result.methods}
+    assert "__code__" in errors["Tests.test_code"]
+    assert "eval" in errors["Tests.test_helper"]
+
+
+def test_process_that_ends_costs_its_method_only(tmp_path: Path):
+    path = tmp_path / "test_ends.py"
+    path.write_text(
+        "import unittest, os\n"
+        "class Tests(unittest.TestCase):\n"
+        "    def test_a(self):\n        pass\n"
+        "    def test_b(self):\n        os._exit(3)\n"
+        "    def test_c(self):\n        pass\n"
+    )
+    result = measure("test_ends", path, Settings(ROOT))
+    assert result.baseline == ["Tests.test_a", "Tests.test_c"]
+    assert result.not_counted == {"Tests.test_b": "the process ended with status 3"}
+    assert result.kept == 2
+
+
+def test_method_without_an_end_is_killed_at_its_deadline(tmp_path: Path):
+    path = tmp_path / "test_hangs.py"
+    path.write_text(
+        "import unittest\n"
+        "class Tests(unittest.TestCase):\n"
+        "    def test_a(self):\n        while True: pass\n"
+        "    def test_b(self):\n        pass\n"
+    )
+    result = measure("test_hangs", path, Settings(ROOT, patience=3.0))
+    assert result.baseline == ["Tests.test_b"]
+    assert result.not_counted == {"Tests.test_a": "over 3 s without an answer"}
+
+
+def test_errors_that_differ_in_numbers_and_addresses_are_one_cause():
+    methods = [
+        MethodResult("C.test_a", False, "TypeError: 3 items at 0x7f12", 4, "x = f(3)"),
+        MethodResult("C.test_b", False, "TypeError: 14 items at 0x7f99", 9, "x = f(14)"),
+        MethodResult("C.test_c", True),
+    ]
+    result = FileResult("test_x", ["C.test_a", "C.test_b", "C.test_c"], methods=methods)
+    (cause,) = causes([result])
+    assert (cause.text, len(cause.methods)) == ("TypeError: N items at 0x...", 2)
+    assert totals([result])["share"] == 0.3333
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["test_dis"], "test-language: test_dis: about code objects and the compiler"),
+        (["test_nothing"], "test-language: test_nothing: not listed in"),
+        (["--checkout", "/nowhere"], "no smolagents_fork/interpreter in /nowhere"),
+    ],
+)
+def test_wrong_arguments_are_a_line_and_an_exit_status(arguments, words, monkeypatch, capsys):
+    if find_test_folder() is None:
+        pytest.skip("this Python has no package 'test'")
+    monkeypatch.setattr(sys, "argv", ["language_tests", *arguments])
+    assert command.main() == 2
+    assert words in capsys.readouterr().err
+
+
+def test_python_without_the_test_package_is_told_how_to_get_it(monkeypatch, capsys):
+    monkeypatch.setattr(command, "find_test_folder", lambda: None)
+    monkeypatch.setattr(sys, "argv", ["language_tests"])
+    assert command.main() == 2
+    said = capsys.readouterr().err
+    assert f"{sys.executable} has no package 'test'" in said
+    assert "-testsuite" in said

@@ -1,0 +1,195 @@
+"""Holds the interpreter against DESIGN section 7: rooms, import cycles, size, overrides."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from pathlib import Path
+
+from .layers import imports
+
+__all__ = [
+    "MOST_LINES",
+    "MOST_OVERRIDES",
+    "ROOMS",
+    "ROOMS_FILE",
+    "cycles",
+    "line_count",
+    "override_rows",
+    "rooms_violations",
+]
+
+#: Rooms low to high. A room imports from rows above it here. Rooms of one row may import each
+#: other in one direction.
+ROOMS: tuple[tuple[str, ...], ...] = (
+    ("policy", "output"),
+    ("meter",),
+    ("compiling", "guards", "modules"),
+    ("help", "hints"),
+    ("messages",),
+    ("api",),
+    ("__init__",),
+)
+#: The file that shows that a checkout has the rooms.
+ROOMS_FILE = "api.py"
+#: DESIGN asks for 6,000; what is there may not grow until it is.
+MOST_LINES = 7318
+MOST_OVERRIDES = 60
+OVERRIDES_FILE = "modules/overrides.py"
+_RANKS = {room: rank for rank, row in enumerate(ROOMS) for room in row}
+
+
+def line_count(folder: Path) -> int:
+    """Lines of all Python files below ``folder``, blank ones and comments included."""
+    return sum(path.read_text("utf-8").count("\n") for path in folder.rglob("*.py"))
+
+
+def override_rows(folder: Path) -> int | None:
+    """Rows of the table ``OVERRIDES``; ``None`` while there is no file for it.
+
+    Raises:
+        ValueError: the file has no ``OVERRIDES``, or none whose rows can be counted.
+    """
+    path = folder / OVERRIDES_FILE
+    if not path.is_file():
+        return None
+    for node in ast.parse(path.read_text("utf-8")).body:
+        if isinstance(node, ast.Assign):
+            targets, value = node.targets, node.value
+        elif isinstance(node, ast.AnnAssign) and node.value is not None:
+            targets, value = [node.target], node.value
+        else:
+            continue
+        if [one.id for one in targets if isinstance(one, ast.Name)] == ["OVERRIDES"]:
+            return _rows(value)
+    raise ValueError(f"{OVERRIDES_FILE} has no table OVERRIDES")
+
+
+def _rows(value: ast.expr) -> int:
+    """Rows of a literal, or of the literal that one call such as ``MappingProxyType`` takes."""
+    if isinstance(value, ast.Call) and len(value.args) == 1 and not value.keywords:
+        value = value.args[0]
+    if isinstance(value, ast.Dict) and None not in value.keys:
+        return len(value.keys)
+    if isinstance(value, ast.Tuple | ast.List | ast.Set) and not any(
+        isinstance(one, ast.Starred) for one in value.elts
+    ):
+        return len(value.elts)
+    raise ValueError(f"{OVERRIDES_FILE}: OVERRIDES is not a literal whose rows can be counted")
+
+
+def rooms_violations(package: Path) -> list[str]:
+    """Everything in ``interpreter/`` that its rooms do not allow, one line each.
+
+    Args:
+        package: the folder of ``smolagents_fork``.
+    """
+    folder = package / "interpreter"
+    found = [f"import cycle: {' -> '.join(cycle)}" for cycle in cycles(_modules(package, folder))]
+    found += _wrong_directions(package, folder)
+    lines = line_count(folder)
+    if lines > MOST_LINES:
+        found.append(f"interpreter/ has {lines:,} lines; at most {MOST_LINES:,} are allowed")
+    try:
+        rows = override_rows(folder)
+    except ValueError as problem:
+        found.append(f"interpreter/{problem}")
+    else:
+        if rows is not None and rows > MOST_OVERRIDES:
+            found.append(f"OVERRIDES has {rows} rows; at most {MOST_OVERRIDES} are allowed")
+    return found
+
+
+def _wrong_directions(package: Path, folder: Path) -> list[str]:
+    found: list[str] = []
+    between: dict[str, set[str]] = {room: set() for room in _RANKS}
+    for module, others in _modules(package, folder).items():
+        room = _room(module)
+        if room not in _RANKS:
+            found.append(f"{module}: room {room!r} is not declared in tools/rooms.py")
+            continue
+        for other in map(_room, sorted(others)):
+            if other not in _RANKS or other == room:
+                continue
+            if _RANKS[other] > _RANKS[room]:
+                found.append(f"{module} imports {other}, which is a higher room than {room}")
+            else:
+                between[room].add(other)
+    loops = cycles(between)
+    return found + [f"rooms import each other: {' -> '.join(loop)}" for loop in loops]
+
+
+def _room(module: str) -> str:
+    """The room of a module such as ``interpreter.guards.attributes``."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else "__init__"
+
+
+def _modules(package: Path, folder: Path) -> dict[str, set[str]]:
+    """Every module below ``folder`` and those of them that it imports, at any depth of nesting.
+
+    Imports for type checking only and inside functions count.
+    """
+    paths = {_name(package, path): path for path in sorted(folder.rglob("*.py"))}
+    graph: dict[str, set[str]] = {}
+    for module, path in paths.items():
+        graph[module] = set()
+        for _, name in imports(path, path.relative_to(package)):
+            # ``package.module.name``: the longest beginning that is a module.
+            parts = name.split(".")[1:]
+            while parts and ".".join(parts) not in paths:
+                parts.pop()
+            if parts and ".".join(parts) != module:
+                graph[module].add(".".join(parts))
+    return graph
+
+
+def _name(package: Path, path: Path) -> str:
+    parts = list(path.relative_to(package).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def cycles(graph: Mapping[str, set[str]]) -> list[list[str]]:
+    """One cycle through each group of nodes that reach each other; its first node stands last, too.
+
+    Args:
+        graph: node to the nodes it points at.
+    """
+    found: list[list[str]] = []
+    seen: set[str] = set()
+    for start in sorted(graph):
+        if start in seen:
+            continue
+        path = _way_back(graph, start)
+        if path:
+            found.append(path)
+            seen.update(node for node in graph if _reaches(graph, start, node, back=True))
+    return found
+
+
+def _way_back(graph: Mapping[str, set[str]], start: str) -> list[str]:
+    """The shortest path from ``start`` to itself; empty if there is none."""
+    before: dict[str, str] = {}
+    todo = [start]
+    for node in todo:
+        for other in sorted(graph.get(node, ())):
+            if other == start:
+                path = [start, node]
+                while path[-1] != start:
+                    path.append(before[path[-1]])
+                return path[::-1]
+            if other not in before:
+                before[other] = node
+                todo.append(other)
+    return []
+
+
+def _reaches(graph: Mapping[str, set[str]], start: str, end: str, *, back: bool = False) -> bool:
+    """Whether a path goes from ``start`` to ``end``, and with ``back`` another one from there."""
+    seen, todo = {start}, [start]
+    for node in todo:
+        for other in graph.get(node, ()):
+            if other not in seen:
+                seen.add(other)
+                todo.append(other)
+    return end in seen and (not back or _reaches(graph, end, start))
