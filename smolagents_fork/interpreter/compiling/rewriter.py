@@ -338,12 +338,12 @@ class Rewriter:
             return False
         values = [a.value for a in node.args if isinstance(a, ast.Constant)]
         name = node.func.attr
-        if name in ("ljust", "rjust", "center", "zfill", "expandtabs"):
+        if name in ("ljust", "rjust", "center", "zfill", "expandtabs", "to_bytes"):
             return not values or (type(values[0]) is int and values[0] <= 1000)
         if name == "replace" and len(values) >= 2:
             old, new = values[:2]
             return isinstance(old, str) and isinstance(new, str) and 0 < len(old) >= len(new)
-        return name == "to_bytes" and type(values[0]) is int and values[0] <= 1000
+        return False
 
     # -- operators, displays and formats --
 
