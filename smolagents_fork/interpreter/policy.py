@@ -21,6 +21,7 @@ __all__ = [
     "GUARDED_DUNDERS",
     "HARMLESS_BUILTINS",
     "IMPORTED_BY_C",
+    "OF_THE_SCOPE",
     "OWN_DUNDERS",
     "REFUSED_BUILTINS",
     "SIZED_DUNDERS",
@@ -189,6 +190,9 @@ HARMLESS_BUILTINS = tuple(
     NotImplemented
     """.split()
 )
+
+#: Builtins that, called without an argument, give the names of the scope around.
+OF_THE_SCOPE = frozenset({"dir", "locals", "vars"})
 
 #: Builtins that are refused, with what to do instead.
 REFUSED_BUILTINS = {
