@@ -215,6 +215,8 @@ class Rewriter:
         name = node.id
         if not isinstance(node.ctx, ast.Load):
             self._bind(name)
+        elif name == "iter":
+            return place(call("@iter_value", node), node)
         elif name[:2] == "__" and policy.is_dunder(name):
             if name == "__import__" and name not in self._protected:
                 return place(load("@__import__"), node)
@@ -294,6 +296,8 @@ class Rewriter:
             if function.id == "type" and self._makes_class(node):
                 # A parameter may bear the name, so that what it stands for goes along.
                 return self._guarded_call("@make_class", node, function)
+            if function.id == "iter":
+                return self._guarded_call("@iterate", node, function)
             if function.id in policy.OF_THE_SCOPE and not node.args and not node.keywords:
                 return self._of_scope(node)
             if function.id in policy.CONSUMERS:

@@ -216,6 +216,7 @@ class Sizes:
         self.ipower = self._checked(operator.ipow, _raised, "A power")
         self.shift = self._checked(operator.lshift, _shifted, "A shift")
         self.ishift = self._checked(operator.ilshift, _shifted, "A shift")
+        self._iter = self._guarded_iter()
         self._in_place: Mapping[str, _Operator] = {
             "Mult": self.imultiply,
             "Pow": self.ipower,
@@ -427,14 +428,14 @@ class Sizes:
 
     def operator_method(self, found: Any, name: str) -> Any:
         """Give ``x.__mul__`` and its like of built-in types, under the operator's estimate."""
-        if not isinstance(found, _BUILT_IN):
-            return found  # of a class of the program
+        target = getattr(found, "__self__", None)
+        if not isinstance(found, _BUILT_IN) or isinstance(target, types.ModuleType):
+            return found  # of a class of the program, or one of operator's functions
         operation = name.strip("_")
         reflected = operation[0] == "r" and operation != "rshift"
         operation = _OPERATOR_METHODS[
             operation.lstrip("ri") if reflected else operation.lstrip("i")
         ]
-        target = getattr(found, "__self__", None)
 
         def limited(*arguments: Any) -> Any:
             operands = arguments if target is None else (target, *arguments)
@@ -454,6 +455,23 @@ class Sizes:
 
     # -- built-ins --
 
+    def iterate(self, function: Any, /, *arguments: Any, **keywords: Any) -> Any:
+        """Call ``iter`` with two arguments, if the name still means that: it may be endless."""
+        made = function(*arguments, **keywords)
+        return self._items.metered(made) if function is iter and len(arguments) == 2 else made
+
+    def _guarded_iter(self) -> Callable[..., Any]:
+        def guarded(*arguments: Any, **keywords: Any) -> Any:
+            return self.iterate(iter, *arguments, **keywords)
+
+        guarded.__name__ = guarded.__qualname__ = "iter"
+        guarded.__module__ = "builtins"
+        return guarded
+
+    def iter_value(self, function: Any) -> Any:
+        """Guard ``iter`` as a value. The name itself is Python's, for C code that pickles."""
+        return self._iter if function is iter else function
+
     def make_bytes(self, cls: Any, /, *arguments: Any, **keywords: Any) -> Any:
         """Call ``bytes`` or ``bytearray``, if the name still means that."""
         if (cls is bytes or cls is bytearray) and arguments and _is_int(arguments[0]):
@@ -462,10 +480,6 @@ class Sizes:
 
     def builtins(self) -> dict[str, Callable[..., Any]]:
         """Give the builtins that make much of small arguments."""
-
-        def iter_(*arguments: Any) -> Any:
-            made = iter(*arguments)
-            return self._items.metered(made) if len(arguments) == 2 else made
 
         def pow_(base: Any, exp: Any, mod: Any = None) -> Any:
             if mod is None:
@@ -491,7 +505,6 @@ class Sizes:
         made: dict[str, Callable[..., Any]] = {
             "pow": pow_,
             "format": lambda value, spec="", /: format(value, self.specification(spec)),
-            "iter": iter_,
             "repr": lambda obj, /: self.grown(repr(obj)),
             "ascii": lambda obj, /: self.grown(ascii(obj)),
             "round": round_,
