@@ -13,6 +13,7 @@ import itertools
 import math
 import operator
 import string
+import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -71,6 +72,7 @@ OVERRIDES: Mapping[tuple[str, str], str] = {
     ("collections", "namedtuple"): "makes a class",
     ("dataclasses", "dataclass"): "may make a class anew",
     ("dataclasses", "make_dataclass"): "makes a class",
+    ("types", "new_class"): "makes a class",
     # make much of little, or are without an end
     ("itertools", "count"): "endless",
     ("itertools", "cycle"): "endless",
@@ -175,7 +177,8 @@ class Overrides:
             ("contextlib", "redirect_stderr"): streams.stderr.redirected,
             ("collections", "namedtuple"): self._namedtuple,
             ("dataclasses", "dataclass"): _named(self._dataclass(), dataclasses.dataclass),
-            ("dataclasses", "make_dataclass"): self._make_dataclass(),
+            ("dataclasses", "make_dataclass"): self._registering(dataclasses.make_dataclass),
+            ("types", "new_class"): self._registering(types.new_class),
             ("itertools", "count"): self._endless(itertools.count),
             ("itertools", "cycle"): self._endless(itertools.cycle),
             ("itertools", "repeat"): _named(self._repeat(), itertools.repeat),
@@ -265,13 +268,14 @@ class Overrides:
         self._classes.register(made)
         return made
 
-    def _make_dataclass(self) -> Any:
-        def make_dataclass(cls_name: str, fields: Any, **keywords: Any) -> Any:
-            made = dataclasses.make_dataclass(cls_name, fields, **keywords)
-            self._classes.register(made)
+    def _registering(self, maker: Callable[..., Any]) -> Any:
+        def make(*arguments: Any, **keywords: Any) -> Any:
+            made = maker(*arguments, **keywords)
+            if isinstance(made, type):
+                self._classes.register(made)
             return made
 
-        return _named(make_dataclass, dataclasses.make_dataclass)
+        return _named(make, maker)
 
     def _dataclass(self) -> Any:
         def dataclass(cls: Any = None, /, **keywords: Any) -> Any:

@@ -29,7 +29,8 @@ _DANGEROUS = frozenset(
     builtins.__import__ os.popen os.system posix.system posix.popen
     """.split()
 )
-_DUNDERS = ("__name__", "__doc__", "__version__", "__all__", "__author__")
+#: Dunder names of a module that programs see; those of :mod:`operator` are functions.
+_DUNDERS = policy.ALLOWED_DUNDERS | policy.SIZED_DUNDERS | {"__author__"}
 #: What of a module comes with other packages that are authorised.
 _PARTS = {"io": (("numpy", "pandas"), ("BytesIO", "StringIO", "TextIOWrapper"))}
 
@@ -280,12 +281,12 @@ class ModuleViews:
     def _fill(self, view: types.ModuleType, module: types.ModuleType) -> None:
         name = module.__name__
         members = vars(view)
-        for dunder in _DUNDERS:
-            if dunder in vars(module):
-                members[dunder] = vars(module)[dunder]
+        overrides = self._overrides.members(name, self.import_by_name, self._loaded)
+        for member in vars(module).keys() & _DUNDERS:
+            # operator.__mul__ is operator.mul.
+            members[member] = overrides.get(member.strip("_"), vars(module)[member])
         members.pop("__loader__", None)
         members.pop("__spec__", None)
-        overrides = self._overrides.members(name, self.import_by_name, self._loaded)
         parts = self._registry.parts_of(name)
         for member, value in list(vars(module).items()):
             if member.startswith("_") or isinstance(value, types.ModuleType):
