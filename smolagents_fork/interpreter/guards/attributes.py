@@ -27,6 +27,8 @@ _MISSING: Any = object()
 _NEVER = (types.FrameType, types.CodeType, types.TracebackType)
 #: The object, or class, that a ``super()`` reads from.
 _OF_SUPER = super.__dict__["__self__"].__get__
+#: Types whose own namespaces have names that programs are not shown.
+_WITH_NAMESPACE = (type, types.FunctionType)
 _SAID_TO_BE_MISSING = policy.GUARDED_DUNDERS - policy.OWN_DUNDERS | {"__dict__"}
 #: Types that pass a write on to the class they stand for.
 _FORWARDING = (types.GenericAlias, getattr(typing, "_BaseGenericAlias", types.GenericAlias))
@@ -223,14 +225,8 @@ class AttributeGuard:
     def _own(self, value: Any, name: str, found: Any) -> Any:
         """Give the namespace of an object, or the family of a class: the program's only."""
         if name == "__dict__":
-            if not self.owns(value):
-                raise AttributeRefusedError(
-                    "Forbidden access to dunder attribute: __dict__; use vars(x) on objects of "
-                    "your own"
-                )
-            if is_a(value, type):
-                return dict(self.vars_(value))
-            return self.vars_(value) if type(value) is types.FunctionType else found
+            own_object = self.owns(value) and not is_a(value, _WITH_NAMESPACE)
+            return found if own_object else self.vars_(value)
         if is_a(value, type) and value in self._classes:
             return found
         what = (
@@ -387,26 +383,24 @@ class AttributeGuard:
         delattr(self.writable(value, name), name)
 
     def vars_(self, *arguments: Any) -> Any:
-        """Stand for ``vars``: the real namespace of own objects, a copy of others'."""
+        """Stand for ``vars``: the real namespace of own objects, plain names of others."""
         if not arguments:
             raise ProgramRefusedError(
                 "Forbidden call to vars() without an argument: use plain variables"
             )
-        value = arguments[0]
-        if is_a(value, types.ModuleType):
-            raise ProgramRefusedError("Forbidden call to vars() of a module: use its attributes")
-        if is_a(value, type):
-            if value not in self._classes:
-                raise ProgramRefusedError(f"Forbidden call to vars() of class {value.__name__!r}")
-            hidden = ("__dict__", "__weakref__", "__source__")
-            # A view of a copy: Python hands the dict behind a view to what it is compared with.
-            shown = {k: v for k, v in real_namespace(value).items() if k not in hidden}
-            return types.MappingProxyType(shown)
-        if is_a(value, types.FunctionType):
-            return {k: v for k, v in vars(value).items() if k != "__source__"}
-        if self.owns(value):
-            return vars(value)
-        return {k: self.vet(v) for k, v in vars(value).items() if str(k)[:1] != "_"}
+        value = self.vet(arguments[0])
+        names = real_namespace(value) if is_a(value, type) else vars(value)
+        if type(value) is types.FunctionType and self.owns(value):
+            names.pop("__source__", None)  # real from now on: the program may write into it
+            return names
+        if not self.owns(value):
+            shown = {k: self.vet(v) for k, v in names.items() if policy.is_plain(str(k))}
+        elif is_a(value, type):
+            shown = {k: v for k, v in names.items() if k != "__source__"}
+        else:
+            return names
+        # A view of a copy: Python hands the dict behind a view to what it is compared with.
+        return types.MappingProxyType(shown)
 
     def dir_(self, *arguments: Any) -> list[str]:
         """Stand for ``dir``."""
