@@ -27,8 +27,6 @@ _MISSING: Any = object()
 _NEVER = (types.FrameType, types.CodeType, types.TracebackType)
 #: The object, or class, that a ``super()`` reads from.
 _OF_SUPER = super.__dict__["__self__"].__get__
-#: Types whose own namespaces have names that programs are not shown.
-_WITH_NAMESPACE = (type, types.FunctionType)
 _SAID_TO_BE_MISSING = policy.GUARDED_DUNDERS - policy.OWN_DUNDERS | {"__dict__"}
 #: Types that pass a write on to the class they stand for.
 _FORWARDING = (types.GenericAlias, getattr(typing, "_BaseGenericAlias", types.GenericAlias))
@@ -225,9 +223,16 @@ class AttributeGuard:
     def _own(self, value: Any, name: str, found: Any) -> Any:
         """Give the namespace of an object, or the family of a class: the program's only."""
         if name == "__dict__":
-            own_object = self.owns(value) and not is_a(value, _WITH_NAMESPACE)
+            if is_a(value, type) and value in self._classes:
+                return dict(self.vars_(value))
+            if is_a(value, (type, types.ModuleType)):
+                raise AttributeRefusedError(
+                    "Forbidden access to dunder attribute: __dict__; use vars(x) on objects of "
+                    "your own"
+                )
+            own_object = self.owns(value) and type(value) is not types.FunctionType
             return found if own_object else self.vars_(value)
-        if is_a(value, type) and value in self._classes:
+        if is_a(value, type) and self.owns(value):
             return found
         what = (
             "call to dunder function" if name == "__subclasses__" else "access to dunder attribute"
@@ -299,9 +304,16 @@ class AttributeGuard:
         return False
 
     def _mro(self, value: Any, default: Any) -> Any:
-        if not is_a(value, type) or value in self._classes or type(value) in self._classes:
+        if not is_a(value, type) or self.owns(value):
             return self.vet(self._default(value, "mro", default))
-        raise AttributeRefusedError("Forbidden access to attribute: mro of a class of the host")
+        if not issubclass(value, type):
+            raise AttributeRefusedError("Forbidden access to attribute: mro of a class of the host")
+
+        def mro(cls: Any) -> Any:
+            # type.mro(cls), in the mro() of a metaclass.
+            return type.mro(cls) if self.owns(cls) else self.read(cls, "mro")()
+
+        return mro
 
     def called(self, value: Any, name: str) -> Any:
         """Read one of policy.CALLED_ONLY, about to be called."""
@@ -383,23 +395,25 @@ class AttributeGuard:
         delattr(self.writable(value, name), name)
 
     def vars_(self, *arguments: Any) -> Any:
-        """Stand for ``vars``: the real namespace of own objects, plain names of others."""
+        """Stand for ``vars``: the real namespace of own objects, a view of others'."""
         if not arguments:
             raise ProgramRefusedError(
                 "Forbidden call to vars() without an argument: use plain variables"
             )
-        value = self.vet(arguments[0])
-        names = real_namespace(value) if is_a(value, type) else vars(value)
-        if type(value) is types.FunctionType and self.owns(value):
-            names.pop("__source__", None)  # real from now on: the program may write into it
-            return names
-        if not self.owns(value):
-            shown = {k: self.vet(v) for k, v in names.items() if policy.is_plain(str(k))}
-        elif is_a(value, type):
-            shown = {k: v for k, v in names.items() if k != "__source__"}
+        value = arguments[0]
+        if is_a(value, types.ModuleType):
+            raise ProgramRefusedError("Forbidden call to vars() of a module: use its attributes")
+        if is_a(value, type):
+            if value not in self._classes:
+                raise ProgramRefusedError(f"Forbidden call to vars() of class {value.__name__!r}")
+            shown = {k: v for k, v in real_namespace(value).items() if k != "__source__"}
+        elif self.owns(value):
+            if type(value) is types.FunctionType:
+                vars(value).pop("__source__", None)  # the program may write into it from now on
+            return vars(value)
         else:
-            return names
-        # A view of a copy: Python hands the dict behind a view to what it is compared with.
+            shown = {k: self.vet(v) for k, v in vars(value).items() if str(k)[:1] != "_"}
+        # Of a copy: Python hands the dict behind a view to what the view is compared with.
         return types.MappingProxyType(shown)
 
     def dir_(self, *arguments: Any) -> list[str]:

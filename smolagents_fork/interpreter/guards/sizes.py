@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import operator
 import re
+import sys
 import types
 from array import array
 from collections import deque
@@ -108,8 +109,11 @@ def _shifted(value: Any, count: Any) -> Estimate:
 
 
 def width_of(text: str) -> int:
-    """Sum the widths and precisions of a format specification that are worth a look."""
-    return sum(map(int, _DIGITS.findall(text)))
+    """Sum the widths and precisions of a format specification that are worth a look.
+
+    One that no index can hold makes nothing: Python refuses it.
+    """
+    return sum(n for n in map(int, _DIGITS.findall(text)) if n <= sys.maxsize)
 
 
 def _formatted(template: Any, values: Any) -> Estimate:

@@ -117,7 +117,9 @@ def _perm_bits(n: Any, k: Any = None) -> Estimate:
     return Estimate(k * n.bit_length() if 0 < k <= n else 0, BITS)
 
 
-def _get_type_hints(obj: Any, *_namespaces: Any, include_extras: bool = False) -> Any:
+def _get_type_hints(
+    obj: Any, globalns: Any = None, localns: Any = None, include_extras: bool = False
+) -> Any:
     """Stand for ``typing.get_type_hints``, without annotations that are text."""
     for one in obj.__mro__ if isinstance(obj, type) else (obj,):
         for annotation in dict(getattr(one, "__annotations__", None) or {}).values():

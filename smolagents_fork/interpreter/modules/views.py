@@ -135,6 +135,9 @@ class _LoadedModules(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         return self._view(sys.modules[name])
 
+    def __contains__(self, name: object) -> bool:
+        return name in sys.modules and self._registry.allows(str(name))
+
     def __iter__(self) -> Iterator[str]:
         return iter([name for name in sys.modules if self._registry.allows(name)])
 

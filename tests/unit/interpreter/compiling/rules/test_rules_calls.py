@@ -95,7 +95,7 @@ GIVES = [
     ),
 ]
 REFUSED = [
-    ("(lambda: 0).__get__.__reduce__()", "Forbidden access to dunder attribute: __reduce__"),
+    ("(lambda: 0).__get__.__reduce__()", "Forbidden call to dunder function: __reduce__"),
 ]
 
 test_means_what_it_means_in_python = each_gives(GIVES)
