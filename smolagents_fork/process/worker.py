@@ -193,9 +193,7 @@ class Worker:
         self._interpreter = _Streaming(link, options["imports"], limits)
         # The host ends whoever sends more; a program that means no harm gets an error before.
         self._max_value_bytes = options["max_value_bytes"]
-        self._calls = HostCalls(
-            self._ask_host, self._finish, self._max_value_bytes, self._stop
-        )
+        self._calls = HostCalls(self._ask_host, self._finish, self._max_value_bytes, self._stop)
         self._in_run = False
         # Whether the run has answered, or has met a limit: its threads call no tool any more.
         self._over = False
