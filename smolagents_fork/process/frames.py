@@ -27,8 +27,8 @@ __all__ = [
 ]
 
 HEADER = struct.Struct("!BII")
-#: The output log, memory shared with the host that survives the child. The child writes how often it
-#: was sent, how long the text in it is, and the text; the host reads what has not been sent yet.
+#: The output log, memory shared with the host that survives the child. The child writes how often
+#: it was sent, how long the text in it is, and the text; the host reads what has not been sent yet.
 LOG_SIZE = 64 * 1024
 LOG_HEADER = struct.Struct("=II")
 #: After the log's header: the last run that the host has asked to stop. The host writes it.
