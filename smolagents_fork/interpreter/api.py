@@ -210,8 +210,12 @@ class Interpreter:
 
     # -- runs --
 
-    def run(self, code: str) -> Result:
+    def run(self, code: str, *, tools: bool = True) -> Result:
         """Run ``code`` and return what it gave. Runs from several threads follow one another.
+
+        Args:
+            code: the program.
+            tools: whether it may call tools; outside a run nothing may.
 
         Raises:
             InterpreterError: it is not Python.
@@ -232,7 +236,7 @@ class Interpreter:
                     "This interpreter is running the program that made this call; "
                     "use another one for a run inside a run"
                 )
-            return self._run(code)
+            return self._run(code, tools)
         finally:
             self._lock.release()
 
@@ -245,7 +249,7 @@ class Interpreter:
         if self.meter.interrupt():
             self._caller.interrupt()
 
-    def _run(self, code: str) -> Result:
+    def _run(self, code: str, tools: bool) -> Result:
         limits, meter, threads = self.limits, self.meter, self._threads
         self._streams.stdout.forget_targets()
         self._streams.stderr.forget_targets()
@@ -259,7 +263,7 @@ class Interpreter:
         with _recursion(limits.max_recursion_depth), _interruptions() as interruptions:
             threads.begin()
             try:
-                meter.begin(limits)
+                meter.begin(limits, tools)
                 self.state["_operations_count"] = meter.count
                 try:
                     with self._streams.routed():

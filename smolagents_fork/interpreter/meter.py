@@ -20,6 +20,7 @@ from threading import Lock, get_ident
 from types import CellType, GeneratorType
 from typing import Any, NoReturn
 
+from ..codec.calls import RUN_ENDED
 from ..errors import ConfigurationError, LimitExceededError, TimeLimitExceededError
 
 __all__ = [
@@ -116,6 +117,8 @@ class Meter:
         #: The final answer; programs may get at the exception, and not at this.
         self.answer: Any = None
         self.running = False
+        #: Whether the program may call tools now.
+        self.tools = False
         #: Operations used, in the form in which upstream shows them.
         self.count = {"counter": 0}
         #: The run's number, and the program's threads with the number of the run they belong to.
@@ -136,8 +139,13 @@ class Meter:
 
     # -- called by the interpreter --
 
-    def begin(self, limits: Limits) -> None:
-        """Start a run: everything counted so far is forgotten."""
+    def begin(self, limits: Limits, tools: bool = True) -> None:
+        """Start a run: everything counted so far is forgotten.
+
+        Args:
+            limits: the limits in force.
+            tools: whether the run may call tools.
+        """
         self.limits = limits
         self.end = self.answer = None
         self.count = {"counter": 0}
@@ -150,12 +158,13 @@ class Meter:
             self._interrupted = False
             self._away = 0
             self.running = True
+            self.tools = tools
         self._hand_out()
 
     def finish_run(self) -> None:
         """End a run: book what is left. Its threads end at their next check."""
         with self._lock:
-            self.running = False
+            self.running = self.tools = False
             self.number += 1
         self._book()
         self.cell.cell_contents = -1
@@ -337,8 +346,11 @@ class Meter:
 
         Raises:
             ProgramStop, FinalAnswer: the run is over; no tool may be called.
+            RuntimeError: there is no run, or it is one without tools.
         """
         self.check()
+        if not self.tools:
+            raise RuntimeError(RUN_ENDED)
         with self._lock:
             self._put_off()
             self._away += 1
