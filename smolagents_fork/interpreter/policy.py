@@ -15,7 +15,6 @@ __all__ = [
     "ALLOWED_UNDERSCORE",
     "BY_NAME_DUNDERS",
     "CALLED_ONLY",
-    "CONSUMERS",
     "DEFAULT_IMPORTS",
     "GUARDED_ATTRIBUTES",
     "GUARDED_DUNDERS",
@@ -23,7 +22,6 @@ __all__ = [
     "IMPORTED_BY_C",
     "OWN_DUNDERS",
     "REFUSED_BUILTINS",
-    "SIZED_DUNDERS",
     "SIZED_METHODS",
     "WITH_PACKAGE",
     "WRITABLE_DUNDERS",
@@ -72,21 +70,11 @@ OWN_DUNDERS = frozenset("__base__ __bases__ __dict__ __mro__ __subclasses__".spl
 #: Dunders that read, write or make by what they are given.
 BY_NAME_DUNDERS = frozenset("__delattr__ __getattribute__ __getattr__ __new__ __setattr__".split())
 
-#: Methods of sized operators: the same guard as the operator.
-SIZED_DUNDERS = frozenset(
-    f"__{prefix}{name}__"
-    for name in ("add", "mul", "pow", "lshift", "mod")
-    for prefix in ("", "r", "i")
-)
-
 #: Dunders whose answer depends on the object: the attribute guard decides.
 GUARDED_DUNDERS = (
     OWN_DUNDERS
     | BY_NAME_DUNDERS
-    | frozenset(
-        "__class__ __defaults__ __format__ __func__ __kwdefaults__ __self__ __wrapped__".split()
-    )
-    | SIZED_DUNDERS
+    | frozenset("__class__ __defaults__ __func__ __kwdefaults__ __self__ __wrapped__".split())
 )
 
 #: Dunder attributes a program may read on anything: each runs or describes an object's own protocol
@@ -99,7 +87,7 @@ ALLOWED_DUNDERS = (
         __class_getitem__ __complex__ __concat__ __constraints__ __contains__ __context__
         __contravariant__ __copy__ __covariant__ __dataclass_fields__ __dataclass_params__
         __deepcopy__ __default__ __del__ __delete__ __delitem__ __doc__ __enter__ __eq__ __exit__
-        __firstlineno__ __float__ __floor__ __fspath__ __ge__ __get__ __getitem__ __gt__
+        __firstlineno__ __float__ __floor__ __format__ __fspath__ __ge__ __get__ __getitem__ __gt__
         __hash__ __index__ __infer_variance__ __init__ __init_subclass__ __instancecheck__ __int__
         __invert__ __isabstractmethod__ __iter__ __le__ __len__ __length_hint__ __lt__
         __match_args__ __members__ __metadata__ __missing__ __module__ __name__ __ne__ __neg__
@@ -151,14 +139,6 @@ CALLED_ONLY = frozenset({"popen", "system"})
 #: Methods whose result can be far larger than what they are given; see guards/sizes.py.
 SIZED_METHODS = frozenset(
     "center expandtabs extend join ljust replace rjust to_bytes translate zfill".split()
-)
-
-#: Builtins that go over what they are given in C: a long range among their arguments is metered.
-CONSUMERS = frozenset(
-    """
-    all any bytes bytearray dict enumerate filter frozenset list map max min set sorted sum
-    tuple zip
-    """.split()
 )
 
 #: Single-underscore names that are public interface of the standard library's classes.

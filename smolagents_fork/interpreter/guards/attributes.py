@@ -183,10 +183,6 @@ class AttributeGuard:
             return self._read_own(value, name)
         if name in policy.BY_NAME_DUNDERS:
             return self._by_name(getattr(value, name), name)
-        if name in policy.SIZED_DUNDERS:
-            return self._sizes.operator_method(getattr(value, name), name)
-        if name == "__format__":
-            return self._formatter(getattr(value, name))
         if name in ("__self__", "__func__"):
             return self._of_method(value, name)
         if name in policy.GUARDED_DUNDERS:
@@ -251,15 +247,6 @@ class AttributeGuard:
             return self.vet(found(target, given) if static else found(given))
 
         return call
-
-    def _formatter(self, found: Callable[[str], str]) -> Callable[..., str]:
-        def format_(*arguments: Any) -> str:
-            for argument in arguments:
-                if isinstance(argument, str):
-                    self._sizes.specification(str.__str__(argument))
-            return found(*arguments)
-
-        return format_
 
     def _read_guarded(self, value: Any, name: str, default: Any) -> Any:
         if name in ("format", "format_map"):
