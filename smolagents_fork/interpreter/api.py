@@ -278,6 +278,7 @@ class Interpreter:
                 end = meter.end
                 meter.finish_run()
                 threads.end()
+                self._overrides.loops.close()
                 meter.ready_for_callbacks()
                 self._keep_own_state()
         self.output.value = logs = truncated(self.output.value, limits.max_print_outputs_length)

@@ -428,6 +428,8 @@ _SIZED = _FIXED | {list}
 _FEW_ITEMS = 64
 #: Items of a list that a loop counts ahead; of more it may be left early.
 _COUNTED_AHEAD = 1000
+#: A range of more items than this is metered where C code goes over it.
+_LONG_RANGE = 1_000_000
 #: A chunk of items that took longer than this, in seconds, makes the next one smaller.
 _SLOW_CHUNK = 0.02
 
@@ -514,6 +516,12 @@ class MeteredItems:
     def fed(self, items: Any) -> Any:
         """Meter an iterator that C code takes item by item, perhaps without an end."""
         if type(items) in _SIZED or not hasattr(type(items), "__next__"):
+            return items
+        return self.metered(items, 1)
+
+    def fed_range(self, items: Any) -> Any:
+        """Meter a long range that C code goes over."""
+        if type(items) is not range or _size(items) <= _LONG_RANGE:
             return items
         return self.metered(items, 1)
 

@@ -15,6 +15,7 @@ __all__ = [
     "ALLOWED_UNDERSCORE",
     "BY_NAME_DUNDERS",
     "CALLED_ONLY",
+    "CONSUMERS",
     "DEFAULT_IMPORTS",
     "GUARDED_ATTRIBUTES",
     "GUARDED_DUNDERS",
@@ -139,6 +140,14 @@ CALLED_ONLY = frozenset({"popen", "system"})
 #: Methods whose result can be far larger than what they are given; see guards/sizes.py.
 SIZED_METHODS = frozenset(
     "center expandtabs extend join ljust replace rjust to_bytes translate zfill".split()
+)
+
+#: Builtins that go over what they are given in C: a long range among their arguments is metered.
+CONSUMERS = frozenset(
+    """
+    all any bytes bytearray dict enumerate filter frozenset list map max min set sorted sum
+    tuple zip
+    """.split()
 )
 
 #: Single-underscore names that are public interface of the standard library's classes.

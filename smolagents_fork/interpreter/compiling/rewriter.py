@@ -57,6 +57,7 @@ _WHILE_ROUND = statement(
 )
 _BOUNDED_LOOP = statement("for () in _empties():\n    pass\nelse:\n    _while_exceeded()")
 _AT_MOST = expression("portion if portion < most else above")
+_SHORT_RANGE = expression("argument if _type(argument) is not _range else _fed_range(argument)")
 _ROUNDS = expression("(given - left) * cost")
 _GROWN_TEXT = expression("name if _len(name := text) < _short else _grown(name, (name := None))")
 _RECEIVER_TEST = statement("_mine = _id(_type(receiver)) in _own")
@@ -110,6 +111,8 @@ class Rewriter:
         self._refused_bindings: list[str] = []
         #: Attributes whose value itself is kept: ``b = a.__class__``.
         self._bare: set[ast.AST] = set()
+        #: Arguments of builtins that go over them in C.
+        self._consumed: set[ast.AST] = set()
         self._rules: dict[type, Callable[[Any], Any]] = {}
 
     # -- walking --
@@ -289,11 +292,25 @@ class Rewriter:
             if function.id == "type" and self._makes_class(node):
                 # A parameter may bear the name, so that what it stands for goes along.
                 return self._guarded_call("@make_class", node, function)
+            if function.id in policy.CONSUMERS:
+                self._consumed.update(node.args)
+                if self._scope.walrus:
+                    node.args = [self._not_a_long_range(one) for one in node.args]
+            elif function.id == "range" and node in self._consumed:
+                self._arguments_of(node)
+                return place(call("@fed_range", node), node)
             node.func = self._visit_Name(function)
         else:
             node.func = self._visit(function)
         self._arguments_of(node)
         return node
+
+    @staticmethod
+    def _not_a_long_range(argument: ast.expr) -> ast.expr:
+        """Meter a variable that is a range, before C code goes over it."""
+        if not isinstance(argument, ast.Name):
+            return argument
+        return place(_SHORT_RANGE(argument=argument), argument)
 
     def _arguments_of(self, node: ast.Call) -> None:
         node.args = self._visit_all(node.args)

@@ -147,7 +147,7 @@ def _hidden(
     """Bind the names that only compiled code can spell."""
     bound: dict[Any, str] = {
         meter: "refill charge caught while_exceeded round",
-        items: "counted counted_growing fed each each_lazy each_heavy",
+        items: "counted counted_growing fed fed_range each each_lazy each_heavy",
         attributes: "read writable attribute_part item_part match_class",
         classes: "make_class",
         sizes: "multiply imultiply power ipower shift ishift modulo imodulo large grown appended"
@@ -173,6 +173,7 @@ def _hidden(
         "@source": _source,
         "@len": len,
         "@called": attributes.called,
+        "@range": range,
         "@short": SHORT,
         "@most_items": min(limits.max_items, limits.max_text_length),
         "@sized_call": sizes.call,

@@ -66,7 +66,6 @@ OVERRIDES: Mapping[tuple[str, str], str] = {
     ("asyncio", "new_event_loop"): "keeps the deadline",
     ("asyncio", "get_event_loop"): "keeps the deadline",
     ("asyncio", "set_event_loop"): "the host's loop stays",
-    ("asyncio", "to_thread"): "threads would outlive the loop",
     # make classes for the program
     ("collections", "namedtuple"): "makes a class",
     ("dataclasses", "dataclass"): "may make a class anew",

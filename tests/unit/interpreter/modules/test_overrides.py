@@ -62,7 +62,6 @@ WORKS = {
     "asyncio.get_event_loop": "async def f(): return asyncio.get_event_loop().is_running()\n"
     "result = asyncio.run(f())",
     "asyncio.set_event_loop": "result = asyncio.set_event_loop(None)",
-    "asyncio.to_thread": "result = asyncio.run(asyncio.to_thread(pow, 2, 3))",
     "collections.namedtuple": "P = collections.namedtuple('P', 'x y', defaults=[2])\n"
     "result = P(1), P._fields, P.__module__, P(1)._replace(x=3)",
     "dataclasses.dataclass": "@dataclasses.dataclass(order=True)\nclass A:\n"
