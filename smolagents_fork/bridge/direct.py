@@ -9,9 +9,9 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..codec.calls import RUN_ENDED, make_binding, signature_of
+from ..codec.rpc import RUN_ENDED, make_binding, signature_of
 from ..errors import ConfigurationError
-from .stubs import StubSpec, describe, make_callable
+from .signatures import StubSpec, describe, make_callable
 
 __all__ = ["ToolGate", "directly"]
 
