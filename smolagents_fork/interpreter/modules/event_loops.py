@@ -1,4 +1,4 @@
-"""asyncio for programs: loops that ask the meter whenever they wait, closed however the run ends."""
+"""asyncio for programs: loops that ask the meter when they wait, closed however a run ends."""
 
 from __future__ import annotations
 
