@@ -23,10 +23,12 @@ from .guards.sizes import Sizes
 from .guards.tools import ToolCaller
 from .help import helper
 from .meter import FinalAnswer, Limits, Meter, MeteredItems, ProgramStop
-from .modules.overrides import Overrides
+from .modules.event_loops import EventLoops
+from .modules.overrides import Parts, overrides_of
 from .modules.streams import StandardStreams
 from .modules.threads import ProgramThreads
-from .modules.views import ModuleViews, ViewRegistry
+from .modules.views import ModuleViews
+from .modules.waiting import waiting_members
 from .output import PrintContainer, truncated
 from .policy import DEFAULT_IMPORTS
 
@@ -88,22 +90,24 @@ class Interpreter:
         self._items = MeteredItems(self.meter, _is_program_file)
         self._sizes = Sizes(self.meter, self._items)
         self._classes = ProgramClasses(lambda: self.state.get("__name__", "__main__"))
-        registry = ViewRegistry({*default_imports, *additional_authorized_imports})
+        authorized = {*default_imports, *additional_authorized_imports}
+        self.modules = ModuleViews(authorized, lambda module: overrides_of(module, self._parts))
         self._attributes = AttributeGuard(
-            self._classes, self._sizes, self.meter, self.state, registry, self._extra_dunders
+            self._classes, self._sizes, self.meter, self.state, self.modules, self._extra_dunders
         )
         self._streams = StandardStreams(self._write)
         self._threads = ProgramThreads(self.meter, self._streams)
-        self._overrides = Overrides(
-            self.meter,
+        waiting = waiting_members(self.meter, self._threads)
+        self._loops = EventLoops(self.meter, waiting["ThreadPoolExecutor"])
+        self._parts = Parts(
             self._items,
             self._sizes,
             self._attributes,
             self._classes,
-            self._threads,
             self._streams,
+            {**waiting, **self._loops.members()},
+            self.modules,
         )
-        self.modules = ModuleViews(registry, self._overrides)
         self._caller = ToolCaller(self.meter, self.state, self._attributes.vet, self._streams)
         self._lock = threading.RLock()
         self._tools: dict[str, Any] = {}
@@ -278,7 +282,7 @@ class Interpreter:
                 end = meter.end
                 meter.finish_run()
                 threads.end()
-                self._overrides.loops.close()
+                self._loops.close()
                 meter.ready_for_callbacks()
                 self._keep_own_state()
         self.output.value = logs = truncated(self.output.value, limits.max_print_outputs_length)
@@ -328,7 +332,7 @@ class Interpreter:
         if not program.is_async:
             return function()
         allowed = self.modules.allows("asyncio")
-        return self._overrides.loops.run_top_level(function(), allowed)
+        return self._loops.run_top_level(function(), allowed)
 
 
 def _failure(error: BaseException, program: Program) -> InterpreterError:

@@ -68,8 +68,7 @@ class FrameProxy:
     @property
     def f_builtins(self) -> Any:
         """The view of :mod:`builtins`, asked for names in brackets."""
-        view = self._loaded["builtins"]
-        return _Members(view)
+        return _Members(self._loaded["builtins"])
 
 
 class _Members:

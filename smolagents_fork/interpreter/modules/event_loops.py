@@ -132,8 +132,8 @@ class EventLoops:
             "The program waits for an event loop; authorise 'asyncio' to give it one"
         )
 
-    def members(self) -> dict[tuple[str, str], Any]:
-        """Make the members of asyncio that programs get in another form."""
+    def members(self) -> dict[str, Any]:
+        """Make the members of asyncio that take a loop from the host's policy, by name."""
 
         def get_event_loop() -> Any:
             running = events._get_running_loop()
@@ -147,11 +147,11 @@ class EventLoops:
             self._current = loop
 
         return {
-            ("asyncio", "run"): self.run,
-            ("asyncio", "Runner"): lambda **_options: _runner(self._new),
-            ("asyncio", "new_event_loop"): self._new,
-            ("asyncio", "get_event_loop"): get_event_loop,
-            ("asyncio", "set_event_loop"): set_event_loop,
+            "run": self.run,
+            "Runner": lambda **_options: _runner(self._new),
+            "new_event_loop": self._new,
+            "get_event_loop": get_event_loop,
+            "set_event_loop": set_event_loop,
         }
 
 
