@@ -12,8 +12,10 @@ No signal and no other thread is involved: upstream runs agents in any thread.
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, compress, cycle, repeat
 from threading import Lock, get_ident
@@ -31,6 +33,7 @@ __all__ = [
     "MeteredItems",
     "ProgramStop",
     "TimeStop",
+    "recursion_limit",
 ]
 
 #: Operations between two looks at the clock: about 30 microseconds of plain code. Slow operations
@@ -83,6 +86,40 @@ class Limits:
                 f"timeout_seconds={self.timeout_seconds!r}: give at most {_LONGEST_SECONDS:,} "
                 "seconds, some thirty years, or None for no limit"
             )
+
+
+_recursion_lock = Lock()
+_recursion_users = 0
+_recursion_before = 0
+
+
+@contextmanager
+def recursion_limit(depth: int, *, lower: bool = True) -> Iterator[None]:
+    """Give room for ``depth`` frames on top of the caller's; the process's own limit comes back.
+
+    Args:
+        depth: frames.
+        lower: whether there may be less room than before; never so while others have asked.
+    """
+    global _recursion_users, _recursion_before
+    here, frame = 0, sys._getframe()
+    while frame is not None:
+        here, frame = here + 1, frame.f_back  # type: ignore[assignment]
+    with _recursion_lock:
+        if _recursion_users == 0:
+            _recursion_before = sys.getrecursionlimit()
+        lower = lower and _recursion_users == 0
+        _recursion_users += 1
+        if lower or here + depth > sys.getrecursionlimit():
+            sys.setrecursionlimit(here + depth)
+    try:
+        yield
+    finally:
+        with _recursion_lock:
+            _recursion_users -= 1
+            if _recursion_users == 0:
+                # Too low for where we are now would be an error; it cannot be, we were here before.
+                sys.setrecursionlimit(_recursion_before)
 
 
 class ProgramStop(BaseException):

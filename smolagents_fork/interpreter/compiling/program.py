@@ -9,8 +9,7 @@ import itertools
 import sys
 import warnings
 from collections import OrderedDict
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from dataclasses import dataclass
 from threading import Lock
 from types import CodeType
@@ -18,6 +17,7 @@ from typing import Any
 
 from ...errors import InterpreterError, ProgramRefusedError
 from .. import policy
+from ..meter import recursion_limit
 from .ast_builders import (
     COUNTER,
     assign,
@@ -44,7 +44,7 @@ _WRAPPER = "@outside"
 _KEEP = 256
 #: Bytecode that nested ``finally`` blocks may expand to, in nodes of the tree.
 _MOST_EXPANDED = 300_000
-#: Frames of Python that the rewriter may use for deeply nested expressions.
+#: Frames that the rewriter may use: as many as the parser's own limit of nesting asks for.
 _DEEPEST = 6000
 _cache: OrderedDict[Any, Program] = OrderedDict()
 _by_filename: OrderedDict[str, Program] = OrderedDict()
@@ -158,7 +158,9 @@ def _compile(source: str, options: ProgramOptions) -> Program:
             plain = compile(
                 source, filename, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True
             )
-            with _deep_recursion():
+            # On 3.10 a frame of Python takes the thread's own stack, as the parser's limit has it.
+            deep = recursion_limit(_DEEPEST, lower=False)
+            with deep if sys.version_info >= (3, 11) else nullcontext():
                 return _rewritten(source, tree, filename, plain, options)
         except SyntaxError as error:
             raise _syntax_error(source, error) from None
@@ -174,24 +176,6 @@ def _compile(source: str, options: ProgramOptions) -> Program:
             raise InterpreterError(
                 f"Code parsing failed due to: {type(error).__name__}: {error}"
             ) from error
-
-
-_recursion_lock = Lock()
-
-
-@contextmanager
-def _deep_recursion() -> Iterator[None]:
-    """Give the rewriter, which is plain Python, as many frames as the parser's own limit asks."""
-    if sys.version_info < (3, 11):
-        yield  # there a frame of Python takes the thread's own stack
-        return
-    with _recursion_lock:
-        before = sys.getrecursionlimit()
-        sys.setrecursionlimit(max(before, _DEEPEST))
-        try:
-            yield
-        finally:
-            sys.setrecursionlimit(before)
 
 
 def _expanded(statements: list[ast.stmt], finals: int) -> int:

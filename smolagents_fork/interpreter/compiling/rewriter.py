@@ -300,8 +300,6 @@ class Rewriter:
                 self._consumed.update(node.args)
                 if self._scope.walrus:
                     node.args = [self._not_a_long_range(one) for one in node.args]
-                if function.id in ("bytes", "bytearray"):
-                    return self._guarded_call("@make_bytes", node, function)
             elif function.id == "range" and node in self._consumed:
                 self._arguments_of(node)
                 return place(call("@fed_range", node), node)

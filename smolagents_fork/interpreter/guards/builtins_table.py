@@ -170,7 +170,7 @@ def _hidden(
         attributes: "read writable attribute_part item_part match_class",
         classes: "make_class",
         sizes: "multiply imultiply power ipower shift ishift modulo imodulo large grown appended"
-        " addend specification make_bytes",
+        " addend specification",
     }
     limits = meter.limits
     rounds = limits.max_while_iterations
