@@ -13,8 +13,9 @@ from typing import Any
 
 from ..errors import InterpreterError, ProgramFailedError, ProgramRefusedError
 from . import messages
+from .compiling.ast_builders import ticks_name
 from .compiling.numeric_types import ASSUMED_BUILTINS
-from .compiling.program import PROGRAM_FILE, Program, ProgramOptions, compile_program
+from .compiling.program import Program, ProgramOptions, compile_program
 from .guards.attributes import AttributeGuard
 from .guards.builtins_table import program_builtins
 from .guards.program_classes import ProgramClasses
@@ -53,10 +54,6 @@ class Result:
     is_final_answer: bool
 
 
-def _is_program_file(filename: str) -> bool:
-    return filename.startswith(PROGRAM_FILE)
-
-
 class Interpreter:
     """Runs programs in Python's own semantics, under policy and limits; keeps state between runs.
 
@@ -86,7 +83,7 @@ class Interpreter:
         self.output = PrintContainer()
         self.meter = Meter(self.limits)
         self._extra_dunders = frozenset(extra_dunders)
-        self._items = MeteredItems(self.meter, _is_program_file)
+        self._items = MeteredItems(self.meter)
         self._sizes = Sizes(self.meter, self._items)
         self._classes = ProgramClasses(lambda: self.state.get("__name__", "__main__"))
         authorized = {*default_imports, *additional_authorized_imports}
@@ -312,8 +309,10 @@ class Interpreter:
     def _function(self, program: Program) -> types.FunctionType:
         # A function takes its builtins from its globals when it is made. The key stays while the
         # program runs: should anything evaluate a string in its globals, it finds the same guards.
-        self.state["__builtins__"] = self._namespace()
-        return types.FunctionType(program.code, self.state, "<module>", None, (self.meter.cell,))
+        self.state["__builtins__"] = builtins = self._namespace()
+        for cost in program.costs:
+            builtins[ticks_name(cost)] = self.meter.ticks(cost)
+        return types.FunctionType(program.code, self.state, "<module>")
 
     def _call(self, program: Program, function: types.FunctionType) -> Any:
         if not program.is_async:
