@@ -18,7 +18,7 @@ from smolagents_fork.errors import (
     ForkError,
 )
 from smolagents_fork.executors import registry
-from smolagents_fork.executors.arguments import mapping_of
+from smolagents_fork.executors.validation import mapping_of
 
 if TYPE_CHECKING:
     from smolagents_fork.upstream_api import CodeAgent, PythonExecutor

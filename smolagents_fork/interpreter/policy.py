@@ -24,7 +24,6 @@ __all__ = [
     "OF_THE_SCOPE",
     "OWN_DUNDERS",
     "REFUSED_BUILTINS",
-    "SIZED_DUNDERS",
     "SIZED_METHODS",
     "WITH_PACKAGE",
     "WRITABLE_DUNDERS",
@@ -73,24 +72,16 @@ OWN_DUNDERS = frozenset("__base__ __bases__ __dict__ __mro__ __subclasses__".spl
 #: Dunders that read, write or make by what they are given.
 BY_NAME_DUNDERS = frozenset("__delattr__ __getattribute__ __getattr__ __new__ __setattr__".split())
 
-#: Methods of sized operators: the same guard as the operator.
-SIZED_DUNDERS = frozenset(
-    f"__{prefix}{name}__"
-    for name in ("add", "mul", "pow", "lshift", "mod")
-    for prefix in ("", "r", "i")
-)
-
 #: Dunders whose answer depends on the object: the attribute guard decides.
 GUARDED_DUNDERS = (
     OWN_DUNDERS
     | BY_NAME_DUNDERS
     | frozenset(
         """
-        __class__ __defaults__ __format__ __func__ __getnewargs__ __getnewargs_ex__ __getstate__
+        __class__ __defaults__ __func__ __getnewargs__ __getnewargs_ex__ __getstate__
         __kwdefaults__ __self__ __wrapped__
         """.split()
     )
-    | SIZED_DUNDERS
 )
 
 #: Dunder attributes a program may read on anything: each runs or describes an object's own protocol
@@ -104,18 +95,18 @@ ALLOWED_DUNDERS = (
         __contravariant__ __copy__ __covariant__ __dataclass_fields__ __dataclass_params__
         __dataclass_transform__ __deepcopy__ __default__ __del__ __delete__ __delitem__ __doc__
         __enter__ __eq__ __excepthook__ __exit__ __final__ __firstlineno__ __flags__ __float__
-        __floor__ __fspath__ __ge__ __get__ __getitem__ __gt__ __hash__ __index__ __infer_variance__
-        __init__ __init_subclass__ __instancecheck__ __int__ __invert__ __isabstractmethod__
-        __itemsize__ __iter__ __le__ __len__ __length_hint__ __lt__ __match_args__ __members__
-        __metadata__ __missing__ __module__ __mro_entries__ __name__ __ne__ __neg__ __next__
-        __no_type_check__ __notes__ __objclass__ __optional_keys__ __orig_bases__ __orig_class__
-        __origin__ __parameters__ __pos__ __post_init__ __prepare__ __qualname__ __replace__
-        __repr__ __required_keys__ __reversed__ __round__ __self_class__ __set__ __set_name__
-        __setitem__ __setstate__ __sizeof__ __slots__ __static_attributes__ __str__
-        __subclasscheck__ __subclasshook__ __supertype__ __suppress_context__ __text_signature__
-        __thisclass__ __total__ __trunc__ __type_params__ __typing_is_unpacked_typevartuple__
-        __typing_subst__ __typing_unpacked_tuple_args__ __unpacked__ __value__ __version__
-        __weakref__
+        __floor__ __format__ __fspath__ __ge__ __get__ __getitem__ __gt__ __hash__ __index__
+        __infer_variance__ __init__ __init_subclass__ __instancecheck__ __int__ __invert__
+        __isabstractmethod__ __itemsize__ __iter__ __le__ __len__ __length_hint__ __lt__
+        __match_args__ __members__ __metadata__ __missing__ __module__ __mro_entries__ __name__
+        __ne__ __neg__ __next__ __no_type_check__ __notes__ __objclass__ __optional_keys__
+        __orig_bases__ __orig_class__ __origin__ __parameters__ __pos__ __post_init__ __prepare__
+        __qualname__ __replace__ __repr__ __required_keys__ __reversed__ __round__ __self_class__
+        __set__ __set_name__ __setitem__ __setstate__ __sizeof__ __slots__ __static_attributes__
+        __str__ __subclasscheck__ __subclasshook__ __supertype__ __suppress_context__
+        __text_signature__ __thisclass__ __total__ __trunc__ __type_params__
+        __typing_is_unpacked_typevartuple__ __typing_subst__ __typing_unpacked_tuple_args__
+        __unpacked__ __value__ __version__ __weakref__
         """.split()
     )
     | frozenset(f"__{prefix}{name}__" for name in _OPERATORS for prefix in ("", "r", "i"))
@@ -146,7 +137,7 @@ GUARDED_ATTRIBUTES = frozenset(
     gi_frame gi_code gi_yieldfrom cr_frame cr_code cr_await cr_origin ag_frame ag_code ag_await
     tb_frame tb_next tb_lasti tb_lineno f_back f_builtins f_code f_generator f_globals f_locals
     f_lasti f_lineno f_trace co_code co_consts co_names func_globals func_code func_closure
-    format format_map get_coro get_stack mro obj
+    format format_map get_coro get_stack obj
     """.split()
 )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import socket
 import time
@@ -10,7 +9,7 @@ import time
 import pytest
 from background import acting
 from docker_freezing_proxy import Proxy
-from docker_waiting import first_print
+from docker_waiting import first_print, set_options
 
 from smolagents_fork.errors import (
     EngineUnavailableError,
@@ -18,8 +17,8 @@ from smolagents_fork.errors import (
     SandboxDiedError,
     SandboxTimeoutError,
 )
-from smolagents_fork.executors.docker import DockerExecutor
-from smolagents_fork.executors.pool import DockerPool
+from smolagents_fork.executors.docker import DockerExecutor, DockerPool
+from smolagents_fork.sandboxes.docker import docker_provisioner
 
 # Quiet, three seconds; the engine's client would wait for a minute.
 SOON_SECONDS = 30
@@ -93,7 +92,7 @@ def test_engine_that_freezes_in_mid_call(make, proxy):
 
 
 def test_engine_that_freezes_where_a_container_is_attached(image, proxy, monkeypatch):
-    monkeypatch.setattr("smolagents_fork.containers.runtime.API_TIMEOUT_SECONDS", 1)
+    monkeypatch.setattr(docker_provisioner, "API_TIMEOUT_SECONDS", 1)
     proxy.freezing_at = b"/attach?"
 
     def thaw():  # the container is removed then; the question is never answered
@@ -139,9 +138,7 @@ def test_busy_code_is_not_taken_for_a_frozen_engine(make):
     )
     with pytest.raises(SandboxTimeoutError, match="state kept"):
         executor("while True: pass")
-    executor._session.options = executor.options = dataclasses.replace(
-        executor.options, timeout_seconds=60
-    )
+    set_options(executor, timeout_seconds=60)
     assert executor("'alive'").output == "alive"
 
 

@@ -1,0 +1,145 @@
+"""The options of DockerExecutor in four groups: container, image, limits, bridge."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...sandboxes.docker.container_options import ContainerOptions
+from ...sandboxes.provisioner import Provisioner, SandboxSpec
+from ...sandboxes.resource_limits import fitting_sizes
+from ..validation import check_known, mapping_of, names_of
+from .connection import KernelConnection, KernelSettings
+from .diagnosis import start_advice
+from .option_checks import check_bridge, check_container, check_image, check_limit_options
+from .option_groups import BridgeOptions, ImageOptions, LimitOptions
+
+__all__ = ["Options", "connection_to", "option_names"]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What an executor was asked for."""
+
+    container: ContainerOptions = field(default_factory=ContainerOptions)
+    image: ImageOptions = field(default_factory=ImageOptions)
+    limits: LimitOptions = field(default_factory=LimitOptions)
+    bridge: BridgeOptions = field(default_factory=BridgeOptions)
+
+    @classmethod
+    def of(
+        cls, owner: str = "DockerExecutor", own: Sequence[str] = (), /, **keywords: Any
+    ) -> Options:
+        """Sort keywords into groups and check them; ``None`` for a mapping is an empty one.
+
+        Args:
+            owner: the class that was called.
+            own: what it takes besides.
+            **keywords: what it was given.
+
+        Raises:
+            ConfigurationError: a keyword there is not, or a value that cannot work.
+        """
+        check_known(owner, keywords, [*option_names(), *own])
+        for name in ("environment", "container_run_kwargs", "tool_placement"):
+            if name in keywords:
+                keywords[name] = mapping_of(name, keywords[name])
+        if "requirements" in keywords:
+            keywords["requirements"] = names_of("requirements", keywords["requirements"])
+        sizes = ("memory", "workdir_size", "tmp_size")
+        keywords |= fitting_sizes({name: keywords[name] for name in sizes if name in keywords})
+        made = cls(*(_pick(kind, keywords) for kind in _GROUPS.values()))
+        made.check()
+        return made
+
+    def check(self) -> None:
+        """Refuse what cannot work.
+
+        Raises:
+            ConfigurationError: names the parameter and what to give instead.
+        """
+        check_limit_options(self.limits, self.limits.resources)
+        check_bridge(self.bridge)
+        check_container(self.container)
+        check_image(self.image)
+
+    def with_values(self, values: Mapping[str, Any]) -> Options:
+        """Return options with other values; names are those of the constructor.
+
+        Args:
+            values: names to values.
+        """
+        groups = {
+            group: dataclasses.replace(
+                getattr(self, group),
+                **{name: values[name] for name in _names(kind) if name in values},
+            )
+            for group, kind in _GROUPS.items()
+        }
+        return Options(**groups)
+
+    def value(self, name: str) -> Any:
+        """Return the value of one option.
+
+        Args:
+            name: as the constructor has it.
+        """
+        group = next(group for group, kind in _GROUPS.items() if name in _names(kind))
+        return getattr(getattr(self, group), name)
+
+    def spec(self, image: str) -> SandboxSpec:
+        """Return what a provisioner is asked for.
+
+        Args:
+            image: to start.
+        """
+        container = self.container
+        return SandboxSpec(
+            image=image,
+            limits=self.limits.resources,
+            environment={name: str(value) for name, value in container.environment.items()},
+            workdir=container.workdir,
+            lease_seconds=container.lease_seconds,
+        )
+
+
+def connection_to(provisioner: Provisioner, options: Options, image: str) -> KernelConnection:
+    """Return a connection that starts what ``options`` ask for.
+
+    Args:
+        provisioner: starts the sandbox.
+        options: of the executor or the pool.
+        image: to start.
+    """
+    own_image = options.image.image is not None or options.image.dockerfile_content is not None
+    settings = KernelSettings(
+        max_output_bytes=options.limits.max_output_bytes,
+        max_value_bytes=options.bridge.max_value_bytes,
+        allow_pickle=options.bridge.allow_pickle,
+        allow_root=options.container.allow_root,
+        start_advice=start_advice(options.limits.resources, own_image=own_image),
+    )
+    return KernelConnection(provisioner, options.spec(image), settings)
+
+
+_GROUPS: dict[str, type[Any]] = {
+    "container": ContainerOptions,
+    "image": ImageOptions,
+    "limits": LimitOptions,
+    "bridge": BridgeOptions,
+}
+
+
+def option_names() -> list[str]:
+    """Return the names of all options, group by group."""
+    return [name for kind in _GROUPS.values() for name in _names(kind)]
+
+
+def _names(kind: type[Any]) -> Iterable[str]:
+    return [field.name for field in dataclasses.fields(kind)]
+
+
+def _pick(kind: type[Any], keywords: Mapping[str, Any]) -> Any:
+    return kind(**{name: keywords[name] for name in _names(kind) if name in keywords})
