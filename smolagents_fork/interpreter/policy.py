@@ -77,10 +77,7 @@ GUARDED_DUNDERS = (
     OWN_DUNDERS
     | BY_NAME_DUNDERS
     | frozenset(
-        """
-        __class__ __defaults__ __func__ __getnewargs__ __getnewargs_ex__ __getstate__
-        __kwdefaults__ __self__ __wrapped__
-        """.split()
+        "__class__ __defaults__ __func__ __getstate__ __kwdefaults__ __self__ __wrapped__".split()
     )
 )
 

@@ -225,8 +225,8 @@ class AttributeGuard:
                     "Forbidden access to dunder attribute: __dict__; use vars(x) on objects of "
                     "your own"
                 )
-            own_object = self.owns(value) and type(value) is not types.FunctionType
-            return found if own_object else self.vars_(value)
+            real = self.owns(value) and type(value) is not types.FunctionType
+            return found if real else self.vars_(value)
         if is_a(value, type) and self.owns(value):
             return found
         what = (

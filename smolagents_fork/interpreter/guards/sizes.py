@@ -107,10 +107,7 @@ def _shifted(value: Any, count: Any) -> Estimate:
 
 
 def width_of(text: str) -> int:
-    """Sum the widths and precisions of a format specification that are worth a look.
-
-    One that no index can hold makes nothing: Python refuses it.
-    """
+    """Sum widths and precisions worth a look; one that no index can hold Python refuses."""
     return sum(n for n in map(int, _DIGITS.findall(text)) if n <= sys.maxsize)
 
 

@@ -124,9 +124,7 @@ def _formatter(parts: Parts, _name: str, real: Any) -> Any:
 
 
 def _get_type_hints(_parts: Parts, _name: str, real: Any) -> Any:
-    def get_type_hints(
-        obj: Any, globalns: Any = None, localns: Any = None, include_extras: bool = False
-    ) -> Any:
+    def get_type_hints(obj: Any, *_: Any, include_extras: bool = False, **_namespaces: Any) -> Any:
         for one in obj.__mro__ if isinstance(obj, type) else (obj,):
             for annotation in dict(getattr(one, "__annotations__", None) or {}).values():
                 if isinstance(annotation, str) or "ForwardRef(" in repr(annotation):

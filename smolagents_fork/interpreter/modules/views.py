@@ -29,8 +29,7 @@ _DANGEROUS = frozenset(
     builtins.__import__ os.popen os.system posix.system posix.popen
     """.split()
 )
-#: Dunder names of a module that programs see; those of :mod:`operator` are functions.
-_DUNDERS = policy.ALLOWED_DUNDERS | {"__author__"}
+_DUNDERS = policy.ALLOWED_DUNDERS | {"__author__"}  # those of operator are functions
 #: What of a module comes with other packages that are authorised.
 _PARTS = {"io": (("numpy", "pandas"), ("BytesIO", "StringIO", "TextIOWrapper"))}
 
