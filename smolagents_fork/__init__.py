@@ -14,7 +14,7 @@ from smolagents_fork._version import fork_revision, upstream_version
 # Public name -> module that owns it. Looked up on first use (PEP 562).
 _EXPORTS: dict[str, str] = {
     "DockerExecutor": "smolagents_fork.executors.docker",
-    "DockerPool": "smolagents_fork.executors.pool",
+    "DockerPool": "smolagents_fork.executors.docker",
     "LocalPythonExecutor": "smolagents_fork.executors.local",
     "ProcessExecutor": "smolagents_fork.executors.process",
 }

@@ -133,9 +133,9 @@ def engine() -> Iterator[Any]:
 
     Without an engine: a skip that says why, or a failure when ``REQUIRE_DOCKER=1``.
     """
-    from smolagents_fork.containers.engine import connect
-    from smolagents_fork.containers.images import BASE_IMAGE_VARIABLE, exists
     from smolagents_fork.errors import EngineUnavailableError
+    from smolagents_fork.sandboxes.docker.engine import connect
+    from smolagents_fork.sandboxes.docker.images import BASE_IMAGE_VARIABLE, exists
 
     try:
         client = connect(timeout=60)

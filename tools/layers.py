@@ -13,7 +13,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("_version", "errors"),
     ("limits", "results", "texts"),
     ("codec",),
-    ("containers", "interpreter", "jupyter"),
+    ("interpreter", "jupyter", "sandboxes"),
     ("process",),
     ("upstream_api",),
     ("bridge",),

@@ -22,7 +22,7 @@ WORDS = {
     "results": "frozen results",
     "texts": "texts of a program's values",
     "codec": "values as bytes, without pickle",
-    "containers": "images, limits, removal",
+    "sandboxes": "provisioner, docker/",
     "interpreter": "policy, guards, compile, run",
     "jupyter": "protocol, channel",
     "process": "confined child, fork server",

@@ -1,13 +1,13 @@
 """The host's side of a call from a sandbox: tools and managed agents that stay on the host.
 
 Free of any transport: :meth:`Dispatcher.handle` takes the bytes of a request and returns the bytes
-of a reply. The sandbox's side is :mod:`smolagents_fork.codec.calls`.
+of a reply. The sandbox's side is :mod:`smolagents_fork.codec.rpc`.
 """
 
 from __future__ import annotations
 
 from .direct import directly
 from .dispatcher import CallRecord, Dispatcher
-from .stubs import StubSpec, describe
+from .signatures import StubSpec, describe
 
 __all__ = ["CallRecord", "Dispatcher", "StubSpec", "describe", "directly"]

@@ -6,9 +6,9 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
-from ..codec.calls import make_binding, signature_of
+from ..codec.rpc import make_binding, signature_of
 from ..errors import ConfigurationError
-from .stubs import StubSpec, describe, make_callable
+from .signatures import StubSpec, describe, make_callable
 
 __all__ = ["directly"]
 

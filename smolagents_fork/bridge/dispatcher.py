@@ -12,8 +12,8 @@ from typing import Any
 from ..codec import DEFAULT_MAX_BYTES, decode, encode
 from ..errors import CodecError, ConfigurationError, DecodeError, EncodeError, ProtocolError
 from ..limits import check_seconds
-from .failures import described_exception, thread_hint
-from .stubs import StubSpec, describe, make_callable
+from .exceptions import described_exception, thread_hint
+from .signatures import StubSpec, describe, make_callable
 from .thread import GivenUp, ToolThread
 
 __all__ = ["CallRecord", "Dispatcher"]

@@ -6,11 +6,11 @@ is the same codec as one self-contained module, for the other side of a connecti
 
 from __future__ import annotations
 
+from smolagents_fork.codec.bundle import sandbox_source
+from smolagents_fork.codec.dataclass_values import Member, Record
 from smolagents_fork.codec.decoder import decode
 from smolagents_fork.codec.encoder import encode
 from smolagents_fork.codec.limits import DEFAULT_MAX_BYTES, DEFAULT_MAX_DEPTH, DEFAULT_MAX_ITEMS
-from smolagents_fork.codec.records import Member, Record
-from smolagents_fork.codec.sandbox import sandbox_source
 
 __all__ = [
     "DEFAULT_MAX_BYTES",

@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from smolagents_fork.codec.arrays import encode_array, encode_numpy_scalar
-from smolagents_fork.codec.images import encode_image
+from smolagents_fork.codec.image_values import encode_image
 from smolagents_fork.codec.limits import (
     DEFAULT_MAX_BYTES,
     DEFAULT_MAX_DEPTH,
@@ -28,6 +28,7 @@ from smolagents_fork.codec.limits import (
     check_items,
     to_base64,
 )
+from smolagents_fork.codec.pandas_values import pandas_encoder
 from smolagents_fork.codec.plain_encoders import (
     BASE_ENCODERS,
     EXACT_ENCODERS,
@@ -38,7 +39,6 @@ from smolagents_fork.codec.plain_encoders import (
     encode_named_tuple,
     well_formed,
 )
-from smolagents_fork.codec.tables import pandas_encoder
 from smolagents_fork.errors import EncodeError
 
 _JSON_WRITER = json.JSONEncoder(allow_nan=False, separators=(",", ":"))

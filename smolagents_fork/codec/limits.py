@@ -1,6 +1,6 @@
 """Limits of the codec, and the fault that collects the path to a value on its way out.
 
-This module and its siblings (all but ``sandbox``) are also shipped as text into sandboxes, see
+This module and its siblings (all but ``bundle``) are also shipped as text into sandboxes, see
 :func:`smolagents_fork.codec.sandbox_source`: standard library only, and a name has one meaning in
 all of them.
 """

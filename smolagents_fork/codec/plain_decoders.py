@@ -15,7 +15,14 @@ from collections.abc import Callable
 from typing import Any
 
 from smolagents_fork.codec.arrays import decode_array, decode_masked, decode_numpy_scalar
-from smolagents_fork.codec.images import decode_image
+from smolagents_fork.codec.dataclass_values import Member, Record
+from smolagents_fork.codec.datetimes import (
+    decode_date,
+    decode_datetime,
+    decode_time,
+    decode_timedelta,
+)
+from smolagents_fork.codec.image_values import decode_image
 from smolagents_fork.codec.limits import (
     MAX_FRACTION_BITS,
     MAX_INT_BITS,
@@ -23,14 +30,7 @@ from smolagents_fork.codec.limits import (
     Fault,
     from_base64,
 )
-from smolagents_fork.codec.moments import (
-    decode_date,
-    decode_datetime,
-    decode_time,
-    decode_timedelta,
-)
-from smolagents_fork.codec.records import Member, Record
-from smolagents_fork.codec.tables import (
+from smolagents_fork.codec.pandas_values import (
     decode_bare_column,
     decode_bare_index,
     decode_frame,

@@ -14,6 +14,13 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
+from smolagents_fork.codec.dataclass_values import Member, Record, member_parts, record_parts
+from smolagents_fork.codec.datetimes import (
+    encode_date,
+    encode_datetime,
+    encode_time,
+    encode_timedelta,
+)
 from smolagents_fork.codec.limits import (
     MAX_FRACTION_BITS,
     MAX_INT_BITS,
@@ -23,13 +30,6 @@ from smolagents_fork.codec.limits import (
     key_segment,
     to_base64,
 )
-from smolagents_fork.codec.moments import (
-    encode_date,
-    encode_datetime,
-    encode_time,
-    encode_timedelta,
-)
-from smolagents_fork.codec.records import Member, Record, member_parts, record_parts
 
 # The first argument of every handler is the Encoder, which imports this module.
 Handler = Callable[[Any, Any], Any]

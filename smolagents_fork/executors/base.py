@@ -31,9 +31,9 @@ from rich.text import Text
 from ..bridge import CallRecord
 from ..errors import ExecutorClosedError, ExecutorError
 from ..upstream_api import CodeOutput, LogLevel, PythonExecutor
-from .arguments import check_logger, names_of
-from .threads import Turns, in_thread
-from .turns import CallTurns
+from .async_calls import AsyncCallLock, in_thread
+from .call_lock import CallLock
+from .validation import check_logger, names_of
 
 __all__ = ["Executor"]
 
@@ -67,10 +67,10 @@ class Executor(PythonExecutor):  # type: ignore[misc]  # upstream ships no types
     def __init__(self, additional_authorized_imports: Sequence[str], logger: Any = None) -> None:
         # First of all, so that cleanup() and __del__ work however far __init__ comes.
         self._lifecycle_lock = threading.RLock()
-        self._calls = CallTurns(self._check_open)
+        self._calls = CallLock(self._check_open)
         self._started = False
         self._closed = False
-        self._turns = Turns()
+        self._async_lock = AsyncCallLock()
         check_logger(logger)
         names = names_of("additional_authorized_imports", additional_authorized_imports)
         self.additional_imports: list[str] = list(names)
@@ -160,7 +160,7 @@ class Executor(PythonExecutor):  # type: ignore[misc]  # upstream ships no types
             finally:
                 ended.set()
 
-        async with self._turns.mine():
+        async with self._async_lock.mine():
             task = in_thread(call, "smolagents-fork-call")
             try:
                 return await asyncio.shield(task)

@@ -19,8 +19,8 @@ from ..errors import ForkError, InterpreterError, ProgramFailedError
 from ..interpreter import Interpreter, Limits, PrintContainer, is_authorized
 from ..texts import class_name, exact_text, plain_text, without_text
 from ..upstream_api import CodeOutput, PythonExecutor
-from .arguments import check_functions, check_known, names_of, parameters_of
 from .local_errors import as_upstreams, is_class_of_host
+from .validation import check_functions, check_known, names_of, parameters_of
 
 __all__ = ["LocalPythonExecutor", "evaluate_python_code"]
 

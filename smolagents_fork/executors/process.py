@@ -17,7 +17,10 @@ from ..process.layout import layout_for
 from ..process.measures import Kernel, MeasureTable, table_of
 from ..results import Execution, ExecutorStats
 from ..upstream_api import CodeOutput, LogLevel
-from .arguments import (
+from .base import Executor
+from .process_options import Options
+from .process_session import ProcessSession
+from .validation import (
     check_code,
     check_flag,
     check_functions,
@@ -26,9 +29,6 @@ from .arguments import (
     parameters_of,
     paths_of,
 )
-from .base import Executor
-from .process_options import Options
-from .process_session import ProcessSession
 
 __all__ = ["ProcessExecutor"]
 

@@ -11,7 +11,7 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..codec.calls import ShownDefault
+from ..codec.rpc import ShownDefault
 from .guards.attributes import AttributeGuard
 from .guards.program_classes import real_mro, real_namespace
 

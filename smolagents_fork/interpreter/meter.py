@@ -20,7 +20,7 @@ from threading import Lock, get_ident
 from types import CellType, GeneratorType
 from typing import Any, NoReturn
 
-from ..codec.calls import RUN_ENDED
+from ..codec.rpc import RUN_ENDED
 from ..errors import ConfigurationError, LimitExceededError, TimeLimitExceededError
 
 __all__ = [

@@ -21,6 +21,7 @@ __all__ = [
     "GUARDED_DUNDERS",
     "HARMLESS_BUILTINS",
     "IMPORTED_BY_C",
+    "OF_THE_SCOPE",
     "OWN_DUNDERS",
     "REFUSED_BUILTINS",
     "SIZED_DUNDERS",
@@ -164,8 +165,9 @@ CONSUMERS = frozenset(
 #: Single-underscore names that are public interface of the standard library's classes.
 ALLOWED_UNDERSCORE = frozenset(
     """
-    _asdict _field_defaults _fields _generate_next_value_ _ignore_ _make _member_map_
-    _member_names_ _missing_ _name_ _order_ _replace _sunder_ _value2member_map_ _value_
+    _all_bits_ _asdict _boundary_ _field_defaults _fields _flag_mask_ _generate_next_value_
+    _ignore_ _inverted_ _make _member_map_ _member_names_ _member_type_ _missing_ _name_
+    _order_ _replace _singles_mask_ _sunder_ _use_args_ _value2member_map_ _value_ _value_repr_
     """.split()
 )
 
@@ -189,6 +191,9 @@ HARMLESS_BUILTINS = tuple(
     NotImplemented
     """.split()
 )
+
+#: Builtins that, called without an argument, give the names of the scope around.
+OF_THE_SCOPE = frozenset({"dir", "locals", "vars"})
 
 #: Builtins that are refused, with what to do instead.
 REFUSED_BUILTINS = {

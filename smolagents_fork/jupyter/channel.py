@@ -13,9 +13,9 @@ from typing import Any
 
 from ..errors import ProtocolError
 from ..limits import Deadline
-from .frames import Message, decode, encode, peek_v1
-from .messages import InputRequest, Request, Requests, Sink
+from .protocol import InputRequest, Request, Requests, Sink
 from .websocket import Connection, ConnectionLost, WaitTimeout
+from .wire import Message, decode, encode, peek_v1
 
 __all__ = ["Channel", "DeadlinePassed", "message_limits"]
 
@@ -51,7 +51,7 @@ class Channel:
         connection: open; owned from now on.
         requests: makes the messages.
         send_timeout: seconds one message may take to be sent.
-        way_is_open: asked when the gateway is silent: whether what lies between still answers.
+        engine_responds: asked when the gateway is silent: whether what lies between still answers.
             Takes two seconds at most.
     """
 
@@ -61,10 +61,10 @@ class Channel:
         requests: Requests,
         *,
         send_timeout: float = 30.0,
-        way_is_open: Callable[[], bool] = lambda: True,
+        engine_responds: Callable[[], bool] = lambda: True,
     ) -> None:
         self._connection = connection
-        self._way_is_open = way_is_open
+        self._engine_responds = engine_responds
         self._requests = requests
         self._send_timeout = send_timeout
         self._requests_lock = threading.Lock()
@@ -238,7 +238,7 @@ class Channel:
             )
         if silent > _LOOK_AFTER_SECONDS and now - self._last_look > _LOOK_AFTER_SECONDS:
             self._last_look = now
-            if not self._way_is_open():
+            if not self._engine_responds():
                 raise ConnectionLost(
                     f"nothing has come for {silent:.0f} s and the engine, through which the stream "
                     "runs, does not answer"

@@ -10,7 +10,7 @@ from .. import codec
 from ..errors import CodecError
 from ..results import Display
 from .displays import display_from, held_bytes, image_from
-from .messages import InputRequest, Sink
+from .protocol import InputRequest, Sink
 
 __all__ = ["Collector"]
 

@@ -21,7 +21,7 @@ from websocket import ABNF, WebSocket
 from websocket._abnf import frame_buffer
 
 from ..errors import ProtocolError, SandboxDiedError
-from .frames import SUBPROTOCOL_V1
+from .wire import SUBPROTOCOL_V1
 
 __all__ = ["Connection", "ConnectionLost", "SocketLike", "TimedSocket", "WaitTimeout"]
 

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 from ..codec import decode, encode
-from ..codec.calls import RUN_ENDED, HostCalls
+from ..codec.rpc import RUN_ENDED, HostCalls
 from ..errors import (
     EncodeError,
     InterpreterError,

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def host(request: pytest.FixtureRequest) -> Iterator[ProcessHost]:
-    """Give the module's host, with plain CPython in its children if the module is ``PLAIN``."""
+    """Give the host of this module; its children are plain CPython where it says ``PLAIN``."""
     from process_harness import ProcessHost  # needs what Linux has
 
     with ProcessHost(plain=request.module.PLAIN) as host:

@@ -27,7 +27,7 @@ import assault
 from plain_marks import ASSAULT_MADE, REACHED
 
 from smolagents_fork.codec import decode, encode
-from smolagents_fork.codec.calls import HostCalls
+from smolagents_fork.codec.rpc import HostCalls
 from smolagents_fork.errors import EncodeError
 from smolagents_fork.process import worker
 from smolagents_fork.process.confinement import confine, cpu_limit

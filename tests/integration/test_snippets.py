@@ -18,7 +18,7 @@ from smolagents import ChatMessage, CodeAgent, LocalPythonExecutor, MessageRole,
 
 from smolagents_fork import DockerExecutor, DockerPool, ProcessExecutor
 from smolagents_fork.executors import registry
-from smolagents_fork.executors.docker_options import Options
+from smolagents_fork.executors.docker.options import Options
 from tools.paths import ROOT
 
 PAGES = [ROOT / "README.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -33,7 +33,7 @@ def test_committed_picture_is_the_table():
         ("errors.py", "import smolagents_fork.executors.base", "executors is a higher layer than"),
         ("codec/x.py", "from smolagents_fork.bridge import y", "bridge is a higher layer than cod"),
         ("codec/x.py", "from ..executors import base", "executors is a higher layer than codec"),
-        ("jupyter/x.py", "from smolagents_fork import containers", "are siblings"),
+        ("jupyter/x.py", "from smolagents_fork import sandboxes", "are siblings"),
         ("jupyter/x.py", "def f():\n    from ..interpreter import run", "are siblings"),
         ("bridge/x.py", "import smolagents.tools", "only upstream_api imports smolagents"),
         ("new/x.py", "", "part 'new' has no layer"),

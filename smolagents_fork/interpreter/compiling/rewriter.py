@@ -45,6 +45,8 @@ _ORDINARY_ERRORS = frozenset(
     for name, value in vars(builtins).items()
     if isinstance(value, type) and issubclass(value, Exception)
 )
+#: Scopes whose names ``locals()`` gives; up to Python 3.11 a comprehension has its own, too.
+_WITH_NAMES = ("module", "function", "class", "lambda")
 _ERASES_TOOL = "Cannot assign to name '{}': doing this would erase the existing tool!"
 _KNOWN_DUNDERS = policy.ALLOWED_DUNDER_NAMES | policy.WRITABLE_DUNDERS
 _LOWERED = statement("if (_n := _n - cost) < 0:\n    _refill()")
@@ -292,6 +294,8 @@ class Rewriter:
             if function.id == "type" and self._makes_class(node):
                 # A parameter may bear the name, so that what it stands for goes along.
                 return self._guarded_call("@make_class", node, function)
+            if function.id in policy.OF_THE_SCOPE and not node.args and not node.keywords:
+                return self._of_scope(node)
             if function.id in policy.CONSUMERS:
                 self._consumed.update(node.args)
                 if self._scope.walrus:
@@ -313,6 +317,14 @@ class Rewriter:
         if not isinstance(argument, ast.Name):
             return argument
         return place(_SHORT_RANGE(argument=argument), argument)
+
+    def _of_scope(self, node: ast.Call) -> ast.expr:
+        """Rewrite ``locals()`` and its like: a function's hidden names are not shown."""
+        kinds = [scope.kind for scope in self._scopes if scope.kind in _WITH_NAMES]
+        if kinds[-1] == "module":
+            return node
+        names = call("@locals")
+        return place(call("@of_scope", node.func, names, const(kinds[-1] == "class")), node)
 
     def _arguments_of(self, node: ast.Call) -> None:
         node.args = self._visit_all(node.args)
@@ -338,12 +350,12 @@ class Rewriter:
             return False
         values = [a.value for a in node.args if isinstance(a, ast.Constant)]
         name = node.func.attr
-        if name in ("ljust", "rjust", "center", "zfill", "expandtabs"):
+        if name in ("ljust", "rjust", "center", "zfill", "expandtabs", "to_bytes"):
             return not values or (type(values[0]) is int and values[0] <= 1000)
         if name == "replace" and len(values) >= 2:
             old, new = values[:2]
             return isinstance(old, str) and isinstance(new, str) and 0 < len(old) >= len(new)
-        return name == "to_bytes" and type(values[0]) is int and values[0] <= 1000
+        return False
 
     # -- operators, displays and formats --
 

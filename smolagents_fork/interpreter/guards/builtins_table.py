@@ -73,6 +73,24 @@ class _Kept:
         self.value = value
 
 
+def _of_scope(
+    guarded: Mapping[str, Any], refused: Mapping[str, Any]
+) -> Callable[[Any, Any, bool], Any]:
+    """Make what carries out a call without arguments of one of policy.OF_THE_SCOPE."""
+    found = {**refused, **guarded}
+    meant = {id(found[name]): name for name in policy.OF_THE_SCOPE}
+
+    def of_scope(function: Any, names: Any, in_class: bool) -> Any:
+        name = meant.get(id(function))
+        if name is None:
+            return function()  # the name means something else
+        if not in_class:
+            names = {k: v for k, v in names.items() if k[:1] != "@"}
+        return sorted(names) if name == "dir" else names
+
+    return of_scope
+
+
 def _import_of_c(authorized_roots: frozenset[str]) -> Callable[..., Any]:
     """Make ``__import__`` as C code finds it: ``strftime`` imports ``time`` through it.
 
@@ -134,6 +152,7 @@ def program_builtins(
     refused = {name: _refused(name) for name in policy.REFUSED_BUILTINS}
     refused["__import__"] = _import_of_c(roots)
     hidden = _hidden(attributes, classes, sizes, meter, items)
+    hidden["@of_scope"] = _of_scope(guarded, refused)
     return {**harmless, **raised, **refused, **guarded, **tools, **hidden}
 
 
@@ -172,6 +191,7 @@ def _hidden(
         "@id": id,
         "@source": _source,
         "@len": len,
+        "@locals": locals,
         "@called": attributes.called,
         "@range": range,
         "@short": SHORT,

@@ -17,7 +17,7 @@ from contract_declarations import difference
 from smolagents import LocalPythonExecutor
 
 from smolagents_fork import DockerExecutor, ProcessExecutor
-from smolagents_fork.executors.docker_options import Options
+from smolagents_fork.executors.docker.options import Options
 
 #: What programs of the suite import, in every executor.
 PLAIN = ("threading", "time")

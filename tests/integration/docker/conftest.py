@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from docker_proxy import Proxy
 
-from smolagents_fork.containers.images import BASE_IMAGE_VARIABLE
 from smolagents_fork.executors.docker import DockerExecutor
+from smolagents_fork.sandboxes.docker.images import BASE_IMAGE_VARIABLE
 
 SCIENCE = ["numpy", "pandas", "matplotlib", "PIL"]
 

@@ -14,8 +14,7 @@ from docker_waiting import first_print
 from smolagents.utils import AgentError
 
 from smolagents_fork.errors import ExecutorStartError
-from smolagents_fork.executors.docker import DockerExecutor
-from smolagents_fork.executors.pool import DockerPool
+from smolagents_fork.executors.docker import DockerExecutor, DockerPool
 
 
 def run_on_small_loop(main):

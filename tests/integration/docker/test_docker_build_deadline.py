@@ -41,7 +41,7 @@ def test_build_past_its_deadline(image, engine):
 
 def test_step_that_is_silent_for_long_is_no_failure(image, monkeypatch):
     # docker-py gives up on a minute without a word; a step may take longer than that.
-    from smolagents_fork.containers import engine
+    from smolagents_fork.sandboxes.docker import engine
 
     monkeypatch.setattr(engine.connect, "__defaults__", (3,))
     content = f"FROM {image}\nRUN sleep 5 # {uuid.uuid4().hex}\n"

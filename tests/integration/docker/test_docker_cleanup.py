@@ -18,12 +18,11 @@ from docker.models.containers import Container, ContainerCollection
 from docker_measuring import descriptors
 from docker_waiting import gone
 
-from smolagents_fork.containers import removal
-from smolagents_fork.containers.owner import LABEL, labels, this_machine
 from smolagents_fork.errors import ForkError
-from smolagents_fork.executors.docker import DockerExecutor
-from smolagents_fork.executors.docker_session import KernelSession
-from smolagents_fork.executors.pool import DockerPool
+from smolagents_fork.executors.docker import DockerExecutor, DockerPool
+from smolagents_fork.executors.docker.session import KernelSession
+from smolagents_fork.sandboxes.docker import reaper
+from smolagents_fork.sandboxes.docker.labels import LABEL, labels, this_machine
 
 
 def containers_of(engine, pid):
@@ -114,7 +113,7 @@ def test_exception_in_the_constructor_at_every_stage(
 LEASE_SECONDS = 2
 PROGRAM = """
 import sys, time
-from smolagents_fork.containers import owner
+from smolagents_fork.sandboxes.docker import labels
 from smolagents_fork.executors.docker import DockerExecutor
 {first}
 executor = DockerExecutor(lease_seconds={lease}, on_output=lambda text: print(text, flush=True))
@@ -124,7 +123,7 @@ print("ready", flush=True)
 """
 # Every process of this machine that starts an executor removes containers of dead processes of this
 # machine, and other tests' processes do so at any moment.
-ALONE = "import os; owner.this_machine = lambda: f'machine-of-{os.getpid()}'"
+ALONE = "import os; labels.this_machine = lambda: f'machine-of-{os.getpid()}'"
 
 
 @contextlib.contextmanager
@@ -204,7 +203,7 @@ def test_reaper_removes_dead_owners_and_nobody_elses(image, engine):
         return {name for name in cases if not gone(engine, f"reaped-{name}-{os.getpid()}")}
 
     try:
-        removal.reap(engine)
+        reaper.reap(engine)
         # Another process may have been about to remove the same; the engine refuses the second.
         assert eventually(lambda: left() == {"alive", "elsewhere", "foreign"})
     finally:
@@ -233,7 +232,7 @@ def test_ten_executors_leave_the_engine_and_the_process_as_they_were(image, engi
             used(executor)
 
     alone()
-    assert removal.wait_until_removed(120)
+    assert reaper.wait_until_removed(120)
     assert eventually(lambda: not thread_names()["smolagents-fork-removal"])
     before = set(containers_of(engine, os.getpid()))
     open_before, threads_before = descriptors(), thread_names()
@@ -247,7 +246,7 @@ def test_ten_executors_leave_the_engine_and_the_process_as_they_were(image, engi
     ) as pool:
         at_once(*[pooled] * 5)
         assert pool.stats().handed_out == 5
-    assert removal.wait_until_removed(120)
+    assert reaper.wait_until_removed(120)
     assert eventually(lambda: set(containers_of(engine, os.getpid())) <= before)
     assert networks == {"none"}
     assert not volumes & {volume.name for volume in engine.volumes.list()}

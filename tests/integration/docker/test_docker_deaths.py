@@ -9,10 +9,10 @@ import pytest
 from background import acting, eventually
 from docker_waiting import first_print
 
-from smolagents_fork.containers import removal, runtime
-from smolagents_fork.containers.tunnel import StreamUnsupported
 from smolagents_fork.errors import ExecutorError, SandboxDiedError
 from smolagents_fork.executors.docker import DockerExecutor
+from smolagents_fork.sandboxes.docker import docker_provisioner, reaper
+from smolagents_fork.sandboxes.docker.exec_stream import StreamUnsupported
 
 # Longest time from an end to the error about it. Quiet, it takes 0.01 to 0.2 s, and 0.7 s where
 # only the relay ended (that long the engine is asked whether the container goes, too). What is not
@@ -188,7 +188,7 @@ def test_lost_log_is_said_where_the_connection_carries_no_output(make, engine, m
     def refused(_handed_over, **_keywords):
         raise StreamUnsupported("this connection to the engine is no plain socket")
 
-    monkeypatch.setattr(runtime, "DrainedStream", refused)
+    monkeypatch.setattr(docker_provisioner, "LoggedConnection", refused)
     executor = make(container_run_kwargs=NO_LOG)
     assert executor(MUCH).logs == "written\n"
     name = executor.container.name
@@ -268,7 +268,7 @@ def test_no_connection_is_left_for_garbage_collection_to_close(image, proxy):
         with DockerExecutor() as executor:
             executor.put_file(b"x", "f")
             assert executor.get_file("f") == b"x"
-        assert removal.wait_until_removed(120)
+        assert reaper.wait_until_removed(120)
         assert proxy.accepted
         assert eventually(lambda: proxy.closed_by_client == proxy.accepted)
     finally:

@@ -17,10 +17,6 @@ from docker_waiting import first_print
 from smolagents import tool
 from smolagents.utils import AgentError
 
-from smolagents_fork.containers import images, removal, runtime
-from smolagents_fork.containers.owner import LABEL
-from smolagents_fork.containers.runtime import DockerProvisioner
-from smolagents_fork.containers.sandbox import DockerSandbox
 from smolagents_fork.errors import (
     ConfigurationError,
     ExecutorClosedError,
@@ -28,10 +24,12 @@ from smolagents_fork.errors import (
     ExecutorStartError,
     SandboxDiedError,
 )
-from smolagents_fork.executors import docker_connection
-from smolagents_fork.executors.docker import DockerExecutor
-from smolagents_fork.executors.docker_session import KernelSession
-from smolagents_fork.executors.pool import DockerPool
+from smolagents_fork.executors.docker import DockerExecutor, DockerPool, connection
+from smolagents_fork.executors.docker.session import KernelSession
+from smolagents_fork.sandboxes.docker import docker_provisioner, images, reaper
+from smolagents_fork.sandboxes.docker.container import DockerSandbox
+from smolagents_fork.sandboxes.docker.docker_provisioner import DockerProvisioner
+from smolagents_fork.sandboxes.docker.labels import LABEL
 
 
 def containers_of(engine, pid):
@@ -41,7 +39,7 @@ def containers_of(engine, pid):
 
 POOL_PROGRAM = """
 import sys, time
-from smolagents_fork.executors.pool import DockerPool
+from smolagents_fork.executors.docker import DockerPool
 pool = DockerPool(min_size={size}, max_size=2, lease_seconds=600, startup_timeout_seconds=120)
 {wait}
 print("ready", flush=True)
@@ -83,13 +81,13 @@ def state_of_process():
 
 STAGES = [
     (images, "ensure"),
-    (runtime, "container_arguments"),
+    (docker_provisioner, "container_arguments"),
     (DockerProvisioner, "_created"),
     (DockerProvisioner, "start"),
     (DockerSandbox, "open_stream"),
-    (docker_connection, "create_kernel"),
-    (docker_connection, "Connection"),
-    (docker_connection, "install_request"),
+    (connection, "create_kernel"),
+    (connection, "Connection"),
+    (connection, "install_request"),
     (KernelSession, "_install"),
 ]
 
@@ -99,7 +97,7 @@ STAGES = [
 def test_failure_at_every_stage_leaves_no_container_thread_or_descriptor(
     image, engine, monkeypatch, owner, name, when
 ):
-    assert removal.wait_until_removed(120)
+    assert reaper.wait_until_removed(120)
     before = set(containers_of(engine, os.getpid()))
     threads, descriptors = state_of_process()
     original = getattr(owner, name)
@@ -288,7 +286,7 @@ def test_cleanup_while_another_thread_waits_for_its_turn(make):
 
 
 def test_cleanup_while_a_new_container_starts_leaves_none(make, engine, monkeypatch):
-    others = set(removal._known)
+    others = set(reaper._known)
     executor = make(timeout_seconds=30)
     with pytest.raises(SandboxDiedError):
         executor(
@@ -308,7 +306,7 @@ def test_cleanup_while_a_new_container_starts_leaves_none(make, engine, monkeypa
         executor("1")
     monkeypatch.undo()
     assert name is None
-    mine = set(removal._known) - others
+    mine = set(reaper._known) - others
     assert mine
     assert eventually(lambda: not mine & set(containers_of(engine, os.getpid())))
 

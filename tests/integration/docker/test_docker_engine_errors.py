@@ -15,10 +15,10 @@ import pytest
 from ports import free_port
 from smolagents.utils import AgentError
 
-from smolagents_fork.containers import removal, sandbox
-from smolagents_fork.containers.tunnel import StreamUnsupported
 from smolagents_fork.errors import ConfigurationError, EngineUnavailableError, ExecutorStartError
 from smolagents_fork.executors.docker import DockerExecutor
+from smolagents_fork.sandboxes.docker import container, reaper
+from smolagents_fork.sandboxes.docker.exec_stream import StreamUnsupported
 
 QUICK_SECONDS = 30
 
@@ -213,7 +213,7 @@ def test_internal_network_needs_no_port(image, engine):
         with pytest.raises(ConfigurationError, match=r"transport='port': .* is internal"):
             DockerExecutor(network=network.name, transport="port")
     finally:
-        removal.wait_until_removed(120)
+        reaper.wait_until_removed(120)
         network.remove()
 
 
@@ -231,7 +231,7 @@ def test_engine_without_streams_falls_back_to_a_port_and_says_so(make, monkeypat
         def log_error(self, message):
             self.lines.append(str(message))
 
-    monkeypatch.setattr(sandbox, "exec_stream", no_stream)
+    monkeypatch.setattr(container, "exec_stream", no_stream)
     log = Log()
     executor = make([], log)
     assert executor("1+1").output == 2

@@ -12,8 +12,6 @@ from docker_waiting import first_print
 from smolagents import tool
 from smolagents.utils import AgentError
 
-from smolagents_fork.containers import sandbox
-from smolagents_fork.containers.tunnel import StreamUnsupported
 from smolagents_fork.errors import (
     ConfigurationError,
     ExecutorError,
@@ -22,6 +20,8 @@ from smolagents_fork.errors import (
     SandboxTimeoutError,
 )
 from smolagents_fork.executors.docker import DockerExecutor
+from smolagents_fork.sandboxes.docker import container
+from smolagents_fork.sandboxes.docker.exec_stream import StreamUnsupported
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def no_streams(monkeypatch):
     def refused(_handed_over):
         raise StreamUnsupported("this connection to the engine is no plain socket")
 
-    monkeypatch.setattr(sandbox, "exec_stream", refused)
+    monkeypatch.setattr(container, "exec_stream", refused)
 
 
 @tool

@@ -15,7 +15,6 @@ import certifi
 import docker
 import pytest
 
-from smolagents_fork.containers import images
 from smolagents_fork.errors import (
     ConfigurationError,
     EngineUnavailableError,
@@ -23,6 +22,7 @@ from smolagents_fork.errors import (
     ImageBuildError,
 )
 from smolagents_fork.executors.docker import DockerExecutor
+from smolagents_fork.sandboxes.docker import images
 
 
 def test_second_setup_and_second_start_build_nothing(image, make, engine, proxy):

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from smolagents_fork.errors import ConfigurationError, ExecutorError
-from smolagents_fork.executors.docker import DockerExecutor
-from smolagents_fork.executors.pool import DockerPool
+from smolagents_fork.executors.docker import DockerExecutor, DockerPool
 
 CA = Path("/etc/ssl/certs/ca-certificates.crt")
 ONLINE = {"network": "bridge", "ca_bundle": CA if CA.exists() else None}

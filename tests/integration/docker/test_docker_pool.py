@@ -12,16 +12,15 @@ from background import PATIENCE_SECONDS, acting, at_once, eventually, running
 from docker_waiting import gone
 from smolagents.utils import AgentError
 
-from smolagents_fork.containers import removal
 from smolagents_fork.errors import (
     ConfigurationError,
     EngineUnavailableError,
     ExecutorClosedError,
     ExecutorStartError,
 )
-from smolagents_fork.executors.docker import DockerExecutor
-from smolagents_fork.executors.docker_session import KernelSession
-from smolagents_fork.executors.pool import DockerPool
+from smolagents_fork.executors.docker import DockerExecutor, DockerPool
+from smolagents_fork.executors.docker.session import KernelSession
+from smolagents_fork.sandboxes.docker import reaper
 
 # Room for starts on a machine that does other work; quiet, one takes less than a second.
 PATIENT = {"acquire_timeout_seconds": 400, "startup_timeout_seconds": 180}
@@ -177,7 +176,7 @@ def test_broken_engine_is_told_and_not_hammered_and_the_pool_recovers(image, pro
         with DockerExecutor(pool=pool) as executor:
             assert executor("1+1").output == 2
         assert pool.wait_until_ready(2, timeout=150)
-        assert removal.wait_until_removed(120)
+        assert reaper.wait_until_removed(120)
 
         def at_rest():
             asked = len(proxy.requests)

@@ -18,8 +18,8 @@ from smolagents_fork.errors import (
     SandboxDiedError,
     SandboxTimeoutError,
 )
-from smolagents_fork.executors.docker import DockerExecutor
-from smolagents_fork.executors.pool import DockerPool
+from smolagents_fork.executors.docker import DockerExecutor, DockerPool
+from smolagents_fork.sandboxes.docker import docker_provisioner
 
 # Quiet, three seconds; the engine's client would wait for a minute.
 SOON_SECONDS = 30
@@ -93,7 +93,7 @@ def test_engine_that_freezes_in_mid_call(make, proxy):
 
 
 def test_engine_that_freezes_where_a_container_is_attached(image, proxy, monkeypatch):
-    monkeypatch.setattr("smolagents_fork.containers.runtime.API_TIMEOUT_SECONDS", 1)
+    monkeypatch.setattr(docker_provisioner, "API_TIMEOUT_SECONDS", 1)
     proxy.freezing_at = b"/attach?"
 
     def thaw():  # the container is removed then; the question is never answered

@@ -25,7 +25,7 @@ from smolagents.utils import AgentError
 
 from smolagents_fork import codec
 from smolagents_fork.errors import CodecError, EncodeError
-from smolagents_fork.executors.docker_options import Options
+from smolagents_fork.executors.docker.options import Options
 
 
 class Colour(enum.Enum):

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from smolagents_fork import codec
 from smolagents_fork.bridge import Dispatcher
 from smolagents_fork.errors import ProtocolError
-from smolagents_fork.jupyter import frames as jupyter_frames
-from smolagents_fork.jupyter.messages import Requests, Sink
+from smolagents_fork.jupyter import wire
+from smolagents_fork.jupyter.protocol import Requests, Sink
 from smolagents_fork.process.frames import FrameReader, Kind, from_child
 
 
@@ -97,10 +97,10 @@ def test_streams_of_a_child_give_no_call(path, piece):
 @pytest.mark.parametrize("is_v1", [True, False])
 @pytest.mark.parametrize("binary", [True, False])
 def test_messages_of_a_kernel_ask_nothing_of_the_run(path, is_v1, binary):
-    from smolagents_fork.jupyter.messages import Request
+    from smolagents_fork.jupyter.protocol import Request
 
     try:
-        message = jupyter_frames.decode(path.read_bytes(), v1=is_v1, binary=binary)
+        message = wire.decode(path.read_bytes(), v1=is_v1, binary=binary)
     except ProtocolError:
         return
     ours = Requests("session", "comm").execute("1", silent=False)

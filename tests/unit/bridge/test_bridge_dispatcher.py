@@ -22,9 +22,9 @@ from hypothesis import strategies as st
 
 from smolagents_fork import codec
 from smolagents_fork.bridge import CallRecord, Dispatcher
-from smolagents_fork.bridge.failures import described_exception, scrubbed
+from smolagents_fork.bridge.exceptions import described_exception, scrubbed
 from smolagents_fork.codec import decode
-from smolagents_fork.codec.calls import RUN_ENDED, HostCalls, rebuilt_exception
+from smolagents_fork.codec.rpc import RUN_ENDED, HostCalls, rebuilt_exception
 from smolagents_fork.errors import ConfigurationError, DecodeError, EncodeError, ProtocolError
 
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smolagents_fork.bridge import Dispatcher, describe
-from smolagents_fork.codec.calls import HostCalls
+from smolagents_fork.codec.rpc import HostCalls
 from smolagents_fork.errors import ConfigurationError
 from smolagents_fork.upstream_api import Tool
 

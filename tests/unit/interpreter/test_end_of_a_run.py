@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from smolagents_fork.codec.calls import RUN_ENDED
+from smolagents_fork.codec.rpc import RUN_ENDED
 from smolagents_fork.errors import (
     LimitExceededError,
     ProgramFailedError,

@@ -8,9 +8,9 @@ import pytest
 
 from smolagents_fork.jupyter import channel as channels
 from smolagents_fork.jupyter.channel import Channel, DeadlinePassed
-from smolagents_fork.jupyter.frames import Message, decode, encode
-from smolagents_fork.jupyter.messages import Requests, Sink
+from smolagents_fork.jupyter.protocol import Requests, Sink
 from smolagents_fork.jupyter.websocket import WaitTimeout
+from smolagents_fork.jupyter.wire import Message, decode, encode
 from smolagents_fork.limits import Deadline
 
 

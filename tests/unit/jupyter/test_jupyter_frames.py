@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from smolagents_fork.errors import ProtocolError
 from smolagents_fork.jupyter.channel import message_limits
-from smolagents_fork.jupyter.frames import Message, decode, encode, peek_v1
+from smolagents_fork.jupyter.wire import Message, decode, encode, peek_v1
 
 texts = st.text(max_size=20)
 objects = st.dictionaries(texts, st.none() | st.integers() | texts, max_size=4)

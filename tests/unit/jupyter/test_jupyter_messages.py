@@ -9,8 +9,8 @@ import PIL.Image
 import pytest
 
 from smolagents_fork.jupyter.collector import Collector
-from smolagents_fork.jupyter.frames import Message
-from smolagents_fork.jupyter.messages import KernelGone, Request, Requests, Sink
+from smolagents_fork.jupyter.protocol import KernelGone, Request, Requests, Sink
+from smolagents_fork.jupyter.wire import Message
 
 
 def request_with(**sink):

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from smolagents_fork.jupyter.kernel_packages import add_packages
+from smolagents_fork.jupyter.kernel.kernel_packages import add_packages
 
 
 def test_index_that_accepts_and_says_nothing(tmp_path):

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 from background import eventually, running
 
-from smolagents_fork.jupyter import kernel_process
+from smolagents_fork.jupyter.kernel import kernel_process
 
 
 class Stream(SimpleNamespace):

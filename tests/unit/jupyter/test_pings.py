@@ -10,8 +10,8 @@ import struct
 import pytest
 from background import running
 
-from smolagents_fork.jupyter.frames import SUBPROTOCOL_V1
 from smolagents_fork.jupyter.websocket import Connection, TimedSocket, WaitTimeout
+from smolagents_fork.jupyter.wire import SUBPROTOCOL_V1
 
 # RFC 6455, section 1.3.
 _GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"

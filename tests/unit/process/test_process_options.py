@@ -13,8 +13,8 @@ import pytest
 
 from smolagents_fork import ProcessExecutor
 from smolagents_fork.errors import ConfigurationError
-from smolagents_fork.executors.arguments import parameters_of
 from smolagents_fork.executors.process_options import Options, byte_count
+from smolagents_fork.executors.validation import parameters_of
 from smolagents_fork.process.layout import layout_for
 from smolagents_fork.process.measures import MEASURES
 

@@ -7,8 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from smolagents_fork.executors.docker import DockerExecutor
-from smolagents_fork.executors.pool import DockerPool
+from smolagents_fork.executors.docker import DockerExecutor, DockerPool
 
 __all__ = ["IMPORTS", "bare_run", "repeated", "run_fork"]
 

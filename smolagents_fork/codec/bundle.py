@@ -1,0 +1,64 @@
+"""The codec as one text, for a kernel or a child that does not have this package.
+
+The modules are joined in the order of their imports with the imports between them taken out, so
+there is one implementation and no second copy to keep in step. Imports of the standard library
+stay; numpy, pandas and Pillow are used where the sandbox has them.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+from importlib import resources
+
+# In the order of their imports of one another.
+_MODULES = (
+    "limits",
+    "dataclass_values",
+    "datetimes",
+    "arrays",
+    "image_values",
+    "pandas_values",
+    "plain_encoders",
+    "encoder",
+    "plain_decoders",
+    "decoder",
+    "rpc",
+)
+
+_PREAMBLE = '''"""Typed values to and from JSON-safe bytes (made from smolagents_fork.codec)."""
+from __future__ import annotations
+
+class ForkError(Exception): pass
+class CodecError(ForkError, ValueError): pass
+class EncodeError(CodecError): pass
+class DecodeError(CodecError): pass
+'''
+
+
+@functools.lru_cache(maxsize=1)
+def sandbox_source() -> str:
+    """Source of a module with ``encode``, ``decode``, ``EncodeError`` and ``DecodeError``.
+
+    It needs Python 3.10 or later and nothing but the standard library, and does the same as this
+    package does.
+    """
+    parts = [_PREAMBLE]
+    folder = resources.files("smolagents_fork.codec")
+    for name in _MODULES:
+        parts.append(_without_own_imports((folder / f"{name}.py").read_text("utf-8")))
+    return "\n\n".join(parts)
+
+
+def _without_own_imports(source: str) -> str:
+    # Lines are cut, not unparsed: what ast.unparse of a newer Python writes may not be valid in an
+    # older one.
+    lines = source.splitlines()
+    for node in ast.parse(source).body:
+        own = isinstance(node, ast.ImportFrom) and (
+            node.module == "__future__" or (node.module or "").startswith("smolagents_fork")
+        )
+        if own or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
+            for number in range(node.lineno - 1, node.end_lineno or node.lineno):
+                lines[number] = ""
+    return "\n".join(line for line in lines if line.strip())

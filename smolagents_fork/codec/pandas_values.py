@@ -1,0 +1,310 @@
+"""pandas: tables, columns, indexes and scalars."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from smolagents_fork.codec.arrays import need_numpy
+from smolagents_fork.codec.datetimes import decode_zone, encode_zone
+from smolagents_fork.codec.limits import Fault
+
+# pandas keeps what it makes of a frequency for good, so there must not be many that are taken.
+_FREQUENCY = re.compile(r"-?\d{0,3}[A-Za-z]{1,8}(-[A-Za-z]{1,4})?")
+_NULLABLE = re.compile(r"(U?Int(8|16|32|64)|Float(32|64)|boolean)")
+_CLOSED = ("left", "right", "both", "neither")
+
+
+def pandas_encoder(kind: type) -> Callable[[Any, Any], Any] | None:
+    """The encoder for a type of pandas, if ``kind`` is one."""
+    pandas = sys.modules.get("pandas")
+    if pandas is None or not hasattr(pandas, "DataFrame"):
+        return None
+    if issubclass(kind, type(pandas.NaT)):
+        return lambda _, __: {"$": "NaT"}
+    if issubclass(kind, type(pandas.NA)):
+        return lambda _, __: {"$": "NA"}
+    rules: tuple[tuple[str, Callable[[Any, Any], Any]], ...] = (
+        ("Timestamp", _timestamp),
+        ("Timedelta", _pandas_timedelta),
+        ("Period", _period),
+        ("Interval", _interval),
+        ("DataFrame", _frame),
+        ("Series", _series),
+        ("Index", lambda encoder, value: {"$": "Index", "v": _index(encoder, value)}),
+    )
+    for name, handler in rules:
+        if issubclass(kind, getattr(pandas, name)):
+            return handler
+    if issubclass(kind, pandas.api.extensions.ExtensionArray):
+        return lambda encoder, value: {"$": "column", "v": _column(encoder, value)}
+    return None
+
+
+def _timestamp(encoder: Any, value: Any) -> Any:
+    zone = encode_zone(value.tzinfo, value.utcoffset())
+    return {"$": "Timestamp", "v": encoder.value(value.to_datetime64()), "z": zone}
+
+
+def _pandas_timedelta(encoder: Any, value: Any) -> Any:
+    return {"$": "Timedelta", "v": encoder.value(value.to_timedelta64())}
+
+
+def _period(encoder: Any, value: Any) -> Any:
+    return {"$": "Period", "v": encoder.value(value.ordinal), "f": value.freqstr}
+
+
+def _interval(encoder: Any, value: Any) -> Any:
+    return {"$": "Interval", "v": encoder.items([value.left, value.right], 2), "c": value.closed}
+
+
+def _frame(encoder: Any, value: Any) -> Any:
+    columns = []
+    for position in range(value.shape[1]):
+        try:
+            columns.append(_column(encoder, value.iloc[:, position].array))
+        except Fault as fault:
+            raise fault.under(f".iloc[:, {position}]")  # noqa: B904 - the same fault, with its path
+    index, names = _index(encoder, value.index), _index(encoder, value.columns)
+    return {"$": "DataFrame", "v": columns, "i": index, "c": names}
+
+
+def _series(encoder: Any, value: Any) -> Any:
+    name = encoder.fields({"name": value.name})["name"]
+    column = _column(encoder, value.array)
+    return {"$": "Series", "v": column, "i": _index(encoder, value.index), "n": name}
+
+
+def _index(encoder: Any, value: Any) -> dict[str, Any]:
+    pandas = sys.modules["pandas"]
+    if isinstance(value, pandas.MultiIndex):
+        levels = [_index(encoder, level) for level in value.levels]
+        codes = [encoder.value(_plain(code)) for code in value.codes]
+        names = encoder.items(list(value.names), len(value.names))
+        return {"k": "multi", "l": levels, "c": codes, "n": names}
+    name = encoder.fields({"name": value.name})["name"]
+    if isinstance(value, pandas.RangeIndex):
+        return {"k": "range", "v": [value.start, value.stop, value.step], "n": name}
+    frequency = getattr(value, "freqstr", None)
+    return {"k": "index", "v": _column(encoder, value.array), "n": name, "f": frequency}
+
+
+def _plain(array: Any) -> Any:
+    return sys.modules["numpy"].asarray(array)
+
+
+def _column(encoder: Any, array: Any) -> dict[str, Any]:
+    """An array of pandas, by its dtype."""
+    pandas, numpy = sys.modules["pandas"], sys.modules["numpy"]
+    dtype = array.dtype
+    # pandas wraps numpy's dtypes; the wrapper's name changed with pandas 2.1.
+    if isinstance(dtype, numpy.dtype) or type(dtype).__name__ in ("NumpyEADtype", "PandasDtype"):
+        return {"k": "numpy", "v": encoder.value(numpy.asarray(array))}
+    if isinstance(dtype, pandas.DatetimeTZDtype):
+        moments = pandas.DatetimeIndex(array).tz_convert("UTC").tz_localize(None)
+        zone = encode_zone(dtype.tz, dtype.tz.utcoffset(None))
+        return {"k": "zoned", "v": encoder.value(_plain(moments)), "z": zone}
+    if isinstance(dtype, pandas.CategoricalDtype):
+        codes = encoder.value(_plain(array.codes))
+        categories = _index(encoder, array.categories)
+        return {"k": "category", "v": codes, "c": categories, "o": bool(array.ordered)}
+    if isinstance(dtype, pandas.StringDtype):
+        missing = "nan" if dtype.na_value is not pandas.NA else "NA"
+        texts = [None if gone else text for text, gone in zip(array, array.isna(), strict=True)]
+        return {"k": "string", "v": encoder.items(texts, len(texts)), "n": missing}
+    if isinstance(dtype, pandas.PeriodDtype):
+        return {
+            "k": "period",
+            "v": encoder.value(_plain(array.asi8)),
+            "f": str(dtype)[len("period[") : -1],
+        }
+    if isinstance(dtype, pandas.IntervalDtype):
+        ends = [_index(encoder, pandas.Index(end)) for end in (array.left, array.right)]
+        return {"k": "interval", "v": ends, "c": dtype.closed}
+    if _NULLABLE.fullmatch(str(dtype)):
+        values = array.to_numpy(dtype=dtype.numpy_dtype, na_value=dtype.numpy_dtype.type(0))
+        mask = _plain(array.isna())
+        return {"k": str(dtype), "v": encoder.value(values), "n": encoder.value(mask)}
+    raise Fault(f"a column of dtype {dtype} cannot travel; convert it to a numpy or string dtype")
+
+
+def need_pandas() -> Any:
+    """pandas, or a fault that asks for it."""
+    try:
+        import pandas  # type: ignore[import-untyped]  # it ships no annotations
+    except ImportError:
+        raise Fault("pandas is needed to decode this and is not installed on this side") from None
+    return pandas
+
+
+def decode_timestamp(decoder: Any, tree: dict[str, Any]) -> Any:
+    """A Timestamp, in its own unit and zone."""
+    pandas, moment = need_pandas(), decoder.value(tree["v"])
+    if getattr(getattr(moment, "dtype", None), "kind", "") != "M":
+        raise Fault("a Timestamp is made from a datetime64")
+    stamp, zone = pandas.Timestamp(moment), decode_zone(tree["z"])
+    return stamp if zone is None else stamp.tz_localize("UTC").tz_convert(zone)
+
+
+def decode_pandas_timedelta(decoder: Any, tree: dict[str, Any]) -> Any:
+    """A Timedelta."""
+    pandas, span = need_pandas(), decoder.value(tree["v"])
+    if getattr(getattr(span, "dtype", None), "kind", "") != "m":
+        raise Fault("a Timedelta is made from a timedelta64")
+    return pandas.Timedelta(span)
+
+
+def decode_period(decoder: Any, tree: dict[str, Any]) -> Any:
+    """A Period."""
+    ordinal = decoder.value(tree["v"])
+    if type(ordinal) is not int or not -(1 << 63) <= ordinal < 1 << 63:
+        raise Fault("a Period is made from an int of 64 bits")
+    return need_pandas().Period(ordinal=ordinal, freq=_frequency(tree["f"]))
+
+
+def decode_interval(decoder: Any, tree: dict[str, Any]) -> Any:
+    """An Interval."""
+    left, right = decoder.items(_list_of(tree["v"], 2))
+    return need_pandas().Interval(left, right, closed=_closed(tree["c"]))
+
+
+def decode_frame(decoder: Any, tree: dict[str, Any]) -> Any:
+    """A DataFrame; its columns are joined by position, so names may repeat."""
+    pandas = need_pandas()
+    trees = tree["v"]
+    if type(trees) is not list:
+        raise Fault("the columns of a DataFrame are a list")
+    names = decode_index(decoder, tree["c"], len(trees))
+    if len(names) != len(trees):
+        raise Fault("a DataFrame has a name for each column")
+    arrays = [decode_column(decoder, column) for column in trees]
+    index = decode_index(decoder, tree["i"], len(arrays[0]) if arrays else 0)
+    if any(len(array) != len(index) for array in arrays):
+        raise Fault("the columns of a DataFrame are as long as its index")
+    columns = {i: pandas.Series(a, index=index, dtype=a.dtype) for i, a in enumerate(arrays)}
+    frame = pandas.DataFrame(columns, index=index)
+    frame.columns = names
+    return frame
+
+
+def decode_series(decoder: Any, tree: dict[str, Any]) -> Any:
+    """A Series."""
+    pandas = need_pandas()
+    array = decode_column(decoder, tree["v"])
+    index = decode_index(decoder, tree["i"], len(array))
+    name = decoder.value(tree["n"])
+    return pandas.Series(array, index=index, dtype=array.dtype, name=name)
+
+
+def decode_index(decoder: Any, tree: Any, covered: int = 0) -> Any:
+    """An Index of any kind; ``covered`` items of it have data of their own beside it."""
+    pandas = need_pandas()
+    kind = tree.get("k") if type(tree) is dict else None
+    if kind == "multi" and set(tree) == {"k", "l", "c", "n"}:
+        if type(tree["l"]) is not list:
+            raise Fault("the levels of a MultiIndex are a list")
+        levels = [decode_index(decoder, level) for level in tree["l"]]
+        codes = [decoder.value(code) for code in _list_of(tree["c"], len(levels))]
+        names = decoder.items(_list_of(tree["n"], len(levels)))
+        return pandas.MultiIndex(levels=levels, codes=codes, names=names)
+    if kind == "range" and set(tree) == {"k", "v", "n"}:
+        start, stop, step = _list_of(tree["v"], 3)
+        if not all(type(part) is int for part in (start, stop, step)):
+            raise Fault("a RangeIndex is made from ints")
+        # A few digits stand for any number of rows, which many uses write out in full.
+        decoder.charge_items(max(0, len(range(start, stop, step)) - covered))
+        return pandas.RangeIndex(start, stop, step, name=decoder.value(tree["n"]))
+    if kind == "index" and set(tree) == {"k", "v", "n", "f"}:
+        array = decode_column(decoder, tree["v"])
+        if array.dtype.kind == "O" and isinstance(array, need_numpy().ndarray):
+            for item in array:
+                hash(item)  # pandas would take it, and fail wherever the index is used
+        index = pandas.Index(array, dtype=array.dtype, name=decoder.value(tree["n"]))
+        if tree["f"] is not None and isinstance(
+            index, (pandas.DatetimeIndex, pandas.TimedeltaIndex)
+        ):
+            index.freq = _frequency(tree["f"])
+        return index
+    raise Fault("not an index")
+
+
+def decode_column(decoder: Any, tree: Any) -> Any:
+    """The array of one column: a one-dimensional ndarray, or an array of pandas."""
+    pandas = need_pandas()
+    kind = tree.get("k") if type(tree) is dict else None
+    if type(kind) is not str:
+        raise Fault("not a column")
+    values = tree.get("v")
+    match kind, "".join(sorted(tree.keys() - {"k"})):
+        case "numpy", "v":
+            return _flat(decoder, values)
+        case "zoned", "vz":
+            zone, moments = decode_zone(tree["z"]), _flat(decoder, values, "M")
+            return pandas.DatetimeIndex(moments).tz_localize("UTC").tz_convert(zone).array
+        case "category", "cov":
+            codes, categories = _flat(decoder, values, "i"), decode_index(decoder, tree["c"])
+            return pandas.Categorical.from_codes(codes, categories, ordered=tree["o"] is True)
+        case "string", "nv":
+            texts = decoder.items(values) if type(values) is list else [0]
+            if not all(text is None or isinstance(text, str) for text in texts):
+                raise Fault("a column of strings holds something else")
+            return _strings(pandas, texts, tree["n"])
+        case "period", "fv":
+            dtype = pandas.PeriodDtype(_frequency(tree["f"]))
+            return pandas.arrays.PeriodArray(_flat(decoder, values, "i"), dtype=dtype)
+        case "interval", "cv":
+            left, right = (decode_index(decoder, end) for end in _list_of(values, 2))
+            return pandas.arrays.IntervalArray.from_arrays(left, right, closed=_closed(tree["c"]))
+        case _, "nv" if _NULLABLE.fullmatch(kind):
+            mask = _flat(decoder, tree["n"], "b")
+            array = pandas.array(_flat(decoder, values, "biuf"), dtype=kind)
+            array[mask] = pandas.NA
+            return array
+    raise Fault("not a column")
+
+
+def decode_bare_column(decoder: Any, tree: dict[str, Any]) -> Any:
+    """An array of pandas on its own."""
+    return decode_column(decoder, tree["v"])
+
+
+def decode_bare_index(decoder: Any, tree: dict[str, Any]) -> Any:
+    """An Index on its own."""
+    return decode_index(decoder, tree["v"])
+
+
+def _strings(pandas: Any, texts: list[Any], missing: Any) -> Any:
+    if missing == "nan":
+        try:
+            return pandas.array(texts, dtype=pandas.StringDtype(na_value=float("nan")))
+        except TypeError:  # pandas before 3 has no such dtype; its strings are objects
+            return pandas.Series(texts, dtype=object).to_numpy()
+    return pandas.array(texts, dtype="string")
+
+
+def _flat(decoder: Any, tree: Any, kinds: str = "biufcSUMmOT") -> Any:
+    array = decoder.value(tree)
+    dtype = getattr(array, "dtype", None)
+    if getattr(array, "ndim", 0) != 1 or getattr(dtype, "kind", " ") not in kinds:
+        raise Fault("an array of one dimension expected")
+    return array
+
+
+def _list_of(data: Any, count: int) -> list[Any]:
+    if type(data) is not list or len(data) != count:
+        raise Fault(f"a list of {count} expected")
+    return data
+
+
+def _frequency(text: Any) -> str:
+    if type(text) is not str or not _FREQUENCY.fullmatch(text):
+        raise Fault("not a frequency that may travel")
+    return text
+
+
+def _closed(text: Any) -> str:
+    if text not in _CLOSED:
+        raise Fault("not a side that an interval is closed on")
+    return str(text)

@@ -1,0 +1,68 @@
+"""Blocking work for asyncio users, in threads of its own.
+
+The event loop's default pool is small and everybody's: were executors to use it, those who wait for
+a container could keep out those who would give one back, and an interrupt might get no thread at
+all. Here every piece of work has a thread for as long as it runs, and what waits has none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import contextvars
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+__all__ = ["AsyncCallLock", "in_thread"]
+
+_Result = TypeVar("_Result")
+
+
+def in_thread(function: Callable[[], _Result], name: str) -> asyncio.Future[_Result]:
+    """Start ``function`` in a new thread; a future of the running loop for what it returns.
+
+    Cancelling the future does not end the thread. The thread does not keep the process alive.
+
+    Args:
+        function: called without arguments.
+        name: of the thread.
+    """
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[_Result] = loop.create_future()
+
+    def settle(set_it: Callable[[Any], None], value: Any) -> None:
+        if not future.done():
+            set_it(value)
+
+    def work() -> None:
+        set_it: Callable[[Any], None]
+        value: Any
+        try:
+            set_it, value = future.set_result, function()
+        except (KeyboardInterrupt, SystemExit, StopIteration) as error:
+            # A loop that gets the first two from a future ends at once, and refuses the third.
+            set_it, value = future.set_exception, RuntimeError(f"{name} ended with {error!r}")
+        except BaseException as error:
+            set_it, value = future.set_exception, error
+        # The loop may have been closed in the meantime: then nobody waits any more.
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(settle, set_it, value)
+
+    # With the caller's context, as asyncio.to_thread has it.
+    run = contextvars.copy_context().run
+    threading.Thread(target=run, args=(work,), name=name, daemon=True).start()
+    return future
+
+
+class AsyncCallLock:
+    """A queue per event loop: who waits in it holds no thread, and is served in order."""
+
+    def __init__(self) -> None:
+        self._locks: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock]
+        self._locks = weakref.WeakKeyDictionary()
+
+    def mine(self) -> asyncio.Lock:
+        """The lock of the running loop."""
+        return self._locks.setdefault(asyncio.get_running_loop(), asyncio.Lock())

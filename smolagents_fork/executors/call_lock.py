@@ -1,0 +1,82 @@
+"""Who may use an executor now: one caller at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator, Sequence
+
+from ..errors import ExecutorError
+
+__all__ = ["CallLock"]
+
+# How often one who waits looks whether waiting has become pointless.
+_LOOK_SECONDS = 0.2
+
+
+class CallLock:
+    """One call at a time, over threads.
+
+    Args:
+        check_open: raises when the executor has been closed; gets what was asked for.
+    """
+
+    def __init__(self, check_open: Callable[[str], None]) -> None:
+        self._check_open = check_open
+        self._lock = threading.Lock()
+        # Threads and not their numbers, which others get as soon as one has ended.
+        self._thread: threading.Thread | None = None
+        self._abandoned: set[threading.Thread] = set()
+
+    @contextlib.contextmanager
+    def turn(self, action: str) -> Iterator[None]:
+        """One caller at a time.
+
+        Args:
+            action: what was asked for, for messages.
+
+        Raises:
+            ExecutorError: the thread's call was given up while it waited.
+            ExecutorClosedError: the executor was closed, perhaps while this one waited.
+        """
+        me = threading.current_thread()
+        self._check_pointless(action, me)
+        while not self._lock.acquire(timeout=_LOOK_SECONDS):
+            self._check_pointless(action, me)
+        try:
+            self._check_pointless(action, me)
+            self._thread = me
+            try:
+                yield
+            finally:
+                self._thread = None
+        finally:
+            self._lock.release()
+
+    def _check_pointless(self, action: str, thread: threading.Thread) -> None:
+        self._check_open(action)
+        if thread in self._abandoned:
+            raise ExecutorError(f"{action} was cancelled before it began")
+
+    @contextlib.contextmanager
+    def unless_taken(self) -> Iterator[bool]:
+        """Take the turn without waiting; whether that went."""
+        taken = self._lock.acquire(blocking=False)
+        try:
+            yield taken
+        finally:
+            if taken:
+                self._lock.release()
+
+    def is_mine(self, thread: Sequence[threading.Thread]) -> bool:
+        """Whether the one thread in ``thread``, if there is one, has the turn."""
+        return self._thread in thread
+
+    @contextlib.contextmanager
+    def abandoned(self, thread: Sequence[threading.Thread]) -> Iterator[None]:
+        """Inside the block, the one thread in ``thread`` gets no turn any more."""
+        self._abandoned.update(thread)
+        try:
+            yield
+        finally:
+            self._abandoned.difference_update(thread)

@@ -1,0 +1,397 @@
+"""Python code in a container: a Jupyter kernel with limits, a deadline, and no network."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ...errors import ExecutorError
+from ...jupyter.collector import Collector
+from ...results import Display, Execution, ExecutorStats
+from ...sandboxes.docker.container import DockerSandbox
+from ...sandboxes.docker.docker_provisioner import DockerProvisioner
+from ...upstream_api import CodeOutput, LogLevel
+from ..base import Executor
+from ..validation import check_code, names_of
+from .async_creation import created
+from .diagnosis import shown_output
+from .error_text import CodeFailedError, NoLogger, failure_words
+from .executor_image import ensure_image, shown_progress
+from .files import get_file, put_file
+from .host_bindings import HostBindings
+from .option_checks import check_pool, inherited
+from .options import Options
+from .packages import Packages
+from .session import Interrupted, KernelSession
+
+if TYPE_CHECKING:
+    from .pool import DockerPool
+
+__all__ = ["DockerExecutor"]
+
+
+# Parameters that are no options: of the constructor's own.
+_OWN = ("additional_authorized_imports", "additional_imports", "logger", "pool")
+
+
+class DockerExecutor(Executor):
+    """Runs an agent's code in a container of its own.
+
+    Upstream's parameters keep their meaning; the rest are keyword-only.
+    ``docs/executors/docker.md`` says what each protects.
+
+    Args:
+        additional_imports: import names the code may use; what provides them is installed when the
+            image is built.
+        logger: upstream's ``AgentLogger``; ``None`` logs nowhere.
+        allow_pickle: fall back to pickle for values the codec does not take, with upstream's
+            warning. The sandbox can then run code on the host.
+        host: address a published port is bound to (only with a network).
+        port: its number; ``None`` takes a free one.
+        image_name: another name for the image that is built; with ``build_new_image=False`` an
+            existing image of that name is used.
+        build_new_image: whether ``image_name`` is built even if it exists. Nothing is built twice
+            for the same content.
+        container_run_kwargs: docker-py's arguments, laid over everything chosen here.
+        dockerfile_content: a Dockerfile in place of the fork's; its image must start a Jupyter
+            kernel gateway on port 8888.
+        pool: take a ready container from this pool.
+        **keywords: fields of :class:`Options`, in seconds, bytes and cores:
+            ``timeout_seconds`` (60), ``startup_timeout_seconds`` (60), ``interrupt_grace_seconds``
+            (3), ``on_death`` ("restart" or "fail"), ``network`` ("none"), ``transport`` ("auto"),
+            ``memory`` ("2g"), ``cpus`` (1.0), ``pids_limit`` (256), ``read_only`` (True), ``user``
+            ("1000:1000"), ``runtime``, ``environment``, ``volumes``, ``workdir``, ``workdir_size``
+            ("512m"), ``tmp_size`` ("128m"), ``lease_seconds`` (5), ``max_output_bytes`` (1e6),
+            ``max_value_bytes`` (256 MiB), ``max_tool_calls`` (100,000), ``tool_timeout_seconds``,
+            ``tools_in_calling_thread`` (False), ``on_output``, ``tool_placement``, ``image``,
+            ``base_image``, ``requirements``, ``ca_bundle``, ``build_timeout_seconds`` (1800),
+            ``disk_size`` ("2g"), ``allow_root`` (False), ``allow_shared_network`` (False).
+
+    Raises:
+        ConfigurationError: an argument that cannot work.
+        EngineUnavailableError: no container engine answers.
+        ImageBuildError: the image could not be built.
+        ExecutorStartError: the container or its kernel did not come up; nothing is left behind.
+    """
+
+    supports_managed_agents: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        additional_imports: Sequence[str] = (),
+        logger: Any = None,
+        allow_pickle: bool = False,
+        host: str = "127.0.0.1",
+        port: int | None = None,
+        image_name: str | None = None,
+        build_new_image: bool = True,
+        container_run_kwargs: Mapping[str, Any] | None = None,
+        dockerfile_content: str | None = None,
+        *,
+        additional_authorized_imports: Sequence[str] = (),
+        pool: DockerPool | None = None,
+        _session: KernelSession | None = None,
+        **keywords: Any,
+    ) -> None:
+        imports = names_of("additional_imports", additional_imports)
+        imports += names_of("additional_authorized_imports", additional_authorized_imports)
+        super().__init__(imports, logger)
+        self.logger = logger or NoLogger()
+        self._pid = os.getpid()
+        self._session: KernelSession | None = None
+        self._pool = pool
+        self.options = Options.of(
+            type(self).__name__,
+            _OWN,
+            allow_pickle=allow_pickle,
+            host=host,
+            port=port,
+            image_name=image_name,
+            build_new_image=build_new_image,
+            container_run_kwargs=container_run_kwargs,
+            dockerfile_content=dockerfile_content,
+            **keywords,
+        )
+        if pool is not None:
+            check_pool(pool)
+            self.options = pool.options_for(self.options, self.additional_imports, keywords)
+        #: Rich displays of the last call.
+        self.displays: tuple[Display, ...] = ()
+        #: What upstream's agent shows of a failed step.
+        self.state: dict[str, Any] = {"_print_outputs": ""}
+        self.installed_packages: list[str] = []
+        self._host = HostBindings(self.options, self._log_call)
+        self._packages = Packages(self.options)
+        self._ran_code = False
+        self._ready_session: KernelSession | None = _session
+        self.start()
+
+    # -- lifecycle --
+
+    @classmethod
+    def setup(
+        cls,
+        additional_imports: Sequence[str] = (),
+        *,
+        rebuild: bool = False,
+        progress: Callable[[str], None] | None = None,
+        **keywords: Any,
+    ) -> str:
+        """Build the image once, at application start; instant when it is there.
+
+        Args:
+            additional_imports: as for the constructor.
+            rebuild: build again, without the engine's cache.
+            progress: gets one line at a time; ``None``: a display on a terminal, plain lines on
+                standard error elsewhere.
+            **keywords: those of the constructor that decide about the image.
+
+        Returns:
+            the image's name.
+        """
+        options = Options.of("DockerExecutor.setup", ("progress", "rebuild"), **keywords)
+        names = names_of("additional_imports", additional_imports)
+        provisioner = DockerProvisioner()
+        try:
+            if progress is not None:
+                return ensure_image(
+                    provisioner.client, options, names, report=progress, rebuild=rebuild
+                )
+            with shown_progress() as report:
+                return ensure_image(
+                    provisioner.client, options, names, report=report, rebuild=rebuild
+                )
+        finally:
+            provisioner.close()
+
+    @classmethod
+    async def acreate(cls, *args: Any, **keywords: Any) -> DockerExecutor:
+        """The constructor, for asyncio: the event loop goes on while the container starts.
+
+        Waiting for a pool's container holds no thread. When the task is cancelled, what was started
+        is removed behind it.
+        """
+        return await created(
+            lambda session: cls(*args, _session=session, **keywords), keywords.get("pool")
+        )
+
+    def _start(self) -> None:
+        if self._pool is not None:
+            self._session = self._ready_session or self._pool.acquire()
+            self._session.options = self.options
+        else:
+            provisioner = DockerProvisioner()
+            try:
+                self._session = KernelSession(self.options, "", provisioner, note=self._note)
+            except BaseException:
+                provisioner.close()
+                raise
+            with shown_progress(lambda line: self._log(line, LogLevel.DEBUG)) as report:
+                self._session.image = ensure_image(
+                    provisioner.client, self.options, self.additional_imports, report=report
+                )
+            self._session.open()
+        self.installed_packages = list(self.additional_imports)
+        self._session.prepare = self._prepare
+
+    def _prepare(self, session: KernelSession) -> None:
+        """Give a fresh kernel what the last one had from the host."""
+        self._packages.prepare(session)
+        self._host.prepare(session)
+
+    def _cleanup(self) -> None:
+        if self._is_inherited() or self._session is None:
+            return  # never started, or a forked child: the container is the parent's
+        self._session.close()
+        self._host.calls.close()
+        if self._pool is not None:
+            self._pool.release(self._session)
+
+    def delete(self) -> None:
+        """Like ``cleanup()``, and return only when the engine has removed the container."""
+        self.cleanup()
+        session = getattr(self, "_session", None)  # the constructor may have failed before it
+        if session is not None:
+            session.wait_until_removed(15.0)
+
+    def is_alive(self) -> bool:
+        """Whether the next call works without a new container being started."""
+        session = self._session
+        if session is None or self.closed or self._is_inherited():
+            return False
+        with self._calls.unless_taken() as mine:
+            return session.is_alive() if mine else True  # code runs
+
+    @property
+    def container(self) -> Any:
+        """docker-py's object for the container, ``None`` when there is none (upstream's name)."""
+        sandbox = self._session.sandbox if self._session is not None else None
+        return sandbox.container if sandbox is not None else None
+
+    # -- code --
+
+    def run_code_raise_errors(self, code: str) -> CodeOutput:
+        """Run ``code`` and return upstream's type; see :meth:`run`."""
+        execution = self.run(code)
+        return CodeOutput(execution.output, execution.logs, execution.is_final_answer)
+
+    def run(self, code: str) -> Execution:
+        """Run ``code`` and return everything it gave. Calls from several threads take turns.
+
+        Raises:
+            AgentError: the code raised; the message has the traceback and what was printed before.
+            SandboxTimeoutError: it ran past ``timeout_seconds``; says whether state survived.
+            SandboxDiedError: kernel, container or engine ended; names the cause.
+            ExecutorClosedError: after ``cleanup()``.
+        """
+        check_code(code)
+        with self._turn("call"):
+            return self._run(code)
+
+    def _run(self, code: str) -> Execution:
+        session = self._open_session()
+        collector = Collector(
+            max_output_bytes=self.options.max_output_bytes,
+            max_value_bytes=self.options.max_value_bytes,
+            on_output=self.options.on_output,
+            answer=self._host.answer,
+        )
+        calls = self._host.calls
+        calls.begin_run()
+        self.displays, self.state["_print_outputs"] = (), ""
+        try:
+            self._ran_code = True
+            request = session.run(code, collector, lambda: calls.has_final_answer, calls.end_run)
+        except Interrupted:
+            raise CodeFailedError(
+                "the code was interrupted by interrupt() before it began"
+            ) from None
+        except ExecutorError as error:
+            raise type(error)(f"{error}{shown_output(collector.logs())}") from error.__cause__
+        finally:
+            self.displays = tuple(collector.displays)
+            self.state["_print_outputs"] = collector.logs()
+        final = calls.has_final_answer
+        if request.error is not None and not final:
+            words = failure_words(
+                request.error,
+                interrupted=session.was_interrupted,
+                present=self.additional_imports,
+                of_pool=self._pool is not None,
+            )
+            raise CodeFailedError(words + shown_output(collector.logs()))
+        return Execution(
+            calls.final_answer if final else collector.output(),
+            collector.logs(),
+            final,
+            self.displays,
+            collector.cut_bytes,
+            session.last_seconds,
+        )
+
+    # -- tools and variables --
+
+    def send_tools(self, tools: Mapping[str, Any]) -> None:
+        """Make tools and managed agents callable from the code.
+
+        They stay on the host and are called from the sandbox, unless ``tool_placement`` says
+        ``sandbox``: then their source is sent and their requirements installed, as upstream does.
+        """
+        with self._turn("send_tools"):
+            session = self._open_session()
+            needed = self._host.register(tools)
+            self._install(needed)
+            self._host.define(session, tools)
+
+    def send_variables(self, variables: Mapping[str, Any]) -> None:
+        """Set variables in the code's namespace.
+
+        Raises:
+            EncodeError: a value cannot travel; names the path to it.
+        """
+        if not variables:
+            return
+        with self._turn("send_variables"):
+            self._host.set_variables(self._open_session(), variables)
+
+    def install_packages(self, additional_imports: Sequence[str]) -> list[str]:
+        """Install packages for the code.
+
+        Before the first code they are built into the image, for which the container is replaced.
+        Afterwards, and in a container of a pool, pip installs them into the container, with the
+        state kept; that takes a network.
+
+        Raises:
+            ExecutorError: there is no network and the container must stay, or pip failed.
+        """
+        with self._turn("install_packages"):
+            self._install(list(names_of("additional_imports", additional_imports)))
+        return list(additional_imports)
+
+    def _install(self, names: list[str]) -> None:
+        missing = [name for name in names if name not in self.additional_imports]
+        if not missing:
+            return
+        self._packages.add(
+            self._open_session(),
+            missing,
+            present=self.additional_imports,
+            must_stay=self._must_stay(),
+            report=lambda line: self._log(line, LogLevel.DEBUG),
+        )
+        self.additional_imports += missing
+        self.installed_packages += missing
+
+    def _must_stay(self) -> str | None:
+        """Why the container may not be replaced."""
+        if self._ran_code:
+            return "code has run in this container, which has state that a new one would not have"
+        return "containers of a pool are ready-made" if self._pool is not None else None
+
+    # -- control --
+
+    def interrupt(self) -> None:
+        """Stop the code that runs now; its state is kept. From any thread."""
+        if self._session is not None and not self.closed and not self._is_inherited():
+            self._session.interrupt(self._host.calls.give_up)
+
+    def restart(self) -> None:
+        """Go on with a new container; variables the code made and its files are gone."""
+        with self._turn("restart"):
+            self._open_session().restart()
+
+    def stats(self) -> ExecutorStats:
+        """Memory, processor time and processes of the sandbox now."""
+        return self._running_sandbox("stats").stats()
+
+    def put_file(self, source: str | os.PathLike[str] | bytes, target: str) -> None:
+        """Write a file in the sandbox; see :func:`.files.put_file`."""
+        put_file(self._running_sandbox("put_file"), source, target, self.options.workdir)
+
+    def get_file(self, source: str, *, max_bytes: int = 256 * 1024 * 1024) -> bytes:
+        """Read a file of the sandbox; see :func:`.files.get_file`."""
+        return get_file(self._running_sandbox("get_file"), source, self.options.workdir, max_bytes)
+
+    def _running_sandbox(self, action: str) -> DockerSandbox:
+        self._check_open(action)
+        sandbox = self._open_session().sandbox
+        if sandbox is None:
+            raise ExecutorError(f"{action}: there is no container now; the next call starts one")
+        return sandbox
+
+    def _is_inherited(self) -> bool:
+        return os.getpid() != getattr(self, "_pid", None)
+
+    def _check_open(self, action: str) -> None:
+        super()._check_open(action)
+        if self._is_inherited():
+            raise inherited(action, self._pid)
+
+    def _open_session(self) -> KernelSession:
+        if self._session is None:
+            raise ExecutorError("the executor has not been started")
+        return self._session
+
+    def _note(self, line: str) -> None:
+        self._log(line, LogLevel.INFO)

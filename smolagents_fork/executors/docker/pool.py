@@ -1,0 +1,395 @@
+"""Containers started ahead, so that an executor has one at once.
+
+Who calls what: the application makes one pool and passes it to its executors
+(``executor_kwargs={"pool": pool}``). An executor's constructor calls :meth:`DockerPool.acquire`,
+its cleanup :meth:`DockerPool.release`. One thread of the pool keeps it filled; starts run in a
+bounded number of threads beside it. A container is handed out once and then thrown away.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+import time
+from collections import deque
+from collections.abc import Collection, Sequence
+from types import TracebackType
+from typing import Any
+
+from ...errors import ConfigurationError, ExecutorClosedError, ExecutorStartError, ForkError
+from ...limits import Deadline, check_seconds
+from ...sandboxes.docker import reaper
+from ...sandboxes.docker.docker_provisioner import DockerProvisioner
+from ...sandboxes.docker.requirements import requirements_for
+from ..async_calls import in_thread
+from ..validation import check_count, names_of
+from .executor_image import ensure_image
+from .options import Options
+from .pool_options import options_for
+from .pool_queue import PoolStats, Waiter
+from .session import KernelSession
+
+__all__ = ["DockerPool", "PoolStats"]
+
+_FIRST_PAUSE_SECONDS = 0.5
+_LONGEST_PAUSE_SECONDS = 30.0
+
+
+# Parameters that are no options of a container's.
+_OWN = (
+    "acquire_timeout_seconds",
+    "additional_imports",
+    "concurrent_starts",
+    "idle_seconds",
+    "max_size",
+    "min_size",
+)
+
+
+class DockerPool:
+    """Ready containers for :class:`DockerExecutor`.
+
+    Args:
+        min_size: containers kept ready.
+        max_size: ready, starting and in use together, at most.
+        idle_seconds: a ready one above ``min_size`` is removed after this long.
+        acquire_timeout_seconds: how long an executor waits for one.
+        concurrent_starts: starts at a time.
+        additional_imports: as for the executor; executors may ask for these and no others.
+        **keywords: the executor's keywords that decide about the container.
+
+    Raises:
+        ConfigurationError: numbers that cannot work.
+    """
+
+    def __init__(
+        self,
+        min_size: int = 1,
+        max_size: int = 8,
+        idle_seconds: float = 300.0,
+        acquire_timeout_seconds: float = 60.0,
+        *,
+        concurrent_starts: int = 2,
+        additional_imports: Sequence[str] = (),
+        **keywords: Any,
+    ) -> None:
+        check_count("min_size", min_size, 0)
+        check_count("max_size", max_size)
+        check_count("concurrent_starts", concurrent_starts)
+        if min_size > max_size:
+            raise ConfigurationError(
+                f"min_size={min_size} is more than max_size={max_size}: lower it, or raise that"
+            )
+        check_seconds("idle_seconds", idle_seconds, optional=False)
+        check_seconds("acquire_timeout_seconds", acquire_timeout_seconds, optional=False)
+        self.options = Options.of("DockerPool", _OWN, **keywords)
+        self.additional_imports = list(names_of("additional_imports", additional_imports))
+        requirements_for(self.additional_imports)
+        self.min_size, self.max_size = min_size, max_size
+        self.idle_seconds = idle_seconds
+        self.acquire_timeout_seconds = acquire_timeout_seconds
+        self._changed = threading.Condition()
+        self._ready: deque[tuple[KernelSession, float]] = deque()
+        self._waiters: deque[Waiter] = deque()
+        self._starting = 0
+        self._in_use: set[KernelSession] = set()
+        self._started = self._failed = self._handed_out = self._discarded = 0
+        self._image: str | None = None
+        self._image_lock = threading.Lock()
+        self._pause = 0.0
+        self._not_before = 0.0
+        self._closed = False
+        self._concurrent_starts = concurrent_starts
+        # Here, because containers are not started in the main thread.
+        reaper.exit_on_sigterm()
+        self._keeper = threading.Thread(target=self._keep, name="smolagents-fork-pool", daemon=True)
+        self._keeper.start()
+
+    # -- for executors --
+
+    def options_for(
+        self, asked: Options, imports: Sequence[str], given: Collection[str] = ()
+    ) -> Options:
+        """The pool's options with what belongs to the executor taken from ``asked``.
+
+        Raises:
+            ConfigurationError: the executor asks for another container than the pool makes.
+        """
+        return options_for(
+            asked, imports, of_pool=self.options, pool=self.additional_imports, given=given
+        )
+
+    def acquire(self, timeout: float | None = None) -> KernelSession:
+        """A ready container, for the caller alone; first come, first served.
+
+        Args:
+            timeout: seconds to wait; ``None``: ``acquire_timeout_seconds``.
+
+        Raises:
+            ExecutorStartError: none became free in time, or none can be started; says which.
+            ExecutorClosedError: the pool has been closed.
+        """
+        patience = self.acquire_timeout_seconds if timeout is None else timeout
+        deadline = Deadline(patience)
+        waiter = Waiter()
+        self._enqueue(waiter)
+        try:
+            while True:
+                waiter.given.wait(deadline.remaining())
+                session = self._given(waiter, patience)
+                if session.is_alive():
+                    return session
+                self._replace(waiter)
+        except BaseException:
+            self._leave(waiter)
+            raise
+
+    async def acquire_async(self, timeout: float | None = None) -> KernelSession:
+        """:meth:`acquire` for asyncio: waiting holds no thread, and cancelling gives up the place.
+
+        Args:
+            timeout: seconds to wait; ``None``: ``acquire_timeout_seconds``.
+        """
+        patience = self.acquire_timeout_seconds if timeout is None else timeout
+        deadline = Deadline(patience)
+        loop, given = asyncio.get_running_loop(), asyncio.Event()
+
+        def told() -> None:
+            with contextlib.suppress(RuntimeError):  # the loop has been closed: nobody waits
+                loop.call_soon_threadsafe(given.set)
+
+        waiter = Waiter(told)
+        self._enqueue(waiter)
+        try:
+            while True:
+                with contextlib.suppress(asyncio.TimeoutError, TimeoutError):
+                    await asyncio.wait_for(given.wait(), deadline.remaining())
+                given.clear()
+                session = self._given(waiter, patience)
+                if await in_thread(session.is_alive, "smolagents-fork-pool-look"):
+                    return session
+                self._replace(waiter)
+        except BaseException:
+            self._leave(waiter)
+            raise
+
+    def release(self, session: KernelSession) -> None:
+        """An executor has closed the container it had. Safe to call again."""
+        with self._changed:
+            self._in_use.discard(session)
+            self._changed.notify_all()
+
+    def _enqueue(self, waiter: Waiter) -> None:
+        with self._changed:
+            if self._closed:
+                raise ExecutorClosedError("the pool has been closed")
+            self._waiters.append(waiter)
+            self._hand_out()
+            self._changed.notify_all()
+
+    def _given(self, waiter: Waiter, patience: float) -> KernelSession:
+        """What ``waiter`` got.
+
+        Raises:
+            ExecutorStartError: nothing in time, or the start that was made for it failed.
+        """
+        with self._changed:
+            if not waiter.given.is_set():
+                raise ExecutorStartError(
+                    f"no container became free in acquire_timeout_seconds={patience}: "
+                    f"{self._stats()}; raise max_size, or close executors that are done"
+                )
+        if waiter.error is not None:
+            raise waiter.error
+        assert waiter.session is not None
+        return waiter.session
+
+    def _replace(self, waiter: Waiter) -> None:
+        """What ``waiter`` got had died while it was ready: it is the next one's turn to get one."""
+        session = waiter.session
+        with self._changed:
+            if self._closed:
+                raise ExecutorClosedError("the pool has been closed")
+            waiter.wait_again()
+            self._waiters.appendleft(waiter)
+            if session is not None:
+                self._in_use.discard(session)
+            self._hand_out()
+            self._changed.notify_all()
+        if session is not None:
+            self._discard(session)
+
+    def _leave(self, waiter: Waiter) -> None:
+        """Somebody waits no more; what they have got in the meantime is thrown away."""
+        with self._changed:
+            if waiter in self._waiters:
+                self._waiters.remove(waiter)
+        session = waiter.session
+        if session is not None:
+            self._discard(session)
+            self.release(session)
+
+    def stats(self) -> PoolStats:
+        """The pool at this moment."""
+        with self._changed:
+            return self._stats()
+
+    def _stats(self) -> PoolStats:
+        return PoolStats(
+            ready=len(self._ready),
+            starting=self._starting,
+            in_use=len(self._in_use),
+            waiting=len(self._waiters),
+            started=self._started,
+            failed=self._failed,
+            handed_out=self._handed_out,
+            discarded=self._discarded,
+        )
+
+    def wait_until_ready(self, count: int | None = None, timeout: float = 60.0) -> bool:
+        """Wait until ``count`` (default: ``min_size``) containers are ready; whether they are.
+
+        Args:
+            count: containers.
+            timeout: seconds to wait at most.
+        """
+        wanted = self.min_size if count is None else count
+        with self._changed:
+            return self._changed.wait_for(lambda: len(self._ready) >= wanted, timeout)
+
+    def close(self) -> None:
+        """Remove what is ready; what executors have stays theirs. Safe to call again."""
+        with self._changed:
+            self._closed = True
+            ready, self._ready = list(self._ready), deque()
+            for waiter in self._waiters:
+                waiter.give(error=ExecutorClosedError("the pool has been closed"))
+            self._waiters.clear()
+            self._changed.notify_all()
+        for session, _ in ready:
+            session.close()
+
+    def __enter__(self) -> DockerPool:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # -- the pool's own threads --
+
+    def _hand_out(self) -> None:
+        """Give ready containers to those who wait, oldest to longest waiting. Lock held."""
+        while self._ready and self._waiters:
+            session, _ = self._ready.popleft()
+            self._in_use.add(session)
+            self._handed_out += 1
+            self._waiters.popleft().give(session)
+
+    def _wanted(self) -> int:
+        """How many more starts are called for, and may be made at once. Lock held."""
+        total = len(self._ready) + self._starting + len(self._in_use)
+        called_for = self.min_size + len(self._waiters) - len(self._ready) - self._starting
+        free = self._concurrent_starts - self._starting
+        return max(0, min(called_for, self.max_size - total, free))
+
+    def _keep(self) -> None:
+        while True:
+            with self._changed:
+                if self._closed:
+                    return
+                pause = self._not_before - time.monotonic()
+                count = self._wanted() if pause <= 0 else 0
+                old = self._take_idle()
+                if not count and not old:
+                    self._changed.wait(self._next_look(pause))
+                    continue
+                self._starting += count
+            for _ in range(count):
+                # Not of a thread pool: the interpreter would wait for its threads at exit.
+                try:
+                    threading.Thread(
+                        target=self._start_one, name="smolagents-fork-pool-start", daemon=True
+                    ).start()
+                except RuntimeError as error:  # no thread is to be had now
+                    self._start_failed(error)
+            for session in old:
+                self._discard(session)
+
+    def _next_look(self, pause: float) -> float | None:
+        """Seconds until there may be something to do without being told. Lock held."""
+        waits = [pause] if pause > 0 else []
+        if len(self._ready) > self.min_size:
+            waits.append(self._ready[0][1] + self.idle_seconds - time.monotonic())
+        return max(0.01, min(waits)) if waits else None
+
+    def _take_idle(self) -> list[KernelSession]:
+        """Ready containers that have waited too long. Lock held."""
+        taken = []
+        while len(self._ready) > self.min_size:
+            session, since = self._ready[0]
+            if time.monotonic() - since < self.idle_seconds:
+                break
+            self._ready.popleft()
+            taken.append(session)
+        return taken
+
+    def _discard(self, session: KernelSession) -> None:
+        session.close()
+        with self._changed:
+            self._discarded += 1
+
+    def _start_one(self) -> None:
+        session: KernelSession | None = None
+        provisioner: DockerProvisioner | None = None
+        try:
+            provisioner = DockerProvisioner()
+            session = KernelSession(self.options, "", provisioner)
+            with self._image_lock:
+                if self._image is None:
+                    self._image = ensure_image(
+                        provisioner.client,
+                        self.options,
+                        self.additional_imports,
+                        report=lambda _line: None,
+                    )
+            session.image = self._image
+            session.open()
+        except BaseException as error:
+            if session is not None:
+                session.close()
+            elif provisioner is not None:
+                provisioner.close()
+            self._start_failed(error)
+            if not isinstance(error, Exception):
+                raise
+            return
+        with self._changed:
+            self._starting -= 1
+            self._started += 1
+            self._pause = 0.0
+            if not self._closed:
+                self._ready.append((session, time.monotonic()))
+                self._hand_out()
+                self._changed.notify_all()
+                return
+        session.close()
+
+    def _start_failed(self, error: BaseException) -> None:
+        """Tell who has waited longest; pause longer each time, so that nothing is hammered."""
+        with self._changed:
+            self._starting -= 1
+            self._failed += 1
+            self._pause = min(_LONGEST_PAUSE_SECONDS, self._pause * 2 or _FIRST_PAUSE_SECONDS)
+            self._not_before = time.monotonic() + self._pause
+            if self._waiters:
+                known = isinstance(error, ForkError)
+                self._waiters.popleft().give(
+                    error=error if known else ExecutorStartError(f"{error!r}")
+                )
+            self._changed.notify_all()

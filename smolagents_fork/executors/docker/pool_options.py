@@ -1,0 +1,68 @@
+"""What an executor may ask for when its container comes from a pool."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Sequence
+
+from ...errors import ConfigurationError
+from ...sandboxes.docker.requirements import requirements_for
+from .options import Options
+
+__all__ = ["options_for"]
+
+# What belongs to an executor and not to the container it got: these may differ from the pool's.
+_OF_THE_EXECUTOR = (
+    "timeout_seconds",
+    "startup_timeout_seconds",
+    "interrupt_grace_seconds",
+    "on_death",
+    "on_output",
+    "tool_placement",
+    "tool_timeout_seconds",
+    "max_tool_calls",
+)
+
+
+def options_for(
+    asked: Options,
+    imports: Sequence[str],
+    *,
+    of_pool: Options,
+    pool: Sequence[str],
+    given: Collection[str] = (),
+) -> Options:
+    """The pool's options with what belongs to the executor taken from ``asked``.
+
+    Args:
+        asked: the executor's options.
+        imports: names its code may import.
+        of_pool: the pool's options.
+        pool: names the pool's containers provide.
+        given: names of the options that were asked for by name, be it with their default.
+
+    Raises:
+        ConfigurationError: the executor asks for another container than the pool makes.
+    """
+    default = Options()
+    for field in dataclasses.fields(Options):
+        value = getattr(asked, field.name)
+        differs = value != getattr(of_pool, field.name) and (
+            field.name in given or value != getattr(default, field.name)
+        )
+        if field.name not in _OF_THE_EXECUTOR and differs:
+            raise ConfigurationError(
+                f"{field.name}={value!r} is decided by the pool, which has "
+                f"{getattr(of_pool, field.name)!r}: give it to the pool"
+            )
+    missing = set(requirements_for(imports)) - set(requirements_for(pool))
+    if missing:
+        raise ConfigurationError(
+            f"{', '.join(sorted(missing))}: not in the pool's additional_imports"
+        )
+    taken = {
+        name: getattr(asked, name)
+        for name in _OF_THE_EXECUTOR
+        if name in given or getattr(asked, name) != getattr(default, name)
+    }
+    return dataclasses.replace(of_pool, **taken)

@@ -1,0 +1,107 @@
+"""What is sent to a fresh kernel: the codec and the kernel's side of the protocol, as text."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping, Sequence
+from importlib import resources
+
+from ... import codec
+
+__all__ = ["install_request", "packages_request"]
+
+# Runs in the kernel. The sources come as buffers of the request, so nothing has to be quoted.
+_LOADER = """
+def _load():
+    import sys, types
+    parts = [bytes(b) for b in get_ipython().kernel.get_parent("shell")["buffers"]]
+    modules = []
+    for name, source in zip(("codec", "process", "kernel"), parts):
+        module = types.ModuleType("smolagents_fork_" + name)
+        sys.modules[module.__name__] = module
+        exec(compile(source, "<smolagents_fork " + name + ">", "exec"), module.__dict__)
+        modules.append(module)
+    modules[2].install(get_ipython(), modules[0], modules[1], parts[3])
+_load()
+del _load
+"""
+
+
+@functools.lru_cache(maxsize=1)
+def _sources() -> list[bytes]:
+    here = resources.files(__package__)
+    texts = [here.joinpath(name).read_bytes() for name in ("kernel_process.py", "agent.py")]
+    return [codec.sandbox_source().encode(), *texts]
+
+
+def install_request(
+    *,
+    comm_id: str,
+    max_output_bytes: int,
+    max_value_bytes: int,
+    max_error_chars: int,
+    allow_pickle: bool,
+    allow_root: bool = False,
+) -> tuple[str, list[bytes]]:
+    """Code and buffers of the request that prepares a kernel.
+
+    Args:
+        comm_id: under which the kernel's side sends data; new for every start.
+        max_output_bytes: what one call may print.
+        max_value_bytes: largest encoded value, either way.
+        max_error_chars: longest traceback.
+        allow_pickle: whether the kernel may pickle an answer the codec does not take.
+        allow_root: whether the kernel may run as root.
+    """
+    settings = {
+        "comm_id": comm_id,
+        "max_output_bytes": max_output_bytes,
+        "max_value_bytes": max_value_bytes,
+        "max_error_chars": max_error_chars,
+        "allow_pickle": allow_pickle,
+        "allow_root": allow_root,
+    }
+    return _LOADER, [*_sources(), json.dumps(settings).encode()]
+
+
+# The source comes as the last buffer.
+_PACKAGES = """
+def _add():
+    kernel = get_ipython().kernel
+    names = {"__name__": "smolagents_fork_packages"}
+    source = bytes(kernel.get_parent("shell")["buffers"][2])
+    exec(compile(source, "<smolagents_fork packages>", "exec"), names)
+    names["add_packages"](kernel)
+try:
+    _add()
+finally:
+    del _add
+"""
+
+
+def packages_request(
+    *,
+    requirements: Sequence[str],
+    folder: str,
+    environment: Mapping[str, str],
+    ca_bundle: bytes,
+    seconds: float,
+) -> tuple[str, list[bytes]]:
+    """Code and buffers of the request that installs packages beside a running kernel.
+
+    Args:
+        requirements: as pip takes them.
+        folder: where to; the kernel may write there.
+        environment: pip's settings.
+        ca_bundle: certificates pip trusts, empty for its own.
+        seconds: pip may take.
+    """
+    settings = {
+        "requirements": list(requirements),
+        "folder": folder,
+        "environment": dict(environment),
+        "seconds": seconds,
+    }
+    source = resources.files(__package__).joinpath("kernel_packages.py").read_bytes()
+    return _PACKAGES, [json.dumps(settings).encode(), ca_bundle, source]

@@ -1,0 +1,223 @@
+"""Requests, and the state of one of them while its messages come in. Pure: no socket, no clock.
+
+Source: "Messaging in Jupyter", protocol 5.3 and 5.4. A request is done when the kernel has both
+answered it (``execute_reply`` on the shell channel) and said on iopub that it is idle again; the
+two travel separately and may come in either order.
+"""
+
+from __future__ import annotations
+
+import datetime
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .wire import Message
+
+__all__ = ["InputRequest", "KernelError", "KernelGone", "Request", "Requests", "Sink"]
+
+_PROTOCOL_VERSION = "5.3"
+
+
+@dataclass(frozen=True)
+class KernelError:
+    """An exception in the kernel, as text."""
+
+    name: str
+    value: str
+    traceback: str
+
+
+@dataclass(frozen=True)
+class InputRequest:
+    """The kernel waits for an answer on the stdin channel."""
+
+    message: Message
+    prompt: str
+    buffers: Sequence[bytes]
+
+
+class KernelGone(Exception):
+    """The gateway says that the kernel's process has ended."""
+
+
+@dataclass
+class Sink:
+    """Where the messages of one request go; every function is called from the waiting thread.
+
+    Attributes:
+        stream: name (``stdout``, ``stderr``), text, and how many bytes of it were not received.
+        display: the content of a ``display_data`` or ``execute_result``.
+        data: data and buffers of a ``comm_msg`` of ours.
+        answer: gets an input request and returns the content and the buffers of the reply.
+    """
+
+    stream: Callable[[str, str, int], None] = lambda _name, _text, _lost: None
+    display: Callable[[dict[str, Any]], None] = lambda _content: None
+    data: Callable[[dict[str, Any], Sequence[bytes]], None] = lambda _data, _buffers: None
+    answer: Callable[[InputRequest], tuple[str, Sequence[bytes]]] | None = None
+
+
+class Requests:
+    """Makes the messages of one session.
+
+    Args:
+        session_id: of this client; the same in all its messages.
+        comm_id: the comm under which the kernel's side of the fork sends data.
+    """
+
+    def __init__(self, session_id: str, comm_id: str) -> None:
+        self.session_id = session_id
+        self.comm_id = comm_id
+        self._count = 0
+
+    def message(
+        self,
+        channel: str,
+        message_type: str,
+        content: dict[str, Any],
+        *,
+        buffers: Sequence[bytes] = (),
+        parent: dict[str, Any] | None = None,
+    ) -> Message:
+        """One message, ready to be encoded."""
+        self._count += 1
+        header = {
+            "msg_id": f"{self.session_id}_{self._count}_{uuid.uuid4().hex[:8]}",
+            "session": self.session_id,
+            "username": "smolagents",
+            "date": datetime.datetime.now(datetime.timezone.utc).isoformat(),
+            "msg_type": message_type,
+            "version": _PROTOCOL_VERSION,
+        }
+        return Message(channel, header, parent or {}, {}, content, tuple(buffers))
+
+    def execute(self, code: str, *, silent: bool, buffers: Sequence[bytes] = ()) -> Message:
+        """A request to run ``code``."""
+        content = {
+            "code": code,
+            "silent": silent,
+            # History would keep every result of an agent's run alive in the kernel.
+            "store_history": False,
+            "user_expressions": {},
+            # input() of the program has nobody to ask; the bridge does not depend on this.
+            "allow_stdin": False,
+            # A failed step must not throw away the request that follows it.
+            "stop_on_error": False,
+        }
+        return self.message("shell", "execute_request", content, buffers=buffers)
+
+    def interrupt(self) -> Message:
+        """A request to interrupt what runs; the kernel's control thread takes it."""
+        return self.message("control", "interrupt_request", {})
+
+    def input_reply(self, request: InputRequest, value: str, buffers: Sequence[bytes]) -> Message:
+        """The answer to an input request."""
+        return self.message(
+            "stdin",
+            "input_reply",
+            {"value": value, "status": "ok"},
+            buffers=buffers,
+            parent=request.message.header,
+        )
+
+
+@dataclass
+class Request:
+    """One request on its way; feed it every message that comes."""
+
+    message: Message
+    sink: Sink
+    comm_id: str
+    status: str | None = None
+    error: KernelError | None = None
+    idle: bool = False
+    lost_messages: int = field(default=0)
+
+    @property
+    def id(self) -> str:
+        """The message id the kernel's answers name as their parent."""
+        return str(self.message.header["msg_id"])
+
+    @property
+    def done(self) -> bool:
+        """Whether the kernel has answered and is idle again."""
+        return self.idle and self.status is not None
+
+    def feed(self, message: Message, skipped: int) -> InputRequest | None:
+        """Take one message; return an input request that waits for an answer.
+
+        Args:
+            message: from the kernel; its content is ``None`` when it was over the size limit.
+            skipped: bytes of it that were not received.
+
+        Raises:
+            KernelGone: the gateway reports that the kernel restarts or is dead.
+        """
+        kind, content = message.type, message.content
+        if kind == "status" and content is not None:
+            state = content.get("execution_state")
+            if state in ("restarting", "dead", "autorestarting"):
+                raise KernelGone(str(state))
+            if state == "idle" and message.parent_id == self.id:
+                self.idle = True
+            return None
+        if message.parent_id != self.id:
+            return None  # of an earlier request, or of a thread it left behind
+        if content is None:
+            self._feed_oversize(kind, skipped)
+        elif kind == "stream":
+            self.sink.stream(_text(content.get("name")), _text(content.get("text")), 0)
+        elif kind in ("display_data", "execute_result", "update_display_data"):
+            self.sink.display(content)
+        elif kind == "comm_msg":
+            data = content.get("data")
+            if content.get("comm_id") == self.comm_id and isinstance(data, dict):
+                self.sink.data(data, message.buffers)
+        elif kind == "error":
+            self.error = _kernel_error(content)
+        elif kind == "execute_reply":
+            self.status = _text(content.get("status")) or "ok"
+            if self.status == "error" and self.error is None:
+                self.error = _kernel_error(content)
+        elif kind == "input_request":
+            return InputRequest(message, _text(content.get("prompt")), message.buffers)
+        return None
+
+    def give_up_on_reply(self) -> None:
+        """The kernel is idle and has not answered: it failed at telling how the code ended."""
+        self.status = "error"
+        self.error = self.error or KernelError(
+            "KernelError",
+            "the kernel could not say how the code ended; an exception that cannot be shown as "
+            "text does that",
+            "",
+        )
+
+    def give_up_on_end(self) -> None:
+        """The kernel was interrupted where it would have said that this one ended."""
+        self.idle, self.status = True, "error"
+        self.error = self.error or KernelError("KeyboardInterrupt", "", "KeyboardInterrupt")
+
+    def _feed_oversize(self, kind: str, skipped: int) -> None:
+        self.lost_messages += 1
+        if kind == "execute_reply":
+            self.status = "error" if self.error else "ok"
+        elif kind == "error":
+            self.error = self.error or KernelError(
+                "Error", f"(a message of more than {skipped} bytes)", "(too large to be received)"
+            )
+        else:
+            self.sink.stream("stdout", "", skipped)
+
+
+def _kernel_error(content: dict[str, Any]) -> KernelError:
+    lines = content.get("traceback")
+    traceback = "\n".join(_text(line) for line in lines) if isinstance(lines, list) else ""
+    return KernelError(_text(content.get("ename")), _text(content.get("evalue")), traceback)
+
+
+def _text(value: Any) -> str:
+    # Anything else is no message of the protocol, and str() of what comes from outside may raise.
+    return value if isinstance(value, str) else ""

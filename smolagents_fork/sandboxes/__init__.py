@@ -1,0 +1,1 @@
+"""Places that run sandboxes: the protocol that they share, and one folder an engine."""

@@ -1,0 +1,114 @@
+"""What the engine is asked for: a sandbox' specification as docker-py's arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ... import _version
+from ..provisioner import SandboxSpec
+from ..resource_limits import parse_size
+from .labels import labels
+from .lease import leased
+from .volumes import volume_arguments
+
+__all__ = ["container_arguments", "merged"]
+
+
+def container_arguments(
+    spec: SandboxSpec, name: str, token: str, command: Sequence[str] = ()
+) -> dict[str, Any]:
+    """What docker-py's ``containers.create`` gets; ``spec.extra`` has the last word.
+
+    Args:
+        spec: what to start.
+        name: of the container.
+        token: for its gateway.
+        command: its main process, which runs under the lease.
+    """
+    limits = spec.limits
+    uid, _, gid = spec.user.partition(":")
+    owner = f",uid={uid},gid={gid or uid}" if uid.isdigit() else ",mode=1777"
+    environment = {
+        "HOME": spec.workdir,
+        "TMPDIR": "/tmp",
+        "JUPYTER_RUNTIME_DIR": "/tmp/jupyter",
+        "IPYTHONDIR": "/tmp/ipython",
+        "MPLCONFIGDIR": "/tmp/matplotlib",
+        "KG_IP": "127.0.0.1" if spec.publish is None else "0.0.0.0",
+        "KG_PORT": str(spec.gateway_port),
+        "KG_AUTH_TOKEN": token,
+        **spec.environment,
+    }
+    arguments: dict[str, Any] = {
+        "image": spec.image,
+        "name": name,
+        # The engine's own would be process 1, and the one that keeps the lease could be killed.
+        "init": False,
+        # The engine removes it when its main process ends, even if the host process is dead.
+        "auto_remove": True,
+        "user": spec.user,
+        "working_dir": spec.workdir,
+        "environment": environment,
+        "labels": labels(f"{_version.upstream_version}+fork.{_version.fork_revision}"),
+        "cap_drop": ["ALL"],
+        "security_opt": ["no-new-privileges:true"],
+        "read_only": spec.read_only,
+        "tmpfs": {
+            # noexec is the engine's default; extension modules that are installed while the
+            # sandbox runs, which takes a network, have to be mapped as code.
+            spec.workdir: f"rw,nosuid,nodev,size={parse_size(limits.workdir_size)}{owner}"
+            + (",exec" if spec.network != "none" else ""),
+            "/tmp": f"rw,nosuid,nodev,size={parse_size(limits.tmp_size)},mode=1777",
+        },
+        # Not names of networks: the engine's modes, one of which has a container's name behind it.
+        "network_mode" if _is_mode(spec.network) else "network": spec.network,
+        # A program can write into its main process' output without end; the engine's disk is not
+        # the sandbox' to fill.
+        "log_config": {"type": "json-file", "config": {"max-size": "1m", "max-file": "1"}},
+    }
+    if limits.memory is not None:
+        # memswap equal to memory: no swap.
+        memory = parse_size(limits.memory)
+        arguments |= {"mem_limit": memory, "memswap_limit": memory}
+    if limits.cpus is not None:
+        arguments["nano_cpus"] = int(limits.cpus * 1e9)
+    if limits.pids is not None:
+        arguments["pids_limit"] = int(limits.pids)
+    if spec.runtime is not None:
+        arguments["runtime"] = spec.runtime
+    if spec.volumes:
+        arguments |= volume_arguments(spec.volumes)
+    if spec.publish is not None:
+        arguments["ports"] = {f"{spec.gateway_port}/tcp": spec.publish}
+    if spec.disk_size is not None and not spec.read_only:
+        arguments["storage_opt"] = {"size": str(spec.disk_size)}
+    return {**merged(arguments, spec.extra), **leased(command, spec.lease_seconds)}
+
+
+def _is_mode(network: str) -> bool:
+    return network.partition(":")[0] in ("none", "host", "container")
+
+
+def merged(arguments: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
+    """``arguments`` with the user's ``container_run_kwargs`` laid over them.
+
+    Environments, labels, ports and tmpfs are merged; everything else is replaced.
+    """
+    result = dict(arguments)
+    for key, value in extra.items():
+        if key in ("remove", "stream", "stdout", "stderr", "detach", "name", "image"):
+            continue  # of docker-py's run(), not of the container
+        if key == "environment" and isinstance(value, (list, tuple)):
+            value = dict(item.partition("=")[::2] for item in value)
+        if key in ("environment", "labels", "ports", "tmpfs") and isinstance(value, Mapping):
+            result[key] = {**(result.get(key) or {}), **value}
+        else:
+            result[key] = value
+    if "network" in extra:
+        result.pop("network_mode", None)
+    if "network_mode" in extra:
+        result.pop("network", None)
+    if "nano_cpus" in result and ("cpu_quota" in extra or "cpu_period" in extra):
+        del result["nano_cpus"]
+    return result

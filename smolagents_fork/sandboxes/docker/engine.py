@@ -1,0 +1,276 @@
+"""The connection to Docker's engine, and its errors in words that say what to do."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import os
+import re
+import socket
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from ...errors import ConfigurationError, EngineUnavailableError, ExecutorStartError
+
+if TYPE_CHECKING:
+    import docker
+
+__all__ = [
+    "API_TIMEOUT_SECONDS",
+    "PING_SECONDS",
+    "answers",
+    "carries_output",
+    "check_answers",
+    "connect",
+    "disconnect",
+    "mapped_errors",
+    "post_patience",
+    "remote_host",
+]
+
+# Seconds one API call may take. Starting a container on a busy machine takes a few; a build streams
+# its progress, so this bounds the pause between two lines of it.
+API_TIMEOUT_SECONDS = 60
+# An engine answers a ping without doing anything, so one that takes longer does not answer at all.
+PING_SECONDS = 3.0
+_LOCAL_SOCKET = "/var/run/docker.sock"
+# Only to make a client that has not asked the engine yet; the ping's path has no version in it.
+_ANY_VERSION = "1.41"
+# Not any word about a runtime: "OCI runtime create failed" begins what has other reasons.
+_NO_RUNTIME = re.compile(r"(unknown|invalid)( or invalid)? runtime|runtime \S+ (is )?not found")
+
+
+def connect(timeout: int = API_TIMEOUT_SECONDS) -> docker.DockerClient:
+    """A client for the engine that ``DOCKER_HOST`` names, or the local one.
+
+    Args:
+        timeout: seconds one API call may take. The first question, whether the engine is there,
+            has three seconds whatever is given here.
+
+    Raises:
+        EngineUnavailableError: docker-py is missing, nothing answers, or the user may not.
+    """
+    try:
+        import docker
+        import requests
+    except ModuleNotFoundError:
+        raise EngineUnavailableError(
+            "DockerExecutor needs the Python package 'docker': pip install 'smolagents[docker]'"
+        ) from None
+    where = os.environ.get("DOCKER_HOST") or "the local engine's socket"
+    try:
+        _knock(os.environ.get("DOCKER_HOST") or f"unix://{_LOCAL_SOCKET}")
+        client = docker.from_env(version=_ANY_VERSION, timeout=timeout)
+    except (OSError, docker.errors.DockerException) as error:
+        raise EngineUnavailableError(_unavailable(where, error)) from error
+    try:
+        # The ping names the newest version of the API: asking for that by itself makes the engine
+        # look up the versions of all its parts, by running them.
+        version = _ping(client.api, PING_SECONDS).headers.get("Api-Version")
+        if version:
+            vars(client.api)["_version"] = version
+        return client
+    except (OSError, docker.errors.DockerException, requests.RequestException) as error:
+        disconnect(client)
+        raise EngineUnavailableError(_unavailable(where, error)) from error
+    except BaseException:
+        disconnect(client)
+        raise
+
+
+def disconnect(client: Any) -> None:
+    """Close a client and every connection that it keeps.
+
+    Its own ``close`` forgets them only: the HTTP client closes a pool of connections when nothing
+    refers to it any more, and a stream that has been handed over does, in a cycle, until garbage
+    collection comes along.
+
+    Args:
+        client: docker-py client; safe to give again.
+    """
+    for adapter in list(client.api.adapters.values()):
+        pools: Any = getattr(getattr(adapter, "poolmanager", None), "pools", None)
+        for key in [] if pools is None else pools.keys():
+            with contextlib.suppress(KeyError):
+                pools[key].close()
+    client.close()
+
+
+def _ping(api: Any, seconds: float) -> Any:
+    response = api.get(f"{api.base_url}/_ping", timeout=seconds)
+    response.raise_for_status()
+    return response
+
+
+def answers(client: Any, seconds: float = PING_SECONDS) -> bool:
+    """Whether the engine answers now.
+
+    Args:
+        client: docker-py client.
+        seconds: to wait at most.
+    """
+    try:
+        _ping(client.api, seconds)
+    except Exception:
+        return False
+    return True
+
+
+def check_answers(client: Any) -> None:
+    """Ask whether the engine is there, before it is asked for what may take a while.
+
+    Raises:
+        EngineUnavailableError: no answer in three seconds.
+    """
+    with mapped_errors("asking the engine whether it is there"):
+        _ping(client.api, PING_SECONDS)
+
+
+def carries_output(client: Any) -> bool:
+    """Whether its connections are sockets, whose output one thread can wait for.
+
+    A Windows named pipe and docker-py's own SSH are none.
+
+    Args:
+        client: docker-py client.
+    """
+    base = urlsplit(str(client.api.base_url))
+    return base.scheme != "http+docker" or base.hostname not in ("localnpipe", "ssh")
+
+
+def remote_host(client: Any) -> str | None:
+    """The name or address of the engine's machine, ``None`` when that is this one.
+
+    Args:
+        client: docker-py client.
+    """
+    base = urlsplit(str(client.api.base_url))
+    if base.scheme == "http+docker":
+        if base.hostname != "ssh":
+            return None
+        host = urlsplit(os.environ.get("DOCKER_HOST", "")).hostname
+    else:
+        host = base.hostname
+    if host is None or host == "localhost":
+        return None
+    with contextlib.suppress(ValueError):
+        if ipaddress.ip_address(host).is_loopback:
+            return None
+    return host
+
+
+def _knock(host: str) -> None:
+    """Connect to a local socket once: docker-py leaves its own open when nobody answers.
+
+    Raises:
+        OSError: there is none, nobody listens, or this user may not.
+    """
+    if host.startswith("unix://") and hasattr(socket, "AF_UNIX"):
+        with socket.socket(socket.AF_UNIX) as sock:
+            sock.settimeout(PING_SECONDS)
+            sock.connect(host.removeprefix("unix://"))
+
+
+def _unavailable(where: str, error: Exception) -> str:
+    text = str(error)
+    if isinstance(error, PermissionError) or "Permission denied" in text:
+        todo = (
+            "this user may not use the engine: add it to the group that owns the socket (usually "
+            "'docker'), use a rootless engine, or set DOCKER_HOST"
+        )
+    elif where.startswith("ssh://") and isinstance(error.__context__, NameError):
+        # docker-py leaves the name out that its optional requirement would have brought.
+        todo = "DOCKER_HOST with ssh:// needs another Python package: pip install 'docker[ssh]'"
+    elif "TLS" in text or "certificate" in text.lower():
+        todo = "check DOCKER_TLS_VERIFY and DOCKER_CERT_PATH"
+    elif "timed out" in text.lower():
+        todo = (
+            f"something accepts connections there and says nothing for {PING_SECONDS:g} s: see "
+            "whether the engine hangs (docker info), restart it, or set DOCKER_HOST to one that "
+            "runs"
+        )
+    else:
+        todo = "start Docker (or a compatible engine), or set DOCKER_HOST to one that runs"
+    return f"no container engine answers at {where}: {todo} ({_innermost(error)})"
+
+
+def _innermost(error: BaseException) -> str:
+    while error.__context__ is not None:
+        error = error.__context__
+    return f"{type(error).__name__}: {error}"
+
+
+@contextlib.contextmanager
+def post_patience(api: Any, seconds: float) -> Iterator[None]:
+    """Within, no answer's beginning is waited for longer, also where docker-py sets no limit."""
+
+    def post(*args: Any, **keywords: Any) -> Any:
+        return type(api).post(api, *args, **{**keywords, "timeout": seconds})
+
+    vars(api)["post"] = post
+    try:
+        yield
+    finally:
+        del vars(api)["post"]
+
+
+@contextlib.contextmanager
+def mapped_errors(action: str, **facts: Any) -> Iterator[None]:
+    """Turn docker-py's and requests' errors inside the block into the fork's.
+
+    Args:
+        action: what was tried, as in "starting the container".
+        facts: figures the message repeats, such as ``runtime="runsc"``.
+    """
+    import docker
+    import requests
+
+    told = "".join(f" {name}={value!r}" for name, value in facts.items() if value is not None)
+    try:
+        yield
+    except docker.errors.ImageNotFound as error:
+        raise ExecutorStartError(
+            f"{action}:{told} the engine does not have the image: build it "
+            f"(DockerExecutor.setup()) or pull it ({error.explanation or error})"
+        ) from error
+    except docker.errors.NullResource as error:
+        raise ConfigurationError(f"{action}:{told} an empty name is none") from error
+    except docker.errors.APIError as error:
+        words = str(error.explanation or error)
+        raise _api_error(f"{action}:{told} the engine says: {words}", words) from error
+    except (docker.errors.DockerException, requests.RequestException) as error:
+        raise EngineUnavailableError(
+            f"{action}:{told} the engine does not answer; is it still running? "
+            f"({_innermost(error)})"
+        ) from error
+
+
+def _api_error(message: str, words: str) -> Exception:
+    low = words.lower()
+    if '"python3"' in low and "not found" in low:
+        return ExecutorStartError(
+            f"{message}; the image has no python3 on its PATH: an image of your own needs one, "
+            "and a Jupyter kernel gateway on port 8888"
+        )
+    if "port is already allocated" in low or "address already in use" in low:
+        return ExecutorStartError(
+            f"{message}; another process has that port: pass port=None to use a free one"
+        )
+    if _NO_RUNTIME.search(low):
+        return ConfigurationError(
+            f"{message}; runtime= must be one the engine lists under 'docker info', Runtimes"
+        )
+    if "unable to find user" in low or "unable to find group" in low:
+        return ConfigurationError(
+            f"{message}; user= takes numbers such as '1000:1000', or names of the image's own"
+        )
+    if "network" in low and "not found" in low:
+        return ConfigurationError(f"{message}; make the network first (docker network create)")
+    if "bind source path does not exist" in low:
+        return ConfigurationError(
+            f"{message}; volumes= takes paths of the engine's machine, and this one is not there"
+        )
+    if "cpus" in low or "memory" in low or "tmpfs" in low or "mount" in low:
+        return ConfigurationError(message)
+    return ExecutorStartError(message)

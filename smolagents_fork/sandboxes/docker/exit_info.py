@@ -1,0 +1,101 @@
+"""What became of a container: asked quickly, because somebody waits for an error message."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import time
+from typing import Any
+
+from ..provisioner import Evidence
+from .log_tail import Tail
+
+__all__ = ["evidence"]
+
+# Seconds one question may take. The engine may be what has gone.
+_QUESTION_SECONDS = 1.5
+_LOG_LINES = 8
+# Seconds the output of a container that has ended may take to come to its end. The engine closes it
+# before it says that the container has ended; reading it is the work of a thread of this process.
+_OUTPUT_SECONDS = 2.0
+_NO_STREAM = "this connection to the engine carries no streams that could have kept it"
+
+
+def evidence(api: Any, container_id: str, since: float, tail: Tail | None = None) -> Evidence:
+    """What became of the container; never raises.
+
+    Args:
+        api: docker-py's low-level client.
+        container_id: of the container, which may be gone.
+        since: when it was started, in seconds of the epoch.
+        tail: the end of its output, where that is read all the time.
+    """
+    import docker
+    import requests
+
+    # A copy shares the connections and has a patience of its own.
+    api = copy.copy(api)
+    api.timeout = _QUESTION_SECONDS
+    lines: tuple[str, ...] = ()
+    try:
+        # The log first: the engine removes it with the container, and without a tail that was all.
+        with contextlib.suppress(docker.errors.APIError):
+            lines = _log_lines(api, container_id)
+        state = api.inspect_container(container_id)["State"]
+    except docker.errors.NotFound:
+        code, oom = _told_by_events(api, container_id, since)
+        lines, missing = _last_lines(tail, lines)
+        return Evidence("ended and was removed", code, oom, lines, missing)
+    except (docker.errors.DockerException, requests.RequestException, OSError, ValueError):
+        if tail is not None:
+            lines = lines or _shown(tail.text())
+        return Evidence("unknown: the engine does not answer any more", log_lines=lines)
+    if state.get("Running"):
+        return Evidence("running", None, bool(state.get("OOMKilled")), lines)
+    code, oom = _told_by_events(api, container_id, since)
+    code = state.get("ExitCode") if code is None else code
+    lines, missing = _last_lines(tail, lines)
+    return Evidence("ended", code, oom or bool(state.get("OOMKilled")), lines, missing)
+
+
+def _log_lines(api: Any, container_id: str) -> tuple[str, ...]:
+    return _shown(api.logs(container_id, tail=_LOG_LINES).decode("utf-8", "replace"))
+
+
+def _last_lines(tail: Tail | None, lines: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
+    """What a container that has ended logged last, and why that is not known, where it is not.
+
+    Args:
+        tail: the end of its output, where that was read.
+        lines: what the engine's log had; it may have been asked before the very last ones came.
+    """
+    if tail is None:
+        return lines, "" if lines else _NO_STREAM
+    if tail.wait(_OUTPUT_SECONDS):
+        return _shown(tail.text()), ""
+    lines = lines or _shown(tail.text())
+    return lines, "" if lines else f"its output broke off: {tail.broken or 'no end came'}"
+
+
+def _shown(text: str) -> tuple[str, ...]:
+    lines = (line[:300] for line in text.splitlines()[-_LOG_LINES:])
+    return tuple(line for line in lines if line.strip() and "IPKernelApp" not in line)
+
+
+def _told_by_events(api: Any, container_id: str, since: float) -> tuple[int | None, bool]:
+    """Exit code and out-of-memory from the engine's record, which outlives the container."""
+    code, oom = None, False
+    with contextlib.suppress(Exception):
+        events = api.events(
+            since=int(since) - 1,
+            until=f"{time.time():.6f}",
+            filters={"container": container_id},
+            decode=True,
+        )
+        # To its end, which "until" gives it: a stream left half read keeps its connection.
+        for event in events:
+            if event.get("Action") == "oom":
+                oom = True
+            elif event.get("Action") == "die":
+                code = int(event["Actor"]["Attributes"]["exitCode"])
+    return code, oom

@@ -1,0 +1,36 @@
+"""Where the image definitions are: in the installed package, or in the repository's ``docker/``."""
+
+from __future__ import annotations
+
+import sys
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...errors import ImageBuildError
+
+if TYPE_CHECKING:
+    if sys.version_info >= (3, 11):
+        from importlib.resources.abc import Traversable
+    else:
+        from importlib.abc import Traversable
+
+__all__ = ["image_folder"]
+
+
+def image_folder(name: str) -> Traversable:
+    """The folder of image ``name``: a Dockerfile and what it copies.
+
+    Raises:
+        ImageBuildError: the installation is incomplete.
+    """
+    packaged = resources.files("smolagents_fork").joinpath("_images").joinpath(name)
+    if packaged.joinpath("Dockerfile").is_file():
+        return packaged
+    repository = Path(__file__).resolve().parents[3] / "docker" / name
+    if (repository / "Dockerfile").is_file():
+        return repository
+    raise ImageBuildError(
+        f"the definition of image {name!r} is missing: neither smolagents_fork/_images/{name} nor "
+        f"{repository} has a Dockerfile; reinstall the package"
+    )

@@ -1,0 +1,142 @@
+"""Import names to what pip is asked for.
+
+``additional_authorized_imports`` are import names; pip wants distribution names, and the two differ
+for some of the best known. The rule, in order:
+
+1. ``*`` asks for nothing: it allows every import, and names no package.
+2. ``package.*`` and ``package.module`` count as ``package``.
+3. Names of the standard library ask for nothing.
+4. Names with a version or extras (``numpy==2.1``, ``uvicorn[standard]``) are taken as they are.
+5. Names inside a namespace package (``google.cloud.storage``, ``ruamel.yaml``) go by the part that
+   a distribution provides; see ``namespaces``.
+6. The table below, else the name itself.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable
+
+from ...errors import ConfigurationError
+from .namespaces import NAMESPACES, distribution_in
+
+__all__ = ["DISTRIBUTIONS", "requirements_for"]
+
+# Import name -> distribution. Kept to names many people use; others can be given as requirements=.
+DISTRIBUTIONS = {
+    "Bio": "biopython",
+    "Crypto": "pycryptodome",
+    "IPython": "ipython",
+    "Levenshtein": "Levenshtein",
+    "MySQLdb": "mysqlclient",
+    "OpenGL": "PyOpenGL",
+    "OpenSSL": "pyOpenSSL",
+    "PIL": "pillow",
+    "attr": "attrs",
+    "barcode": "python-barcode",
+    "bs4": "beautifulsoup4",
+    "bson": "pymongo",
+    "cairosvg": "CairoSVG",
+    "cv2": "opencv-python-headless",
+    "dateutil": "python-dateutil",
+    "discord": "discord.py",
+    "docx": "python-docx",
+    "dotenv": "python-dotenv",
+    "faiss": "faiss-cpu",
+    "ffmpeg": "ffmpeg-python",
+    "fitz": "PyMuPDF",
+    "git": "GitPython",
+    "googleapiclient": "google-api-python-client",
+    "grpc": "grpcio",
+    "hydra": "hydra-core",
+    "imblearn": "imbalanced-learn",
+    "jose": "python-jose",
+    "jwt": "PyJWT",
+    "kaggle": "kaggle",
+    "magic": "python-magic",
+    "mpl_toolkits": "matplotlib",
+    "nacl": "PyNaCl",
+    "osgeo": "GDAL",
+    "pdfminer": "pdfminer.six",
+    "pkg_resources": "setuptools",
+    "pptx": "python-pptx",
+    "psycopg2": "psycopg2-binary",
+    "pylab": "matplotlib",
+    "pytorch_lightning": "pytorch-lightning",
+    "pywt": "PyWavelets",
+    "rdkit": "rdkit",
+    "sentence_transformers": "sentence-transformers",
+    "serial": "pyserial",
+    "shapefile": "pyshp",
+    "skimage": "scikit-image",
+    "sklearn": "scikit-learn",
+    "skopt": "scikit-optimize",
+    "slugify": "python-slugify",
+    "snappy": "python-snappy",
+    "socks": "PySocks",
+    "telegram": "python-telegram-bot",
+    "tlz": "toolz",
+    "umap": "umap-learn",
+    "usb": "pyusb",
+    "whois": "python-whois",
+    "wikipediaapi": "Wikipedia-API",
+    "win32api": "pywin32",
+    "win32com": "pywin32",
+    "wx": "wxPython",
+    "yaml": "PyYAML",
+    "zmq": "pyzmq",
+}
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")
+# PEP 508 without direct references and without anything a requirements file reads as an option.
+_REQUIREMENT = re.compile(
+    r"[A-Za-z0-9][A-Za-z0-9._-]*(\[[A-Za-z0-9._, -]+\])?\s*"
+    r"((===|==|~=|!=|<=|>=|<|>)[A-Za-z0-9.*+!_-]+(\s*,\s*)?)*\s*(;[^\n\r]*)?\Z"
+)
+
+
+def requirements_for(imports: Iterable[str], extra: Iterable[str] = ()) -> tuple[str, ...]:
+    """What pip has to install, sorted, without duplicates.
+
+    Args:
+        imports: import names, as in ``additional_authorized_imports``.
+        extra: requirements as pip takes them, added as they are.
+
+    Raises:
+        ConfigurationError: something that is neither a module's name nor a requirement.
+    """
+    found: dict[str, str] = {}
+    for name in imports:
+        requirement = _requirement_for(name)
+        if requirement:
+            found.setdefault(requirement.lower(), requirement)
+    for requirement in extra:
+        _check(requirement)
+        found[requirement.lower()] = requirement.strip()
+    return tuple(sorted(found.values(), key=str.lower))
+
+
+def _requirement_for(name: str) -> str | None:
+    if not isinstance(name, str) or not name.strip():
+        raise ConfigurationError(f"additional_authorized_imports: {name!r} is no module's name")
+    name = name.strip()
+    if name == "*":
+        return None
+    if not _NAME.match(name.removesuffix(".*")):
+        _check(name)
+        return name
+    top = name.removesuffix(".*").split(".", 1)[0]
+    if top in sys.stdlib_module_names or top in ("smolagents", "smolagents_fork"):
+        return None
+    if top in NAMESPACES:
+        return distribution_in(name.removesuffix(".*"))
+    return DISTRIBUTIONS.get(top, top)
+
+
+def _check(requirement: str) -> None:
+    if not isinstance(requirement, str) or not _REQUIREMENT.match(requirement.strip()):
+        raise ConfigurationError(
+            f"{requirement!r} is no requirement of the form name[extras]<version>: options, "
+            "addresses and paths are not passed on to pip; build an image of your own (image=)"
+        )

@@ -1,0 +1,27 @@
+"""What ended is asked for as long as the engine may need to know it."""
+
+from __future__ import annotations
+
+import time
+
+from smolagents_fork.executors.docker.diagnosis import cause_of_death
+from smolagents_fork.sandboxes.provisioner import Evidence
+
+
+class Sandbox:
+    """One whose engine takes its time for each answer, and knows of the end after 1.2 seconds."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.ended_at = time.monotonic() + 1.2
+
+    def evidence(self) -> Evidence:
+        time.sleep(self.seconds)
+        if time.monotonic() < self.ended_at:
+            return Evidence("running")
+        return Evidence("ended", 137)
+
+
+def test_an_engine_that_is_slow_to_answer_has_longer_to_notice():
+    evidence, kernel = cause_of_death(Sandbox(0.25), of_kernel=False, known=0)  # type: ignore[arg-type]
+    assert (str(evidence.state), evidence.exit_code, kernel) == ("ended", 137, None)

@@ -1,0 +1,168 @@
+"""Arguments that users get wrong: refused before any engine is asked, with what to give instead."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from smolagents_fork.errors import ConfigurationError
+from smolagents_fork.executors.docker import DockerExecutor, DockerPool
+from smolagents_fork.executors.docker.options import Options
+from smolagents_fork.sandboxes.docker import engine
+from smolagents_fork.sandboxes.docker.create_arguments import container_arguments
+from smolagents_fork.sandboxes.docker.volumes import volume_arguments
+from smolagents_fork.sandboxes.resource_limits import parse_size
+
+MIB = 1 << 20
+
+
+@pytest.mark.parametrize(
+    ("keywords", "words"),
+    [
+        ({"memory": -1}, "memory=-1: give bytes as a number, or text such as '512m'"),
+        ({"memory": "0"}, "memory='0': give bytes"),
+        ({"memory": "-5m"}, "memory='-5m'"),
+        ({"memory": ""}, "memory=''"),
+        ({"memory": "lots"}, "memory='lots'"),
+        ({"memory": "\uff16\uff10m"}, "memory='\uff16\uff10m'"),
+        ({"memory": math.nan}, "memory=nan"),
+        ({"memory": [1]}, r"memory=\[1\]"),
+        ({"memory": "1"}, "leave nothing of memory='1': lower them or raise it"),
+        # What tmpfs reads as "no limit".
+        ({"workdir_size": "0"}, "workdir_size='0'"),
+        ({"workdir_size": "0.0001k"}, "workdir_size='0.0001k'"),
+        ({"workdir_size": None}, "workdir_size=None"),
+        ({"tmp_size": None}, "tmp_size=None"),
+        ({"cpus": 0}, "cpus=0: give a number of cores, at least 0.01, or None for no limit"),
+        # What the engine rounds to nothing, its word for all of them.
+        ({"cpus": 1e-10}, "cpus=1e-10"),
+        ({"cpus": "1"}, "cpus='1'"),
+        ({"cpus": math.nan}, "cpus=nan"),
+        ({"cpus": True}, "cpus=True"),
+        ({"pids_limit": 0}, "pids_limit=0: give a whole number above 0, or None for no limit"),
+        ({"pids_limit": 1.5}, "pids_limit=1.5"),
+        ({"pids_limit": "10"}, "pids_limit='10'"),
+        ({"timeout_seconds": 0}, "timeout_seconds=0: give a finite number of seconds above 0"),
+        ({"timeout_seconds": math.inf}, "timeout_seconds=inf: give a finite number"),
+        ({"timeout_seconds": math.nan}, "timeout_seconds=nan"),
+        ({"timeout_seconds": "5"}, "timeout_seconds='5'"),
+        ({"port": "80"}, "port='80': give 1 to 65535, or None"),
+        ({"port": True}, "port=True"),
+        ({"port": 70_000}, "port=70000"),
+        # What is no address the engine takes for all of them: open to everybody.
+        ({"host": "999.1.1.1"}, "host='999.1.1.1': give an address"),
+        ({"host": "my-machine"}, "host='my-machine': give an address"),
+        ({"host": ""}, "host=''"),
+        ({"host": None}, "host=None"),
+        # No name is the engine's word for its bridge.
+        ({"network": ""}, "network='': give 'none', 'bridge' or the name of a network"),
+        ({"network": None}, "network=None"),
+        ({"user": 1000}, "user=1000: give text such as '1000:1000'"),
+        ({"user": None}, "user=None"),
+        ({"workdir": None}, "workdir=None: give an absolute path"),
+        ({"workdir": "here"}, "workdir='here': give an absolute path"),
+        ({"on_output": 5}, "on_output=5: give a function that takes text"),
+        ({"environment": ["A=1"]}, r"environment=\['A=1'\]: give a mapping"),
+        ({"environment": {"A": None}}, r"environment\['A'\]=None: give text or a number"),
+        ({"environment": {"A": {"b": 1}}}, r"environment\['A'\]="),
+        ({"environment": {"A": b"x"}}, r"environment\['A'\]=b'x'"),
+        ({"environment": {"A": "x\0y"}}, "a value cannot have a NUL byte"),
+        ({"environment": {"A=B": "c"}}, "'A=B' is no name of a variable"),
+        ({"environment": {"": "c"}}, "'' is no name of a variable"),
+        ({"environment": {1: "c"}}, "1 is no name of a variable"),
+        ({"volumes": {"/tmp": "/data"}}, r"volumes=\{'/tmp': '/data'\}: give \{'/data': \{'bind'"),
+        ({"volumes": {"/tmp": {"mode": "ro"}}}, "the path of the engine's machine comes first"),
+        ({"volumes": {"/tmp": {"bind": "/data", "ro": True}}}, "volumes="),
+        ({"volumes": {"/tmp": {"bind": "data"}}}, "'/tmp' at 'data' of the container"),
+        ({"volumes": ["/tmp"]}, r"volumes=\['/tmp'\]: give"),
+        ({"volumes": "/tmp:/data"}, "volumes='/tmp:/data': give"),
+        ({"volumes": 5}, "volumes=5: give"),
+        ({"requirements": "numpy"}, r"requirements='numpy': give a list, such as \['numpy'\]"),
+        ({"container_run_kwargs": [1]}, r"container_run_kwargs=\[1\]: give a mapping"),
+        ({"tool_placement": ["a"]}, r"tool_placement=\['a'\]: give a mapping"),
+    ],
+)
+def test_refused_with_what_to_give_instead(keywords, words):
+    with pytest.raises(ConfigurationError, match=words):
+        Options.of(**keywords)
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        lambda: DockerExecutor("numpy"),
+        lambda: DockerExecutor(additional_authorized_imports="numpy"),
+        lambda: DockerExecutor.setup("numpy"),
+        lambda: DockerPool(additional_imports="numpy"),
+    ],
+    ids=["positional", "agents' keyword", "setup", "pool"],
+)
+def test_one_text_is_not_taken_for_a_list_of_its_letters(refused):
+    with pytest.raises(ConfigurationError, match=r"='numpy': give a list, such as \['numpy'\]"):
+        refused()
+
+
+def test_what_is_no_pool_is_refused():
+    with pytest.raises(ConfigurationError, match="pool=5: give a DockerPool, or None"):
+        DockerExecutor(pool=5)
+
+
+@pytest.mark.parametrize(
+    ("size", "expected"),
+    [
+        ("512 MiB", 512 * MIB),
+        ("512MiB", 512 * MIB),
+        ("512M", 512 * MIB),
+        ("2 GB", 2048 * MIB),
+        ("1.5g", 1536 * MIB),
+        ("1T", 1 << 40),
+        (1.5e9, 1_500_000_000),
+        ("7b", 7),
+    ],
+)
+def test_sizes_in_the_forms_people_write(size, expected):
+    assert parse_size(size) == expected
+    spec = Options.of(memory=4096 * MIB, workdir_size="64 MiB").spec("image", published=False)
+    arguments = container_arguments(spec, "name", "token")
+    assert arguments["mem_limit"] == 4096 * MIB
+    # tmpfs has a notation of its own: it gets bytes.
+    assert f"size={64 * MIB}," in arguments["tmpfs"]["/workspace"]
+    assert f"size={128 * MIB}," in arguments["tmpfs"]["/tmp"]
+
+
+def test_numbers_in_the_environment_are_text_in_the_container():
+    spec = Options.of(environment={"A": 1, "B": 2.5, "C": True, "D": ""}).spec(
+        "image", published=False
+    )
+    assert spec.environment == {"A": "1", "B": "2.5", "C": "True", "D": ""}
+
+
+def test_localhost_is_published_on_loopback_only():
+    spec = Options.of(host="localhost", network="bridge").spec("image", published=True)
+    assert spec.publish == ("127.0.0.1", None)
+
+
+def test_folders_are_bind_mounts_and_the_rest_is_left_as_it_is():
+    arguments = volume_arguments(
+        {
+            "/in": {"bind": "/data", "mode": "ro"},
+            "/out": {"bind": "/results"},
+            "named": {"bind": "/store", "mode": "rw"},
+            "/labelled": {"bind": "/z", "mode": "ro,Z"},
+        }
+    )
+    assert [(m["Source"], m["Target"], m["Type"], m["ReadOnly"]) for m in arguments["mounts"]] == [
+        ("/in", "/data", "bind", True),
+        ("/out", "/results", "bind", False),
+    ]
+    assert arguments["volumes"] == ["named:/store:rw", "/labelled:/z:ro,Z"]
+    same = volume_arguments(["/in:/data:ro", "/out:/results", "named:/store", "/labelled:/z:ro,Z"])
+    assert same == arguments
+    assert volume_arguments(None) == {}
+
+
+def test_image_without_python_is_said_to_need_one():
+    words = 'exec: "python3": executable file not found in $PATH: unknown'
+    error = engine._api_error(f"starting the container: {words}", words)
+    assert "the image has no python3 on its PATH: an image of your own needs one" in str(error)

@@ -1,0 +1,142 @@
+"""The page of the Docker executor names every parameter, with its default."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+from typing import Any
+
+import pytest
+
+from smolagents_fork.errors import ConfigurationError
+from smolagents_fork.executors.docker import DockerExecutor, DockerPool, PoolStats, pool_options
+from smolagents_fork.executors.docker import pool as pool_module
+from smolagents_fork.executors.docker.options import Options
+from smolagents_fork.jupyter import collector, displays, wire
+from smolagents_fork.results import ExecutorStats
+from smolagents_fork.sandboxes.docker import engine, log_tail
+from tools.paths import ROOT
+
+PAGE = (ROOT / "docs" / "executors" / "docker.md").read_text()
+ROW = re.compile(r"^\| `(\w+)` \| `([^`]*)` \|([^|]*)\|([^|]+)\|$", re.MULTILINE)
+NO_UNIT = (
+    "build_new_image",
+    "allow_pickle",
+    "read_only",
+    "allow_root",
+    "allow_shared_network",
+    "tools_in_calling_thread",
+)
+
+
+def rows(section: str) -> dict[str, tuple[str, str, str]]:
+    """Parameter to default, form and unit, and meaning, of the tables in one section."""
+    text = PAGE[PAGE.index(f"\n## {section}\n") :]
+    text = text[: text.index("\n## ", 4)]
+    found = ROW.findall(text)
+    named = [name for name, *_ in found]
+    assert sorted(set(named)) == sorted(named), "a parameter has two rows"
+    return {name: (default, unit.strip(), words.strip()) for name, default, unit, words in found}
+
+
+def parameters(cls: type) -> dict[str, Any]:
+    """Named parameters of a constructor to their defaults."""
+    signature = inspect.signature(cls.__init__)
+    return {
+        name: parameter.default
+        for name, parameter in signature.parameters.items()
+        if parameter.kind is not parameter.VAR_KEYWORD and name != "self" and name[0] != "_"
+    }
+
+
+def options() -> dict[str, Any]:
+    """Fields of the options to their defaults."""
+    made = Options()
+    return {field.name: getattr(made, field.name) for field in dataclasses.fields(Options)}
+
+
+def test_every_parameter_of_the_executor_has_a_row_with_its_default():
+    # The constructor's own default counts where both have one: None stands for an empty mapping.
+    expected = options() | parameters(DockerExecutor)
+    del expected["additional_authorized_imports"]  # another name, told in the first row
+    assert "`additional_authorized_imports`" in PAGE
+    found = rows("Parameters")
+    assert sorted(found) == sorted(expected)
+    for name, (default, _, _) in found.items():
+        assert default == repr(expected[name]).replace("'", '"'), name
+
+
+def test_every_parameter_of_the_pool_has_a_row_with_its_default():
+    found = rows("Pools")
+    expected = parameters(DockerPool)
+    assert sorted(found) == sorted(expected)
+    for name, (default, _, _) in found.items():
+        assert default == repr(expected[name]).replace("'", '"'), name
+
+
+@pytest.mark.parametrize("section", ["Parameters", "Pools"])
+def test_every_row_has_a_unit_and_a_meaning(section):
+    for name, (_, unit, words) in rows(section).items():
+        assert unit or name in NO_UNIT, name
+        assert len(words) > 8, name
+        if name.endswith("_seconds"):
+            assert unit.startswith("seconds"), name
+        if name.endswith("_bytes"):
+            assert unit == "bytes", name
+
+
+def test_the_docstring_names_every_keyword():
+    for name in options() | parameters(DockerExecutor):
+        if name != "additional_authorized_imports":
+            assert re.search(rf"\b{name}\b", DockerExecutor.__doc__ or ""), name
+
+
+def test_figures_in_the_text_are_those_of_the_code():
+    for words, figure in (
+        (
+            "`get_file(path, max_bytes=268435456)`",
+            inspect.signature(DockerExecutor.get_file).parameters["max_bytes"].default
+            == 268_435_456,
+        ),
+        ("JSON of more than four million elements", wire._MAX_ELEMENTS == 4_000_000),
+        ("(100 at most)", collector._MAX_DISPLAYS == 100),
+        (
+            "half a second at first and up to 30",
+            (pool_module._FIRST_PAUSE_SECONDS, pool_module._LONGEST_PAUSE_SECONDS) == (0.5, 30.0),
+        ),
+        ("and has three seconds for that", engine.PING_SECONDS == 3.0),
+        ("keeps the last 4 KB of each", log_tail.KEPT_BYTES == 4096),
+        ("in four formats up\nto 50 megapixels", displays._MAX_PIXELS == 50_000_000),
+    ):
+        assert words in PAGE, words
+        assert figure, words
+
+
+def test_what_is_the_executors_own_in_a_pool():
+    _, _, told = PAGE.partition("its own are ")
+    named = re.findall(r"`(\w+)`", told.partition(". ")[0])
+    assert sorted(named) == sorted(pool_options._OF_THE_EXECUTOR)
+
+
+def test_what_is_asked_of_a_pool_by_name_counts_be_it_the_default():
+    of_pool = Options.of(memory="1g", timeout_seconds=5)
+
+    def asked(**given: Any) -> Options:
+        return pool_options.options_for(
+            Options.of(**given), (), of_pool=of_pool, pool=(), given=given
+        )
+
+    assert asked().memory == asked(memory="1g").memory == "1g"
+    with pytest.raises(
+        ConfigurationError, match="memory='2g' is decided by the pool, which has '1g"
+    ):
+        asked(memory="2g")
+    assert asked().timeout_seconds == 5
+    assert asked(timeout_seconds=60.0).timeout_seconds == 60
+
+
+def test_figures_of_stats_are_named():
+    for cls in (ExecutorStats, PoolStats):
+        for field in dataclasses.fields(cls):
+            assert f"`{field.name}`" in PAGE, field.name

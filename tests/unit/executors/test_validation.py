@@ -1,0 +1,167 @@
+"""Each parameter of each executor refuses what is of the wrong kind, in its own name."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from smolagents_fork import DockerExecutor, DockerPool, ProcessExecutor
+from smolagents_fork.errors import ConfigurationError
+from smolagents_fork.executors.docker.options import Options
+from smolagents_fork.executors.local import LocalPythonExecutor
+from smolagents_fork.executors.validation import parameters_of
+
+SECONDS = ["3", 0, -1, float("nan"), float("inf"), 1e12, True, [1]]
+NEEDED_SECONDS = [None, *SECONDS]
+FLAG = ["no", "none", "false", 0, 1, None]
+COUNT = [0, -1, 1.5, "5", True, None]
+OPTIONAL_COUNT = COUNT[:-1]
+SIZE = ["lots", "", 0, -1, True, []]
+NAMES = ["numpy", 5, [5], [""], {"numpy": 1}]
+MAPPING = [5, "a", ["a"]]
+FUNCTION = ["print", 5]
+LOGGER = [5, "log"]
+FUNCTIONS = [*MAPPING, {"a": 5}]
+
+SHARED: dict[str, list[Any]] = {
+    "additional_authorized_imports": NAMES,
+    "timeout_seconds": SECONDS,
+    "max_operations": OPTIONAL_COUNT,
+    "max_while_iterations": OPTIONAL_COUNT,
+    "max_recursion_depth": OPTIONAL_COUNT,
+    "max_print_outputs_length": OPTIONAL_COUNT,
+    "additional_functions": FUNCTIONS,
+    "logger": LOGGER,
+    "interrupt_grace_seconds": NEEDED_SECONDS,
+    "startup_timeout_seconds": NEEDED_SECONDS,
+    "tool_timeout_seconds": SECONDS,
+    "max_value_bytes": COUNT,
+    "max_tool_calls": COUNT,
+    "tools_in_calling_thread": FLAG,
+    "on_output": FUNCTION,
+    "tool_placement": [*MAPPING, {"tool": "elsewhere"}],
+    "memory": SIZE,
+}
+PROCESS = {
+    **SHARED,
+    "data_files": FLAG,
+    "cpu_seconds": SECONDS,
+    "file_size": SIZE,
+    "open_files": [*COUNT, 31],
+    # As the container's executor has it, where text is what to give.
+    "network": [*FLAG, "bridge"],
+    "allow_missing": [5, "gravity", ["gravity"], [5]],
+    "allow_unconfined": FLAG,
+    "max_threads": COUNT,
+    # Of which the first letter is the root of all files.
+    "readable_paths": ["/etc", Path("/etc"), 5, [5], [""]],
+}
+DOCKER = {
+    **SHARED,
+    "additional_imports": NAMES,
+    "allow_pickle": FLAG,
+    "allow_root": FLAG,
+    "allow_shared_network": FLAG,
+    "read_only": FLAG,
+    "build_new_image": FLAG,
+    "host": [None, "", "nowhere", 5],
+    "port": [0, 65_536, "80", True],
+    "image_name": [5],
+    "image": [5],
+    "base_image": [5],
+    "dockerfile_content": [5],
+    "runtime": [5, ""],
+    "container_run_kwargs": MAPPING,
+    "build_timeout_seconds": NEEDED_SECONDS,
+    "lease_seconds": NEEDED_SECONDS,
+    "on_death": ["stop", None, []],
+    "network": [None, "", 5, True, False],
+    "transport": ["tcp", None],
+    "cpus": ["1", 0, -1, True],
+    "pids_limit": OPTIONAL_COUNT,
+    "workdir": ["relative", None, "/", "/tmp", "/tmp/"],
+    "workdir_size": [None, *SIZE],
+    "tmp_size": [None, *SIZE],
+    "disk_size": SIZE,
+    "user": [0, 1000, None, "", "root", "0:0"],
+    "environment": [*MAPPING, {"A": None}, {"A=": "1"}, {5: "1"}],
+    "volumes": [5, "x", ["/data"], ["/data:/data:zz"], {"/data": "/data"}, ["/data:data"]],
+    "max_output_bytes": COUNT,
+    "requirements": NAMES,
+    "ca_bundle": [5],
+    "pool": [5, DockerPool],
+}
+POOL = {
+    "min_size": [-1, "1", 1.5, None, True],
+    "max_size": COUNT,
+    "idle_seconds": NEEDED_SECONDS,
+    "acquire_timeout_seconds": NEEDED_SECONDS,
+    "concurrent_starts": COUNT,
+    "additional_imports": NAMES,
+}
+
+
+def of_signature(cls: type, more: tuple[str, ...] = ()) -> set[str]:
+    return {name for name in (*parameters_of(cls), *more) if not name.startswith("_")}
+
+
+def each(cls: type, table: dict[str, list[Any]], more: tuple[str, ...] = ()) -> list[Any]:
+    """One parameter a row; one that has no wrong value here is an error of this file."""
+    names = sorted(of_signature(cls, more))
+    return [pytest.param(cls, name, table[name], id=f"{cls.__name__}-{name}") for name in names]
+
+
+OPTIONS = tuple(parameters_of(Options))
+
+
+@pytest.mark.parametrize(
+    ("cls", "name", "values"),
+    [
+        *each(LocalPythonExecutor, {**SHARED, "data_files": FLAG}),
+        *each(ProcessExecutor, PROCESS),
+        *each(DockerExecutor, DOCKER, OPTIONS),
+        *each(DockerPool, POOL),
+    ],
+)
+def test_wrong_kind_or_value(cls, name, values, monkeypatch):
+    # Found before any engine is asked.
+    monkeypatch.setenv("DOCKER_HOST", "unix:///no/such/socket")
+    given = {"additional_authorized_imports": []} if cls is LocalPythonExecutor else {}
+    for value in values:
+        with pytest.raises(ConfigurationError) as caught:
+            cls(**{**given, name: value})
+        assert str(caught.value).startswith((name, "container_run_kwargs")), (value, caught.value)
+
+
+def test_pool_that_could_hold_nothing():
+    with pytest.raises(ConfigurationError, match=r"min_size=9 is more than max_size=8"):
+        DockerPool(min_size=9)
+    assert not [t for t in threading.enumerate() if t.name == "smolagents-fork-pool"]
+
+
+@pytest.mark.parametrize("cls", [LocalPythonExecutor, ProcessExecutor, DockerExecutor, DockerPool])
+def test_parameter_there_is_not(cls):
+    given = {"additional_authorized_imports": []} if cls is LocalPythonExecutor else {}
+    misspelt = "tiemout_seconds" if cls is not DockerPool else "max_szie"
+    right = "timeout_seconds" if cls is not DockerPool else "max_size"
+    with pytest.raises(ConfigurationError) as caught:
+        cls(**given, **{misspelt: 1})
+    words = f"{cls.__name__} has no parameter {misspelt!r}; did you mean {right!r}?"
+    assert str(caught.value) == words
+    with pytest.raises(ConfigurationError) as caught:
+        cls(**given, zzz=1)
+    known = of_signature(cls, OPTIONS if cls in (DockerExecutor, DockerPool) else ())
+    assert str(caught.value) == (
+        f"{cls.__name__} has no parameter 'zzz'; there are: {', '.join(sorted(known))}"
+    )
+
+
+def test_setup_takes_what_decides_about_the_image(monkeypatch):
+    monkeypatch.setenv("DOCKER_HOST", "unix:///no/such/socket")
+    with pytest.raises(
+        ConfigurationError, match=r"DockerExecutor.setup has no parameter 'rebuidl'; .*'rebuild'\?"
+    ):
+        DockerExecutor.setup(rebuidl=True)

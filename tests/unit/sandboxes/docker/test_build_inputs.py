@@ -1,0 +1,44 @@
+"""What a build gets from the environment, and the lease from its figure."""
+
+from __future__ import annotations
+
+import pytest
+
+from smolagents_fork.sandboxes.docker import images
+from smolagents_fork.sandboxes.docker.lease import leased
+
+CA_VARIABLES = ("PIP_CERT", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE")
+INDEX_VARIABLES = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_TRUSTED_HOST")
+
+
+@pytest.fixture(autouse=True)
+def empty_environment(monkeypatch):
+    for name in (*CA_VARIABLES, *INDEX_VARIABLES):
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_certificates_are_those_given_else_those_the_environment_names(monkeypatch, tmp_path):
+    assert images.ca_bytes(None) == b""
+    for name in reversed(CA_VARIABLES):  # an earlier one has precedence
+        (tmp_path / name).write_bytes(name.encode())
+        monkeypatch.setenv(name, str(tmp_path / name))
+        assert images.ca_bytes(None) == name.encode()
+    (tmp_path / "given").write_bytes(b"given")
+    assert images.ca_bytes(tmp_path / "given") == b"given"
+
+
+def test_index_is_that_of_the_environment_without_folders_of_this_machine(monkeypatch):
+    assert images.index_settings() == {}
+    monkeypatch.setenv("PIP_INDEX_URL", "https://packages.example/simple")
+    monkeypatch.setenv("PIP_EXTRA_INDEX_URL", "file:///here https://more.example/simple")
+    monkeypatch.setenv("PIP_TRUSTED_HOST", "packages.example")
+    assert images.index_settings() == {
+        "PIP_INDEX_URL": "https://packages.example/simple",
+        "PIP_EXTRA_INDEX_URL": "https://more.example/simple",
+        "PIP_TRUSTED_HOST": "packages.example",
+    }
+
+
+@pytest.mark.parametrize(("seconds", "whole"), [(0.001, "1"), (5.0, "5"), (7.1, "8")])
+def test_lease_is_rounded_up_to_whole_seconds(seconds, whole):
+    assert leased([], seconds)["entrypoint"][-1] == whole
