@@ -68,8 +68,7 @@ class FrameProxy:
     @property
     def f_builtins(self) -> Any:
         """The view of :mod:`builtins`, asked for names in brackets."""
-        view = self._loaded["builtins"]
-        return _Members(view)
+        return _Members(self._loaded["builtins"])
 
 
 class _Members:
@@ -204,10 +203,6 @@ class AttributeGuard:
             return self._own(value, name, found)
         if name in policy.BY_NAME_DUNDERS:
             return self._by_name(found, name)
-        if name in policy.SIZED_DUNDERS:
-            return self._sizes.operator_method(found, name)
-        if name == "__format__":
-            return self._formatter(found)
         if name in ("__self__", "__func__"):
             if is_a(value, types.MethodType) and not self.owns(value.__func__):
                 # What a host's method is bound to leads to the host's parts.
@@ -264,29 +259,13 @@ class AttributeGuard:
 
         return call
 
-    def _formatter(self, found: Callable[[str], str]) -> Callable[..., str]:
-        def format_(*arguments: Any) -> str:
-            for argument in arguments:
-                if is_a(argument, str):
-                    self._sizes.specification(str.__str__(argument))
-            return found(*arguments)
-
-        return format_
-
     def _read_guarded(self, value: Any, name: str, default: Any) -> Any:
         if name in ("format", "format_map"):
             text = is_a(value, str) or (is_a(value, type) and issubclass(value, str))
             if text and self._is_of_str(value, name):
                 return guarded_format(value, name, self.read, self._sizes, self._meter)
             return self.vet(self._default(value, name, default))
-        if name == "mro":
-            return self._mro(value, default)
-        if (
-            name == "obj"
-            or self.owns(value)
-            or type(value) is FrameProxy
-            or is_a(value, types.ModuleType)
-        ):
+        if name == "obj" or self.owns(value) or is_a(value, (FrameProxy, types.ModuleType)):
             return self.vet(self._default(value, name, default))
         if getattr(value, name, _MISSING) is _MISSING:
             return self._default(value, name, default)
@@ -301,11 +280,6 @@ class AttributeGuard:
             if name in real_namespace(base):
                 return base is str
         return False
-
-    def _mro(self, value: Any, default: Any) -> Any:
-        if not is_a(value, type) or value in self._classes or type(value) in self._classes:
-            return self.vet(self._default(value, "mro", default))
-        raise AttributeRefusedError("Forbidden access to attribute: mro of a class of the host")
 
     def called(self, value: Any, name: str) -> Any:
         """Read one of policy.CALLED_ONLY, about to be called."""

@@ -165,22 +165,20 @@ def _hidden(
 ) -> dict[str, Any]:
     """Bind the names that only compiled code can spell."""
     bound: dict[Any, str] = {
-        meter: "refill charge caught while_exceeded round",
-        items: "counted counted_growing fed fed_range each each_lazy each_heavy",
+        meter: "charge caught while_exceeded",
+        items: "fed fed_range",
         attributes: "read writable attribute_part item_part match_class",
         classes: "make_class",
         sizes: "multiply imultiply power ipower shift ishift modulo imodulo large grown appended"
-        " addend specification make_bytes",
+        " addend specification",
     }
     limits = meter.limits
     rounds = limits.max_while_iterations
     return {
         **{f"@{n}": getattr(one, n) for one, names in bound.items() for n in names.split()},
         **{f"@{kind.__name__}": kind for kind in (type, int, float, str, list)},
-        "@while": meter.while_round,
-        "@few": 32,
-        "@many": 200,
-        "@ticks": items.ticks(),
+        "@compress": itertools.compress,
+        "@islice": itertools.islice,
         "@next": next,
         "@empties": lambda: itertools.repeat((), rounds + 1),
         "@__import__": _refused("__import__"),
