@@ -48,6 +48,11 @@ test: $(VENV)/.dev lint ## all tests, and upstream's own (REQUIRE_DOCKER=1: no e
 test-fast: $(VENV)/.dev ## tests that need neither network nor Docker
 	@$(RUN) pytest -n auto --dist worksteal -m "not docker and not network and not slow"
 
+.PHONY: coverage
+coverage: $(VENV)/.dev ## the share of lines of smolagents_fork that the fast tests run, into reports/
+	@$(RUN) pytest -n auto --dist worksteal -m "not docker and not network and not slow" \
+		--cov --cov-report=term --cov-report=xml
+
 .PHONY: test-python
 test-python: ## the tests of what depends on the Python, on another one (PYTHON=python3.13)
 	@$(MAKE) --no-print-directory VENV=build/venv-$(subst /,-,$(PYTHON)) other-python

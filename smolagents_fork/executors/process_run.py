@@ -98,7 +98,7 @@ class ProcessRun:
             elif stop.deadline.expired():
                 if stop.reason == "answer":
                     stop = _Stop("answered", self._options.interrupt_grace_seconds)
-                    self._child.interrupt()
+                    self._child.interrupt(self._number)
                     continue
                 raise self._kill(stop)
             wait = deadline.at_most(SLICE) if stop is None else stop.deadline.at_most(SLICE)
@@ -106,8 +106,8 @@ class ProcessRun:
             if frame is None:
                 self._sink(self._child.text_in_log())
                 if stop is not None and stop.reason != "answer":
-                    # Again: the first may have come before the program began.
-                    self._child.interrupt()
+                    # Again: Python drops what a signal's handler raises in a finaliser.
+                    self._child.interrupt(self._number)
                 continue
             if frame.run != self._number and frame.kind is not Kind.OUTPUT:
                 raise ProtocolError(f"a {frame.kind.name} frame of run {frame.run}")
@@ -134,7 +134,7 @@ class ProcessRun:
             # Ctrl-C in a tool. The program waits for an answer and can only be stopped after one.
             with contextlib.suppress(ExecutorError):
                 body = encode({"call": None, "error": ["RuntimeError", [_BROKEN_OFF], _BROKEN_OFF]})
-                self._child.interrupt()
+                self._child.interrupt(self._number)
                 self._child.send(Kind.REPLY, self._number, body, Deadline(1.0))
             raise
 
@@ -144,7 +144,7 @@ class ProcessRun:
             return None
         reason = "interrupt" if interrupted else "timeout"
         self._dispatcher.end_run(reason)
-        self._child.interrupt()
+        self._child.interrupt(self._number)
         return _Stop(reason, self._options.interrupt_grace_seconds)
 
     def _kill(self, stop: _Stop) -> ExecutorError:
@@ -188,7 +188,7 @@ class ProcessRun:
     def abandon(self) -> bool:
         """End the program, whose result nobody waits for; whether it ended by itself in time."""
         self._dispatcher.end_run("end")
-        self._child.interrupt()
+        self._child.interrupt(self._number)
         end = Deadline(self._options.interrupt_grace_seconds)
         with contextlib.suppress(ExecutorError):
             while not end.expired():

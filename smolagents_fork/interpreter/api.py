@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import signal
-import sys
 import threading
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -14,19 +13,22 @@ from typing import Any
 
 from ..errors import InterpreterError, ProgramFailedError, ProgramRefusedError
 from . import messages
+from .compiling.ast_builders import ticks_name
 from .compiling.numeric_types import ASSUMED_BUILTINS
-from .compiling.program import PROGRAM_FILE, Program, ProgramOptions, compile_program
+from .compiling.program import Program, ProgramOptions, compile_program
 from .guards.attributes import AttributeGuard
 from .guards.builtins_table import program_builtins
 from .guards.program_classes import ProgramClasses
 from .guards.sizes import Sizes
 from .guards.tools import ToolCaller
 from .help import helper
-from .meter import FinalAnswer, Limits, Meter, MeteredItems, ProgramStop
-from .modules.overrides import Overrides
+from .meter import FinalAnswer, Limits, Meter, MeteredItems, ProgramStop, recursion_limit
+from .modules.event_loops import EventLoops
+from .modules.overrides import Parts, overrides_of
 from .modules.streams import StandardStreams
 from .modules.threads import ProgramThreads
-from .modules.views import ModuleViews, ViewRegistry
+from .modules.views import ModuleViews
+from .modules.waiting import waiting_members
 from .output import PrintContainer, truncated
 from .policy import DEFAULT_IMPORTS
 
@@ -50,10 +52,6 @@ class Result:
     output: Any
     logs: str
     is_final_answer: bool
-
-
-def _is_program_file(filename: str) -> bool:
-    return filename.startswith(PROGRAM_FILE)
 
 
 class Interpreter:
@@ -85,25 +83,27 @@ class Interpreter:
         self.output = PrintContainer()
         self.meter = Meter(self.limits)
         self._extra_dunders = frozenset(extra_dunders)
-        self._items = MeteredItems(self.meter, _is_program_file)
+        self._items = MeteredItems(self.meter)
         self._sizes = Sizes(self.meter, self._items)
         self._classes = ProgramClasses(lambda: self.state.get("__name__", "__main__"))
-        registry = ViewRegistry({*default_imports, *additional_authorized_imports})
+        authorized = {*default_imports, *additional_authorized_imports}
+        self.modules = ModuleViews(authorized, lambda module: overrides_of(module, self._parts))
         self._attributes = AttributeGuard(
-            self._classes, self._sizes, self.meter, self.state, registry, self._extra_dunders
+            self._classes, self._sizes, self.meter, self.state, self.modules, self._extra_dunders
         )
         self._streams = StandardStreams(self._write)
         self._threads = ProgramThreads(self.meter, self._streams)
-        self._overrides = Overrides(
-            self.meter,
+        waiting = waiting_members(self.meter, self._threads)
+        self._loops = EventLoops(self.meter, waiting["ThreadPoolExecutor"])
+        self._parts = Parts(
             self._items,
             self._sizes,
             self._attributes,
             self._classes,
-            self._threads,
             self._streams,
+            {**waiting, **self._loops.members()},
+            self.modules,
         )
-        self.modules = ModuleViews(registry, self._overrides)
         self._caller = ToolCaller(self.meter, self.state, self._attributes.vet, self._streams)
         self._lock = threading.RLock()
         self._tools: dict[str, Any] = {}
@@ -184,24 +184,8 @@ class Interpreter:
 
         return final_answer
 
-    def _print(self, *values: Any, **keywords: Any) -> None:
-        separator, end = keywords.pop("sep", " "), keywords.pop("end", "\n")
-        file, flush = keywords.pop("file", None), keywords.pop("flush", False)
-        if keywords:
-            print(**keywords)  # never prints: raises in the words of the running Python
-        for name, given in (("sep", separator), ("end", end)):
-            if given is not None and not isinstance(given, str):
-                raise TypeError(f"{name} must be None or a string, not {type(given).__name__}")
-        file = self._streams.stdout if file is None else file
-        write = file.write
-        separator = " " if separator is None else separator
-        for position, value in enumerate(values):
-            if position:
-                write(separator)
-            write(str(value))
-        write("\n" if end is None else end)
-        if flush:
-            file.flush()
+    def _print(self, *values: Any, file: Any = None, **keywords: Any) -> None:
+        print(*values, file=self._streams.stdout if file is None else file, **keywords)
 
     def _write(self, text: str) -> None:
         if len(text) > 1000:
@@ -210,8 +194,12 @@ class Interpreter:
 
     # -- runs --
 
-    def run(self, code: str) -> Result:
+    def run(self, code: str, *, tools: bool = True) -> Result:
         """Run ``code`` and return what it gave. Runs from several threads follow one another.
+
+        Args:
+            code: the program.
+            tools: whether it may call tools; outside a run nothing may.
 
         Raises:
             InterpreterError: it is not Python.
@@ -232,7 +220,7 @@ class Interpreter:
                     "This interpreter is running the program that made this call; "
                     "use another one for a run inside a run"
                 )
-            return self._run(code)
+            return self._run(code, tools)
         finally:
             self._lock.release()
 
@@ -245,7 +233,7 @@ class Interpreter:
         if self.meter.interrupt():
             self._caller.interrupt()
 
-    def _run(self, code: str) -> Result:
+    def _run(self, code: str, tools: bool) -> Result:
         limits, meter, threads = self.limits, self.meter, self._threads
         self._streams.stdout.forget_targets()
         self._streams.stderr.forget_targets()
@@ -256,10 +244,10 @@ class Interpreter:
         function = self._function(program)
         value: Any = None
         failure: InterpreterError | None = None
-        with _recursion(limits.max_recursion_depth), _interruptions() as interruptions:
+        with recursion_limit(limits.max_recursion_depth), _interruptions() as interruptions:
             threads.begin()
             try:
-                meter.begin(limits)
+                meter.begin(limits, tools)
                 self.state["_operations_count"] = meter.count
                 try:
                     with self._streams.routed():
@@ -278,6 +266,7 @@ class Interpreter:
                 end = meter.end
                 meter.finish_run()
                 threads.end()
+                self._loops.close()
                 meter.ready_for_callbacks()
                 self._keep_own_state()
         self.output.value = logs = truncated(self.output.value, limits.max_print_outputs_length)
@@ -320,14 +309,16 @@ class Interpreter:
     def _function(self, program: Program) -> types.FunctionType:
         # A function takes its builtins from its globals when it is made. The key stays while the
         # program runs: should anything evaluate a string in its globals, it finds the same guards.
-        self.state["__builtins__"] = self._namespace()
-        return types.FunctionType(program.code, self.state, "<module>", None, (self.meter.cell,))
+        self.state["__builtins__"] = builtins = self._namespace()
+        for cost in program.costs:
+            builtins[ticks_name(cost)] = self.meter.ticks(cost)
+        return types.FunctionType(program.code, self.state, "<module>")
 
     def _call(self, program: Program, function: types.FunctionType) -> Any:
         if not program.is_async:
             return function()
         allowed = self.modules.allows("asyncio")
-        return self._overrides.loops.run_top_level(function(), allowed)
+        return self._loops.run_top_level(function(), allowed)
 
 
 def _failure(error: BaseException, program: Program) -> InterpreterError:
@@ -365,32 +356,3 @@ def _interruptions() -> Iterator[list[int]]:
         yield _interrupts
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-_recursion_lock = threading.Lock()
-_recursion_users = 0
-_recursion_before = 0
-
-
-@contextlib.contextmanager
-def _recursion(depth: int) -> Iterator[None]:
-    """Give room for ``depth`` frames on top of the caller's; the process's own limit comes back."""
-    global _recursion_users, _recursion_before
-    here, frame = 0, sys._getframe()
-    while frame is not None:
-        here, frame = here + 1, frame.f_back  # type: ignore[assignment]
-    with _recursion_lock:
-        if _recursion_users == 0:
-            _recursion_before = sys.getrecursionlimit()
-        _recursion_users += 1
-        wanted = here + depth
-        if _recursion_users == 1 or wanted > sys.getrecursionlimit():
-            sys.setrecursionlimit(wanted)
-    try:
-        yield
-    finally:
-        with _recursion_lock:
-            _recursion_users -= 1
-            if _recursion_users == 0:
-                # Too low for where we are now would be an error; it cannot be, we were here before.
-                sys.setrecursionlimit(_recursion_before)

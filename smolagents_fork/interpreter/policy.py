@@ -21,9 +21,9 @@ __all__ = [
     "GUARDED_DUNDERS",
     "HARMLESS_BUILTINS",
     "IMPORTED_BY_C",
+    "OF_THE_SCOPE",
     "OWN_DUNDERS",
     "REFUSED_BUILTINS",
-    "SIZED_DUNDERS",
     "SIZED_METHODS",
     "WITH_PACKAGE",
     "WRITABLE_DUNDERS",
@@ -72,21 +72,11 @@ OWN_DUNDERS = frozenset("__base__ __bases__ __dict__ __mro__ __subclasses__".spl
 #: Dunders that read, write or make by what they are given.
 BY_NAME_DUNDERS = frozenset("__delattr__ __getattribute__ __getattr__ __new__ __setattr__".split())
 
-#: Methods of sized operators: the same guard as the operator.
-SIZED_DUNDERS = frozenset(
-    f"__{prefix}{name}__"
-    for name in ("add", "mul", "pow", "lshift", "mod")
-    for prefix in ("", "r", "i")
-)
-
 #: Dunders whose answer depends on the object: the attribute guard decides.
 GUARDED_DUNDERS = (
     OWN_DUNDERS
     | BY_NAME_DUNDERS
-    | frozenset(
-        "__class__ __defaults__ __format__ __func__ __kwdefaults__ __self__ __wrapped__".split()
-    )
-    | SIZED_DUNDERS
+    | frozenset("__class__ __defaults__ __func__ __kwdefaults__ __self__ __wrapped__".split())
 )
 
 #: Dunder attributes a program may read on anything: each runs or describes an object's own protocol
@@ -99,7 +89,7 @@ ALLOWED_DUNDERS = (
         __class_getitem__ __complex__ __concat__ __constraints__ __contains__ __context__
         __contravariant__ __copy__ __covariant__ __dataclass_fields__ __dataclass_params__
         __deepcopy__ __default__ __del__ __delete__ __delitem__ __doc__ __enter__ __eq__ __exit__
-        __firstlineno__ __float__ __floor__ __fspath__ __ge__ __get__ __getitem__ __gt__
+        __firstlineno__ __float__ __floor__ __format__ __fspath__ __ge__ __get__ __getitem__ __gt__
         __hash__ __index__ __infer_variance__ __init__ __init_subclass__ __instancecheck__ __int__
         __invert__ __isabstractmethod__ __iter__ __le__ __len__ __length_hint__ __lt__
         __match_args__ __members__ __metadata__ __missing__ __module__ __name__ __ne__ __neg__
@@ -140,7 +130,7 @@ GUARDED_ATTRIBUTES = frozenset(
     gi_frame gi_code gi_yieldfrom cr_frame cr_code cr_await cr_origin ag_frame ag_code ag_await
     tb_frame tb_next tb_lasti tb_lineno f_back f_builtins f_code f_generator f_globals f_locals
     f_lasti f_lineno f_trace co_code co_consts co_names func_globals func_code func_closure
-    format format_map get_coro get_stack mro obj
+    format format_map get_coro get_stack obj
     """.split()
 )
 
@@ -164,8 +154,9 @@ CONSUMERS = frozenset(
 #: Single-underscore names that are public interface of the standard library's classes.
 ALLOWED_UNDERSCORE = frozenset(
     """
-    _asdict _field_defaults _fields _generate_next_value_ _ignore_ _make _member_map_
-    _member_names_ _missing_ _name_ _order_ _replace _sunder_ _value2member_map_ _value_
+    _all_bits_ _asdict _boundary_ _field_defaults _fields _flag_mask_ _generate_next_value_
+    _ignore_ _inverted_ _make _member_map_ _member_names_ _member_type_ _missing_ _name_
+    _order_ _replace _singles_mask_ _sunder_ _use_args_ _value2member_map_ _value_ _value_repr_
     """.split()
 )
 
@@ -189,6 +180,9 @@ HARMLESS_BUILTINS = tuple(
     NotImplemented
     """.split()
 )
+
+#: Builtins that, called without an argument, give the names of the scope around.
+OF_THE_SCOPE = frozenset({"dir", "locals", "vars"})
 
 #: Builtins that are refused, with what to do instead.
 REFUSED_BUILTINS = {

@@ -16,7 +16,16 @@ from typing import Any
 
 from ..errors import ProtocolError, SandboxDiedError
 from ..limits import Deadline
-from .frames import LOG_HEADER, LOG_SIZE, Frame, FrameReader, Kind, packed
+from .frames import (
+    LOG_HEADER,
+    LOG_SIZE,
+    LOG_TEXT,
+    STOPPED_RUN,
+    Frame,
+    FrameReader,
+    Kind,
+    packed,
+)
 
 __all__ = ["Child"]
 
@@ -191,9 +200,8 @@ class Child:
         sent, length = LOG_HEADER.unpack(header)
         if sent != self._output_frames:
             return ""  # it is on its way as a frame
-        begin = LOG_HEADER.size
-        length = min(length, LOG_SIZE - begin)
-        new = os.pread(self._log, max(0, length - self._seen), begin + self._seen)
+        length = min(length, LOG_SIZE - LOG_TEXT)
+        new = os.pread(self._log, max(0, length - self._seen), LOG_TEXT + self._seen)
         if os.pread(self._log, LOG_HEADER.size, 0)[: _SENT.size] != header[: _SENT.size]:
             return ""  # sent meanwhile: what was read may be what was printed after it
         self._seen = max(self._seen, length)
@@ -210,10 +218,16 @@ class Child:
         parts.append(self._decoder.decode(b"", True))
         return "".join(parts)
 
-    def interrupt(self) -> None:
-        """Have the program stopped; from any thread."""
+    def interrupt(self, run: int) -> None:
+        """Have the program of ``run`` stopped; from any thread, as often as one likes.
+
+        The child compares the number with that of the run it is in. The signal only has it look, so
+        one that comes late stops no other run.
+        """
         with self._status_lock, contextlib.suppress(OSError):
-            self._status.send(b"I")
+            if not self._closed:  # else the log's number may be another file's by now
+                os.pwrite(self._log, STOPPED_RUN.pack(run & 0xFFFFFFFF), LOG_HEADER.size)
+                self._status.send(b"I")
 
     def kill(self) -> None:
         """Have the process killed, and all it started; from any thread."""

@@ -16,6 +16,8 @@ __all__ = [
     "HEADER",
     "LOG_HEADER",
     "LOG_SIZE",
+    "LOG_TEXT",
+    "STOPPED_RUN",
     "Frame",
     "FrameReader",
     "Kind",
@@ -25,10 +27,14 @@ __all__ = [
 ]
 
 HEADER = struct.Struct("!BII")
-#: The output log, memory shared with the host that survives the child: how often it was sent, how
-#: long the text in it is, the text. The host reads what has not been sent yet from it.
+#: The output log, memory shared with the host that survives the child. The child writes how often
+#: it was sent, how long the text in it is, and the text; the host reads what has not been sent yet.
 LOG_SIZE = 64 * 1024
 LOG_HEADER = struct.Struct("=II")
+#: After the log's header: the last run that the host has asked to stop. The host writes it.
+STOPPED_RUN = struct.Struct("=I")
+#: Where the log's text begins.
+LOG_TEXT = LOG_HEADER.size + STOPPED_RUN.size
 _MAX_SMALL = 1 << 20
 
 

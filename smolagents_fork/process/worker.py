@@ -16,30 +16,37 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 from ..codec import decode, encode
 from ..codec.rpc import RUN_ENDED, HostCalls
 from ..errors import (
     EncodeError,
     InterpreterError,
-    LimitExceededError,
-    ProgramInterruptedError,
     ProtocolError,
 )
 from ..interpreter import Interpreter, Limits, PrintContainer
 from ..interpreter.meter import FinalAnswer, ProgramStop, TimeStop
 from ..texts import class_name, exact_text, plain_text, without_text
 from .confinement import confine, cpu_limit
-from .frames import HEADER, LOG_HEADER, LOG_SIZE, Frame, FrameReader, Kind, from_host, packed
+from .frames import (
+    HEADER,
+    LOG_HEADER,
+    LOG_SIZE,
+    LOG_TEXT,
+    STOPPED_RUN,
+    Frame,
+    FrameReader,
+    Kind,
+    from_host,
+    packed,
+)
 from .measures import Bounds
 
 __all__ = ["main", "warm_up"]
 
 #: Seconds between two frames of printed text. What waits is in the log, where the host sees it.
 _FLUSH_SECONDS = 0.05
-#: Seconds that a signal which the host has sent may be on its way.
-_SIGNAL_SECONDS = 0.3
 _LARGE = 1 << 16
 # A character takes at most 12 bytes of a frame, and such a frame has 1 MiB at most.
 _LONGEST_REPR = 80_000
@@ -67,7 +74,7 @@ def main(data_number: int, log_number: int, bounds: Bounds, parent: socket.socke
     report = confine(bounds, parent)
     _copy_without_modes()
     worker = Worker(link, options)
-    signal.signal(signal.SIGINT, worker.on_interrupt)
+    signal.signal(signal.SIGINT, worker.stop_if_asked)
     link.send(Kind.READY, 0, encode(report.as_data()))
     worker.serve()
 
@@ -109,6 +116,12 @@ class Link:
         #: Holds an interruption back while a frame is written.
         self.shield: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
 
+    @property
+    def stop_asked(self) -> bool:
+        """Whether the host has asked the present run to stop."""
+        (run,) = STOPPED_RUN.unpack_from(self._log, LOG_HEADER.size)
+        return bool(run == self.run)
+
     def receive(self) -> Frame | None:
         """The next frame; none when the host has closed the connection."""
         while True:
@@ -134,13 +147,13 @@ class Link:
     def write(self, text: str) -> None:
         """Take printed text. It is in shared memory when this returns, so it outlives the child."""
         data = text.encode("utf-8", "surrogatepass")
-        room = LOG_SIZE - LOG_HEADER.size
+        room = LOG_SIZE - LOG_TEXT
         with self._lock:
             for start in range(0, len(data), room):
                 part = data[start : start + room]
                 if self._logged + len(part) > room:
                     self.flush()
-                begin = LOG_HEADER.size + self._logged
+                begin = LOG_TEXT + self._logged
                 self._log[begin : begin + len(part)] = part
                 self._logged += len(part)
                 LOG_HEADER.pack_into(self._log, 0, self._sent, self._logged)
@@ -152,8 +165,7 @@ class Link:
         with self._lock, self.shield():
             self._flushed = time.monotonic()
             if self._logged:
-                begin = LOG_HEADER.size
-                data = self._log[begin : begin + self._logged]
+                data = self._log[LOG_TEXT : LOG_TEXT + self._logged]
                 self._socket.sendall(packed(Kind.OUTPUT, self.run, data))
                 self._logged = 0
                 # Empty first: the new number with the old length would have it all read again.
@@ -179,15 +191,10 @@ class Worker:
         self._interpreter = _Streaming(link, options["imports"], limits)
         # The host ends whoever sends more; a program that means no harm gets an error before.
         self._max_value_bytes = options["max_value_bytes"]
-        self._calls = HostCalls(
-            self._ask_host, self._finish, self._max_value_bytes, self._stop_with_the_signal
-        )
+        self._calls = HostCalls(self._ask_host, self._finish, self._max_value_bytes, self._stop)
         self._in_run = False
-        # Whether the run has answered, or has met a limit: its threads call no tool any more.
-        self._over = False
         self._in_program = False
         self._shielded = 0
-        self._pending = False
 
     def serve(self) -> None:
         """Serve the host until it closes the connection."""
@@ -198,33 +205,22 @@ class Worker:
                 self._accept(frame)
             # A late REPLY, to a call whose program was stopped meanwhile, is nobody's any more.
 
-    # -- signals: the host asks the program to stop --
+    # -- the host asks the program to stop --
 
-    def on_interrupt(self, *_: Any) -> None:
-        """Stop the program, unless that would break a frame in two."""
-        if self._shielded:
-            self._pending = True
-        elif self._in_program:
+    def stop_if_asked(self, *_: Any) -> None:
+        """Stop the program if the host has asked its run to stop.
+
+        Handles the signal, which may come at any time, also when the run that it was for is over.
+        Called as well where a signal was not obeyed: before the program, and after a frame.
+        """
+        if self._in_program and not self._shielded and self._link.stop_asked:
             self._stop()
 
-    def _stop(self) -> None:
-        self._pending = False
+    def _stop(self) -> NoReturn:
         stop = TimeStop("The execution was stopped from outside")
         # The meter raises it again wherever the program catches it.
         self._interpreter.meter.interrupt(stop)
         raise stop
-
-    def _stop_with_the_signal(self) -> None:
-        """Stop the program because the host serves no more calls of its run.
-
-        The host interrupts it as well. The signal is waited for, so that it does not come into the
-        next run.
-        """
-        if threading.current_thread() is threading.main_thread():
-            until = time.monotonic() + _SIGNAL_SECONDS
-            while time.monotonic() < until:
-                time.sleep(0.005)  # the handler of the signal raises
-        self._stop()
 
     @contextlib.contextmanager
     def shielded(self) -> Iterator[None]:
@@ -235,15 +231,14 @@ class Worker:
             yield
         finally:
             self._shielded -= main
-        if main and self._pending and self._in_program and not self._shielded:
-            self._stop()
+        if main:
+            self.stop_if_asked()
 
     # -- frames --
 
     def _run(self, frame: Frame) -> None:
         self._link.run = frame.run
-        self._pending = False
-        self._in_run, self._over = True, False
+        self._in_run = True
         try:
             if self._cpu_seconds is not None:
                 cpu_limit(self._cpu_seconds)
@@ -251,27 +246,23 @@ class Worker:
         except ProgramStop as stop:
             # It came between the program's end and here.
             self._in_program = False
-            self._over = True
             kind, body = Kind.FAILED, _failure("TimeLimitExceededError", str(stop))
         finally:
             self._in_program = False
         with self._calls.quiet():
             # A thread of the program may wait for the host; it would read the next run's frames.
             self._in_run = False
-            if self._over:
-                self._calls.refuse_threads()
             self._link.send(kind, frame.run, body)
 
     def _outcome(self, code: str) -> tuple[Kind, bytes]:
-        self._in_program = True
         try:
+            self._in_program = True
+            self.stop_if_asked()
             result = self._interpreter.run(code)
             if result.is_final_answer:
-                self._over = True
                 return Kind.FINAL, b""
             return Kind.DONE, self._encoded(result.output)
         except InterpreterError as error:
-            self._over = isinstance(error, (LimitExceededError, ProgramInterruptedError))
             return Kind.FAILED, _failure(type(error).__name__, str(error))
         except MemoryError:
             return Kind.FAILED, _failure(
@@ -302,7 +293,6 @@ class Worker:
         state[_VALUE] = value
         try:
             made = self._interpreter.run(f"f'{{{_VALUE}!r}}'")
-            self._over = made.is_final_answer
             return exact_text(made.output) if isinstance(made.output, str) else ""
         except InterpreterError as error:
             return without_text(value, error.__cause__ or error, "repr")

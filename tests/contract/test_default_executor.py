@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import pytest
@@ -136,7 +137,49 @@ def test_process_by_the_variable_runs_code_in_a_child(model, variable):
         agent.cleanup()
 
 
-def test_default_of_the_signature_says_nothing():
-    import inspect
+class LocalByDefault(CodeAgent):
+    def __init__(self, tools: Any, model: Any, executor_type: Any = "local", **kwargs: Any) -> None:
+        super().__init__(tools=tools, model=model, executor_type=executor_type, **kwargs)
 
-    assert inspect.signature(CodeAgent).parameters["executor_type"].default is None
+
+class Forwarding(CodeAgent):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+
+
+def test_written_local_goes_before_the_variable_by_every_call(model, variable, tmp_path):
+    saved = agent_with(model, executor_type="local")
+    saved.save(str(tmp_path))
+    variable("recording")
+    by_place = ([], model, None, None, None, None, "local")
+    agents = [
+        CodeAgent(*by_place),
+        Forwarding(*by_place),
+        Forwarding([], model, executor_type="local"),
+        LocalByDefault([], model),
+        CodeAgent.from_dict(saved.to_dict()),
+        CodeAgent.from_dict({**saved.to_dict(), "executor_type": None}, executor_type="local"),
+        CodeAgent.from_folder(tmp_path),
+    ]
+    for agent in agents:
+        assert isinstance(agent.python_executor, smolagents.LocalPythonExecutor)
+        assert agent.executor_type == "local"
+
+
+def test_variable_decides_for_subclasses_and_saved_agents_that_name_none(model, variable):
+    dictionary = agent_with(model).to_dict()
+    del dictionary["executor_type"]
+    variable("recording")
+    agents = [
+        Forwarding([], model),
+        LocalByDefault([], model, executor_type=None),
+        CodeAgent.from_dict(dictionary),
+        CodeAgent([], model, None, None, None, None),
+    ]
+    assert {type(agent.python_executor) for agent in agents} == {RecordingExecutor}
+
+
+def test_default_of_the_signature_says_nothing():
+    parameters = inspect.signature(CodeAgent).parameters
+    assert parameters["executor_type"].default is None
+    assert parameters["stream_outputs"].default is False

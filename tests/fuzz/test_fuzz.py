@@ -41,9 +41,8 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def worker() -> Iterator[Worker]:
-    worker = Worker()
-    yield worker
-    worker.close()
+    with Worker() as worker:
+        yield worker
 
 
 def run(worker: Worker, code: str) -> dict[str, Any]:

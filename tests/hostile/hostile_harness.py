@@ -7,6 +7,7 @@ import json
 import select
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -49,16 +50,28 @@ REFERENCE = (3, 11)
 
 
 class Worker:
-    """The process that forks children; started on first use, restarted if it dies."""
+    """The process that forks children; started on first use, restarted if it dies.
+
+    It works in a folder of its own, because programs write files.
+    """
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[str] | None = None
+        self._folder = tempfile.TemporaryDirectory(
+            prefix="hostile-worker-", ignore_cleanup_errors=True
+        )
 
     def __enter__(self) -> Worker:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+        self._folder.cleanup()
+
+    @property
+    def folder(self) -> Path:
+        """Where the programs work."""
+        return Path(self._folder.name)
 
     def run(self, request: dict[str, Any]) -> dict[str, Any]:
         """Send one request and wait for its answer, for the programs' own deadlines and long
@@ -67,6 +80,7 @@ class Worker:
             self.close()
             self._process = subprocess.Popen(
                 [sys.executable, str(HERE / "hostile_worker.py")],
+                cwd=self.folder,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,

@@ -59,7 +59,6 @@ class PlainChild:
         self._run = 0
         self._in_program = False
         self._shielded = 0
-        self._pending = False
         self._assaulted = False
         link.shield = self._shield
         canary = types.ModuleType("hostile_canary")
@@ -84,12 +83,9 @@ class PlainChild:
                 self._host = self._space.pop("HOST", self._host)
                 self._link.send(Kind.ACCEPTED, frame.run)
 
-    def on_interrupt(self, *_: Any) -> None:
+    def stop_if_asked(self, *_: Any) -> None:
         """Stop the program as plain CPython would, unless that would break a frame in two."""
-        if self._shielded:
-            self._pending = True
-        elif self._in_program:
-            self._pending = False
+        if self._in_program and not self._shielded and self._link.stop_asked:
             raise KeyboardInterrupt
 
     @contextlib.contextmanager
@@ -99,19 +95,17 @@ class PlainChild:
             yield
         finally:
             self._shielded -= 1
-        if self._pending and self._in_program and not self._shielded:
-            self._pending = False
-            raise KeyboardInterrupt
+        self.stop_if_asked()
 
     def _serve_run(self, frame: Frame) -> None:
         self._run = self._link.run = frame.run
-        self._pending = False
         if self._cpu_seconds is not None:
             cpu_limit(self._cpu_seconds)
         if "leak" in self._space:
             self._space.update(leak=self._leak, trip=self._trip)
         try:
             self._in_program = True
+            self.stop_if_asked()
             value = self._value(frame.body.decode())
             self._in_program = False
             kind, body = Kind.DONE, self._encoded(value)
@@ -210,7 +204,7 @@ def main(data_number: int, log_number: int, bounds: Bounds, parent: socket.socke
     assert setup.kind is Kind.SETUP
     report = confine(bounds, parent)
     child = PlainChild(link, decode(setup.body))  # type: ignore[arg-type]
-    signal.signal(signal.SIGINT, child.on_interrupt)
+    signal.signal(signal.SIGINT, child.stop_if_asked)
     link.send(Kind.READY, 0, encode(report.as_data()))
     child.serve()
 

@@ -153,15 +153,20 @@ class ProcessHost:
             self.watch.close()
 
     def _record_stops(self) -> None:
-        def recorded(method: Callable[[Child], None]) -> Callable[[Child], None]:
-            def record(child: Child) -> None:
+        def recorded(method: Callable[..., None]) -> Callable[..., None]:
+            def record(child: Child, *run: int) -> None:
                 self.recorder.stop()
-                method(child)
+                method(child, *run)
 
             return record
 
         for name in ("interrupt", "kill"):
             self._patches.setattr(Child, name, recorded(getattr(Child, name)))
+
+    def check(self, programs: Sequence[Program]) -> None:
+        """Run programs and fail with what each has reached, and its text."""
+        faults = self.faults(programs)
+        assert not faults, "\n".join(f"{why}\n{p.shown()}" for p, why in faults.items())
 
     def faults(self, programs: Sequence[Program]) -> dict[Program, str]:
         """Programs that are not held, and why."""

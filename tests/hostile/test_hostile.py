@@ -65,3 +65,12 @@ def test_documented_gap_is_one_still(program: Program, worker: Worker) -> None:
     """What is stopped after all does not belong among the gaps."""
     answer = worker.batch("ours", [program], deadline=1.5)["answers"][0]
     assert answer["reached"] == ["outlived its limit"], program.shown()
+
+
+def test_programs_work_in_a_folder_of_their_own(worker: Worker) -> None:
+    """They write files, which must not appear among those of whoever runs the tests."""
+    code = 'open("planted.log", "w").close()\nbegun = 1\n'
+    program = Program("written", "here", code, Path(__file__), 1)
+    worker.batch("weak", [program])
+    assert "planted.log" in os.listdir(worker.folder)
+    assert not worker.folder.is_relative_to(Path.cwd())

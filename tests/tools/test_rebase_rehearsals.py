@@ -18,7 +18,6 @@ from buildsys.series import load_series, series_names
 from buildsys.version import read_version_file
 from tools.paths import CACHE, ROOT, Project
 from tools.rebase.rehearsal import transplant
-from tools.rebase.state import RebaseError
 from tools.series.check import patch_bytes
 from tools.upstream.fetch import fetch_sdist, fetch_wheel, unpack_wheel
 
@@ -71,10 +70,25 @@ def method(source: bytes, class_name: str, name: str) -> ast.FunctionDef:
     return found
 
 
-def test_line_that_the_locked_release_changed_keeps_the_series_from_older_ones(rebase):
-    """The default of executor_type: 1.26.0 took a name out of the line that the patch changes."""
-    with pytest.raises(RebaseError, match=r"executor-class\.patch cannot be put on 1\.25\.0"):
-        transplant(rebase.project, "1.24.0")
+def test_series_written_on_1_24_0_reaches_the_locked_release_by_the_command_alone(rebase, links):
+    project = rebase.project
+    committed = patch_bytes(project)
+    placed = transplant(project, "1.24.0")
+    assert lockfile.load(project.lock).version == "1.24.0"
+    assert read_version_file(project.version_file) == ("1.24.0", 1)
+    written_on_1_24_0 = patch_bytes(project)
+    assert list(written_on_1_24_0) == list(committed)
+    assert written_on_1_24_0 != committed
+    rebase.index = True  # the real index has the releases
+    status, said = rebase("start", "--to", LOCKED)
+    assert status == 0, said
+    assert f"from smolagents 1.24.0 to {LOCKED}: 1.24.0, 1.25.0, " in said
+    after = patch_bytes(project)
+    assert list(after) == list(committed)
+    different = {name for name, data in committed.items() if after[name] != data}
+    assert different == set(placed)
+    assert lockfile.load(project.lock) == lockfile.load(ROOT / "upstream.lock")
+    assert "FAILED" not in said
 
 
 def test_release_that_contains_one_patch_and_conflicts_with_another(rebase, links, release):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import subprocess
@@ -26,20 +27,45 @@ def steps(name: str) -> list[dict[str, Any]]:
     return [step for job in workflow["jobs"].values() for step in job["steps"]]
 
 
-def test_every_make_target_exists():
+@pytest.mark.parametrize(
+    "path", [*sorted(WORKFLOWS.glob("*.yml")), ROOT / "CONTRIBUTING.md"], ids=lambda path: path.name
+)
+def test_every_make_target_exists(path: Path):
     targets = set(re.findall(r"^([a-z-]+):.*## ", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    used = {
-        target
-        for path in WORKFLOWS.glob("*.yml")
-        for target in re.findall(r"\bmake ([a-z-]+)", path.read_text("utf-8"))
-    }
-    assert used
+    used = set(re.findall(r"(?:^|run: |`)make ([a-z-]+)", path.read_text("utf-8"), re.MULTILINE))
     assert used <= targets
+
+
+@pytest.mark.parametrize("path", sorted(WORKFLOWS.glob("*.yml")), ids=lambda path: path.name)
+def test_actions_are_pinned_by_hash(path: Path):
+    used = re.findall(r"uses: (.+)", path.read_text("utf-8"))
+    assert used
+    assert [
+        text for text in used if not re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v[\d.]+", text)
+    ] == []
+
+
+def test_fast_job_lints_and_tests_on_every_push():
+    workflow = yaml.safe_load((WORKFLOWS / "test.yml").read_text("utf-8"))
+    runs = [step.get("run") for step in workflow["jobs"]["fast"]["steps"]]
+    assert runs[-2:] == ["make lint", "make test-fast"]
+    # YAML 1.1 reads the key "on" as true. No value: on every branch.
+    assert workflow[True]["push"] is None
+
+
+def test_pre_commit_calls_installed_modules():
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))["repos"][0][
+        "hooks"
+    ]
+    modules = [hook["entry"].split()[2] for hook in hooks]
+    assert {"ruff", "mypy"} <= set(modules)
+    for module in modules:
+        assert importlib.util.find_spec(module) is not None, module
 
 
 def test_whole_suite_runs_with_engine_and_browser_required():
     workflow = yaml.safe_load((WORKFLOWS / "test.yml").read_text("utf-8"))
-    assert workflow["jobs"]["test"]["env"] == {"REQUIRE_DOCKER": "1", "REQUIRE_BROWSER": "1"}
+    assert workflow["jobs"]["suite"]["env"] == {"REQUIRE_DOCKER": "1", "REQUIRE_BROWSER": "1"}
     assert {"make demo", "make test"} <= {step.get("run") for step in steps("test.yml")}
 
 

@@ -25,6 +25,9 @@ __all__ = ["AttributeGuard", "FrameProxy", "ModuleViews"]
 _MISSING: Any = object()
 #: Types that are never handed out, whatever attribute they were found under.
 _NEVER = (types.FrameType, types.CodeType, types.TracebackType)
+#: The object, or class, that a ``super()`` reads from.
+_OF_SUPER = super.__dict__["__self__"].__get__
+_SAID_TO_BE_MISSING = policy.GUARDED_DUNDERS - policy.OWN_DUNDERS | {"__dict__"}
 #: Types that pass a write on to the class they stand for.
 _FORWARDING = (types.GenericAlias, getattr(typing, "_BaseGenericAlias", types.GenericAlias))
 #: Types of which nothing needs a second look when an attribute is one.
@@ -65,8 +68,7 @@ class FrameProxy:
     @property
     def f_builtins(self) -> Any:
         """The view of :mod:`builtins`, asked for names in brackets."""
-        view = self._loaded["builtins"]
-        return _Members(view)
+        return _Members(self._loaded["builtins"])
 
 
 class _Members:
@@ -75,6 +77,14 @@ class _Members:
 
     def __getitem__(self, name: str) -> Any:
         return getattr(self._view, settled_name(name))
+
+
+def is_a(value: Any, kinds: Any) -> bool:
+    """Do what ``isinstance`` does, without asking the object for its ``__class__``.
+
+    A program's ``__getattribute__`` would answer, and ask the guard again.
+    """
+    return issubclass(type(value), kinds)
 
 
 def settled_name(name: Any) -> str:
@@ -122,7 +132,9 @@ class AttributeGuard:
 
     def owns(self, value: Any) -> bool:
         """Tell whether a class, a function or an instance is the program's."""
-        if isinstance(value, types.FunctionType):
+        if type(value) is super:
+            value = _OF_SUPER(value)
+        if type(value) is types.FunctionType:
             return value.__globals__ is self._globals
         return self._classes.owns(value)
 
@@ -130,9 +142,9 @@ class AttributeGuard:
         """Give ``value`` as a program may have it."""
         if type(value) in _ORDINARY:
             return value
-        if isinstance(value, _NEVER):
+        if is_a(value, _NEVER):
             raise AttributeRefusedError(f"Forbidden access to {type(value).__name__} object")
-        if isinstance(value, types.ModuleType) and not self._views.is_view(value):
+        if is_a(value, types.ModuleType) and not self._views.is_view(value):
             return self._views.view(value)
         return value
 
@@ -163,7 +175,7 @@ class AttributeGuard:
         """Read an attribute that begins with an underscore: of what the program made."""
         if self.owns(value) or name in policy.ALLOWED_UNDERSCORE:
             return self.vet(self._default(value, name, default))
-        if isinstance(value, types.ModuleType):
+        if is_a(value, types.ModuleType):
             # A view says what is refused and why.
             return self._default(self.vet(value), name, default)
         found = getattr(value, name, _MISSING)
@@ -175,51 +187,47 @@ class AttributeGuard:
         )
 
     def _read_dunder(self, value: Any, name: str, default: Any) -> Any:
+        try:
+            found = self._default(value, name, default)
+        except AttributeError:
+            if name in self._allowed or name in _SAID_TO_BE_MISSING:
+                raise
+            found = None  # refused whether it is there or not
+        return found if found is default else self._judged(value, name, found)
+
+    def _judged(self, value: Any, name: str, found: Any) -> Any:
+        """Give what was found under a dunder name as a program may have it, or refuse it."""
         if name in self._allowed:
-            return self.vet(self._default(value, name, default))
-        if default is not _MISSING and getattr(value, name, _MISSING) is _MISSING:
-            return default
+            return self.vet(found)
         if name in policy.OWN_DUNDERS:
-            return self._read_own(value, name)
+            return self._own(value, name, found)
         if name in policy.BY_NAME_DUNDERS:
-            return self._by_name(getattr(value, name), name)
-        if name in policy.SIZED_DUNDERS:
-            return self._sizes.operator_method(getattr(value, name), name)
-        if name == "__format__":
-            return self._formatter(getattr(value, name))
+            return self._by_name(found, name)
         if name in ("__self__", "__func__"):
-            return self._of_method(value, name)
-        if name in policy.GUARDED_DUNDERS:
-            found = getattr(value, name)
-            if self.owns(value) or self.owns(found):
-                return found
+            if is_a(value, types.MethodType) and not self.owns(value.__func__):
+                # What a host's method is bound to leads to the host's parts.
+                raise AttributeRefusedError(f"Forbidden access to dunder attribute: {name}")
+            return self.vet(found)
+        if name in policy.GUARDED_DUNDERS and (self.owns(value) or self.owns(found)):
+            return found
         raise AttributeRefusedError(
             f"Forbidden access to dunder attribute: {name}. "
             "Forbidden function evaluation: 'getattr' may not reach it either"
         )
 
-    def _of_method(self, value: Any, name: str) -> Any:
-        """Read what a method is bound to: not of the host's, which leads to its parts."""
-        found = getattr(value, name)
-        if issubclass(type(value), types.MethodType) and not self.owns(value.__func__):
-            raise AttributeRefusedError(f"Forbidden access to dunder attribute: {name}")
-        return self.vet(found)
-
-    def _read_own(self, value: Any, name: str) -> Any:
-        """Read the namespace of an object, or the family of a class: the program's only."""
+    def _own(self, value: Any, name: str, found: Any) -> Any:
+        """Give the namespace of an object, or the family of a class: the program's only."""
         if name == "__dict__":
-            if getattr(value, name, _MISSING) is _MISSING:
-                return getattr(value, name)  # says so
-            if self.owns(value):
-                found = self.vars_(value)
-                return dict(found) if isinstance(value, type) else found
-            raise AttributeRefusedError(
-                "Forbidden access to dunder attribute: __dict__; use vars(x) on objects of your own"
-            )
-        if isinstance(value, type) and value in self._classes:
-            if name == "__subclasses__":
-                return lambda: type.__subclasses__(value)
-            return getattr(value, name)
+            if not self.owns(value):
+                raise AttributeRefusedError(
+                    "Forbidden access to dunder attribute: __dict__; use vars(x) on objects of "
+                    "your own"
+                )
+            if is_a(value, type):
+                return dict(self.vars_(value))
+            return self.vars_(value) if type(value) is types.FunctionType else found
+        if is_a(value, type) and value in self._classes:
+            return found
         what = (
             "call to dunder function" if name == "__subclasses__" else "access to dunder attribute"
         )
@@ -229,8 +237,8 @@ class AttributeGuard:
         """Guard ``object.__setattr__``, ``super().__getattribute__`` and their like."""
         if name == "__new__":
             return self._classes.maker(found) if self._classes.is_class_maker(found) else found
-        function = found.__func__ if isinstance(found, types.MethodType) else found
-        if isinstance(function, types.FunctionType) and function.__globals__ is self._globals:
+        function = found.__func__ if is_a(found, types.MethodType) else found
+        if is_a(function, types.FunctionType) and function.__globals__ is self._globals:
             return found
         bound = getattr(found, "__self__", None)
         static = bound is None
@@ -246,35 +254,18 @@ class AttributeGuard:
                 return found(target, *rest) if static else found(*rest)
             if not policy.is_plain(given) and not self.owns(target):
                 return self.read(target, given)
-            if policy.is_dunder(given) and given not in self._allowed:
-                return self.read(target, given)
-            return self.vet(found(target, given) if static else found(given))
+            got = found(target, given) if static else found(given)
+            return self._judged(target, given, got) if policy.is_dunder(given) else self.vet(got)
 
         return call
 
-    def _formatter(self, found: Callable[[str], str]) -> Callable[..., str]:
-        def format_(*arguments: Any) -> str:
-            for argument in arguments:
-                if isinstance(argument, str):
-                    self._sizes.specification(str.__str__(argument))
-            return found(*arguments)
-
-        return format_
-
     def _read_guarded(self, value: Any, name: str, default: Any) -> Any:
         if name in ("format", "format_map"):
-            text = isinstance(value, str) or (isinstance(value, type) and issubclass(value, str))
+            text = is_a(value, str) or (is_a(value, type) and issubclass(value, str))
             if text and self._is_of_str(value, name):
                 return guarded_format(value, name, self.read, self._sizes, self._meter)
             return self.vet(self._default(value, name, default))
-        if name == "mro":
-            return self._mro(value, default)
-        if (
-            name == "obj"
-            or self.owns(value)
-            or type(value) is FrameProxy
-            or isinstance(value, types.ModuleType)
-        ):
+        if name == "obj" or self.owns(value) or is_a(value, (FrameProxy, types.ModuleType)):
             return self.vet(self._default(value, name, default))
         if getattr(value, name, _MISSING) is _MISSING:
             return self._default(value, name, default)
@@ -285,19 +276,14 @@ class AttributeGuard:
     @staticmethod
     def _is_of_str(value: Any, name: str) -> bool:
         """Tell whether a method is that of ``str`` and not of a class of the program's."""
-        for base in real_mro(value if isinstance(value, type) else type(value)):
+        for base in real_mro(value if is_a(value, type) else type(value)):
             if name in real_namespace(base):
                 return base is str
         return False
 
-    def _mro(self, value: Any, default: Any) -> Any:
-        if not isinstance(value, type) or value in self._classes or type(value) in self._classes:
-            return self.vet(self._default(value, "mro", default))
-        raise AttributeRefusedError("Forbidden access to attribute: mro of a class of the host")
-
     def called(self, value: Any, name: str) -> Any:
         """Read one of policy.CALLED_ONLY, about to be called."""
-        if isinstance(value, types.ModuleType) and self._views.is_view(value):
+        if is_a(value, types.ModuleType) and self._views.is_view(value):
             return self._views.called_member(value, name)
         return self.read(value, name)
 
@@ -307,21 +293,21 @@ class AttributeGuard:
         """Give ``value`` if the program may set or delete its attribute ``name``."""
         if id(type(value)) in self._classes.identities:
             return value
-        if isinstance(value, types.ModuleType):
+        if is_a(value, types.ModuleType):
             raise AttributeRefusedError(
                 f"Cannot assign to {name!r} of module {value.__name__!r}: modules are read-only"
             )
-        if isinstance(value, (type, types.FunctionType, types.MethodType)):
-            target = value.__func__ if isinstance(value, types.MethodType) else value
-            if isinstance(value, types.MethodType) or self.owns(target):
+        if is_a(value, (type, types.FunctionType, types.MethodType)):
+            target = value.__func__ if is_a(value, types.MethodType) else value
+            if is_a(value, types.MethodType) or self.owns(target):
                 return value  # a method refuses by itself, in CPython's words
-            is_class = isinstance(value, type)
+            is_class = is_a(value, type)
             kind, plural = ("class", "classes") if is_class else ("function", "functions")
             raise AttributeRefusedError(
                 f"Cannot assign to {name!r} of {kind} {value.__name__!r}: only {plural} that the "
                 "program itself defines may be changed"
             )
-        if isinstance(value, _FORWARDING):
+        if is_a(value, _FORWARDING):
             raise AttributeRefusedError(f"Cannot assign to {name!r} of the type {value!r}")
         if name[:1] == "_" and name not in policy.ALLOWED_UNDERSCORE:
             if name in ("__cause__", "__context__", "__suppress_context__", "__notes__"):
@@ -381,16 +367,16 @@ class AttributeGuard:
                 "Forbidden call to vars() without an argument: use plain variables"
             )
         value = arguments[0]
-        if isinstance(value, types.ModuleType):
+        if is_a(value, types.ModuleType):
             raise ProgramRefusedError("Forbidden call to vars() of a module: use its attributes")
-        if isinstance(value, type):
+        if is_a(value, type):
             if value not in self._classes:
                 raise ProgramRefusedError(f"Forbidden call to vars() of class {value.__name__!r}")
             hidden = ("__dict__", "__weakref__", "__source__")
             # A view of a copy: Python hands the dict behind a view to what it is compared with.
             shown = {k: v for k, v in real_namespace(value).items() if k not in hidden}
             return types.MappingProxyType(shown)
-        if isinstance(value, types.FunctionType):
+        if is_a(value, types.FunctionType):
             return {k: v for k, v in vars(value).items() if k != "__source__"}
         if self.owns(value):
             return vars(value)
@@ -437,13 +423,13 @@ class AttributeGuard:
         Raises:
             AttributeRefusedError: a name is not one that a program may read.
         """
-        if not isinstance(cls, type) or not positional:
+        if not is_a(cls, type) or not positional:
             return cls
         names = getattr(cls, "__match_args__", ())
         if type(names) is not tuple:
             return cls  # Python refuses it, in its own words
         known_metaclass = not any(one in self._classes for one in real_mro(type(cls)))
-        settled = tuple(str.__str__(n) if isinstance(n, str) else n for n in names)
+        settled = tuple(str.__str__(n) if is_a(n, str) else n for n in names)
         for name in settled[:positional]:
             if type(name) is str and not self._is_readable(cls, name):
                 raise AttributeRefusedError(f"Forbidden name in __match_args__: {name!r}")

@@ -73,6 +73,24 @@ class _Kept:
         self.value = value
 
 
+def _of_scope(
+    guarded: Mapping[str, Any], refused: Mapping[str, Any]
+) -> Callable[[Any, Any, bool], Any]:
+    """Make what carries out a call without arguments of one of policy.OF_THE_SCOPE."""
+    found = {**refused, **guarded}
+    meant = {id(found[name]): name for name in policy.OF_THE_SCOPE}
+
+    def of_scope(function: Any, names: Any, in_class: bool) -> Any:
+        name = meant.get(id(function))
+        if name is None:
+            return function()  # the name means something else
+        if not in_class:
+            names = {k: v for k, v in names.items() if k[:1] != "@"}
+        return sorted(names) if name == "dir" else names
+
+    return of_scope
+
+
 def _import_of_c(authorized_roots: frozenset[str]) -> Callable[..., Any]:
     """Make ``__import__`` as C code finds it: ``strftime`` imports ``time`` through it.
 
@@ -134,6 +152,7 @@ def program_builtins(
     refused = {name: _refused(name) for name in policy.REFUSED_BUILTINS}
     refused["__import__"] = _import_of_c(roots)
     hidden = _hidden(attributes, classes, sizes, meter, items)
+    hidden["@of_scope"] = _of_scope(guarded, refused)
     return {**harmless, **raised, **refused, **guarded, **tools, **hidden}
 
 
@@ -146,22 +165,20 @@ def _hidden(
 ) -> dict[str, Any]:
     """Bind the names that only compiled code can spell."""
     bound: dict[Any, str] = {
-        meter: "refill charge caught while_exceeded round",
-        items: "counted counted_growing fed fed_range each each_lazy each_heavy",
+        meter: "charge caught while_exceeded",
+        items: "fed fed_range",
         attributes: "read writable attribute_part item_part match_class",
         classes: "make_class",
         sizes: "multiply imultiply power ipower shift ishift modulo imodulo large grown appended"
-        " addend specification make_bytes",
+        " addend specification",
     }
     limits = meter.limits
     rounds = limits.max_while_iterations
     return {
         **{f"@{n}": getattr(one, n) for one, names in bound.items() for n in names.split()},
         **{f"@{kind.__name__}": kind for kind in (type, int, float, str, list)},
-        "@while": meter.while_round,
-        "@few": 32,
-        "@many": 200,
-        "@ticks": items.ticks(),
+        "@compress": itertools.compress,
+        "@islice": itertools.islice,
         "@next": next,
         "@empties": lambda: itertools.repeat((), rounds + 1),
         "@__import__": _refused("__import__"),
@@ -172,6 +189,7 @@ def _hidden(
         "@id": id,
         "@source": _source,
         "@len": len,
+        "@locals": locals,
         "@called": attributes.called,
         "@range": range,
         "@short": SHORT,

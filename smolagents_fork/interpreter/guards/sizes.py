@@ -34,8 +34,6 @@ _BUILT_IN = (
     types.MethodWrapperType,
     types.WrapperDescriptorType,
 )
-#: Steps of a power with a modulus: some two seconds.
-_LONG_POWER = 3e8
 #: Formats that are remembered at once, and characters of one of them.
 _FORMATS, _FORMAT = 64, 128
 
@@ -185,8 +183,6 @@ ESTIMATES: Mapping[tuple[type, str], _Estimator] = {
 }
 #: By identity: a program's metaclass may define __hash__.
 _ROW_TYPES = frozenset(id(kind) for kind, _operation in ESTIMATES)
-_PHRASES = {"*": "A repetition", "**": "A power", "<<": "A shift", "%": "A format"}
-_OPERATOR_METHODS = {"mul": "*", "pow": "**", "lshift": "<<", "mod": "%", "add": "+"}
 
 
 def _estimator(kind: type, operation: str) -> _Estimator | None:
@@ -374,91 +370,48 @@ class Sizes:
 
     def call(self, receiver: Any, name: str, /, *arguments: Any, **keywords: Any) -> Any:
         """Call one of policy.SIZED_METHODS."""
-        kind = type(receiver)
-        if kind is str and name == "join" and len(arguments) == 1:
+        if type(receiver) is str and name == "join" and len(arguments) == 1:
             items = arguments[0]
-            if type(items) is list or type(items) is tuple:
-                if not _is_long_join(receiver, items):
-                    return receiver.join(items)
-            else:
-                # An iterator can be read once only: join gets what was measured.
-                try:
-                    arguments = (list(items),)
-                except TypeError:
-                    if hasattr(type(items), "__iter__"):
-                        raise
-                    return receiver.join(items)  # says what is wrong in Python's words
-        estimate = _estimator(kind, name)
-        if estimate is None:
-            if issubclass(kind, type) or kind is super:
-                return self.method(receiver, name)(*arguments, **keywords)
-            return getattr(receiver, name)(*arguments, **keywords)
-        if name == "extend" and arguments:
-            arguments = (self._items.fed(arguments[0]), *arguments[1:])
-        given = (*arguments, *keywords.values())
-        self.check(estimate(receiver, *given), f"{name}()")
-        return getattr(receiver, name)(*arguments, **keywords)
+            if (type(items) is list or type(items) is tuple) and _is_short_join(receiver, items):
+                return receiver.join(items)
+        return self._limited(getattr(receiver, name), name, arguments, keywords)
 
     def method(self, receiver: Any, name: str) -> Any:
         """Give one of policy.SIZED_METHODS as a value: of an object, a class, or ``super()``."""
         found = getattr(receiver, name)
         if not isinstance(found, _BUILT_IN):
-            return found  # of a class of the program, or of a library
+            return found
 
         def limited(*arguments: Any, **keywords: Any) -> Any:
-            bound = getattr(found, "__self__", None)
-            if bound is None or isinstance(bound, (type, types.ModuleType)):
-                target, rest = (arguments[0], arguments[1:]) if arguments else (None, ())
-            else:
-                target, rest = bound, arguments
-            estimate = _estimator(type(target), name)
-            if estimate is None:
-                return found(*arguments, **keywords)
-            if name == "join" and rest and hasattr(type(rest[0]), "__next__"):
-                rest = (list(rest[0]), *rest[1:])
-            elif name == "extend" and rest:
-                rest = (self._items.fed(rest[0]), *rest[1:])
-            self.check(estimate(target, *rest, *keywords.values()), f"{name}()")
-            return found(*(rest if target is bound else (target, *rest)), **keywords)
+            return self._limited(found, name, arguments, keywords)
 
         limited.__name__ = name
         limited.__qualname__ = getattr(found, "__qualname__", name)
         return limited
 
-    def operator_method(self, found: Any, name: str) -> Any:
-        """Give ``x.__mul__`` and its like of built-in types, under the operator's estimate."""
-        if not isinstance(found, _BUILT_IN):
-            return found  # of a class of the program
-        operation = name.strip("_")
-        reflected = operation[0] == "r" and operation != "rshift"
-        operation = _OPERATOR_METHODS[
-            operation.lstrip("ri") if reflected else operation.lstrip("i")
-        ]
-        target = getattr(found, "__self__", None)
-
-        def limited(*arguments: Any) -> Any:
-            operands = arguments if target is None else (target, *arguments)
-            if len(operands) > 1:
-                left, right = operands[:2]
-                if reflected:
-                    left, right = right, left
-                for one in (left, right):
-                    estimate = _estimator(type(one), operation)
-                    if estimate is not None:
-                        self.check(estimate(left, right), _PHRASES[operation])
-                        break
-            made = found(*arguments)
-            return self.large(made) if type(made) is int else self.grown(made)
-
-        return limited
+    def _limited(
+        self, method: Any, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> Any:
+        """Call ``method`` within the limits; one of a program or a library as it is."""
+        estimate = None
+        if isinstance(method, _BUILT_IN):
+            bound = getattr(method, "__self__", None)
+            if bound is None or isinstance(bound, (type, types.ModuleType)):
+                receiver, given = arguments[:1], arguments[1:]
+            else:
+                receiver, given = (bound,), arguments
+            estimate = _estimator(type(receiver[0]), name) if receiver else None
+        if estimate is None:
+            return method(*arguments, **keywords)
+        if given and name == "extend":
+            given = (self._items.fed(given[0]), *given[1:])
+        elif given and name == "join" and hasattr(type(given[0]), "__iter__"):
+            # An iterator can be read once only: join gets what was measured.
+            given = (given[0] if type(given[0]) in (list, tuple) else list(given[0]), *given[1:])
+        self.check(estimate(*receiver, *given, *keywords.values()), f"{name}()")
+        return method(*(given if len(given) == len(arguments) else (*receiver, *given)), **keywords)
 
     # -- built-ins --
-
-    def make_bytes(self, cls: Any, /, *arguments: Any, **keywords: Any) -> Any:
-        """Call ``bytes`` or ``bytearray``, if the name still means that."""
-        if (cls is bytes or cls is bytearray) and arguments and _is_int(arguments[0]):
-            self.check(Estimate(number(arguments[0]), TEXT), f"{cls.__name__}()")
-        return cls(*arguments, **keywords)
 
     def builtins(self) -> dict[str, Callable[..., Any]]:
         """Give the builtins that make much of small arguments."""
@@ -468,42 +421,20 @@ class Sizes:
             return self._items.metered(made) if len(arguments) == 2 else made
 
         def pow_(base: Any, exp: Any, mod: Any = None) -> Any:
-            if mod is None:
-                return self.power(base, exp)
-            if _is_int(exp) and _is_int(mod):
-                # Squarings, each as long as a product of numbers of that length takes.
-                steps = number(exp).bit_length() * (number(mod).bit_length() / 30 + 1) ** 1.6
-                if steps > _LONG_POWER:
-                    self._meter.too_large(
-                        f"pow() of numbers of {exp.bit_length()} and {mod.bit_length()} bits is "
-                        "too much work"
-                    )
-                if steps > 10_000:
-                    self._meter.charge(int(steps / 100))
-            return pow(base, exp, mod)
+            return self.power(base, exp) if mod is None else pow(base, exp, mod)
 
-        def round_(number: Any, ndigits: Any = None) -> Any:
-            if _is_int(ndigits) and _is_int(number) and ndigits < 0:
-                # It makes that power of ten first.
-                self.check(Estimate(-4 * int.__index__(ndigits), BITS), "round()")
-            return round(number) if ndigits is None else round(number, ndigits)
+        def format_(value: Any, spec: str = "", /) -> str:
+            return format(value, self.specification(spec))
 
-        made: dict[str, Callable[..., Any]] = {
-            "pow": pow_,
-            "format": lambda value, spec="", /: format(value, self.specification(spec)),
-            "iter": iter_,
-            "repr": lambda obj, /: self.grown(repr(obj)),
-            "ascii": lambda obj, /: self.grown(ascii(obj)),
-            "round": round_,
-        }
+        made: dict[str, Callable[..., Any]] = {"pow": pow_, "format": format_, "iter": iter_}
         for name, function in made.items():
             function.__name__ = function.__qualname__ = name
         return made
 
 
-def _is_long_join(separator: str, items: Any) -> bool:
-    """Tell whether a join gives much; items that are not strings are the join's own business."""
+def _is_short_join(separator: str, items: Any) -> bool:
+    """Tell whether a join gives little; what is not a string needs another look."""
     try:
-        return sum(map(str.__len__, items)) + len(separator) * len(items) >= _MUCH
+        return sum(map(str.__len__, items)) + len(separator) * len(items) < _MUCH
     except TypeError:
-        return True
+        return False

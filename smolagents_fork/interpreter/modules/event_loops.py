@@ -1,10 +1,13 @@
-"""asyncio for programs: loops that keep the run's deadline and are closed however the run ends."""
+"""asyncio for programs: loops that ask the meter when they wait, closed however a run ends."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import selectors
+import weakref
 from asyncio import events
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...errors import InterpreterError
@@ -16,46 +19,38 @@ __all__ = ["EventLoops"]
 _SLICE = 0.05
 
 
-class _Loop:
-    """An event loop that is not running: it runs one coroutine after another, as ``run`` does."""
+class _Selector(selectors.DefaultSelector):
+    def __init__(self, meter: Meter) -> None:
+        super().__init__()
+        self._meter = meter
 
-    def __init__(self, run: Callable[[Any], Any]) -> None:
-        self._run = run
-        self._closed = False
+    def select(self, timeout: float | None = None) -> Any:
+        left = self._meter.waiting()
+        return super().select(min(s for s in (timeout, left, _SLICE) if s is not None))
+
+
+class _Loop(asyncio.SelectorEventLoop):
+    def run_forever(self) -> None:
+        with _apart_from_host():
+            super().run_forever()
 
     def run_until_complete(self, future: Any) -> Any:
-        """Run a coroutine to its end."""
-        if self._closed:
-            raise RuntimeError("Event loop is closed")
-        return self._run(future)
-
-    def is_running(self) -> bool:
-        """Tell that it is not running."""
-        return False
-
-    def is_closed(self) -> bool:
-        """Tell whether ``close`` was called."""
-        return self._closed
-
-    def close(self) -> None:
-        """Refuse further coroutines."""
-        self._closed = True
+        with _apart_from_host():
+            return super().run_until_complete(future)
 
 
-class _Runner:
-    """A stand-in for ``asyncio.Runner``: runs coroutines one after another."""
-
-    def __init__(self, run: Callable[[Any], Any]) -> None:
-        self.run = run
-
-    def __enter__(self) -> _Runner:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Do nothing: each loop is closed when its coroutine ends."""
+@contextlib.contextmanager
+def _apart_from_host() -> Iterator[None]:
+    """Set aside the loop of a host that is asynchronous itself: the program has its own."""
+    outer = events._get_running_loop()
+    if outer is None or isinstance(outer, _Loop):
+        yield
+        return
+    events._set_running_loop(None)
+    try:
+        yield
+    finally:
+        events._set_running_loop(outer)
 
 
 class EventLoops:
@@ -69,69 +64,52 @@ class EventLoops:
     def __init__(self, meter: Meter, make_pool: Callable[[], Any]) -> None:
         self._meter = meter
         self._make_pool = make_pool
-        self._open: list[Any] = []
+        self._made: weakref.WeakSet[_Loop] = weakref.WeakSet()
+        self._current: Any = None
 
-    def run(self, coroutine: Any, **_options: Any) -> Any:
-        """Stand for ``asyncio.run``: keeps the deadline and leaves nothing behind."""
-        meter = self._meter
-        if not asyncio.iscoroutine(coroutine):
-            raise ValueError(f"a coroutine was expected, got {coroutine!r}")
-        if any(loop.is_running() for loop in self._open):
-            coroutine.close()
-            raise RuntimeError("asyncio.run() cannot be called from a running event loop")
-        # The host may be asynchronous itself; the program's loop runs inside its callback.
-        outer = events._get_running_loop()
-        loop = asyncio.new_event_loop()
-        self._open.append(loop)
+    def _new(self) -> _Loop:
+        loop = _Loop(_Selector(self._meter))
+        self._made.add(loop)
         loop.set_exception_handler(lambda _loop, _context: None)
         loop.set_default_executor(self._make_pool())
-        events._set_running_loop(None)
+        return loop
+
+    def run(self, coroutine: Any, **_options: Any) -> Any:
+        """Stand for ``asyncio.run``, which takes its loop from the host's policy."""
+        if not asyncio.iscoroutine(coroutine):
+            raise ValueError(f"a coroutine was expected, got {coroutine!r}")
+        if isinstance(events._get_running_loop(), _Loop):
+            coroutine.close()
+            raise RuntimeError("asyncio.run() cannot be called from a running event loop")
+        loop = self._new()
         try:
-            loop.call_soon(self._watch, loop)
-            task = loop.create_task(coroutine)
             try:
-                return loop.run_until_complete(task)
-            except RuntimeError:
-                self._check_end()
-                raise
+                return loop.run_until_complete(coroutine)
             finally:
-                self._check_end()
-                self._cancel(loop)
-                meter.check()
+                tasks = asyncio.all_tasks(loop)
+                for task in tasks:
+                    task.cancel()
+                if tasks:
+                    loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+                loop.run_until_complete(loop.shutdown_asyncgens())
         finally:
             self._close(loop)
-            events._set_running_loop(outer)
 
-    def _watch(self, loop: Any) -> None:
-        left = self._meter.seconds_left()
-        if self._meter.end is not None or (left is not None and left <= 0):
-            loop.stop()
-        else:
-            loop.call_later(_SLICE, self._watch, loop)
+    def close(self) -> None:
+        """Close what the program left open."""
+        for loop in list(self._made):
+            if not loop.is_running():
+                self._close(loop)
 
-    def _check_end(self) -> None:
-        self._meter.check()
-        left = self._meter.seconds_left()
-        if left is not None and left <= 0:
-            self._meter.out_of_time()
-
-    def _cancel(self, loop: Any) -> None:
-        """Cancel the tasks that are left, for as long as the deadline lasts."""
-        tasks = asyncio.all_tasks(loop)
-        if not tasks:
-            return
-        for one in tasks:
-            one.cancel()
-        try:
-            loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
-        except RuntimeError:
-            self._check_end()
-
-    def _close(self, loop: Any) -> None:
-        for task in asyncio.all_tasks(loop):
-            task._log_destroy_pending = False  # type: ignore[attr-defined]
-        loop.close()
-        self._open.remove(loop)
+    @staticmethod
+    def _close(loop: _Loop) -> None:
+        if not loop.is_closed():
+            for task in asyncio.all_tasks(loop):
+                # Here, not whenever it is collected; the code in it ends at its next check.
+                task._log_destroy_pending = False  # type: ignore[attr-defined]
+                with contextlib.suppress(BaseException):
+                    task.get_coro().close()  # type: ignore[union-attr]
+            loop.close()
 
     def run_top_level(self, coroutine: Any, allowed: bool) -> Any:
         """Run the coroutine of a program whose top level awaits.
@@ -154,22 +132,33 @@ class EventLoops:
             "The program waits for an event loop; authorise 'asyncio' to give it one"
         )
 
-    def members(self) -> dict[tuple[str, str], Any]:
-        """Make the members of asyncio that programs get in another form."""
+    def members(self) -> dict[str, Any]:
+        """Make the members of asyncio that take a loop from the host's policy, by name."""
 
         def get_event_loop() -> Any:
             running = events._get_running_loop()
-            return _Loop(self.run) if running is None else running
+            if isinstance(running, _Loop):
+                return running
+            if self._current is None or self._current.is_closed():
+                self._current = self._new()
+            return self._current
 
-        async def to_thread(func: Any, /, *arguments: Any, **keywords: Any) -> Any:
-            # No thread: what it calls runs in the loop itself.
-            return func(*arguments, **keywords)
+        def set_event_loop(loop: Any) -> None:
+            self._current = loop
 
         return {
-            ("asyncio", "run"): self.run,
-            ("asyncio", "Runner"): lambda **_options: _Runner(self.run),
-            ("asyncio", "new_event_loop"): lambda: _Loop(self.run),
-            ("asyncio", "get_event_loop"): get_event_loop,
-            ("asyncio", "set_event_loop"): lambda _loop: None,
-            ("asyncio", "to_thread"): to_thread,
+            "run": self.run,
+            "Runner": lambda **_options: _runner(self._new),
+            "new_event_loop": self._new,
+            "get_event_loop": get_event_loop,
+            "set_event_loop": set_event_loop,
         }
+
+
+def _runner(make_loop: Callable[[], _Loop]) -> Any:
+    class Runner(asyncio.Runner):
+        def run(self, coro: Any, *, context: Any = None) -> Any:
+            with _apart_from_host():
+                return super().run(coro, context=context)
+
+    return Runner(loop_factory=make_loop)

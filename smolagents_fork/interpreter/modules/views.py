@@ -14,12 +14,12 @@ import importlib.util
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from ...errors import AttributeRefusedError, ImportRefusedError, ProgramRefusedError
 from .. import policy
 
-__all__ = ["ModuleViews", "ViewRegistry", "is_authorized"]
+__all__ = ["ModuleViews", "is_authorized"]
 
 #: Functions refused as values even where their module is authorised, unless given as tools of that
 #: name. Upstream's DANGEROUS_FUNCTIONS.
@@ -55,17 +55,43 @@ def is_authorized(name: str, authorized: Iterable[str]) -> bool:
     return False
 
 
-class ViewRegistry:
-    """What is authorised, and the views that exist.
+class _LoadedModules(Mapping[str, Any]):
+    """``sys.modules``: the authorised ones, as views."""
+
+    def __init__(self, views: ModuleViews) -> None:
+        self._views = views
+
+    def __getitem__(self, name: str) -> Any:
+        return self._views.view(sys.modules[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([name for name in sys.modules if self._views.allows(name)])
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+
+class ModuleViews:
+    """Imports of one interpreter's programs: what is authorised, and the views that exist.
 
     Args:
         authorized: authorised imports, the default ones included.
+        overrides: makes the members of a module that programs get in another form.
     """
 
-    def __init__(self, authorized: Iterable[str]) -> None:
+    def __init__(
+        self,
+        authorized: Iterable[str],
+        overrides: Callable[[types.ModuleType], Mapping[str, Any]],
+    ) -> None:
+        #: Names of the tools at hand: one may bear a dangerous function's name.
+        self.tools: frozenset[str] = frozenset()
         self.authorized = sorted(set(authorized))
+        self.loaded: Mapping[str, Any] = _LoadedModules(self)
+        self._overrides = overrides
         self._views: dict[str, types.ModuleType] = {}
         self._identities: set[int] = set()
+        self._imported_as: dict[str, str] = {}
 
     def allows(self, name: str) -> bool:
         """Tell whether programs may import ``name``."""
@@ -76,30 +102,9 @@ class ViewRegistry:
         package = policy.WITH_PACKAGE.get(name)
         return package is not None and package in self.authorized
 
-    def parts_of(self, name: str) -> tuple[str, ...] | None:
-        """Name the members of a module that only came with a package; ``None`` for all."""
-        if name in _PARTS and not is_authorized(name, self.authorized):
-            return _PARTS[name][1]
-        return None
-
     def is_view(self, value: Any) -> bool:
         """Tell whether a module object is a view."""
         return id(value) in self._identities
-
-    def find(self, name: str) -> types.ModuleType | None:
-        """Find the view of the module ``name``, if there is one."""
-        return self._views.get(name)
-
-    def view(self, module: types.ModuleType) -> types.ModuleType:
-        """Give the view of ``module``.
-
-        Raises:
-            AttributeRefusedError: there is none.
-        """
-        found = self._views.get(module.__name__)
-        if found is None:
-            raise AttributeRefusedError(f"Forbidden access to module: {module.__name__}")
-        return found
 
     def called_member(self, view: types.ModuleType, name: str) -> Any:
         """Give a member about to be called: whoever authorised ``os`` may call its shell."""
@@ -107,64 +112,6 @@ class ViewRegistry:
         if f"{home}.{name}" in _DANGEROUS and is_authorized(home, self.authorized):
             return getattr(sys.modules[home], name)
         return getattr(view, name)
-
-    def add(self, name: str, view: types.ModuleType) -> None:
-        """Enter a view that is whole."""
-        self._identities.add(id(view))
-        self._views[name] = view
-
-
-class ModuleOverrides(Protocol):
-    """What gives members in another form."""
-
-    def members(
-        self, module: str, import_by_name: Callable[..., Any], loaded: Mapping[str, Any]
-    ) -> Mapping[str, Any]:
-        """Give the overrides of ``module``, by member."""
-        ...
-
-
-class _LoadedModules(Mapping[str, Any]):
-    """``sys.modules``: the authorised ones, as views."""
-
-    def __init__(self, registry: ViewRegistry, view: Callable[[types.ModuleType], Any]) -> None:
-        self._registry = registry
-        self._view = view
-
-    def __getitem__(self, name: str) -> Any:
-        return self._view(sys.modules[name])
-
-    def __iter__(self) -> Iterator[str]:
-        return iter([name for name in sys.modules if self._registry.allows(name)])
-
-    def __len__(self) -> int:
-        return len(list(iter(self)))
-
-
-class ModuleViews:
-    """Imports of one interpreter's programs.
-
-    Args:
-        registry: what is authorised, and the views that exist.
-        overrides: the members that programs get in another form.
-    """
-
-    def __init__(self, registry: ViewRegistry, overrides: ModuleOverrides) -> None:
-        #: Names of the tools at hand: one may bear a dangerous function's name.
-        self.tools: frozenset[str] = frozenset()
-        self._registry = registry
-        self._overrides = overrides
-        self._loaded = _LoadedModules(registry, self.view)
-        self._imported_as: dict[str, str] = {}
-
-    @property
-    def authorized(self) -> list[str]:
-        """The authorised imports, sorted."""
-        return self._registry.authorized
-
-    def allows(self, name: str) -> bool:
-        """Tell whether programs may import ``name``."""
-        return self._registry.allows(name)
 
     # -- import statements --
 
@@ -256,8 +203,7 @@ class ModuleViews:
         Raises:
             AttributeRefusedError: the module is not authorised.
         """
-        registry = self._registry
-        if registry.is_view(module):
+        if self.is_view(module):
             return module
         name = module.__name__
         if not partial and not self.allows(self._imported_as.get(name, name)):
@@ -269,30 +215,30 @@ class ModuleViews:
                     f"can pass additional_authorized_imports=[{name!r}], or [{root + '.*'!r}]"
                 )
             raise AttributeRefusedError(f"Forbidden access to module: {name}{hint}")
-        view = registry.find(name)
+        view = self._views.get(name)
         if view is None:
             view = types.ModuleType(name)
             self._fill(view, module)
             # Entered when it is whole: a stop in the middle leaves none behind.
-            registry.add(name, view)
+            self._identities.add(id(view))
+            self._views[name] = view
         return view
 
     def _fill(self, view: types.ModuleType, module: types.ModuleType) -> None:
         name = module.__name__
         members = vars(view)
-        for dunder in _DUNDERS:
-            if dunder in vars(module):
-                members[dunder] = vars(module)[dunder]
-        members.pop("__loader__", None)
-        members.pop("__spec__", None)
-        overrides = self._overrides.members(name, self.import_by_name, self._loaded)
-        parts = self._registry.parts_of(name)
+        del members["__loader__"], members["__spec__"]
+        overrides = self._overrides(module)
+        parts = None
+        if name in _PARTS and not is_authorized(name, self.authorized):
+            parts = _PARTS[name][1]
         for member, value in list(vars(module).items()):
-            if member.startswith("_") or isinstance(value, types.ModuleType):
-                continue
-            if parts is not None and member not in parts:
-                continue
-            if member not in overrides and self._refusal(name, member, value) is None:
+            public = not member.startswith("_") and (parts is None or member in parts)
+            if member in _DUNDERS or (
+                public
+                and not isinstance(value, types.ModuleType)
+                and self._refusal(name, member, value) is None
+            ):
                 members[member] = value
         members.update(overrides)
 

@@ -109,19 +109,16 @@ def _locks(meter: Meter) -> tuple[type, type, type]:
     return Lock, RLock, Condition
 
 
-def _named(cls: type, module: str) -> type:
-    cls.__module__, cls.__qualname__ = module, cls.__name__
-    return cls
-
-
-def _on_condition(base: type, condition: type, lock: type) -> type:
-    """Derive from ``Event``, ``Semaphore`` or ``Barrier``: they wait on one condition."""
+def _rebuilt(*bases: type, **parts: Callable[[Any], Any]) -> type:
+    """Derive a class of the library's that waits on ``parts``, made when an object is."""
 
     def __init__(self: Any, *arguments: Any, **keywords: Any) -> None:
-        base.__init__(self, *arguments, **keywords)  # type: ignore[misc]
-        self._cond = condition(lock())
+        bases[0].__init__(self, *arguments, **keywords)  # type: ignore[misc]
+        for name, make in parts.items():
+            setattr(self, name, make(self))
 
-    return _named(type(base.__name__, (base,), {"__init__": __init__}), "threading")
+    name, module = bases[0].__name__.removeprefix("_Py"), bases[0].__module__
+    return type(name, bases, {"__init__": __init__, "__module__": module})
 
 
 def _thread_class(meter: Meter, threads: ProgramThreads) -> type:
@@ -154,37 +151,8 @@ def _thread_class(meter: Meter, threads: ProgramThreads) -> type:
             super().join(max(seconds, 0.0))
             return not self.is_alive()
 
-    return _named(Thread, "threading")
-
-
-def _queues(meter: Meter, lock: type, condition: type) -> dict[str, type]:
-    made: dict[str, type] = {}
-    for base in (queue.Queue, queue.LifoQueue, queue.PriorityQueue):
-
-        def __init__(self: Any, maxsize: int = 0, _base: Any = base) -> None:
-            _base.__init__(self, maxsize)
-            self.mutex = lock()
-            for name in ("not_empty", "not_full", "all_tasks_done"):
-                setattr(self, name, condition(self.mutex))
-
-        cls = type(base.__name__, (base,), {"__init__": __init__})
-        made[base.__name__] = _named(cls, "queue")
-
-    class SimpleQueue(queue.SimpleQueue):  # type: ignore[type-arg]
-        def get(self, block: bool = True, timeout: float | None = None) -> Any:
-            if not block or (timeout is not None and timeout < 0):
-                return super().get(block, timeout)
-            end = None if timeout is None else time.monotonic() + timeout
-            while True:
-                meter.waiting()
-                rest = _SLICE if end is None else end - time.monotonic()
-                try:
-                    return super().get(True, max(0.0, min(rest, _SLICE)))
-                except queue.Empty:
-                    if rest <= 0:
-                        raise
-
-    return {**made, "SimpleQueue": _named(SimpleQueue, "queue")}
+    Thread.__module__, Thread.__qualname__ = "threading", "Thread"
+    return Thread
 
 
 def _pool(meter: Meter, threads: ProgramThreads) -> type:
@@ -211,12 +179,13 @@ def _pool(meter: Meter, threads: ProgramThreads) -> type:
                 setattr(made, name, waiting_in_slices(made, getattr(made, name)))
             return made
 
-    ProgramThreadPool.__name__ = "ThreadPoolExecutor"
-    return _named(ProgramThreadPool, "concurrent.futures.thread")
+    ProgramThreadPool.__name__ = ProgramThreadPool.__qualname__ = "ThreadPoolExecutor"
+    ProgramThreadPool.__module__ = ThreadPoolExecutor.__module__
+    return ProgramThreadPool
 
 
-def waiting_members(meter: Meter, threads: ProgramThreads) -> dict[tuple[str, str], Any]:
-    """Make the members of time, threading, queue and concurrent.futures that wait.
+def waiting_members(meter: Meter, threads: ProgramThreads) -> dict[str, Any]:
+    """Make the members of time, threading, queue and concurrent.futures that wait, by name.
 
     Args:
         meter: of the interpreter.
@@ -238,35 +207,23 @@ def waiting_members(meter: Meter, threads: ProgramThreads) -> dict[tuple[str, st
 
     lock, rlock, condition = _locks(meter)
     thread = _thread_class(meter, threads)
-    event = _on_condition(threading.Event, condition, lock)
 
-    class Timer(thread):  # type: ignore[misc,valid-type]
-        def __init__(
-            self, interval: float, function: Any, args: Any = None, kwargs: Any = None
-        ) -> None:
-            super().__init__()
-            self.interval, self.function = interval, function
-            self.args = [] if args is None else args
-            self.kwargs = {} if kwargs is None else kwargs
-            self.finished = event()
+    def on_condition(base: type) -> type:
+        return _rebuilt(base, _cond=lambda _self: condition(lock()))
 
-        cancel = threading.Timer.cancel
-        run = threading.Timer.run
+    def of_queue(base: type) -> type:
+        names = ("not_empty", "not_full", "all_tasks_done")
+        conditions = dict.fromkeys(names, lambda self: condition(self.mutex))
+        return _rebuilt(base, mutex=lambda _self: lock(), **conditions)
 
-    of_threading = {
-        "Lock": lock,
-        "RLock": rlock,
-        "Condition": condition,
-        "Event": event,
-        "Semaphore": _on_condition(threading.Semaphore, condition, lock),
-        "BoundedSemaphore": _on_condition(threading.BoundedSemaphore, condition, lock),
-        "Barrier": _on_condition(threading.Barrier, condition, lock),
-        "Thread": thread,
-        "Timer": _named(Timer, "threading"),
-    }
-    return {
-        ("time", "sleep"): sleep,
-        **{("threading", name): made for name, made in of_threading.items()},
-        **{("queue", name): made for name, made in _queues(meter, lock, condition).items()},
-        ("concurrent.futures", "ThreadPoolExecutor"): _pool(meter, threads),
-    }
+    event, semaphore = on_condition(threading.Event), on_condition(threading.Semaphore)
+    simple_queue: Any = queue._PySimpleQueue  # type: ignore[attr-defined]
+    classes = (
+        *(lock, rlock, condition, event, semaphore, thread),
+        *map(on_condition, (threading.BoundedSemaphore, threading.Barrier)),
+        _rebuilt(threading.Timer, thread, finished=lambda _self: event()),
+        *map(of_queue, (queue.Queue, queue.LifoQueue, queue.PriorityQueue)),
+        _rebuilt(simple_queue, _count=lambda _self: semaphore(0)),
+        _pool(meter, threads),
+    )
+    return {"sleep": sleep, **{cls.__name__: cls for cls in classes}}

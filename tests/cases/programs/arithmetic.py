@@ -157,3 +157,9 @@ try:
     2.0 ** 5000
 except OverflowError as e:
     print(type(e).__name__, e)
+# case: bytes-of-an-integer-without-a-length
+for n in (0, 5, 255, 256):
+    try:
+        print(n.to_bytes(), n.to_bytes(byteorder="little"))
+    except (TypeError, OverflowError) as error:
+        print(type(error).__name__, error)

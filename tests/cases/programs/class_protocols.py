@@ -602,3 +602,27 @@ def f(b):
     except AttributeError as e:
         return b.x, b.y, str(e)
 f(B())
+# case: every-attribute-through-its-own-method
+class Logged:
+    def __init__(self): self.x, self._y = 1, 2
+    def __getattribute__(self, name):
+        print("read", name)
+        return object.__getattribute__(self, name)
+    def __str__(self): return f"{self.x}{self._y}"
+class Forwarded(Logged):
+    def __getattribute__(self, name): return super().__getattribute__(name)
+    def __mul__(self, n): return n
+a, b = Logged(), Forwarded()
+def shown(o): return o.x, o._y, o.__dict__, o.__class__.__name__, str(o), o.__str__(), getattr(o, "_y"), o.__format__("")
+print(shown(a), shown(b), b.__mul__(3), isinstance(a, Logged), hasattr(a, "gone"))
+# case: private-names-through-super
+class A:
+    _n = 1
+    def _h(self): return 1
+    @classmethod
+    def _c(cls): return cls.__name__
+class B(A):
+    def _h(self): return super()._h() + super()._n
+    @classmethod
+    def _c(cls): return super()._c()
+B()._h(), B._c(), super(B, B())._h()

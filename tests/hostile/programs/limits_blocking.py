@@ -18,6 +18,7 @@ n **= 10 ** 9
 import operator
 operator.pow(3, 10 ** 9)
 # hostile: pow-dunder
+# local: no operators called by the names of their methods are not in the table of sizes
 # limit: one operation
 (3).__pow__(10 ** 9)
 # hostile: pow-in-map
@@ -74,6 +75,7 @@ a *= 10 ** 10
 import operator
 operator.mul([0], 10 ** 10)
 # hostile: repeat-dunder
+# local: no operators called by the names of their methods are not in the table of sizes
 # limit: one operation
 [0].__mul__(10 ** 10)
 # hostile: repeat-nested
@@ -84,9 +86,11 @@ operator.mul([0], 10 ** 10)
 from collections import deque
 deque([0]) * 10 ** 9
 # hostile: bytearray-of-size
+# local: no one call of C, or of a library, that takes long or much
 # limit: one operation
 bytearray(10 ** 11)
 # hostile: bytes-of-size
+# local: no one call of C, or of a library, that takes long or much
 # limit: one operation
 bytes(10 ** 11)
 # hostile: list-of-range
@@ -537,22 +541,26 @@ class Small(int):
         return False
 [0] * Small(10 ** 10)
 # hostile: repeat-dunder-of-an-own-list
+# local: no operators called by the names of their methods are not in the table of sizes
 # limit: one operation
 class Own(list):
     pass
 Own([0]).__mul__(10 ** 10)
 # hostile: repeat-by-super
+# local: no operators called by the names of their methods are not in the table of sizes
 # limit: one operation
 class Own(list):
     def grow(self):
         return super().__mul__(10 ** 10)
 Own([0]).grow()
 # hostile: power-dunder-of-an-own-integer
+# local: no operators called by the names of their methods are not in the table of sizes
 # limit: one operation
 class Own(int):
     pass
 Own(10).__pow__(10 ** 9)
 # hostile: power-by-super
+# local: no operators called by the names of their methods are not in the table of sizes
 # limit: one operation
 class Own(int):
     def grow(self):
@@ -612,6 +620,7 @@ from array import array
 a = array("b", [1])
 a.extend(iter(a))
 # hostile: sum-by-a-method-doubles
+# local: no operators called by the names of their methods are not in the table of sizes
 # limit: memory
 text, add = "a", str.__add__
 while True:

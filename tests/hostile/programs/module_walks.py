@@ -250,6 +250,7 @@ asyncio.run(main())
 import asyncio
 leak(asyncio.subprocess)
 # hostile: asyncio-to-thread
+# local: no what an authorised module offers is authorised
 # ends: quietly: what it calls runs in the loop itself
 import asyncio, time
 out = []

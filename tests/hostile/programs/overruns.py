@@ -379,6 +379,7 @@ json.dumps([set()], default=lambda o: [set(), set()])
 a=10**200000+1
 pow(a, a, a)
 # hostile: pow-mod-map
+# local: no one call of C, or of a library, that takes long or much
 a=3**60000
 list(map(pow, [a]*10**3, [a]*10**3, [a+2]*10**3))
 # hostile: int-mul-big
@@ -759,6 +760,7 @@ while True: a = a + a
 a = array.array('b', [0])
 while True: a += a
 # hostile: pow-mod-long
+# local: no one call of C, or of a library, that takes long or much
 a=3**30000
 for i in range(10**6): pow(a, a, a+2)
 # hostile: product-of-many
@@ -767,6 +769,7 @@ next(itertools.product(range(10), repeat=10**8))
 # local: no one call of C, or of a library, that takes long or much
 itertools.tee([1], 10**9)
 # hostile: round-negative
+# local: no one call of C, or of a library, that takes long or much
 round(10**5, -10**9)
 # hostile: gap-regular-expression
 # local: no re matches in C, holding the interpreter lock

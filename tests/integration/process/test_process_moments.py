@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 
 import pytest
 from background import eventually, running
 
 from smolagents_fork import ProcessExecutor
-from smolagents_fork.errors import ExecutorClosedError, ProgramInterruptedError
+from smolagents_fork.errors import (
+    ExecutorClosedError,
+    InterpreterError,
+    ProgramInterruptedError,
+    SandboxTimeoutError,
+    TimeLimitExceededError,
+)
 from smolagents_fork.executors import process_session
+from smolagents_fork.process.child import Child
+from smolagents_fork.process.frames import Kind
 
 
 def gone(pid):
@@ -46,6 +56,51 @@ def test_interrupt_just_before_the_run_is_none_of_its_tools(executor, monkeypatc
 
     monkeypatch.setattr(executor._dispatcher, "begin_run", begin_and_interrupt)
     assert executor("double(2)").output == 4
+
+
+@pytest.mark.parametrize("end", ["value", "timeout", "answer", "interrupt"])
+def test_signal_that_comes_after_its_run_stops_no_other(end):
+    """The call of a tool lets the signal come while the next run is under way, each time."""
+
+    def late():
+        executor._session._child.interrupt(executor._session._run - 1)
+        os.kill(executor.pid, signal.SIGINT)  # on its way before the tool has returned
+
+    tools = {"late": late, "stop": lambda: executor.interrupt(), "final_answer": lambda one: one}
+    code, error = {
+        "value": ("1", None),
+        "answer": ("final_answer(1)", None),
+        "timeout": ("import time\ntime.sleep(1000)", SandboxTimeoutError),
+        "interrupt": ("while True: stop()", InterpreterError),
+    }[end]
+    limits = {"timeout_seconds": 3 if end == "timeout" else 60, "interrupt_grace_seconds": 60}
+    with ProcessExecutor(**limits, additional_functions=tools) as executor:
+        child = executor.pid
+        for _ in range(2):
+            with pytest.raises(error) if error else contextlib.nullcontext():
+                executor(code)
+            assert executor("late()\nlate()\nsum(range(1000))").output == 499500
+        assert executor.pid == child
+
+
+def test_signal_that_comes_before_the_program_stops_it_once_it_begins(monkeypatch):
+    send = Child.send
+
+    def interrupted(child, kind, run, body, deadline):
+        if kind is Kind.RUN:
+            monkeypatch.undo()
+            child.interrupt(run)
+            os.kill(child.pid, signal.SIGINT)
+        send(child, kind, run, body, deadline)
+
+    with ProcessExecutor() as executor:
+        child = executor.pid
+        monkeypatch.setattr(Child, "send", interrupted)
+        with pytest.raises(TimeLimitExceededError, match="stopped from outside"):
+            executor("begun = 1")
+        with pytest.raises(InterpreterError, match="begun"):
+            executor("begun")
+        assert executor.pid == child
 
 
 @pytest.mark.parametrize("ask", ["call", "restart"])

@@ -119,9 +119,7 @@ def test_lambdas_work_after_a_run_that_reached_a_limit_in_one(most: int) -> None
         ("'%*d' % (10**9, 1)", "A format would make 1000000001"),
         ("'{:1000000000}'.format(1)", "A format would make 1000000000"),
         ("'x'.ljust(10**10)", "ljust() would make 10000000000"),
-        ("bytes(10**11)", "bytes() would make 100000000000"),
         ("import math\nmath.factorial(10**7)", "factorial() would make an integer of"),
-        ("(2).__pow__(10**9)", "A power would make an integer of"),
     ],
 )
 def test_one_operation_cannot_exhaust_the_process(code: str, words: str) -> None:

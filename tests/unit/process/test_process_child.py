@@ -126,7 +126,6 @@ def test_host_that_has_taken_the_frame_before_the_child_has_noted_it(ends, monke
                 text += told(ends)
 
     monkeypatch.setattr("smolagents_fork.process.worker.LOG_HEADER", Looking)
-    monkeypatch.setattr(Looking, "size", children.LOG_HEADER.size, raising=False)
     link.flush()
     link.write("and once more")
     assert text + told(ends) == "once and once more"
@@ -140,8 +139,32 @@ def test_child_that_is_closed_by_another_thread_has_ended(ends):
     with pytest.raises(SandboxDiedError):
         ends.child.send(Kind.RUN, 1, b"", Deadline(60))
     assert ends.child.last_words() == ""
-    ends.child.interrupt()
+    ends.child.interrupt(1)
     ends.child.kill()
+
+
+def test_interruption_of_a_closed_child_is_not_written_to_the_file_that_has_the_logs_number(ends):
+    number = ends.child._log
+    ends.child.close()
+    other = os.memfd_create("other")
+    os.dup2(other, number)
+    try:
+        ends.child.interrupt(1)
+        assert os.fstat(other).st_size == 0
+    finally:
+        for one in {other, number}:
+            os.close(one)
+
+
+def test_interruption_names_the_run(ends):
+    link = Link(ends.data, ends.log)
+    link.run = 2
+    for run, asked in ((1, False), (2, True), (2 + (1 << 32), True), (3, False)):
+        ends.child.interrupt(run)
+        assert link.stop_asked is asked
+        link.write("text")
+        link.flush()
+        assert link.stop_asked is asked
 
 
 def test_host_with_more_descriptors_than_select_takes():

@@ -89,14 +89,14 @@ def found(interpreter: Interpreter, most: int = 60_000) -> tuple[list[str], int]
         if isinstance(module, types.ModuleType)
     }
     namespaces[id(interpreter.state)] = "the program"
-    registry = interpreter.modules._registry
+    views = interpreter.modules
     queue, seen, wrong = deque(roots(interpreter)), {}, []
     while queue and len(seen) < most:
         path, value = queue.popleft()
         if id(value) in seen:
             continue
         seen[id(value)] = value  # kept, so that its identity stays its own
-        if isinstance(value, types.ModuleType) and not registry.is_view(value):
+        if isinstance(value, types.ModuleType) and not views.is_view(value):
             wrong.append(f"{path} is a raw module")
         elif isinstance(value, NEVER):
             wrong.append(f"{path} is a {type(value).__name__}")

@@ -12,6 +12,7 @@ import pytest
 
 from smolagents_fork.errors import InterpreterError, ProgramInterruptedError, TimeLimitExceededError
 from smolagents_fork.interpreter import Interpreter, Limits
+from smolagents_fork.interpreter.modules import event_loops
 
 PROGRAM = "import asyncio\nasync def f():\n    await asyncio.sleep(0)\n    return 7\n"
 
@@ -21,11 +22,12 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[asyncio.AbstractEventLoop]:
     """Every loop that a program gets."""
     loops: list[asyncio.AbstractEventLoop] = []
 
-    def new_event_loop() -> asyncio.AbstractEventLoop:
-        loops.append(asyncio.SelectorEventLoop())
-        return loops[-1]
+    class Loop(event_loops._Loop):
+        def __init__(self, selector: Any) -> None:
+            super().__init__(selector)
+            loops.append(self)
 
-    monkeypatch.setattr(asyncio, "new_event_loop", new_event_loop)
+    monkeypatch.setattr(event_loops, "_Loop", Loop)
     return loops
 
 
