@@ -119,7 +119,7 @@ from collections import OrderedDict
 p = functools.partial(int, base=2)
 p.label = "binary"
 (p.__dict__ == {"label": "binary"}, vars(p)["label"], hasattr(p, "__dict__"), OrderedDict(a=1).__dict__ == {}, hasattr(1, "__dict__"))
-# case: namespace-of-a-class
+# case: descriptors-in-the-namespace-of-a-class
 class C:
     x = 1
     def m(self): pass
