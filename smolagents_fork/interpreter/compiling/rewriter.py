@@ -41,8 +41,6 @@ _ORDINARY_ERRORS = frozenset(
     for name, value in vars(builtins).items()
     if isinstance(value, type) and issubclass(value, Exception)
 )
-#: Scopes whose names ``locals()`` gives; up to Python 3.11 a comprehension has its own, too.
-_WITH_NAMES = ("module", "function", "class", "lambda")
 _ERASES_TOOL = "Cannot assign to name '{}': doing this would erase the existing tool!"
 _KNOWN_DUNDERS = policy.ALLOWED_DUNDER_NAMES | policy.WRITABLE_DUNDERS
 _TICK = statement("for _spent in ticks:\n    break")
@@ -215,6 +213,8 @@ class Rewriter:
         name = node.id
         if not isinstance(node.ctx, ast.Load):
             self._bind(name)
+        elif name == "iter":
+            return place(call("@iter", node), node)
         elif name[:2] == "__" and policy.is_dunder(name):
             if name == "__import__" and name not in self._protected:
                 return place(load("@__import__"), node)
@@ -318,11 +318,11 @@ class Rewriter:
 
     def _of_scope(self, node: ast.Call) -> ast.expr:
         """Rewrite ``locals()`` and its like: a function's hidden names are not shown."""
-        kinds = [scope.kind for scope in self._scopes if scope.kind in _WITH_NAMES]
+        kinds = [s.kind for s in self._scopes if s.kind in "module function class lambda".split()]
         if kinds[-1] == "module":
             return node
-        names = call("@locals")
-        return place(call("@of_scope", node.func, names, const(kinds[-1] == "class")), node)
+        in_class = const(kinds[-1] == "class")
+        return place(call("@of_scope", node.func, call("@locals"), in_class), node)
 
     def _arguments_of(self, node: ast.Call) -> None:
         node.args = self._visit_all(node.args)

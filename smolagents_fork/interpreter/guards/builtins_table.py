@@ -64,38 +64,24 @@ def _source(text: str) -> Callable[[Any], Any]:
     return mark
 
 
-class _Kept:
-    """A value in the form that a value pattern may have."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-
 def _of_scope(
     guarded: Mapping[str, Any], refused: Mapping[str, Any]
 ) -> Callable[[Any, Any, bool], Any]:
     """Make what carries out a call without arguments of one of policy.OF_THE_SCOPE."""
-    found = {**refused, **guarded}
-    meant = {id(found[name]): name for name in policy.OF_THE_SCOPE}
+    meant = {id({**refused, **guarded}[name]): name for name in policy.OF_THE_SCOPE}
 
     def of_scope(function: Any, names: Any, in_class: bool) -> Any:
         name = meant.get(id(function))
         if name is None:
             return function()  # the name means something else
-        if not in_class:
-            names = {k: v for k, v in names.items() if k[:1] != "@"}
-        return sorted(names) if name == "dir" else names
+        shown = names if in_class else {k: v for k, v in names.items() if k[:1] != "@"}
+        return sorted(shown) if name == "dir" else shown
 
     return of_scope
 
 
 def _import_of_c(authorized_roots: frozenset[str]) -> Callable[..., Any]:
-    """Make ``__import__`` as C code finds it: ``strftime`` imports ``time`` through it.
-
-    A program's own name ``__import__`` is another function.
-    """
+    """Make ``__import__`` as C code finds it; a program's name means another function."""
 
     def import_of_c(name: str, *arguments: Any, **keywords: Any) -> Any:
         root = name.split(".")[0]
@@ -153,6 +139,8 @@ def program_builtins(
     refused["__import__"] = _import_of_c(roots)
     hidden = _hidden(attributes, classes, sizes, meter, items)
     hidden["@of_scope"] = _of_scope(guarded, refused)
+    metered = guarded.pop("iter")  # C code that pickles an iterator finds Python's own by name
+    hidden["@iter"] = lambda found: metered if found is iter else found
     return {**harmless, **raised, **refused, **guarded, **tools, **hidden}
 
 
@@ -184,7 +172,8 @@ def _hidden(
         "@__import__": _refused("__import__"),
         "@refuse": _refuse,
         "@refuse_attribute": _refuse_attribute,
-        "@keep": _Kept,
+        # A value in the form that a value pattern may have.
+        "@keep": lambda value: types.SimpleNamespace(value=value),
         "@own": classes.identities,
         "@id": id,
         "@source": _source,
