@@ -11,8 +11,9 @@ __all__ = ["LAYERS", "PACKAGE", "imports", "violations"]
 # siblings and never import each other.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("_version", "errors"),
-    ("limits", "results", "texts"),
+    ("hints", "limits", "output", "results", "texts"),
     ("codec",),
+    ("help",),
     ("interpreter", "jupyter", "sandboxes"),
     ("process",),
     ("upstream_api",),

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 from .. import codec
 from ..bridge import Dispatcher
 from ..errors import ConfigurationError, ExecutorStartError
-from ..interpreter import DEFAULT_IMPORTS, PrintContainer
-from ..interpreter.output import truncated
+from ..interpreter import DEFAULT_IMPORTS
 from ..limits import check_seconds
+from ..output import PrintContainer, truncated
 from ..process.layout import layout_for
 from ..process.measures import Kernel, MeasureTable, table_of
 from ..results import Execution, ExecutorStats

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import InterpreterError, ProgramFailedError, ProgramRefusedError
+from ..help import helper
+from ..output import PrintContainer, truncated
 from . import messages
 from .compiling.numeric_types import ASSUMED_BUILTINS
 from .compiling.program import PROGRAM_FILE, Program, ProgramOptions, compile_program
@@ -20,7 +22,6 @@ from .guards.builtins_table import program_builtins
 from .guards.program_classes import ProgramClasses
 from .guards.sizes import Sizes
 from .guards.tools import ToolCaller
-from .help import helper
 from .meter import FinalAnswer, Limits, Meter, MeteredItems, ProgramStop, recursion_limit
 from .modules.event_loops import EventLoops
 from .modules.overrides import Parts, overrides_of
@@ -28,7 +29,6 @@ from .modules.streams import StandardStreams
 from .modules.threads import ProgramThreads
 from .modules.views import ModuleViews
 from .modules.waiting import waiting_members
-from .output import PrintContainer, truncated
 from .policy import DEFAULT_IMPORTS
 
 __all__ = ["Interpreter", "Result"]
@@ -157,7 +157,7 @@ class Interpreter:
         self._taken = frozenset(name for name in ASSUMED_BUILTINS if name in given)
         handed = {name: self._caller.proxy(name, tool) for name, tool in given.items()}
         described = {**given, **self._tools, **self._functions}
-        shown = helper(handed, described, self._attributes, self._print)
+        shown = helper(handed, described, self._attributes.owns, self._print)
         namespace = program_builtins(
             self._attributes,
             self._classes,

@@ -19,8 +19,9 @@ from ..errors import (
     ProgramRefusedError,
     TimeLimitExceededError,
 )
+from ..hints import hint, positions
+from . import policy
 from .compiling.program import Program, program_of_file
-from .hints import hint, positions
 from .meter import FinalAnswer, InterruptStop, ProgramStop, TimeStop
 
 __all__ = ["failed", "stopped"]
@@ -199,7 +200,8 @@ def failed(error: BaseException, program: Program) -> InterpreterError:
         while innermost is not None and innermost.tb_next is not None:
             innermost = innermost.tb_next
         try:
-            help_ = hint(error, last_program, entry, innermost is entry)
+            inside = innermost is entry
+            help_ = hint(error, last_program.tree, entry, inside, policy.REFUSED_BUILTINS)
         except (ProgramStop, FinalAnswer):
             raise
         except BaseException:

@@ -27,8 +27,9 @@ from ..errors import (
     ProgramInterruptedError,
     ProtocolError,
 )
-from ..interpreter import Interpreter, Limits, PrintContainer
+from ..interpreter import Interpreter, Limits
 from ..interpreter.meter import FinalAnswer, ProgramStop, TimeStop
+from ..output import PrintContainer
 from ..texts import class_name, exact_text, plain_text, without_text
 from .confinement import confine, cpu_limit
 from .frames import (

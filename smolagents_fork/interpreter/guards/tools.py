@@ -1,6 +1,6 @@
 """Tools and managed agents of the host as programs see them, and the calls of them.
 
-A program gets something to call that describes itself, and no more: the attributes of a tool may be
+A program gets a function that describes itself, and no more: the attributes of a tool may be
 clients, keys or modules. While a tool works the program's clock stands still.
 """
 
@@ -15,58 +15,10 @@ from typing import Any, Protocol
 
 from ..meter import Meter
 
-__all__ = ["ToolCaller", "ToolProxy"]
+__all__ = ["ToolCaller"]
 
-
-class ToolProxy:
-    """A tool or agent as programs see it: something to call, that describes itself.
-
-    What a program gets of the description is a copy at every reading.
-
-    Args:
-        name: what the program calls it by.
-        tool: the tool.
-        call: calls the tool.
-    """
-
-    __slots__ = ("_call", "_description")
-
-    def __init__(self, name: str, tool: Callable[..., Any], call: Callable[..., Any]) -> None:
-        if hasattr(self, "_call"):
-            raise TypeError("a tool is made by the host")
-        self._call = call
-        self._description = {
-            "name": name,
-            "description": str(getattr(tool, "description", "") or ""),
-            "inputs": getattr(tool, "inputs", None),
-            "output_type": getattr(tool, "output_type", None),
-        }
-
-    def __call__(self, /, *arguments: Any, **keywords: Any) -> Any:
-        return self._call(*arguments, **keywords)
-
-    def __getattr__(self, name: str) -> Any:
-        if name in ("name", "description", "inputs", "output_type"):
-            return copy.deepcopy(self._description[name])
-        if name in ("__name__", "__qualname__"):
-            return self._description["name"]
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
-    def __dir__(self) -> list[str]:
-        return ["__call__", "__doc__", "__name__", "description", "inputs", "name", "output_type"]
-
-    def __copy__(self) -> ToolProxy:
-        return self
-
-    def __deepcopy__(self, _memo: Any) -> ToolProxy:
-        return self
-
-    def __repr__(self) -> str:
-        return f"<tool {self._description['name']}>"
-
-    @property
-    def __doc__(self) -> str:  # type: ignore[override]
-        return str(self._description["description"])
+#: Attributes of a tool or agent that describe it.
+_DESCRIBING = ("name", "description", "inputs", "output_type")
 
 
 class HostStreams(Protocol):
@@ -137,21 +89,21 @@ class ToolCaller:
             name: what the program calls it by.
             tool: a function, a tool object, a class or a plain value.
         """
-        if isinstance(tool, (type, ToolProxy)) or not callable(tool):
+        if isinstance(tool, type) or not callable(tool):
             return tool
         if isinstance(tool, types.BuiltinFunctionType) and tool.__module__ in ("math", "builtins"):
             return tool  # upstream's functions that need no import
-        function = isinstance(tool, types.FunctionType)
-        if function and tool.__globals__ is self._globals:
+        if isinstance(tool, types.FunctionType) and tool.__globals__ is self._globals:
             return tool
 
         def call(*arguments: Any, **keywords: Any) -> Any:
             return self.call(tool, arguments, keywords)
 
-        if not function:
-            return ToolProxy(name, tool, call)
-        # What the function keeps beside its name and its text is the host's.
-        call.__name__, call.__qualname__ = tool.__name__, tool.__qualname__
+        call.__name__ = call.__qualname__ = str(getattr(tool, "__name__", name))
         call.__doc__, call.__module__ = tool.__doc__, tool.__module__
         call.__annotations__ = dict(getattr(tool, "__annotations__", None) or {})
+        for attribute in _DESCRIBING:
+            if hasattr(tool, attribute):
+                # A copy: what a program does to it does not change the tool.
+                setattr(call, attribute, copy.deepcopy(getattr(tool, attribute)))
         return call
