@@ -312,10 +312,7 @@ class Interpreter:
         return types.FunctionType(program.code, self.state, "<module>", None, (self.meter.cell,))
 
     def _call(self, program: Program, function: types.FunctionType) -> Any:
-        if not program.is_async:
-            return function()
-        allowed = self.modules.allows("asyncio")
-        return self._loops.run_top_level(function(), allowed)
+        return self._loops.run(function()) if program.is_async else function()
 
 
 def _failure(error: BaseException, program: Program) -> InterpreterError:

@@ -158,6 +158,7 @@ class Meter:
         #: The run's number, and the program's threads with the number of the run they belong to.
         self.number = 0
         self.threads: dict[int, int] = {}
+        self._class_rounds: dict[str, int] = {}
         self._used = 0
         self._portion = 0
         self._size = PORTION
@@ -328,6 +329,18 @@ class Meter:
         self.charge(rounds * cost)
         self.look()
         return min(portion if self._size == PORTION else 2, most + 1 - total)
+
+    def class_loop(self, place: str) -> None:
+        """Begin a ``while`` loop of a class body, whose rounds are counted here, by its place."""
+        self._class_rounds[place] = 0
+
+    def class_round(self, place: str, cost: int) -> bool:
+        """Count one round of it; there is always another one."""
+        self._class_rounds[place] += 1
+        if self._class_rounds[place] > self.limits.max_while_iterations + 1:
+            self.while_exceeded()
+        self.charge(cost)
+        return True
 
     def while_exceeded(self) -> NoReturn:
         """End the run because a ``while`` loop went round too often."""

@@ -57,7 +57,8 @@ _WHILE_ROUND = statement(
     "    total += given\n"
     "    left = given = _while(given, cost, portion, total)"
 )
-_BOUNDED_LOOP = statement("for () in _empties():\n    pass\nelse:\n    _while_exceeded()")
+_CLASS_LOOP = statement("_class_loop(place)")
+_CLASS_ROUND = expression("_class_round(place, cost) and test")
 _AT_MOST = expression("portion if portion < most else above")
 _SHORT_RANGE = expression("argument if _type(argument) is not _range else _fed_range(argument)")
 _ROUNDS = expression("(given - left) * cost")
@@ -718,25 +719,11 @@ class Rewriter:
 
     def _while_in_class(self, node: ast.While, cost: int) -> list[ast.stmt]:
         """Rewrite a loop in a class body, where hidden names would land in the namespace."""
+        where = const(f"{node.lineno}:{node.col_offset}")
         test = self._visit(node.test)
-        body = [self.counted(cost, node.body[0]), *self.statements(node.body)]
-        orelse = self.statements(node.orelse)
-        # Where "else" may run in the loop it needs no name, which would land in the namespace.
-        kept = any(isinstance(n, (ast.Break, ast.Continue)) for s in orelse for n in ast.walk(s))
-        finished = self._scope.temporary()
-        leave = [assign(finished, const(True))] if kept else orelse
-        stop = ast.If(
-            test=ast.UnaryOp(op=ast.Not(), operand=test), body=[*leave, ast.Break()], orelse=[]
-        )
-        # A for loop over a bounded repeat() counts rounds in C; running it dry is the limit.
-        loop: Any = _BOUNDED_LOOP()
-        loop.body = [place(stop, node.test), *body]
-        whole: list[ast.stmt] = [loop]
-        if kept:
-            drop = ast.Delete(targets=[ast.Name(id=finished, ctx=ast.Del())])
-            other = ast.If(test=load(finished), body=orelse, orelse=[])
-            whole = [assign(finished, const(False)), loop, other, drop]
-        return [place(one, node) for one in whole]
+        node.test = place(_CLASS_ROUND(cost=const(cost), place=where, test=test), node.test)
+        node.body, node.orelse = self.statements(node.body), self.statements(node.orelse)
+        return [place(_CLASS_LOOP(place=where), node), node]
 
     def _visit_ListComp(self, node: Any) -> ast.expr:
         generators: list[ast.comprehension] = node.generators

@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import builtins
 import functools
-import itertools
 import types
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -165,7 +164,7 @@ def _hidden(
 ) -> dict[str, Any]:
     """Bind the names that only compiled code can spell."""
     bound: dict[Any, str] = {
-        meter: "refill charge caught while_exceeded round",
+        meter: "refill charge caught round class_loop class_round",
         items: "counted counted_growing fed fed_range each each_lazy each_heavy",
         attributes: "read writable attribute_part item_part match_class",
         classes: "make_class",
@@ -173,7 +172,6 @@ def _hidden(
         " addend specification",
     }
     limits = meter.limits
-    rounds = limits.max_while_iterations
     return {
         **{f"@{n}": getattr(one, n) for one, names in bound.items() for n in names.split()},
         **{f"@{kind.__name__}": kind for kind in (type, int, float, str, list)},
@@ -182,7 +180,6 @@ def _hidden(
         "@many": 200,
         "@ticks": items.ticks(),
         "@next": next,
-        "@empties": lambda: itertools.repeat((), rounds + 1),
         "@__import__": _refused("__import__"),
         "@refuse": _refuse,
         "@refuse_attribute": _refuse_attribute,

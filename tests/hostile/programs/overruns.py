@@ -786,3 +786,112 @@ repr(x)
 # local: no the standard library's own code takes a power of integers in C
 # documented: powers of fractions
 fractions.Fraction(3, 7) ** 10**8
+# hostile: finally-in-finally
+# local: no one call of C, or of a library, that takes long or much
+try: pass
+finally:
+ try: pass
+ finally:
+  try: pass
+  finally:
+   try: pass
+   finally:
+    try: pass
+    finally:
+     try: pass
+     finally:
+      try: pass
+      finally:
+       try: pass
+       finally:
+        try: pass
+        finally:
+         try: pass
+         finally:
+          try: pass
+          finally:
+           try: pass
+           finally:
+            try: pass
+            finally:
+             try: pass
+             finally:
+              try: pass
+              finally:
+               try: pass
+               finally:
+                try: pass
+                finally:
+                 try: pass
+                 finally:
+                  try: pass
+                  finally:
+                   try: pass
+                   finally:
+                    try: pass
+                    finally:
+                     try: pass
+                     finally:
+                      try: pass
+                      finally:
+                       try: pass
+                       finally:
+                        x = 1
+# hostile: returns-through-finally
+# local: no one call of C, or of a library, that takes long or much
+def f():
+ try:
+  if f: return 1
+ finally:
+  try:
+   if f: return 1
+  finally:
+   try:
+    if f: return 1
+   finally:
+    try:
+     if f: return 1
+    finally:
+     try:
+      if f: return 1
+     finally:
+      try:
+       if f: return 1
+      finally:
+       try:
+        if f: return 1
+       finally:
+        try:
+         if f: return 1
+        finally:
+         try:
+          if f: return 1
+         finally:
+          try:
+           if f: return 1
+          finally:
+           try:
+            if f: return 1
+           finally:
+            try:
+             if f: return 1
+            finally:
+             try:
+              if f: return 1
+             finally:
+              try:
+               if f: return 1
+              finally:
+               try:
+                if f: return 1
+               finally:
+                try:
+                 if f: return 1
+                finally:
+                 try:
+                  if f: return 1
+                 finally:
+                  try:
+                   if f: return 1
+                  finally:
+                   pass
