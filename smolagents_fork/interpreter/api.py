@@ -14,6 +14,7 @@ from typing import Any
 from ..errors import InterpreterError, ProgramFailedError, ProgramRefusedError
 from ..help import helper
 from ..output import PrintContainer, truncated
+from ..texts import class_name
 from . import messages
 from .compiling.numeric_types import ASSUMED_BUILTINS
 from .compiling.program import PROGRAM_FILE, Program, ProgramOptions, compile_program
@@ -40,7 +41,7 @@ _RESERVED = ("__builtins__", "__import__", "__loader__", "__spec__")
 
 @dataclass
 class Result:
-    """What a run gives back.
+    """Result of a run.
 
     Args:
         output: value of the last expression or assignment at the top level, or the final answer.
@@ -107,7 +108,9 @@ class Interpreter:
             {**waiting, **self._loops.members()},
             self.modules,
         )
-        self._caller = ToolCaller(self.meter, self.state, self._attributes.vet, self._streams)
+        self._caller = ToolCaller(
+            self.meter, self.state, self._attributes.vet, self._streams.suspended
+        )
         self._lock = threading.RLock()
         self._tools: dict[str, Any] = {}
         self._functions = dict(additional_functions or {})
@@ -320,8 +323,7 @@ def _failure(error: BaseException, program: Program) -> InterpreterError:
     try:
         return messages.failed(error, program)
     except Exception:
-        name = type.__dict__["__name__"].__get__(type(error))
-        return ProgramFailedError(f"Code execution failed due to: {name}")
+        return ProgramFailedError(f"Code execution failed due to: {class_name(error)}")
 
 
 #: Signals noted in the main thread while a program ran there.

@@ -47,7 +47,7 @@ _LONGEST_SECONDS = 1_000_000_000
 
 @dataclass(frozen=True)
 class Limits:
-    """What one run may use.
+    """Limits of one run.
 
     Args:
         max_operations: syntax-tree nodes a run may evaluate, counted by blocks; upstream's default.
@@ -371,7 +371,7 @@ class Meter:
         """
         self.check()
         if self._away and not self._interrupted:
-            return None  # the clock stands still
+            return None  # the clock is stopped
         left = self.seconds_left()
         if left is not None and left <= 0:
             self.out_of_time()
@@ -516,7 +516,7 @@ class _Counter(map):  # type: ignore[type-arg]
 
 
 class MeteredItems:
-    """What loops, comprehensions and C code go over: counted ahead, or as it is gone over.
+    """Sources of loops, comprehensions and C code: counted ahead, or item by item.
 
     Args:
         meter: counts.

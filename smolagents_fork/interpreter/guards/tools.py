@@ -11,7 +11,7 @@ import threading
 import types
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import Any
 
 from ..meter import Meter
 
@@ -21,14 +21,6 @@ __all__ = ["ToolCaller"]
 _DESCRIBING = ("name", "description", "inputs", "output_type")
 
 
-class HostStreams(Protocol):
-    """The streams that a tool writes to."""
-
-    def suspended(self) -> AbstractContextManager[None]:
-        """Let this thread write to the host's own streams."""
-        ...
-
-
 class ToolCaller:
     """Calls tools for one interpreter's programs.
 
@@ -36,7 +28,7 @@ class ToolCaller:
         meter: stops the clock while a tool works, and refuses calls of a run that is over.
         globals: the program's state; its functions have it as their globals.
         vet: gives a tool's result as a program may have it.
-        streams: what a tool prints is not the program's output.
+        suspended: lets this thread write to the host's own streams while a tool works.
     """
 
     def __init__(
@@ -44,12 +36,12 @@ class ToolCaller:
         meter: Meter,
         globals: dict[str, Any],
         vet: Callable[[Any], Any],
-        streams: HostStreams,
+        suspended: Callable[[], AbstractContextManager[None]],
     ) -> None:
         self._meter = meter
         self._globals = globals
         self._vet = vet
-        self._streams = streams
+        self._suspended = suspended
         self._working: dict[object, Callable[..., Any]] = {}
 
     def call(
@@ -64,7 +56,7 @@ class ToolCaller:
         number = meter.pause()
         try:
             self._working[token] = tool
-            with self._streams.suspended():
+            with self._suspended():
                 result = tool(*arguments, **keywords)
         finally:
             self._working.pop(token, None)

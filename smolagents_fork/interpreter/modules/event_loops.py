@@ -107,7 +107,7 @@ class EventLoops:
                 # Here, not whenever it is collected; the code in it ends at its next check.
                 task._log_destroy_pending = False  # type: ignore[attr-defined]
                 with contextlib.suppress(BaseException):
-                    task.get_coro().close()  # type: ignore[union-attr]
+                    task.get_coro().close()
             loop.close()
 
     def members(self) -> dict[str, Any]:
@@ -134,7 +134,7 @@ class EventLoops:
 
 
 def _runner(make_loop: Callable[[], _Loop]) -> Any:
-    class Runner(asyncio.Runner):
+    class Runner(asyncio.Runner):  # type: ignore[misc, name-defined]  # of Python 3.11
         def run(self, coro: Any, *, context: Any = None) -> Any:
             with _apart_from_host():
                 return super().run(coro, context=context)
