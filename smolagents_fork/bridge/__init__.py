@@ -6,8 +6,8 @@ of a reply. The sandbox's side is :mod:`smolagents_fork.codec.rpc`.
 
 from __future__ import annotations
 
-from .direct import ToolGate, directly
+from .direct import directly
 from .dispatcher import CallRecord, Dispatcher
 from .signatures import StubSpec, describe
 
-__all__ = ["CallRecord", "Dispatcher", "StubSpec", "ToolGate", "describe", "directly"]
+__all__ = ["CallRecord", "Dispatcher", "StubSpec", "describe", "directly"]

@@ -3,84 +3,14 @@
 from __future__ import annotations
 
 import copy
-import functools
-import inspect
-import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
-from ..codec.rpc import RUN_ENDED, make_binding, signature_of
+from ..codec.rpc import make_binding, signature_of
 from ..errors import ConfigurationError
 from .signatures import StubSpec, describe, make_callable
 
-__all__ = ["ToolGate", "directly"]
-
-
-class ToolGate:
-    """Whether code may call tools now: while it runs, and has given no final answer."""
-
-    def __init__(self) -> None:
-        self.open = False
-
-    def check(self) -> None:
-        """Refuse a call of a tool when the gate is closed.
-
-        Raises:
-            RuntimeError: the run has answered, or has ended.
-        """
-        if not self.open:
-            raise RuntimeError(RUN_ENDED)
-
-    def guarded(self, tools: Mapping[str, Any]) -> dict[str, Any]:
-        """``tools`` that can be called while the gate is open; ``final_answer`` closes it.
-
-        Classes, functions of :mod:`math`, builtins and what cannot be called stay as they are.
-        """
-        return {name: self._guarded(name, tool) for name, tool in tools.items()}
-
-    def _guarded(self, name: str, tool: Any) -> Any:
-        of_c = isinstance(tool, types.BuiltinFunctionType)
-        plain = of_c and tool.__module__ in ("math", "builtins")
-        if plain or isinstance(tool, type) or not callable(tool):
-            return tool
-        call = self._final(tool) if name == "final_answer" else self._ordinary(tool)
-        if isinstance(tool, types.FunctionType):
-            call = functools.wraps(tool)(call)
-            call.__signature__ = inspect.signature(tool)  # type: ignore[attr-defined]
-            return call
-        return GuardedTool(tool, call)
-
-    def _ordinary(self, tool: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*args: Any, **kwargs: Any) -> Any:
-            if not self.open:
-                raise RuntimeError(RUN_ENDED)
-            return tool(*args, **kwargs)
-
-        return call
-
-    def _final(self, tool: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*args: Any, **kwargs: Any) -> Any:
-            self.check()
-            value = tool(*args, **kwargs)
-            self.open = False
-            return value
-
-        return call
-
-
-class GuardedTool:
-    """A tool object, called through a gate; its attributes are the tool's own."""
-
-    def __init__(self, tool: Callable[..., Any], call: Callable[..., Any]) -> None:
-        self.__wrapped__ = tool
-        self.__doc__ = tool.__doc__
-        self._call = call
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._call(*args, **kwargs)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.__wrapped__, name)
+__all__ = ["directly"]
 
 
 def directly(name: str, target: Callable[..., Any]) -> Callable[..., Any]:

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from typing import Any, ClassVar
 
 from .. import upstream_api
-from ..bridge import ToolGate, directly
+from ..bridge import directly
 from ..errors import ForkError, InterpreterError, ProgramFailedError
 from ..interpreter import Interpreter, Limits, is_authorized
 from ..output import PrintContainer
@@ -145,7 +145,6 @@ def evaluate_python_code(
     static_tools = static_tools or {}
     if authorized_imports is None:
         authorized_imports = upstream_api.BASE_BUILTIN_MODULES
-    gate = ToolGate()
     interpreter = Interpreter(
         authorized_imports,
         limits=_default_limits(
@@ -153,12 +152,11 @@ def evaluate_python_code(
         ),
         default_imports=(),
         state={} if state is None else state,
-        replaceable_functions=gate.guarded(_own_tools(custom_tools or {})),
+        replaceable_functions=_own_tools(custom_tools or {}),
         extra_dunders=upstream_api.ALLOWED_DUNDER_METHODS,
     )
-    interpreter.send_tools(gate.guarded(_own_tools(static_tools)))
+    interpreter.send_tools(_own_tools(static_tools))
     interpreter.protect(static_tools)
-    gate.open = True
     try:
         result = interpreter.run(code)
     except InterpreterError as error:
@@ -166,7 +164,6 @@ def evaluate_python_code(
     else:
         return _handed_over(result.output, class_name), result.is_final_answer
     finally:
-        gate.open = False
         _write_figures(interpreter, interpreter.state)
     raise failure from failure.__cause__
 
@@ -228,7 +225,6 @@ class LocalPythonExecutor(PythonExecutor):  # type: ignore[misc]  # upstream shi
 
     def _start(self) -> None:
         """Make what is not copied with an executor: it belongs to this very one."""
-        self._gate = ToolGate()
         self._turns = threading.RLock()
         self._in_call = False
         self._settings: tuple[Any, ...] = ()
@@ -236,7 +232,7 @@ class LocalPythonExecutor(PythonExecutor):  # type: ignore[misc]  # upstream shi
             self.authorized_imports,
             limits=self._limits(),
             default_imports=(),
-            additional_functions=self._gate.guarded(_own_tools(self.additional_functions)),
+            additional_functions=_own_tools(self.additional_functions),
             replaceable_functions=_math_tools(),
             extra_dunders=upstream_api.ALLOWED_DUNDER_METHODS,
         )
@@ -246,7 +242,6 @@ class LocalPythonExecutor(PythonExecutor):  # type: ignore[misc]  # upstream shi
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the interpreter, with the program's variables."""
         own = (
-            "_gate",
             "_turns",
             "_in_call",
             "_interpreter",
@@ -361,9 +356,8 @@ class LocalPythonExecutor(PythonExecutor):  # type: ignore[misc]  # upstream shi
             self._turns.release()
 
     def _call(self, code: str) -> CodeOutput:
-        interpreter, gate = self._interpreter, self._gate
+        interpreter = self._interpreter
         interpreter.limits = self._limits()
-        gate.open = True
         failed: Exception
         try:
             result = interpreter.run(code)
@@ -381,7 +375,6 @@ class LocalPythonExecutor(PythonExecutor):  # type: ignore[misc]  # upstream shi
                 is_final_answer=result.is_final_answer,
             )
         finally:
-            gate.open = False
             _write_figures(interpreter, interpreter.state)
         if not isinstance(failed, InterpreterError):
             raise failed
@@ -418,18 +411,17 @@ class LocalPythonExecutor(PythonExecutor):  # type: ignore[misc]  # upstream shi
             self._turns.release()
 
     def _text_of(self, value: Any) -> str:
-        interpreter, state, was_open = self._interpreter, self.state, self._gate.open
+        interpreter, state = self._interpreter, self.state
         names = ("_print_outputs", "_operations_count")
         figures = {name: state[name] for name in names if name in state}
-        state[_VALUE], self._gate.open = value, False
+        state[_VALUE] = value
         try:
-            return exact_text(interpreter.run(f"f'{{{_VALUE}!s}}'").output)
+            return exact_text(interpreter.run(f"f'{{{_VALUE}!s}}'", tools=False).output)
         except InterpreterError as error:
             return without_text(value, error.__cause__ or error)
         finally:
             state.pop(_VALUE, None)
             state.update(figures)
-            self._gate.open = was_open
 
     def interrupt(self) -> None:
         """End the code that runs now, from another thread; state is kept, and the call raises.
@@ -448,7 +440,7 @@ class LocalPythonExecutor(PythonExecutor):  # type: ignore[misc]  # upstream shi
         self.static_tools = {**tools, **upstream_api.BASE_PYTHON_TOOLS, **self.additional_functions}
         self._sent_tools = dict(tools)
         own = {name: directly(name, tool) for name, tool in _own_tools(tools).items()}
-        self._interpreter.send_tools(self._gate.guarded(own))
+        self._interpreter.send_tools(own)
 
     def cleanup(self) -> None:
         """Nothing is kept outside the process; there for the executors' common contract."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from smolagents_fork.errors import (
     ConfigurationError,
@@ -23,52 +23,13 @@ from smolagents_fork.executors.validation import mapping_of
 if TYPE_CHECKING:
     from smolagents_fork.upstream_api import CodeAgent, PythonExecutor
 
-__all__ = [
-    "VARIABLE",
-    "built_in_executor",
-    "can_serve_managed_agents",
-    "select_executor",
-    "without_default_executor_type",
-]
+__all__ = ["VARIABLE", "built_in_executor", "can_serve_managed_agents", "select_executor"]
 
 #: Names the executor of agents whose code names none.
 VARIABLE = "SMOLAGENTS_DEFAULT_EXECUTOR"
 
-_AgentClass = TypeVar("_AgentClass", bound=type)
-
 # What every executor is given first, by place.
 _OF_THE_AGENT = ("additional_authorized_imports", "logger")
-
-
-def without_default_executor_type(agent_class: _AgentClass) -> _AgentClass:
-    """Make None the default of the constructor's ``executor_type``: the caller names no executor.
-
-    Upstream's default is ``"local"``, which a caller may write too and which then goes before the
-    environment variable. The default is replaced here, once, when the class is made. A patch of
-    the parameter's line would conflict: releases of upstream differ in it.
-
-    Args:
-        agent_class: upstream's ``CodeAgent``.
-
-    Returns:
-        The same class.
-
-    Raises:
-        TypeError: its constructor has no ``executor_type`` with a default.
-    """
-    constructor = vars(agent_class)["__init__"]
-    defaults = {
-        one.name: one.default
-        for one in inspect.signature(constructor).parameters.values()
-        if one.kind is one.POSITIONAL_OR_KEYWORD and one.default is not one.empty
-    }
-    if "executor_type" not in defaults:
-        raise TypeError(
-            f"{agent_class.__name__}.__init__ has no executor_type with a default; "
-            f"patches/executor-class.patch has to follow upstream"
-        )
-    constructor.__defaults__ = tuple({**defaults, "executor_type": None}.values())
-    return agent_class
 
 
 def select_executor(agent: CodeAgent, executor: Any, executor_class: Any) -> PythonExecutor:

@@ -16,8 +16,9 @@ from ..help import helper
 from ..output import PrintContainer, truncated
 from ..texts import class_name
 from . import messages
+from .compiling.ast_builders import ticks_name
 from .compiling.numeric_types import ASSUMED_BUILTINS
-from .compiling.program import PROGRAM_FILE, Program, ProgramOptions, compile_program
+from .compiling.program import Program, ProgramOptions, compile_program
 from .guards.attributes import AttributeGuard
 from .guards.builtins_table import program_builtins
 from .guards.program_classes import ProgramClasses
@@ -54,10 +55,6 @@ class Result:
     is_final_answer: bool
 
 
-def _is_program_file(filename: str) -> bool:
-    return filename.startswith(PROGRAM_FILE)
-
-
 class Interpreter:
     """Runs programs in Python's own semantics, under policy and limits; keeps state between runs.
 
@@ -87,7 +84,7 @@ class Interpreter:
         self.output = PrintContainer()
         self.meter = Meter(self.limits)
         self._extra_dunders = frozenset(extra_dunders)
-        self._items = MeteredItems(self.meter, _is_program_file)
+        self._items = MeteredItems(self.meter)
         self._sizes = Sizes(self.meter, self._items)
         self._classes = ProgramClasses(lambda: self.state.get("__name__", "__main__"))
         authorized = {*default_imports, *additional_authorized_imports}
@@ -200,8 +197,12 @@ class Interpreter:
 
     # -- runs --
 
-    def run(self, code: str) -> Result:
+    def run(self, code: str, *, tools: bool = True) -> Result:
         """Run ``code`` and return what it gave. Runs from several threads follow one another.
+
+        Args:
+            code: the program.
+            tools: whether it may call tools; outside a run nothing may.
 
         Raises:
             InterpreterError: it is not Python.
@@ -222,7 +223,7 @@ class Interpreter:
                     "This interpreter is running the program that made this call; "
                     "use another one for a run inside a run"
                 )
-            return self._run(code)
+            return self._run(code, tools)
         finally:
             self._lock.release()
 
@@ -235,7 +236,7 @@ class Interpreter:
         if self.meter.interrupt():
             self._caller.interrupt()
 
-    def _run(self, code: str) -> Result:
+    def _run(self, code: str, tools: bool) -> Result:
         limits, meter, threads = self.limits, self.meter, self._threads
         self._streams.stdout.forget_targets()
         self._streams.stderr.forget_targets()
@@ -249,7 +250,7 @@ class Interpreter:
         with recursion_limit(limits.max_recursion_depth), _interruptions() as interruptions:
             threads.begin()
             try:
-                meter.begin(limits)
+                meter.begin(limits, tools)
                 self.state["_operations_count"] = meter.count
                 try:
                     with self._streams.routed():
@@ -311,8 +312,10 @@ class Interpreter:
     def _function(self, program: Program) -> types.FunctionType:
         # A function takes its builtins from its globals when it is made. The key stays while the
         # program runs: should anything evaluate a string in its globals, it finds the same guards.
-        self.state["__builtins__"] = self._namespace()
-        return types.FunctionType(program.code, self.state, "<module>", None, (self.meter.cell,))
+        self.state["__builtins__"] = builtins = self._namespace()
+        for cost in program.costs:
+            builtins[ticks_name(cost)] = self.meter.ticks(cost)
+        return types.FunctionType(program.code, self.state, "<module>")
 
     def _call(self, program: Program, function: types.FunctionType) -> Any:
         return self._loops.run(function()) if program.is_async else function()

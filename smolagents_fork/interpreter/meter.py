@@ -1,10 +1,10 @@
 """Counts what a run uses and ends it at its limits.
 
-A program carries its own counter: a closure cell that every block of compiled code lowers by the
-block's cost and compares with zero. Only when it falls below zero is :meth:`Meter.refill` called,
-which books what was used, looks at the clock and hands out the next portion. The cell of a run that
-is over stays below zero, so that every later check, in a handler, a ``finally`` or a ``__del__``,
-ends here again: the end can be seen once more, but never outlived.
+Every block of compiled code takes a *tick* before it runs: the next item of an iterator of C, one
+for each cost that a block can have. Ticks are handed out in portions, which are booked in advance.
+When a portion is used up, :class:`Ticks` looks at the clock and the limits, and hands out another.
+A run that is over has no portions left, so that every later tick, in a handler, a ``finally`` or a
+``__del__``, ends here again: the end can be seen once more, but never outlived.
 
 No signal and no other thread is involved: upstream runs agents in any thread.
 """
@@ -14,14 +14,14 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain, compress, cycle, repeat
+from itertools import chain, compress, cycle
 from threading import Lock, get_ident
-from types import CellType, GeneratorType
 from typing import Any, NoReturn
 
+from ..codec.rpc import RUN_ENDED
 from ..errors import ConfigurationError, LimitExceededError, TimeLimitExceededError
 
 __all__ = [
@@ -31,14 +31,18 @@ __all__ = [
     "Meter",
     "MeteredItems",
     "ProgramStop",
+    "Ticks",
     "TimeStop",
     "recursion_limit",
 ]
 
-#: Operations between two looks at the clock: about 30 microseconds of plain code. Slow operations
-#: shrink it, see refill().
-PORTION = 600
-SMALLEST_PORTION = 20
+#: Operations between two looks at the clock, and ticks: some 100 microseconds of plain code.
+PORTION = 2400
+_MOST_TICKS = 256
+#: Operations that guards charge between two looks at the clock.
+_CHARGES = 600
+#: Ticks of the first portion of a run; quick ones double the next.
+_FIRST_TICKS = 4
 #: A portion that took longer than this, in seconds, makes the next one smaller.
 SLOW_PORTION = 0.02
 #: More seconds than the system's calls that wait can count.
@@ -146,41 +150,49 @@ class Meter:
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        #: The program's counter.
-        self.cell = CellType(-1)
+        #: The sources of ticks, by cost.
+        self._ticks: dict[int, Ticks] = {}
         #: What has ended the run: a limit, an interruption, or the final answer.
         self.end: ProgramStop | FinalAnswer | LimitExceededError | None = None
         #: The final answer; programs may get at the exception, and not at this.
         self.answer: Any = None
         self.running = False
+        #: Whether the program may call tools now.
+        self.tools = False
         #: Operations used, in the form in which upstream shows them.
         self.count = {"counter": 0}
         #: The run's number, and the program's threads with the number of the run they belong to.
         self.number = 0
         self.threads: dict[int, int] = {}
-        self._class_rounds: dict[str, int] = {}
         self._used = 0
-        self._portion = 0
-        self._size = PORTION
+        #: Operations that guards have charged since the last look at the clock.
+        self._charged = 0
+        #: Threads that take unused ticks back.
+        self.taking_back: set[int] = set()
         self._deadline: float | None = None
         self._last_look = 0.0
         self._afterwards = 0.0
         #: Over the deadline and what decides about it: interrupt() comes from another thread.
         self._lock = Lock()
         self._interrupted = False
-        #: Tools at work; and the time and the counter when the last of them came or went.
+        #: Tools at work; and the time and the count when the last of them came or went.
         self._away = 0
         self._away_since = (0.0, 0)
 
     # -- called by the interpreter --
 
-    def begin(self, limits: Limits) -> None:
-        """Start a run: everything counted so far is forgotten."""
+    def begin(self, limits: Limits, tools: bool = True) -> None:
+        """Start a run: everything counted so far is forgotten.
+
+        Args:
+            limits: the limits in force.
+            tools: whether the run may call tools.
+        """
         self.limits = limits
         self.end = self.answer = None
         self.count = {"counter": 0}
-        self._used = 0
-        self._size = PORTION
+        self.take_back()
+        self._used = self._charged = 0
         self._last_look = time.monotonic()
         timeout = limits.timeout_seconds
         with self._lock:
@@ -188,23 +200,28 @@ class Meter:
             self._interrupted = False
             self._away = 0
             self.running = True
-        self._hand_out()
+            self.tools = tools
+
+    def ticks(self, cost: int) -> Iterator[bool]:
+        """Give the ticks for blocks of ``cost`` operations: ``True`` without end, for all runs."""
+        source = self._ticks.get(cost)
+        if source is None:
+            source = self._ticks[cost] = Ticks(bool, ())
+            source.prepare(self, cost)
+        return source.ticks
 
     def finish_run(self) -> None:
         """End a run: book what is left. Its threads end at their next check."""
         with self._lock:
-            self.running = False
+            self.running = self.tools = False
             self.number += 1
         self._book()
-        self.cell.cell_contents = -1
 
     def ready_for_callbacks(self) -> None:
         """Allow the host to call what the program left behind, within the limits of one run."""
-        self.cell.cell_contents = 0
-        self._portion = 0
+        self.take_back()
         self._afterwards = 0.0
         self._used = 0
-        self._hand_out()
 
     def interrupt(self, stop: ProgramStop | None = None) -> bool:
         """End the run at its next check; from any thread, or from a signal's handler.
@@ -222,7 +239,7 @@ class Meter:
             self.end = stop
         self._interrupted = True
         self._deadline = -math.inf
-        self.cell.cell_contents = -1
+        self.empty()
         return True
 
     def finish(self, value: Any) -> NoReturn:
@@ -234,39 +251,73 @@ class Meter:
             self.check_thread()
         if self.end is None:
             self.end, self.answer = answer, value
-        self._close()
+        self._book()
         raise self.end
 
     # -- called by the program's code and by guards --
 
-    def refill(self) -> bool:
-        """Book the used portion; hand out the next, or end the run.
+    def look(self) -> float:
+        """Look at the limits and the clock.
+
+        Returns:
+            The time of the monotonic clock, in seconds.
 
         Raises:
             ProgramStop: a limit is spent, now or before.
             FinalAnswer: the run has its answer.
         """
-        if self.threads:
-            self.check_thread()
-        if self.end is not None and self.running:
-            self._end_again()
-        self._book()
+        self.check()
         now = time.monotonic()
-        if not self.running:
-            return self._refill_afterwards(now)
         if self._used > self.limits.max_operations:
+            self.take_back()
+        if not self.running:
+            self._look_afterwards(now)
+        elif self._used > self.limits.max_operations:
             self._halt(ProgramStop(self._too_many()))
-        if self._deadline is not None and now > self._deadline:
+        elif self._deadline is not None and now > self._deadline:
             self.out_of_time()
-        if now - self._last_look > SLOW_PORTION:
-            self._size = max(SMALLEST_PORTION, self._size // 8)
-        elif self._size < PORTION:
-            self._size = min(PORTION, self._size * 2)
         self._last_look = now
-        self._hand_out()
-        return True
+        return now
 
-    def _refill_afterwards(self, now: float) -> bool:
+    def hand_out(self, ticks: int, cost: int) -> int:
+        """Book a portion of ticks; give how many of them there may be: at least one."""
+        rest = self.limits.max_operations - self._used
+        if ticks * cost > rest:
+            self.take_back()
+            rest = self.limits.max_operations - self._used
+            ticks = max(1, min(ticks, rest // (2 * cost)))
+        self._used += ticks * cost
+        if self._used > self.limits.max_operations:
+            self.look()
+        self.count["counter"] = self._used
+        return ticks
+
+    def take_back(self) -> None:
+        """Take back all ticks that were handed out and not used."""
+        for source in list(self._ticks.values()):
+            if source.portion:
+                unused: list[bool] = []
+                self.taking_back.add(get_ident())
+                try:
+                    unused.extend(source.ticks)
+                except TakenBack:
+                    pass
+                finally:
+                    self.taking_back.discard(get_ident())
+                self._used -= len(unused) * source.cost
+                source.portion.clear()
+
+    def empty(self) -> None:
+        """Let every tick come to a look at the limits, without a lock, from any thread."""
+        for source in list(self._ticks.values()):
+            source.portion.clear()
+
+    @property
+    def over(self) -> bool:
+        """Whether no ticks may be handed out."""
+        return self.running and (self.end is not None or self._interrupted)
+
+    def _look_afterwards(self, now: float) -> None:
         """Allow code of the program that the host calls between runs the limits of one run.
 
         Its error is an ordinary one, because it ends in the host's code.
@@ -280,15 +331,14 @@ class Meter:
         if timeout is not None and self._afterwards > timeout:
             self._afterwards = 0.0
             raise TimeLimitExceededError(self._too_long())
-        self._hand_out()
-        return True
 
     def charge(self, operations: int) -> None:
         """Charge work that a guard lets one C call do."""
-        left = self.cell.cell_contents - operations
-        self.cell.cell_contents = left
-        if left < 0:
-            self.refill()
+        self._used += operations
+        self._charged += operations
+        if self._charged > _CHARGES or self._used > self.limits.max_operations:
+            self._charged = 0
+            self.look()
 
     def check(self) -> None:
         """Raise again what has ended the run; see also whether the run is still the thread's."""
@@ -304,43 +354,6 @@ class Meter:
         """End the thread this is called in if it belongs to a run that is over."""
         if self.threads.get(get_ident(), self.number) != self.number:
             raise ProgramStop("the run that this thread belongs to is over")
-
-    def look(self) -> None:
-        """Look at the clock."""
-        self.check()
-        now = time.monotonic()
-        if self.running and self._deadline is not None and now > self._deadline:
-            self.out_of_time()
-        if now - self._last_look > SLOW_PORTION:
-            self._size = SMALLEST_PORTION
-        self._last_look = now
-
-    def round(self, rounds: int, cost: int, portion: int) -> int:
-        """Count ``rounds`` rounds that a loop has made; hand out the next portion."""
-        self.charge(rounds * cost)
-        self.look()
-        return portion if self._size == PORTION else 2
-
-    def while_round(self, rounds: int, cost: int, portion: int, total: int) -> int:
-        """Do the same for a ``while`` loop, which has a limit of its own."""
-        most = self.limits.max_while_iterations
-        if total > most:
-            self.while_exceeded()
-        self.charge(rounds * cost)
-        self.look()
-        return min(portion if self._size == PORTION else 2, most + 1 - total)
-
-    def class_loop(self, place: str) -> None:
-        """Begin a ``while`` loop of a class body, whose rounds are counted here, by its place."""
-        self._class_rounds[place] = 0
-
-    def class_round(self, place: str, cost: int) -> bool:
-        """Count one round of it; there is always another one."""
-        self._class_rounds[place] += 1
-        if self._class_rounds[place] > self.limits.max_while_iterations + 1:
-            self.while_exceeded()
-        self.charge(cost)
-        return True
 
     def while_exceeded(self) -> NoReturn:
         """End the run because a ``while`` loop went round too often."""
@@ -387,8 +400,11 @@ class Meter:
 
         Raises:
             ProgramStop, FinalAnswer: the run is over; no tool may be called.
+            RuntimeError: there is no run, or it is one without tools.
         """
         self.check()
+        if not self.tools:
+            raise RuntimeError(RUN_ENDED)
         with self._lock:
             self._put_off()
             self._away += 1
@@ -404,10 +420,11 @@ class Meter:
     def _put_off(self) -> None:
         """Put the deadline off by what tools have worked since the last of them came or went.
 
-        Not so if code of the program ran meanwhile, which the counter shows: a function that was
+        Not so if code of the program ran meanwhile, which the count shows: a function that was
         given to the tool, or another thread.
         """
-        now, counter = time.monotonic(), self.cell.cell_contents
+        self.take_back()
+        now, counter = time.monotonic(), self._used
         since, before = self._away_since
         if self._away and counter == before and self._deadline is not None:
             self._deadline += now - since
@@ -423,7 +440,6 @@ class Meter:
 
     def _end_again(self) -> NoReturn:
         assert self.end is not None
-        self.cell.cell_contents = -1
         # A loop of catching and raising must not make the traceback longer and longer.
         raise self.end.with_traceback(self.end.__traceback__)
 
@@ -446,42 +462,68 @@ class Meter:
             raise kind(str(stop))
         if self.end is None:
             self.end = stop
-        self._close()
+        self._book()
         raise self.end
 
-    def _close(self) -> None:
-        """Book what was used, and leave the cell below zero."""
-        self._book()
-        self._portion = self.cell.cell_contents = -1
-
     def _book(self) -> None:
-        self._used += self._portion - self.cell.cell_contents
+        """Book what was used, and leave no ticks."""
+        self.take_back()
         self.count["counter"] = self._used
-        self._portion = 0
-        self.cell.cell_contents = 0
-
-    def _hand_out(self) -> None:
-        # One below the limit's rest, so that the last portion ends where the limit does.
-        size = min(self._size, max(0, self.limits.max_operations - self._used))
-        self._portion = size
-        self.cell.cell_contents = size
 
 
-#: Exact types with a size; those of them that cannot grow while they are iterated over.
-_FIXED = frozenset(
-    {
-        *(tuple, range, str, bytes, dict, set, frozenset),
-        *(type({}.keys()), type({}.values()), type({}.items())),
-    }
-)
-_SIZED = _FIXED | {list}
-_FEW_ITEMS = 64
-#: Items of a list that a loop counts ahead; of more it may be left early.
-_COUNTED_AHEAD = 1000
+class TakenBack(Exception):
+    """The end of the ticks that are taken back."""
+
+
+class Ticks(map):  # type: ignore[type-arg]
+    """An iterator without items that hands out the next portion of ticks when it is asked.
+
+    An iterator that has raised has ended, generators and a chain's source too. What a chain goes
+    over may raise, and it goes on there: a limit ends a run, and not the next one. A ``map`` for
+    its ``__iter__``, which is C code: nothing but :meth:`__next__` can be interrupted.
+    """
+
+    meter: Meter
+    cost: int
+    #: One item a tick. An iterator of C goes over it, and ends when it is cleared.
+    portion: list[bool]
+    #: What compiled code takes its ticks from.
+    ticks: Iterator[bool]
+    _size: int
+    _run: int
+    _since: float
+
+    def prepare(self, meter: Meter, cost: int) -> None:
+        """Begin without ticks; a constructor is the iterator's own."""
+        self.meter, self.cost, self.portion = meter, cost, []
+        self.ticks = chain.from_iterable(cycle((self.portion, self)))
+        self._size, self._run, self._since = _FIRST_TICKS, -1, 0.0
+
+    def __next__(self) -> NoReturn:
+        meter = self.meter
+        if meter.taking_back and get_ident() in meter.taking_back:
+            raise TakenBack
+        now = meter.look()
+        if self._run != meter.number:
+            self._size, self._run = _FIRST_TICKS, meter.number
+        elif now - self._since > SLOW_PORTION:
+            self._size = max(1, self._size >> 2)
+        elif now - self._since < SLOW_PORTION / 8 and self._size < _MOST_TICKS:
+            self._size = max(self._size, min(2 * self._size, PORTION // self.cost))
+        self._since = now
+        size = meter.hand_out(self._size, self.cost)
+        if len(self.portion) != size:
+            self.portion[:] = [True] * size
+        if meter.over:
+            self.portion.clear()
+        raise StopIteration
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("what counts a program's operations cannot be copied")
+
+
 #: A range of more items than this is metered where C code goes over it.
 _LONG_RANGE = 1_000_000
-#: A chunk of items that took longer than this, in seconds, makes the next one smaller.
-_SLOW_CHUNK = 0.02
 
 
 def _size(items: Any) -> int:
@@ -492,82 +534,19 @@ def _size(items: Any) -> int:
         return 1 << 63
 
 
-class _Counter(map):  # type: ignore[type-arg]
-    """An iterator without items that charges for what was taken before it when it is asked.
-
-    A kind of ``map`` for its ``__iter__``, which is C code.
-    """
-
-    meter: Meter
-    items: list[bool]
-    since: float
-
-    def __next__(self) -> NoReturn:
-        size = len(self.items)
-        self.meter.charge(size * 4)
-        now = time.monotonic()
-        if now - self.since > _SLOW_CHUNK:
-            del self.items[max(1, size >> 2) :]
-            self.meter.look()
-        elif size < 256 and now - self.since < _SLOW_CHUNK / 8:
-            self.items.extend([True] * size)
-        self.since = now
-        raise StopIteration
-
-
 class MeteredItems:
-    """Sources of loops, comprehensions and C code: counted ahead, or item by item.
+    """Sources that C code goes over, counted item by item.
 
     Args:
         meter: counts.
-        is_program_file: tells whether a code object's file name is a program's.
     """
 
-    def __init__(self, meter: Meter, is_program_file: Callable[[str], bool]) -> None:
+    def __init__(self, meter: Meter) -> None:
         self._meter = meter
-        self._is_program_file = is_program_file
-
-    def _counts_itself(self, items: Any) -> bool:
-        return type(items) is GeneratorType and self._is_program_file(items.gi_code.co_filename)
-
-    def counted(self, items: Any, cost: int) -> Any:
-        """Meter the source of a loop that calls nothing and always runs to its end."""
-        if type(items) in _SIZED and _size(items) <= _COUNTED_AHEAD:
-            self._meter.charge(len(items) * cost)
-            return items
-        return items if self._counts_itself(items) else self.metered(items, cost)
-
-    def counted_growing(self, items: Any, cost: int) -> Any:
-        """Do the same for a loop that may add to the list it goes over."""
-        return self.metered(items, cost) if type(items) is list else self.counted(items, cost)
-
-    def each(self, items: Any, cost: int) -> Any:
-        """Meter the source of a comprehension that calls nothing."""
-        if type(items) in _SIZED and _size(items) <= self._meter.limits.max_operations:
-            self._meter.charge(len(items) * cost)
-            return items
-        return self.metered(items, cost)
-
-    def each_lazy(self, items: Any, cost: int) -> Any:
-        """Meter the source of a generator expression that calls nothing; it may be left early."""
-        # A list may grow while it is gone over: a.extend(x for x in a).
-        if type(items) in _FIXED and _size(items) <= _FEW_ITEMS:
-            self._meter.charge(len(items) * cost)
-            return items
-        return items if self._counts_itself(items) else self.metered(items, cost)
-
-    def each_heavy(self, items: Any, cost: int) -> Any:
-        """Meter the source of a comprehension that calls something, which may let a list grow."""
-        if type(items) in _FIXED and _size(items) <= _FEW_ITEMS:
-            self._meter.charge(len(items) * cost)
-            return items
-        return compress(items, chain.from_iterable(self._chunks(cost, 32)))
 
     def fed(self, items: Any) -> Any:
         """Meter an iterator that C code takes item by item, perhaps without an end."""
-        if type(items) in _SIZED or not hasattr(type(items), "__next__"):
-            return items
-        return self.metered(items, 1)
+        return self.metered(items, 1) if hasattr(type(items), "__next__") else items
 
     def fed_range(self, items: Any) -> Any:
         """Meter a long range that C code goes over."""
@@ -576,35 +555,8 @@ class MeteredItems:
         return self.metered(items, 1)
 
     def metered(self, items: Iterable[Any], cost: int = 4) -> Iterator[Any]:
-        """Give ``items`` at nearly C speed, charged and clocked every 256 of them.
+        """Give ``items`` at nearly C speed, each for a tick.
 
         The default cost is that of a round of the smallest loop in upstream's count.
         """
-        return compress(items, chain.from_iterable(self._chunks(cost, 256)))
-
-    def ticks(self) -> Iterator[bool]:
-        """Give ``True`` without end, charged and clocked as :meth:`metered` does, for all runs.
-
-        An iterator that has raised has ended, generators and a chain's source too. What a chain
-        goes over may raise, and it goes on there: a limit ends a run, and not the next one.
-        """
-        counter = _Counter(bool, ())
-        counter.meter, counter.items, counter.since = self._meter, [True] * 4, time.monotonic()
-        return chain.from_iterable(cycle((counter.items, counter)))
-
-    def _chunks(self, cost: int, most: int) -> Iterator[Iterable[bool]]:
-        # From small to large, so that short sources cost what they are, and as long as the items
-        # are quick: one of them may be a million additions. C consumers of an endless source come
-        # by here often enough for the clock.
-        meter = self._meter
-        size, since = 4, time.monotonic()
-        while True:
-            yield repeat(True, size)
-            meter.charge(size * cost)
-            now = time.monotonic()
-            if now - since > _SLOW_CHUNK:
-                size = max(1, size >> 2)
-                meter.look()
-            elif size < most and now - since < _SLOW_CHUNK / 8:
-                size *= 2
-            since = now
+        return compress(items, self._meter.ticks(cost))

@@ -23,8 +23,6 @@ from ..codec.rpc import RUN_ENDED, HostCalls
 from ..errors import (
     EncodeError,
     InterpreterError,
-    LimitExceededError,
-    ProgramInterruptedError,
     ProtocolError,
 )
 from ..interpreter import Interpreter, Limits
@@ -203,8 +201,6 @@ class Worker:
         self._max_value_bytes = options["max_value_bytes"]
         self._calls = HostCalls(self._ask_host, self._finish, self._max_value_bytes, self._stop)
         self._in_run = False
-        # Whether the run has answered, or has met a limit: its threads call no tool any more.
-        self._over = False
         self._in_program = False
         self._shielded = 0
 
@@ -250,7 +246,7 @@ class Worker:
 
     def _run(self, frame: Frame) -> None:
         self._link.run = frame.run
-        self._in_run, self._over = True, False
+        self._in_run = True
         try:
             if self._cpu_seconds is not None:
                 cpu_limit(self._cpu_seconds)
@@ -258,15 +254,12 @@ class Worker:
         except ProgramStop as stop:
             # It came between the program's end and here.
             self._in_program = False
-            self._over = True
             kind, body = Kind.FAILED, _failure("TimeLimitExceededError", str(stop))
         finally:
             self._in_program = False
         with self._calls.quiet():
             # A thread of the program may wait for the host; it would read the next run's frames.
             self._in_run = False
-            if self._over:
-                self._calls.refuse_threads()
             self._link.send(kind, frame.run, body)
 
     def _outcome(self, code: str) -> tuple[Kind, bytes]:
@@ -275,11 +268,9 @@ class Worker:
             self.stop_if_asked()
             result = self._interpreter.run(code)
             if result.is_final_answer:
-                self._over = True
                 return Kind.FINAL, b""
             return Kind.DONE, self._encoded(result.output)
         except InterpreterError as error:
-            self._over = isinstance(error, (LimitExceededError, ProgramInterruptedError))
             return Kind.FAILED, _failure(type(error).__name__, str(error))
         except MemoryError:
             return Kind.FAILED, _failure(
@@ -310,7 +301,6 @@ class Worker:
         state[_VALUE] = value
         try:
             made = self._interpreter.run(f"f'{{{_VALUE}!r}}'")
-            self._over = made.is_final_answer
             return exact_text(made.output) if isinstance(made.output, str) else ""
         except InterpreterError as error:
             return without_text(value, error.__cause__ or error, "repr")

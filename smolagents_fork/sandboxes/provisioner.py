@@ -1,39 +1,39 @@
-"""What an executor needs of a place that runs sandboxes, whatever that place is.
+"""The seam between executors and places that run sandboxes, whatever such a place is.
 
-Docker's engine is the first such place. A cluster engine takes the same place by implementing these
-two protocols; nothing above them assumes a shared file system, a reachable address or a local
-socket.
+A place implements :class:`Provisioner`; Docker's engine is the first. Everything above is typed by
+the protocols of this module and assumes no shared file system, no reachable address and no local
+socket. ``tests/contract/provisioners`` is the contract as a test suite: every implementation passes
+it.
+
+Who calls what: an executor calls :meth:`Provisioner.start`, :meth:`Sandbox.open_stream` once for
+each connection to the gateway, :meth:`Sandbox.status` when something has ended, and
+:meth:`Sandbox.remove`, from any thread, at any moment and any number of times.
 """
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
+from ..errors import ExecutorError
 from ..results import ExecutorStats
+from .resource_limits import Limits
 
-__all__ = ["ByteStream", "Evidence", "Limits", "Provisioner", "Sandbox", "SandboxSpec"]
+__all__ = [
+    "ByteStream",
+    "FileTooLarge",
+    "Limits",
+    "Provisioner",
+    "Sandbox",
+    "SandboxSpec",
+    "SandboxStatus",
+]
 
 
-@dataclass(frozen=True)
-class Limits:
-    """What a sandbox may use.
-
-    Attributes:
-        memory: bytes as a number, or text such as ``"2g"``; ``None`` for no limit. Swap is not
-            added to it. Files in the work folder and in /tmp count.
-        cpus: processor cores, fractions allowed; ``None`` for no limit.
-        pids: processes and threads; ``None`` for no limit.
-        workdir_size: bytes or text such as ``"256m"``: how much the work folder may hold.
-        tmp_size: the same for /tmp.
-    """
-
-    memory: int | str | None = "2g"
-    cpus: float | None = 1.0
-    pids: int | None = 256
-    workdir_size: int | str = "512m"
-    tmp_size: int | str = "128m"
+class FileTooLarge(ExecutorError):
+    """A file of a sandbox has more bytes than were to be read."""
 
 
 @dataclass(frozen=True)
@@ -43,42 +43,28 @@ class SandboxSpec:
     Attributes:
         image: reference the provisioner understands.
         limits: see :class:`Limits`.
-        network: ``"none"`` for no interface but loopback, or a network's name.
-        read_only: whether the root file system is read-only.
-        disk_size: bytes or text: how much may be written into a root file system that is not.
-        user: numeric ``uid:gid``.
-        runtime: name of an OCI runtime (``runsc`` for gVisor), ``None`` for the engine's own.
         environment: variables of the sandbox; never a secret, the program can read them.
-        volumes: as docker-py takes them.
         workdir: absolute path of the folder the program may write to.
         gateway_port: port the kernel gateway listens on inside.
-        publish: host address and port to publish the gateway on (port ``None``: any free one).
+        gateway_token: what the gateway asks its clients for.
         lease_seconds: how long the sandbox outlives a host process that was killed.
-        extra: engine-specific arguments that override all of the above.
     """
 
     image: str
     limits: Limits = field(default_factory=Limits)
-    network: str = "none"
-    read_only: bool = True
-    disk_size: int | str | None = None
-    user: str = "1000:1000"
-    runtime: str | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
-    volumes: Any = None
     workdir: str = "/workspace"
     gateway_port: int = 8888
-    publish: tuple[str, int | None] | None = None
+    gateway_token: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
     lease_seconds: float = 60.0
-    extra: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Evidence:
-    """What is known about a sandbox that does not answer any more.
+class SandboxStatus:
+    """Whether a sandbox lives, how it ended, and what it logged last.
 
     Attributes:
-        state: ``running``, ``exited``, ``removed``, ``engine gone`` and the like.
+        state: ``running``, ``ended``, ``ended and was removed`` and the like.
         exit_code: of the sandbox's main process, ``None`` while unknown.
         out_of_memory: whether something in it was killed for lack of memory.
         log_lines: the last lines it logged.
@@ -90,6 +76,11 @@ class Evidence:
     out_of_memory: bool = False
     log_lines: tuple[str, ...] = ()
     log_missing: str = ""
+
+    @property
+    def running(self) -> bool:
+        """Whether it lives."""
+        return self.state == "running"
 
     def __str__(self) -> str:
         parts = [f"container {self.state}"]
@@ -125,29 +116,80 @@ class Sandbox(Protocol):
     def id(self) -> str:
         """Short identifier, for messages."""
 
-    def open_stream(self, *, timeout: float) -> ByteStream:
-        """A stream to the kernel gateway; it may still be coming up (it is waited for inside)."""
+    @property
+    def spec(self) -> SandboxSpec:
+        """What was asked for."""
 
-    def evidence(self) -> Evidence:
-        """What became of it; never raises, takes a second or two at most."""
+    def open_stream(self, *, timeout: float) -> ByteStream:
+        """Open a stream to the kernel gateway, which may still be coming up.
+
+        Args:
+            timeout: seconds to wait for the gateway; inside the sandbox, where that can be done.
+
+        Raises:
+            OSError: nothing answers in time.
+            ExecutorError: the sandbox is gone, or can give no stream.
+        """
+
+    def engine_responds(self) -> bool:
+        """Return whether what the streams run through answers; takes two seconds at most."""
+
+    def status(self) -> SandboxStatus:
+        """Return what became of it; never raises, takes a few seconds at most."""
 
     def stats(self) -> ExecutorStats:
-        """What it uses now."""
+        """Return what it uses now.
 
-    def run(
-        self, argv: list[str], *, stdin: bytes = b"", timeout: float, max_bytes: int
-    ) -> tuple[int, bytes, bytes]:
-        """Run a program beside the kernel: exit code, standard output, standard error."""
+        Raises:
+            ExecutorError: it is gone.
+        """
+
+    def write_file(self, path: str, data: bytes) -> None:
+        """Write a file; it is in its place when it is whole.
+
+        Args:
+            path: absolute; folders on the way to it are made.
+            data: its content.
+
+        Raises:
+            ExecutorError: it could not be written; says why.
+        """
+
+    def read_file(self, path: str, max_bytes: int) -> bytes:
+        """Read a file.
+
+        Args:
+            path: absolute.
+            max_bytes: most to take.
+
+        Raises:
+            FileTooLarge: it has more bytes.
+            ExecutorError: it could not be read; says why.
+        """
 
     def remove(self) -> None:
-        """End and remove it; idempotent, and no error when it is gone already."""
+        """End and remove it, in the background; idempotent, and no error when it is gone."""
 
 
 class Provisioner(Protocol):
     """A place that runs sandboxes."""
 
     def start(self, spec: SandboxSpec) -> Sandbox:
-        """Start a sandbox; it is up when its streams answer."""
+        """Start a sandbox; it is up when its streams answer.
+
+        Raises:
+            ExecutorError: it cannot be started; nothing of it is left.
+        """
+
+    def ours(self) -> list[str]:
+        """Return the ids of sandboxes that this process has started and that are there."""
+
+    def wait_until_removed(self, timeout: float) -> bool:
+        """Wait for removals under way; return whether all are done. Also after :meth:`close`.
+
+        Args:
+            timeout: seconds to wait at most.
+        """
 
     def close(self) -> None:
-        """Give up the connection to the place; running sandboxes stay."""
+        """Give up the connection to the place; running sandboxes stay. Safe to call again."""

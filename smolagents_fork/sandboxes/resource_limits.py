@@ -1,26 +1,84 @@
-"""Sizes and numbers of limits, refused before the engine is asked when they cannot be meant."""
+"""What a sandbox may use, with defaults that fit together; wrong figures are refused early."""
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from ..errors import ConfigurationError
-from .provisioner import Limits
 
-__all__ = ["check_limits", "check_size", "parse_size"]
+__all__ = ["Limits", "check_limits", "check_size", "fitting_sizes", "parse_size"]
 
 # The engine's own smallest share of a core; what is less is rounded to nothing, its word for "all".
 _LEAST_CPUS = 0.01
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([kmgt]?)(?:i?b)?", re.IGNORECASE)
 _FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+# Defaults. Files in the work folder and in /tmp are kept in memory, so that what is not given of
+# the three follows what is: files have at most these parts of the memory, and beside files that are
+# given there is at least so much of it.
+_MEMORY, _WORKDIR_SIZE, _TMP_SIZE = "2g", "512m", "128m"
+_WORKDIR_PART, _TMP_PART = 4, 16
+_LEAST_BESIDE_FILES = 1 << 30
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a sandbox may use.
+
+    Attributes:
+        memory: bytes as a number, or text such as ``"2g"``; ``None`` for no limit. Swap is not
+            added to it. Files in the work folder and in /tmp count.
+        cpus: processor cores, fractions allowed; ``None`` for no limit.
+        pids: processes and threads; ``None`` for no limit.
+        workdir_size: bytes or text such as ``"256m"``: how much the work folder may hold.
+        tmp_size: the same for /tmp.
+    """
+
+    memory: int | str | None = _MEMORY
+    cpus: float | None = 1.0
+    pids: int | None = 256
+    workdir_size: int | str = _WORKDIR_SIZE
+    tmp_size: int | str = _TMP_SIZE
+
+
+def fitting_sizes(given: Mapping[str, int | str | None]) -> dict[str, int | str | None]:
+    """Complete ``memory``, ``workdir_size`` and ``tmp_size`` so that those not given fit the given.
+
+    Args:
+        given: those of the three that the user has set.
+
+    Returns:
+        all three; what is given is not changed, even where it is wrong.
+    """
+    if "memory" not in given:
+        sizes: dict[str, int | str | None]
+        sizes = {"workdir_size": _WORKDIR_SIZE, "tmp_size": _TMP_SIZE, **given}
+        files = sum(parse_size(size) or 0 for size in sizes.values() if size is not None)
+        return {"memory": _larger(_MEMORY, files + _LEAST_BESIDE_FILES), **sizes}
+    memory = None if given["memory"] is None else parse_size(given["memory"])
+    sizes = {"workdir_size": _WORKDIR_SIZE, "tmp_size": _TMP_SIZE}
+    if memory is not None:
+        sizes["workdir_size"] = _smaller(_WORKDIR_SIZE, memory // _WORKDIR_PART)
+        sizes["tmp_size"] = _smaller(_TMP_SIZE, memory // _TMP_PART)
+    return {**sizes, **given}
+
+
+def _larger(text: str, size: int) -> int | str:
+    return text if size <= (parse_size(text) or 0) else size
+
+
+def _smaller(text: str, size: int) -> int | str:
+    return text if size >= (parse_size(text) or 0) else max(1, size)
 
 
 def check_limits(limits: Limits) -> None:
     """Refuse limits that cannot be meant, before the engine is asked.
 
     Raises:
-        ConfigurationError: a size or number that is none.
+        ConfigurationError: a size or number that is none, or files that leave nothing of the
+            memory.
     """
     for name, size in (
         ("memory", limits.memory),
@@ -37,6 +95,13 @@ def check_limits(limits: Limits) -> None:
     if pids is not None and not (_is_number(pids) and pids == int(pids) and 0 < pids < 1_000_000):
         raise ConfigurationError(
             f"pids_limit={pids!r}: give a whole number above 0, or None for no limit"
+        )
+    memory = parse_size(limits.memory) if limits.memory is not None else None
+    files = (parse_size(limits.workdir_size) or 0) + (parse_size(limits.tmp_size) or 0)
+    if memory is not None and files >= memory:
+        raise ConfigurationError(
+            f"workdir_size={limits.workdir_size!r} and tmp_size={limits.tmp_size!r} are kept in "
+            f"memory and leave nothing of memory={limits.memory!r}: lower them or raise it"
         )
 
 

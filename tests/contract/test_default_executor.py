@@ -14,7 +14,7 @@ from smolagents.monitoring import AgentLogger, LogLevel
 from smolagents_fork import ProcessExecutor
 from smolagents_fork.errors import ConfigurationError
 from smolagents_fork.executors import registry
-from smolagents_fork.executors.selection import VARIABLE, without_default_executor_type
+from smolagents_fork.executors.selection import VARIABLE
 
 
 class Logger(AgentLogger):
@@ -183,11 +183,3 @@ def test_default_of_the_signature_says_nothing():
     parameters = inspect.signature(CodeAgent).parameters
     assert parameters["executor_type"].default is None
     assert parameters["stream_outputs"].default is False
-
-
-def test_constructor_without_the_parameter_is_refused_when_it_is_made():
-    class Changed:
-        def __init__(self, tools: Any, *, executor_type: str = "local") -> None: ...
-
-    with pytest.raises(TypeError, match=r"Changed\.__init__ has no executor_type with a default"):
-        without_default_executor_type(Changed)

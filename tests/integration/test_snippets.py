@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import dataclasses
 import importlib
 import inspect
 import re
@@ -18,7 +17,7 @@ from smolagents import ChatMessage, CodeAgent, LocalPythonExecutor, MessageRole,
 
 from smolagents_fork import DockerExecutor, DockerPool, ProcessExecutor
 from smolagents_fork.executors import registry
-from smolagents_fork.executors.docker.options import Options
+from smolagents_fork.executors.docker.options import option_names
 from tools.paths import ROOT
 
 PAGES = [ROOT / "README.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -142,7 +141,7 @@ def accepted(target: Any) -> set[str] | None:
         if not any(one.kind is one.VAR_KEYWORD for one in parameters.values()):
             return names
         if target in (DockerExecutor, DockerPool):
-            return names | {field.name for field in dataclasses.fields(Options)}
+            return names | set(option_names())
         if target in (ProcessExecutor, LocalPythonExecutor):
             return names - {"unknown"}  # which are refused
         if not inspect.isclass(target) or not issubclass(target, smolagents.MultiStepAgent):

@@ -31,16 +31,10 @@ ALLOWED_PATHS = frozenset(
     }
 )
 
-# The modules a patch may import at the top level. Their package imports smolagents first, so either
-# order of import works (tests/contract/test_public_names.py).
-TOP_LEVEL_MODULES = frozenset(
-    {
-        # A class replaced under its own name must be there when other modules import it by name.
-        "smolagents_fork.executors.local",
-        # The decorator of CodeAgent; it imports nothing of smolagents.
-        "smolagents_fork.executors.selection",
-    }
-)
+# The one module a patch may import at the top level: a class that is replaced under its own name
+# must be there when other modules import it by name. Its package imports smolagents first, so
+# either order of import works (tests/contract/test_public_names.py).
+TOP_LEVEL_MODULES = frozenset({"smolagents_fork.executors.local"})
 
 # Added plus removed lines.
 SIZE_AIM = 20

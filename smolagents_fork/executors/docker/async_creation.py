@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Protocol, TypeVar
 
 from ...sandboxes.docker import reaper
 from ..async_calls import in_thread
-from .session import KernelSession
-
-if TYPE_CHECKING:
-    from .executor import DockerExecutor
-    from .pool import DockerPool
+from .connection import KernelConnection
 
 __all__ = ["created"]
 
 
-async def created(
-    make: Callable[[KernelSession | None], DockerExecutor], pool: DockerPool | None
-) -> DockerExecutor:
+class _Closeable(Protocol):
+    def cleanup(self) -> None: ...
+
+
+class _Pool(Protocol):
+    async def acquire_async(self) -> KernelConnection: ...
+    def release(self, connection: KernelConnection, /) -> None: ...
+
+
+_Made = TypeVar("_Made", bound=_Closeable)
+
+
+async def created(make: Callable[[KernelConnection | None], _Made], pool: _Pool | None) -> _Made:
     """What ``make`` returns, while the event loop goes on.
 
     Waiting for a pool's container holds no thread. When the task is cancelled, what was started is
@@ -31,15 +37,15 @@ async def created(
     """
     # Here, because the constructor will not run in the main thread.
     reaper.exit_on_sigterm()
-    session = None if pool is None else await pool.acquire_async()
+    connection = None if pool is None else await pool.acquire_async()
 
-    def work() -> DockerExecutor:
+    def work() -> _Made:
         try:
-            return make(session)
+            return make(connection)
         except BaseException:
-            if pool is not None and session is not None:
-                session.close()
-                pool.release(session)
+            if pool is not None and connection is not None:
+                connection.close()
+                pool.release(connection)
             raise
 
     made = in_thread(work, "smolagents-fork-create")
@@ -50,7 +56,7 @@ async def created(
         raise
 
 
-def _clean_up_behind(made: asyncio.Future[DockerExecutor]) -> None:
+def _clean_up_behind(made: asyncio.Future[_Made]) -> None:
     """Close an executor whose awaiter has gone."""
     if not made.cancelled() and made.exception() is None:
         made.result().cleanup()

@@ -1,36 +1,57 @@
-"""A sandbox, the kernel in it, and the connection to that: opened, dropped, opened again."""
+"""A sandbox, the kernel in it, and the channel to that: opened, dropped, opened again.
+
+Who calls what: a pool or an executor makes a connection and calls :meth:`KernelConnection.open`
+once. The session that works on it calls :meth:`KernelConnection.ready` before each request, from
+one thread at a time, and says by :meth:`~KernelConnection.drop_channel` and
+:meth:`~KernelConnection.drop_sandbox` what has ended. :meth:`~KernelConnection.close` and
+:meth:`~KernelConnection.drop_sandbox` may come at any moment from any thread.
+"""
 
 from __future__ import annotations
 
-import ipaddress
+import contextlib
+import dataclasses
 import secrets
-import time
 import uuid
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-from ...errors import ConfigurationError, ExecutorClosedError, ExecutorStartError, ProtocolError
+from ...errors import ExecutorClosedError, ExecutorStartError, ProtocolError
 from ...jupyter.channel import Channel, DeadlinePassed, message_limits
 from ...jupyter.gateway_api import channels_path, create_kernel
 from ...jupyter.kernel.bootstrap import install_request
-from ...jupyter.protocol import KernelGone, Requests, Sink
+from ...jupyter.protocol import KernelGone, Request, Requests, Sink
 from ...jupyter.websocket import Connection, ConnectionLost, TimedSocket
 from ...limits import Deadline
-from ...sandboxes.docker.container import DockerSandbox
-from ...sandboxes.docker.docker_provisioner import DockerProvisioner
-from ...sandboxes.docker.exec_stream import StreamUnsupported
-from .diagnosis import cause_of_death, connected, start_advice
-from .options import Options
+from ...sandboxes.provisioner import Provisioner, Sandbox, SandboxSpec
+from .diagnosis import Ending, find_ending
 
-__all__ = ["MAX_ERROR_CHARS", "KernelConnection", "Link"]
+__all__ = ["MAX_ERROR_CHARS", "KernelConnection", "KernelSettings", "Link"]
 
 MAX_ERROR_CHARS = 100_000
 
 
+@dataclass(frozen=True)
+class KernelSettings:
+    """What a kernel is prepared with.
+
+    Attributes:
+        max_output_bytes: what one call may print.
+        max_value_bytes: largest encoded value, either way.
+        allow_pickle: whether the kernel may pickle an answer the codec does not take.
+        allow_root: whether the kernel may run as root.
+        start_advice: what may help a start that has failed, for the end of its message.
+    """
+
+    max_output_bytes: int = 1_000_000
+    max_value_bytes: int = 256 * 1024 * 1024
+    allow_pickle: bool = False
+    allow_root: bool = False
+    start_advice: str = ""
+
+
 @dataclass
 class Link:
-    """A connection to a kernel, and how far the kernel has been prepared.
+    """A channel to a kernel, and how far the kernel has been prepared.
 
     Attributes:
         channel: open.
@@ -44,36 +65,21 @@ class Link:
 
 
 class KernelConnection:
-    """A sandbox, its kernel and the channel to it; opened, dropped and opened again.
+    """A kernel in a sandbox of its own, and the channel to it.
 
     Args:
-        options: of the executor.
-        image: to start.
-        provisioner: starts the sandbox.
-        note: gets a line for the log.
-
-    Raises:
-        ConfigurationError: a port that could not be reached from here.
+        provisioner: starts the sandbox; owned from now on.
+        spec: of the sandbox.
+        settings: of the kernel.
     """
 
     def __init__(
-        self,
-        options: Options,
-        image: str,
-        provisioner: DockerProvisioner,
-        *,
-        note: Callable[[str], None] = lambda _line: None,
+        self, provisioner: Provisioner, spec: SandboxSpec, settings: KernelSettings
     ) -> None:
-        self.options = options
-        self.image = image
-        self.sandbox: DockerSandbox | None = None
         self._provisioner = provisioner
-        self._note = note
-        self._published = options.published
-        if self._published and self._out_of_reach():
-            if options.transport == "port":
-                raise ConfigurationError(f"transport='port': {self._out_of_reach()}")
-            self._published = False  # the engine's own connection leads there
+        self._spec = spec
+        self._settings = settings
+        self._sandbox: Sandbox | None = None
         self._kernel_id: str | None = None
         self._link: Link | None = None
         self._closed = False
@@ -82,17 +88,49 @@ class KernelConnection:
         # How the link ended, where that was noticed outside of a call; the next call says so.
         self._unread_end: Exception | None = None
 
+    @property
+    def sandbox(self) -> Sandbox | None:
+        """The sandbox there is now."""
+        return self._sandbox
+
+    @property
+    def channel(self) -> Channel | None:
+        """The channel there is now."""
+        link = self._link
+        return None if link is None else link.channel
+
+    @property
+    def spec(self) -> SandboxSpec:
+        """What sandboxes are started by."""
+        return self._spec
+
+    @property
+    def closed(self) -> bool:
+        """Whether :meth:`close` has been called."""
+        return self._closed
+
+    def use_image(self, image: str) -> None:
+        """Start sandboxes from another image from the next one on.
+
+        Args:
+            image: as the provisioner takes it.
+        """
+        self._spec = dataclasses.replace(self._spec, image=image)
+
     # -- opening --
 
-    def open(self) -> None:
+    def open(self, timeout: float) -> None:
         """Start the sandbox and its kernel, and prepare the kernel; all of it or nothing.
 
+        Args:
+            timeout: seconds for all of it.
+
         Raises:
-            ExecutorStartError: it did not come up in ``startup_timeout_seconds``.
+            ExecutorStartError: it did not come up in time.
             ExecutorClosedError: it was closed meanwhile.
         """
-        deadline = Deadline(self.options.startup_timeout_seconds)
-        self._take(self._started(published=self._published))
+        deadline = Deadline(timeout)
+        self._take(self._start())
         try:
             self._connect(deadline)
             self._install(deadline)
@@ -104,29 +142,60 @@ class KernelConnection:
             ExecutorStartError,
         ) as error:
             self._check_not_closed()
-            sandbox = self.sandbox
+            sandbox = self._sandbox
             if sandbox is None:
                 raise
-            # The stream may end before the engine has noticed that the container did.
-            evidence, _ = cause_of_death(sandbox, of_kernel=False, known=0)
+            # The stream may end before the provisioner has noticed that the sandbox did.
+            ending = find_ending(sandbox, of_kernel=False, known=0)
             message = (
-                f"the kernel in container {sandbox.id} (image {self.image}) did not come up "
-                f"in startup_timeout_seconds={self.options.startup_timeout_seconds}: "
+                f"the kernel in container {sandbox.id} (image {self._spec.image}) did not come up "
+                f"in startup_timeout_seconds={timeout}: "
                 f"{str(error) or 'the kernel did not answer'}; "
-                f"{evidence}{start_advice(self.options)}"
+                f"{ending.status}{self._settings.start_advice}"
             )
-            self._drop_sandbox()
+            self.drop_sandbox()
             raise ExecutorStartError(message) from error
         except BaseException:
-            self._drop_sandbox()
+            self.drop_sandbox()
             raise
 
-    def _started(self, *, published: bool) -> DockerSandbox:
-        return self._provisioner.start(self.options.spec(self.image, published=published))
+    def ready(self, timeout: float) -> Link:
+        """Return the link, made anew where the last one ended, its kernel's side installed.
 
-    def _take(self, sandbox: DockerSandbox) -> None:
+        Args:
+            timeout: seconds for all of it.
+
+        Raises:
+            ConnectionLost, KernelGone, ProtocolError: something ended meanwhile.
+            DeadlinePassed: the kernel did not answer in time.
+            ExecutorStartError: a new sandbox did not come up.
+        """
+        deadline = Deadline(timeout)
+        if self._sandbox is None:
+            self._kernel_id = None
+            self.open(timeout)
+        if self._link is None:
+            try:
+                self._connect(deadline)
+            except ProtocolError:
+                # The gateway gives up on kernels that keep ending, and knows none of that id.
+                self.drop_sandbox()
+                self.open(timeout)
+        link = self._link
+        if link is None:
+            raise ConnectionLost("the sandbox was removed while its kernel was prepared")
+        if not link.prepared:
+            self._install(deadline)
+        return link
+
+    def _start(self) -> Sandbox:
+        # A token for each sandbox: the program in it can read it.
+        token = secrets.token_urlsafe(24)
+        return self._provisioner.start(dataclasses.replace(self._spec, gateway_token=token))
+
+    def _take(self, sandbox: Sandbox) -> None:
         """Make a started sandbox this one's; not when it was closed in the meantime."""
-        self.sandbox = sandbox
+        self._sandbox = sandbox
         # In this order: whoever closes sets the mark first and looks for a sandbox then.
         if self._closed:
             sandbox.remove()
@@ -138,107 +207,37 @@ class KernelConnection:
 
     def _connect(self, deadline: Deadline) -> None:
         """Open the kernel's channels, starting a kernel when there is none yet."""
-        sock = self._socket_with_kernel(deadline)
-        sandbox = self.sandbox
+        sandbox = self._sandbox
+        if sandbox is None:
+            raise ConnectionLost("the sandbox was removed while it was connected to")
         try:
-            if sandbox is None or self._kernel_id is None:
-                raise ConnectionLost("the sandbox was removed while it was connected to")
-            session_id = uuid.uuid4().hex
+            sock = TimedSocket(sandbox.open_stream(timeout=deadline.at_most(1e6)))
+        except OSError as error:
+            raise ConnectionLost(str(error)) from error
+        token = sandbox.spec.gateway_token
+        session_id = uuid.uuid4().hex
+        try:
+            if self._kernel_id is None:
+                self._kernel_id = create_kernel(sock, token=token, timeout=deadline.at_most(1e6))
             connection = Connection(
                 sock,
                 channels_path(self._kernel_id, session_id),
-                token=sandbox.token,
+                token=token,
                 timeout=deadline.at_most(1e6),
                 limit_for=message_limits(
-                    max(self.options.max_output_bytes, MAX_ERROR_CHARS),
-                    self.options.max_value_bytes,
+                    max(self._settings.max_output_bytes, MAX_ERROR_CHARS),
+                    self._settings.max_value_bytes,
                 ),
             )
         except BaseException:
             sock.close()
             raise
         self._comm_id = secrets.token_hex(16)
-        channel = Channel(
-            connection, Requests(session_id, self._comm_id), engine_responds=sandbox.engine_responds
-        )
-        self._link = Link(channel)
-        if self.sandbox is not sandbox:  # dropped by another thread, which saw no link yet
-            self._forget_link()
+        requests = Requests(session_id, self._comm_id)
+        self._link = Link(Channel(connection, requests, engine_responds=sandbox.engine_responds))
+        if self._sandbox is not sandbox:  # dropped by another thread, which saw no link yet
+            self.drop_channel()
             raise ConnectionLost("the sandbox was removed while it was connected to")
-
-    def _socket_with_kernel(self, deadline: Deadline) -> TimedSocket:
-        while True:
-            sock = TimedSocket(self._open_stream(deadline))
-            sandbox = self.sandbox
-            try:
-                if sandbox is None:
-                    raise ConnectionLost("the sandbox was removed while it was connected to")
-                if self._kernel_id is None:
-                    self._kernel_id = create_kernel(
-                        sock, token=sandbox.token, timeout=deadline.at_most(1e6)
-                    )
-                return sock
-            except ConnectionLost:
-                sock.close()
-                # The engine's proxy accepts for a gateway that does not listen yet, and hangs up.
-                waits = self._published and sandbox is not None and not deadline.expired()
-                if not waits or sandbox is None or not sandbox.is_running():
-                    raise
-                time.sleep(0.05)
-            except BaseException:
-                sock.close()
-                raise
-
-    def _open_stream(self, deadline: Deadline) -> Any:
-        sandbox = self.sandbox
-        if sandbox is None:
-            raise ConnectionLost("the sandbox was removed while it was connected to")
-        if not self._published:
-            try:
-                return sandbox.open_stream(timeout=deadline.at_most(60.0))
-            except StreamUnsupported as error:
-                if self.options.transport == "exec":
-                    raise ExecutorStartError(f"transport='exec': {error}") from error
-                sandbox = self._fall_back(sandbox, error)
-        port = sandbox.published_port(deadline.at_most(5.0))
-        return connected(self._gateway_host(), port, deadline)
-
-    def _gateway_host(self) -> str:
-        """Where a port published on ``host`` is reached from here."""
-        if self.options.host in ("0.0.0.0", "::"):
-            return self._provisioner.remote_host or "127.0.0.1"
-        return self.options.host
-
-    def _out_of_reach(self) -> str | None:
-        """Why a published port could not be reached; ``None`` when it can."""
-        remote, host = self._provisioner.remote_host, self.options.host
-        network = self.options.network
-        if network not in ("none", "bridge") and not self._provisioner.publishes_on(network):
-            return f"network={network!r} is internal, and the engine publishes no port on it"
-        if remote is None or not _is_loopback(host):
-            return None
-        return (
-            f"the engine runs on {remote}, and a port published on host={host!r} is on the "
-            f"loopback of that machine: pass host='0.0.0.0' (or its address) if the port may be "
-            "open to that network, or use an engine on this machine"
-        )
-
-    def _fall_back(self, sandbox: DockerSandbox, reason: Exception) -> DockerSandbox:
-        """Replace the sandbox by one with a published port: the engine's streams do not work."""
-        unreachable = self._out_of_reach()
-        if unreachable:
-            raise ExecutorStartError(f"{reason}, and {unreachable}") from reason
-        self._note(
-            f"WARNING: {reason}; using a port published on {self.options.host} with a token "
-            "instead. The container is on the engine's bridge network, so its code can reach it; "
-            "pass transport='exec' to refuse this."
-        )
-        sandbox.remove(wait=True)
-        self._published = True
-        replacement = self._started(published=True)
-        replacement.streams = False
-        self._take(replacement)
-        return replacement
 
     def _install(self, deadline: Deadline) -> None:
         link = self._link
@@ -248,45 +247,93 @@ class KernelConnection:
             return
         code, buffers = install_request(
             comm_id=self._comm_id,
-            max_output_bytes=self.options.max_output_bytes,
-            max_value_bytes=self.options.max_value_bytes,
+            max_output_bytes=self._settings.max_output_bytes,
+            max_value_bytes=self._settings.max_value_bytes,
             max_error_chars=MAX_ERROR_CHARS,
-            allow_pickle=self.options.allow_pickle,
-            allow_root=self.options.allow_root,
+            allow_pickle=self._settings.allow_pickle,
+            allow_root=self._settings.allow_root,
         )
         request = link.channel.execute(code, sink=Sink(), silent=True, buffers=buffers)
         link.channel.wait(request, deadline)
         if request.error is not None:
             raise ExecutorStartError(
-                f"the kernel of image {self.image} could not be prepared: "
+                f"the kernel of image {self._spec.image} could not be prepared: "
                 f"{request.error.name}: {request.error.value}\n{request.error.traceback}"
             )
         link.installed = True
 
-    # -- letting go --
+    # -- ends --
 
-    def _forget_link(self) -> None:
+    def is_alive(self) -> bool:
+        """Return whether the next call can be expected to work without a new sandbox.
+
+        Reads the news that has come in the meantime; must not be called while code runs.
+        """
+        link = self._link
+        if self._closed or self._sandbox is None or link is None or self._unread_end is not None:
+            return False
+        try:
+            link.channel.drain(unsent_request())
+        except (ConnectionLost, KernelGone) as error:
+            # The next call tells it: the state is lost, and silence would hide that.
+            self._unread_end = error
+            return False
+        return True
+
+    def check_end(self) -> None:
+        """Raise how the link ended, where :meth:`is_alive` has taken the news out of it.
+
+        Raises:
+            ConnectionLost: the stream ended.
+            KernelGone: the kernel's process ended.
+        """
+        if self._unread_end is not None:
+            raise self._unread_end
+
+    def find_ending(self, sandbox: Sandbox, *, of_kernel: bool) -> Ending:
+        """Return what the provisioner knows of an end that has been noticed.
+
+        Args:
+            sandbox: in which something ended.
+            of_kernel: whether it was the kernel.
+        """
+        ending = find_ending(sandbox, of_kernel=of_kernel, known=self._kernels_ended)
+        if ending.kernel is not None and of_kernel and ending.status.running:
+            self._kernels_ended = ending.kernel.number
+        return ending
+
+    def drop_channel(self) -> None:
+        """Let go of the channel; the next request connects anew. From any thread."""
         link, self._link, self._unread_end = self._link, None, None
         if link is not None:
             link.channel.close()
 
-    def _drop_sandbox(self) -> None:
+    def drop_sandbox(self) -> None:
+        """Let go of the sandbox; the next request starts another. From any thread."""
         # In this order: whoever connects makes a link first and looks for the sandbox then.
-        sandbox, self.sandbox = self.sandbox, None
-        self._forget_link()
+        sandbox, self._sandbox = self._sandbox, None
+        self.drop_channel()
         self._kernel_id = None
         self._kernels_ended = 0
         if sandbox is not None:
             sandbox.remove()
 
-    @property
-    def client(self) -> Any:
-        """docker-py's client."""
-        return self._provisioner.client
+    def close(self) -> None:
+        """End everything; from any thread, any number of times."""
+        self._closed = True
+        self.drop_sandbox()
+        with contextlib.suppress(Exception):
+            self._provisioner.close()
+
+    def wait_until_removed(self, timeout: float) -> bool:
+        """Wait for sandboxes that are being removed; return whether all are gone.
+
+        Args:
+            timeout: seconds to wait at most.
+        """
+        return self._provisioner.wait_until_removed(timeout)
 
 
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+def unsent_request() -> Request:
+    """Return a request that was never sent, to read past messages of earlier ones."""
+    return Request(Requests("", "").execute("", silent=True), Sink(), "")

@@ -1,23 +1,20 @@
-"""Finding out what ended, and reaching what is only just coming up."""
+"""Finding out what ended, and saying so."""
 
 from __future__ import annotations
 
 import contextlib
 import re
 import signal
-import socket
 import time
+from dataclasses import dataclass
 
-from ...jupyter.websocket import ConnectionLost
-from ...limits import Deadline
-from ...sandboxes.docker.container import DockerSandbox
-from ...sandboxes.provisioner import Evidence
+from ...sandboxes.provisioner import Limits, Sandbox, SandboxStatus
 from ...sandboxes.resource_limits import parse_size
-from .options import Options
 
 __all__ = [
-    "cause_of_death",
-    "connected",
+    "Ending",
+    "KernelEnd",
+    "find_ending",
     "last_words",
     "shown_output",
     "signal_name",
@@ -40,10 +37,36 @@ _PLENTY_OF_PIDS = 40
 _PLENTY_OF_MEMORY = 150 << 20
 
 
-def cause_of_death(
-    sandbox: DockerSandbox, of_kernel: bool, known: int
-) -> tuple[Evidence, tuple[str, str, str] | None]:
-    """What the engine knows, and the gateway's line about the kernel that ended.
+@dataclass(frozen=True)
+class KernelEnd:
+    """The gateway's line about a kernel that has ended.
+
+    Attributes:
+        number: of the kernel, counted in its sandbox.
+        exit_code: as text; ``None`` in words where the gateway does not know it.
+        out_of_memory: whether the system killed it for lack of memory.
+    """
+
+    number: int
+    exit_code: str
+    out_of_memory: bool
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What is known when something has ended.
+
+    Attributes:
+        status: of the sandbox.
+        kernel: that ended in it; ``None`` while that is not known.
+    """
+
+    status: SandboxStatus
+    kernel: KernelEnd | None
+
+
+def find_ending(sandbox: Sandbox, *, of_kernel: bool, known: int) -> Ending:
+    """Return what the provisioner knows, and the gateway's line about the kernel that ended.
 
     Both may come a moment after the news that something has ended.
 
@@ -51,22 +74,20 @@ def cause_of_death(
         sandbox: in which something ended.
         of_kernel: whether it was the kernel, so that the gateway is still there to say so.
         known: number of the last kernel of this sandbox whose end is known.
-
-    Returns:
-        evidence, and number, exit code and out-of-memory mark of the kernel that ended.
     """
     started = time.monotonic()
     end = 0.0
     while True:
-        evidence = sandbox.evidence()
+        status = sandbox.status()
         if not end:
             patience = _PATIENCE_QUESTIONS * (time.monotonic() - started)
             end = started + min(max(patience, _PATIENCE_SECONDS), _MOST_PATIENCE_SECONDS)
-        endings = _KERNEL_ENDED.findall("\n".join(evidence.log_lines))
-        new = [found for found in endings if int(found[0]) > known]
+        found = _KERNEL_ENDED.findall("\n".join(status.log_lines))
+        kernels = [KernelEnd(int(number), code, bool(oom)) for number, code, oom in found]
+        new = [kernel for kernel in kernels if kernel.number > known]
         enough = of_kernel and bool(new)
-        if enough or evidence.state != "running" or time.monotonic() > end:
-            return evidence, new[-1] if new else None
+        if enough or not status.running or time.monotonic() > end:
+            return Ending(status, new[-1] if new else None)
         time.sleep(0.05)
 
 
@@ -77,63 +98,40 @@ def signal_name(code: str) -> str:
     return ""
 
 
-def last_words(evidence: Evidence) -> str:
+def last_words(status: SandboxStatus) -> str:
     """What was logged last, without the gateway's own lines about the end; may be nothing."""
     lines = [
         line
-        for line in evidence.log_lines
+        for line in status.log_lines
         if not _KERNEL_ENDED.search(line) and not _NEW_KERNEL.search(line)
     ]
     return f"; last log lines: {' | '.join(lines)}" if lines else ""
 
 
-def start_advice(options: Options) -> str:
-    """What may help a start that has failed, for the end of its message; may be nothing.
+def start_advice(limits: Limits, *, own_image: bool) -> str:
+    """Return what may help a start that has failed, for the end of its message; may be nothing.
 
     Args:
-        options: that were asked for.
+        limits: that were asked for.
+        own_image: whether the image is the user's.
     """
     advice = []
-    if options.image is not None or options.dockerfile_content is not None:
+    if own_image:
         advice.append(
             "an image of your own has to start a Jupyter kernel gateway on port 8888, "
             "and needs python3"
         )
-    if options.pids_limit is not None and options.pids_limit < _PLENTY_OF_PIDS:
+    if limits.pids is not None and limits.pids < _PLENTY_OF_PIDS:
         advice.append(
-            f"pids_limit={options.pids_limit!r} may be too low: gateway and kernel have about 20 "
+            f"pids_limit={limits.pids!r} may be too low: gateway and kernel have about 20 "
             "processes and threads"
         )
-    memory = parse_size(options.memory) if options.memory is not None else None
+    memory = parse_size(limits.memory) if limits.memory is not None else None
     if memory is not None and memory < _PLENTY_OF_MEMORY:
         advice.append(
-            f"memory={options.memory!r} may be too low: gateway and kernel take about 90 MB"
+            f"memory={limits.memory!r} may be too low: gateway and kernel take about 90 MB"
         )
     return "".join(f"; {text}" for text in advice)
-
-
-def connected(host: str, port: int, deadline: Deadline) -> socket.socket:
-    """A TCP connection to a published gateway, as soon as something listens.
-
-    Args:
-        host: address on this side.
-        port: its number.
-        deadline: of the whole start.
-
-    Raises:
-        ConnectionLost: nothing listened in time.
-    """
-    while True:
-        try:
-            sock = socket.create_connection((host, port), timeout=deadline.at_most(5.0) or 0.001)
-        except OSError as error:
-            if deadline.expired():
-                raise ConnectionLost(f"nothing listens on {host}:{port}: {error}") from None
-            time.sleep(0.02)
-            continue
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        return sock
 
 
 def shown_output(logs: str) -> str:

@@ -11,21 +11,26 @@ from ...jupyter.collector import Collector
 from ...results import Display, Execution, ExecutorStats
 from ...sandboxes.docker.container import DockerSandbox
 from ...sandboxes.docker.docker_provisioner import DockerProvisioner
+from ...sandboxes.provisioner import Sandbox
 from ...upstream_api import CodeOutput, LogLevel
 from ..base import Executor
 from ..validation import check_code, names_of
 from .async_creation import created
+from .connection import KernelConnection
 from .diagnosis import shown_output
 from .error_text import CodeFailedError, NoLogger, failure_words
-from .executor_image import ensure_image, shown_progress
+from .executor_image import ExecutorImage, Report, shown_progress
 from .files import get_file, put_file
 from .host_bindings import HostBindings
 from .option_checks import check_pool, inherited
-from .options import Options
+from .options import Options, connection_to
 from .packages import Packages
 from .session import Interrupted, KernelSession
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .keywords import DockerKeywords, DockerKeywordsWithUpstreams
     from .pool import DockerPool
 
 __all__ = ["DockerExecutor"]
@@ -57,7 +62,7 @@ class DockerExecutor(Executor):
         dockerfile_content: a Dockerfile in place of the fork's; its image must start a Jupyter
             kernel gateway on port 8888.
         pool: take a ready container from this pool.
-        **keywords: fields of :class:`Options`, in seconds, bytes and cores:
+        **keywords: the rest, in seconds, bytes and cores:
             ``timeout_seconds`` (60), ``startup_timeout_seconds`` (60), ``interrupt_grace_seconds``
             (3), ``on_death`` ("restart" or "fail"), ``network`` ("none"), ``transport`` ("auto"),
             ``memory`` ("2g"), ``cpus`` (1.0), ``pids_limit`` (256), ``read_only`` (True), ``user``
@@ -91,8 +96,8 @@ class DockerExecutor(Executor):
         *,
         additional_authorized_imports: Sequence[str] = (),
         pool: DockerPool | None = None,
-        _session: KernelSession | None = None,
-        **keywords: Any,
+        _connection: KernelConnection | None = None,
+        **keywords: Unpack[DockerKeywords],
     ) -> None:
         imports = names_of("additional_imports", additional_imports)
         imports += names_of("additional_authorized_imports", additional_authorized_imports)
@@ -101,30 +106,33 @@ class DockerExecutor(Executor):
         self._pid = os.getpid()
         self._session: KernelSession | None = None
         self._pool = pool
-        self.options = Options.of(
-            type(self).__name__,
-            _OWN,
-            allow_pickle=allow_pickle,
-            host=host,
-            port=port,
-            image_name=image_name,
-            build_new_image=build_new_image,
-            container_run_kwargs=container_run_kwargs,
-            dockerfile_content=dockerfile_content,
-            **keywords,
-        )
+        # With the signature's defaults: what differs has been asked for.
+        upstreams: dict[str, tuple[Any, Any]] = {
+            "allow_pickle": (allow_pickle, False),
+            "host": (host, "127.0.0.1"),
+            "port": (port, None),
+            "image_name": (image_name, None),
+            "build_new_image": (build_new_image, True),
+            "container_run_kwargs": (container_run_kwargs, None),
+            "dockerfile_content": (dockerfile_content, None),
+        }
+        values = {name: value for name, (value, _) in upstreams.items()}
+        self.options = Options.of(type(self).__name__, _OWN, **values, **keywords)
         if pool is not None:
             check_pool(pool)
-            self.options = pool.options_for(self.options, self.additional_imports, keywords)
+            given = {name for name, (value, default) in upstreams.items() if value != default}
+            given |= keywords.keys()
+            self.options = pool.options_for(self.options, self.additional_imports, given)
         #: Rich displays of the last call.
         self.displays: tuple[Display, ...] = ()
         #: What upstream's agent shows of a failed step.
         self.state: dict[str, Any] = {"_print_outputs": ""}
         self.installed_packages: list[str] = []
-        self._host = HostBindings(self.options, self._log_call)
-        self._packages = Packages(self.options)
+        self._host = HostBindings(self.options.bridge, self._log_call)
+        self._packages = Packages(self.options, self._build_image)
         self._ran_code = False
-        self._ready_session: KernelSession | None = _session
+        self._ready_connection = _connection
+        self._provisioner: DockerProvisioner | None = None
         self.start()
 
     # -- lifecycle --
@@ -136,7 +144,7 @@ class DockerExecutor(Executor):
         *,
         rebuild: bool = False,
         progress: Callable[[str], None] | None = None,
-        **keywords: Any,
+        **keywords: Unpack[DockerKeywordsWithUpstreams],
     ) -> str:
         """Build the image once, at application start; instant when it is there.
 
@@ -154,14 +162,11 @@ class DockerExecutor(Executor):
         names = names_of("additional_imports", additional_imports)
         provisioner = DockerProvisioner()
         try:
+            image = ExecutorImage(provisioner.client, options.image)
             if progress is not None:
-                return ensure_image(
-                    provisioner.client, options, names, report=progress, rebuild=rebuild
-                )
+                return image.ensure(names, report=progress, rebuild=rebuild)
             with shown_progress() as report:
-                return ensure_image(
-                    provisioner.client, options, names, report=report, rebuild=rebuild
-                )
+                return image.ensure(names, report=report, rebuild=rebuild)
         finally:
             provisioner.close()
 
@@ -173,27 +178,36 @@ class DockerExecutor(Executor):
         is removed behind it.
         """
         return await created(
-            lambda session: cls(*args, _session=session, **keywords), keywords.get("pool")
+            lambda connection: cls(*args, _connection=connection, **keywords), keywords.get("pool")
         )
 
     def _start(self) -> None:
         if self._pool is not None:
-            self._session = self._ready_session or self._pool.acquire()
-            self._session.options = self.options
+            connection = self._ready_connection or self._pool.acquire()
+            self._session = self._session_on(connection)
         else:
-            provisioner = DockerProvisioner()
+            provisioner = self._provisioner = DockerProvisioner(
+                self.options.container, note=self._note
+            )
             try:
-                self._session = KernelSession(self.options, "", provisioner, note=self._note)
+                with shown_progress(lambda line: self._log(line, LogLevel.DEBUG)) as report:
+                    image = self._build_image(self.additional_imports, report)
             except BaseException:
                 provisioner.close()
                 raise
-            with shown_progress(lambda line: self._log(line, LogLevel.DEBUG)) as report:
-                self._session.image = ensure_image(
-                    provisioner.client, self.options, self.additional_imports, report=report
-                )
-            self._session.open()
+            connection = connection_to(provisioner, self.options, image)
+            self._session = self._session_on(connection)
+            connection.open(self.options.limits.startup_timeout_seconds)
         self.installed_packages = list(self.additional_imports)
-        self._session.prepare = self._prepare
+
+    def _session_on(self, connection: KernelConnection) -> KernelSession:
+        return KernelSession(connection, self.options.limits.session, self._prepare)
+
+    def _build_image(self, imports: Sequence[str], report: Report) -> str:
+        if self._provisioner is None:
+            raise ExecutorError("the executor has not been started")
+        image = ExecutorImage(self._provisioner.client, self.options.image)
+        return image.ensure(imports, report=report)
 
     def _prepare(self, session: KernelSession) -> None:
         """Give a fresh kernel what the last one had from the host."""
@@ -206,14 +220,14 @@ class DockerExecutor(Executor):
         self._session.close()
         self._host.calls.close()
         if self._pool is not None:
-            self._pool.release(self._session)
+            self._pool.release(self._session.connection)
 
     def delete(self) -> None:
         """Like ``cleanup()``, and return only when the engine has removed the container."""
         self.cleanup()
         session = getattr(self, "_session", None)  # the constructor may have failed before it
         if session is not None:
-            session.wait_until_removed(15.0)
+            session.connection.wait_until_removed(15.0)
 
     def is_alive(self) -> bool:
         """Whether the next call works without a new container being started."""
@@ -227,7 +241,7 @@ class DockerExecutor(Executor):
     def container(self) -> Any:
         """docker-py's object for the container, ``None`` when there is none (upstream's name)."""
         sandbox = self._session.sandbox if self._session is not None else None
-        return sandbox.container if sandbox is not None else None
+        return sandbox.container if isinstance(sandbox, DockerSandbox) else None
 
     # -- code --
 
@@ -252,9 +266,9 @@ class DockerExecutor(Executor):
     def _run(self, code: str) -> Execution:
         session = self._open_session()
         collector = Collector(
-            max_output_bytes=self.options.max_output_bytes,
-            max_value_bytes=self.options.max_value_bytes,
-            on_output=self.options.on_output,
+            max_output_bytes=self.options.limits.max_output_bytes,
+            max_value_bytes=self.options.bridge.max_value_bytes,
+            on_output=self.options.bridge.on_output,
             answer=self._host.answer,
         )
         calls = self._host.calls
@@ -367,13 +381,13 @@ class DockerExecutor(Executor):
 
     def put_file(self, source: str | os.PathLike[str] | bytes, target: str) -> None:
         """Write a file in the sandbox; see :func:`.files.put_file`."""
-        put_file(self._running_sandbox("put_file"), source, target, self.options.workdir)
+        put_file(self._running_sandbox("put_file"), source, target)
 
     def get_file(self, source: str, *, max_bytes: int = 256 * 1024 * 1024) -> bytes:
         """Read a file of the sandbox; see :func:`.files.get_file`."""
-        return get_file(self._running_sandbox("get_file"), source, self.options.workdir, max_bytes)
+        return get_file(self._running_sandbox("get_file"), source, max_bytes)
 
-    def _running_sandbox(self, action: str) -> DockerSandbox:
+    def _running_sandbox(self, action: str) -> Sandbox:
         self._check_open(action)
         sandbox = self._open_session().sandbox
         if sandbox is None:

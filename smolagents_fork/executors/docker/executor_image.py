@@ -11,57 +11,61 @@ from ...limits import Deadline
 from ...sandboxes.docker import images
 from ...sandboxes.docker.engine import mapped_errors
 from ...sandboxes.docker.requirements import requirements_for
-from .options import Options
+from .option_groups import ImageOptions
 
-__all__ = ["ensure_image", "shown_progress"]
+__all__ = ["ExecutorImage", "Report", "shown_progress"]
 
 Report = Callable[[str], None]
 
 
-def ensure_image(
-    client: Any,
-    options: Options,
-    imports: Sequence[str],
-    *,
-    report: Report,
-    rebuild: bool = False,
-) -> str:
-    """Have the image these options ask for, and return its name.
+class ExecutorImage:
+    """The image of one executor or pool.
 
     Args:
         client: docker-py client.
-        options: of the executor.
-        imports: import names the code may use; what provides them is installed.
-        report: gets one line at a time while something is built.
-        rebuild: build again, without the engine's cache.
-
-    Raises:
-        ImageBuildError: a build failed.
-        ConfigurationError: something that is no requirement.
+        options: of the image.
     """
-    image, name = options.image, options.image_name
-    if image is None and name is not None and not options.build_new_image:
-        # Upstream's meaning of build_new_image=False: what is there under that name is taken.
-        image = name if images.exists(client, name) else None
-    wanted = images.plan(
-        base_image=options.base_image,
-        dockerfile_content=options.dockerfile_content if image is None else None,
-        image=image,
-        requirements=requirements_for(imports, options.requirements),
-    )
-    tag = images.ensure(
-        client,
-        wanted,
-        report=report,
-        ca_bundle=options.ca_bundle,
-        rebuild=rebuild,
-        deadline=Deadline(options.build_timeout_seconds),
-    )
-    if name is not None and image is None:
-        repository, _, version = name.partition(":")
-        with mapped_errors("naming the image", image_name=name):
-            client.api.tag(tag, repository, version or "latest")
-    return tag
+
+    def __init__(self, client: Any, options: ImageOptions) -> None:
+        self._client = client
+        self._options = options
+
+    def ensure(self, imports: Sequence[str], *, report: Report, rebuild: bool = False) -> str:
+        """Have the image these options ask for, and return its name.
+
+        Args:
+            imports: import names the code may use; what provides them is installed.
+            report: gets one line at a time while something is built.
+            rebuild: build again, without the engine's cache.
+
+        Raises:
+            ImageBuildError: a build failed.
+            ConfigurationError: something that is no requirement.
+        """
+        client, options = self._client, self._options
+        image, name = options.image, options.image_name
+        if image is None and name is not None and not options.build_new_image:
+            # Upstream's meaning of build_new_image=False: what is there under that name is taken.
+            image = name if images.exists(client, name) else None
+        wanted = images.plan(
+            base_image=options.base_image,
+            dockerfile_content=options.dockerfile_content if image is None else None,
+            image=image,
+            requirements=requirements_for(imports, options.requirements),
+        )
+        tag = images.ensure(
+            client,
+            wanted,
+            report=report,
+            ca_bundle=options.ca_bundle,
+            rebuild=rebuild,
+            deadline=Deadline(options.build_timeout_seconds),
+        )
+        if name is not None and image is None:
+            repository, _, version = name.partition(":")
+            with mapped_errors("naming the image", image_name=name):
+                client.api.tag(tag, repository, version or "latest")
+        return tag
 
 
 @contextlib.contextmanager

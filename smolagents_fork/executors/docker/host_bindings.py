@@ -19,7 +19,7 @@ from ...jupyter.kernel.agent import PICKLE_KEY
 from ...jupyter.protocol import InputRequest
 from ...upstream_api import get_tools_definition_code
 from ..validation import mapping_of
-from .options import Options
+from .option_groups import BridgeOptions
 from .session import KernelSession
 
 __all__ = ["HostBindings"]
@@ -38,11 +38,11 @@ class HostBindings:
     """Tools, variables and sources of one executor.
 
     Args:
-        options: of the executor.
+        options: of the bridge.
         on_call: told of every call of a tool that was served.
     """
 
-    def __init__(self, options: Options, on_call: Callable[[CallRecord], None]) -> None:
+    def __init__(self, options: BridgeOptions, on_call: Callable[[CallRecord], None]) -> None:
         self._options = options
         self.calls = Dispatcher(
             max_request_bytes=options.max_value_bytes,

@@ -1,4 +1,4 @@
-"""Arguments of DockerExecutor that cannot be meant, refused with what to give instead."""
+"""Options of DockerExecutor that cannot work, refused with what to give instead."""
 
 from __future__ import annotations
 
@@ -7,24 +7,21 @@ import os
 import posixpath
 
 from ...errors import ConfigurationError, ExecutorError
+from ...limits import check_seconds
+from ...sandboxes.docker.container_options import ContainerOptions, is_shared
+from ...sandboxes.docker.volumes import check_volumes
+from ...sandboxes.resource_limits import Limits, check_limits, check_size
+from ..validation import check_count, check_flag, check_output_function, check_text
+from .option_groups import BridgeOptions, ImageOptions, LimitOptions
 
 __all__ = [
-    "address_of",
-    "check_host",
-    "check_network",
-    "check_one_of",
+    "check_bridge",
+    "check_container",
+    "check_image",
+    "check_limit_options",
     "check_pool",
-    "check_user",
-    "check_variable",
-    "check_workdir",
     "inherited",
-    "is_shared",
 ]
-
-
-def address_of(host: str) -> str:
-    # The engine does not look names up, this one neither.
-    return "127.0.0.1" if host == "localhost" else host
 
 
 def check_pool(pool: object) -> None:
@@ -69,10 +66,6 @@ def check_variable(name: object, value: object) -> None:
         raise ConfigurationError(f"environment[{name!r}]={value!r}: a value cannot have a NUL byte")
 
 
-def is_shared(network: object) -> bool:
-    return str(network).partition(":")[0] in ("host", "container")
-
-
 def check_network(name: str, network: object) -> None:
     if not is_shared(network):
         return
@@ -110,3 +103,90 @@ def check_workdir(workdir: object) -> None:
 def check_one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
         raise ConfigurationError(f"{name}={value!r}: give one of {', '.join(map(repr, allowed))}")
+
+
+def check_limit_options(limits: LimitOptions, resources: Limits) -> None:
+    """Refuse limits that cannot be meant.
+
+    Args:
+        limits: all of them.
+        resources: those of the sandbox.
+    """
+    check_seconds("timeout_seconds", limits.timeout_seconds)
+    for name in ("startup_timeout_seconds", "interrupt_grace_seconds"):
+        check_seconds(name, getattr(limits, name), optional=False)
+    check_one_of("on_death", limits.on_death, ("restart", "fail"))
+    check_count("max_output_bytes", limits.max_output_bytes)
+    check_limits(resources)
+
+
+def check_bridge(bridge: BridgeOptions) -> None:
+    """Refuse options of the bridge that cannot be meant."""
+    check_seconds("tool_timeout_seconds", bridge.tool_timeout_seconds)
+    check_count("max_value_bytes", bridge.max_value_bytes)
+    check_count("max_tool_calls", bridge.max_tool_calls)
+    check_flag("allow_pickle", bridge.allow_pickle)
+    check_flag("tools_in_calling_thread", bridge.tools_in_calling_thread)
+    check_output_function(bridge.on_output)
+    for name, where in bridge.tool_placement.items():
+        check_one_of(f"tool_placement[{name!r}]", where, ("host", "sandbox"))
+
+
+def check_image(image: ImageOptions) -> None:
+    """Refuse options of the image that cannot be meant."""
+    check_seconds("build_timeout_seconds", image.build_timeout_seconds, optional=False)
+    check_flag("build_new_image", image.build_new_image)
+    for name in ("image", "image_name", "base_image", "dockerfile_content"):
+        check_text(name, getattr(image, name))
+    if image.ca_bundle is not None and not isinstance(image.ca_bundle, (str, os.PathLike)):
+        raise ConfigurationError(f"ca_bundle={image.ca_bundle!r}: give a path, or None")
+    if image.image is not None and image.dockerfile_content is not None:
+        raise ConfigurationError(
+            "image= and dockerfile_content= exclude one another: give one of them"
+        )
+
+
+def check_container(options: ContainerOptions) -> None:
+    """Refuse options of the container that cannot be meant."""
+    check_seconds("lease_seconds", options.lease_seconds, optional=False)
+    check_one_of("transport", options.transport, ("auto", "exec", "port"))
+    for name in ("read_only", "allow_root", "allow_shared_network"):
+        check_flag(name, getattr(options, name))
+    check_text("runtime", options.runtime)
+    if options.runtime == "":
+        # No name is the engine's word for its own: less of a wall than whoever asks wants.
+        raise ConfigurationError("runtime='': give a name, or None for the engine's own")
+    port = options.port
+    if port is not None and (type(port) is not int or not 0 < port < 65_536):
+        raise ConfigurationError(f"port={port!r}: give 1 to 65535, or None for a free one")
+    check_workdir(options.workdir)
+    if not isinstance(options.network, str) or not options.network:
+        # No name is the engine's word for its bridge: more than anybody has asked for.
+        raise ConfigurationError(
+            f"network={options.network!r}: give 'none', 'bridge' or the name of a network"
+        )
+    check_host(options.host)
+    for name, value in options.environment.items():
+        check_variable(name, value)
+    check_volumes(options.volumes)
+    check_size("disk_size", options.disk_size)
+    if not options.allow_shared_network:
+        check_network("network", options.network)
+        for name in ("network", "network_mode"):
+            asked = options.container_run_kwargs.get(name)
+            check_network(f"container_run_kwargs[{name!r}]", asked)
+    if not isinstance(options.user, str):
+        raise ConfigurationError(f"user={options.user!r}: give text such as '1000:1000'")
+    if not options.allow_root:
+        check_user("user", options.user)
+        check_user("container_run_kwargs['user']", options.container_run_kwargs.get("user"))
+    if options.transport == "port" and is_shared(options.network):
+        raise ConfigurationError(
+            f"transport='port' with network={options.network!r}: no port can be published on "
+            "network interfaces of others; leave transport alone"
+        )
+    if options.transport == "port" and options.network == "none":
+        raise ConfigurationError(
+            "transport='port' needs a network: network='none' has no port to publish; "
+            "pass network='bridge', or leave transport alone"
+        )

@@ -10,7 +10,7 @@ from ...errors import ConfigurationError, ExecutorError
 from ...jupyter.kernel.bootstrap import packages_request
 from ...sandboxes.docker.images import ca_bytes, index_settings
 from ...sandboxes.docker.requirements import requirements_for
-from .executor_image import ensure_image, shown_progress
+from .executor_image import Report, shown_progress
 from .options import Options
 from .session import KernelSession
 
@@ -25,10 +25,12 @@ class Packages:
 
     Args:
         options: of the executor.
+        build: has an image with these import names, and returns its name; gets a report of lines.
     """
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, build: Callable[[Sequence[str], Report], str]) -> None:
         self._options = options
+        self._build = build
         self._placed: list[str] = []
 
     def add(
@@ -38,7 +40,7 @@ class Packages:
         *,
         present: Sequence[str],
         must_stay: str | None,
-        report: Callable[[str], None],
+        report: Report,
     ) -> None:
         """Install what provides the import names ``names``.
 
@@ -55,12 +57,10 @@ class Packages:
         """
         if must_stay is None:
             with shown_progress(report) as shown:
-                session.image = ensure_image(
-                    session.client, self._options, [*present, *names], report=shown
-                )
+                session.connection.use_image(self._build([*present, *names], shown))
             session.restart()
             return
-        if not self._options.has_network:
+        if not self._options.container.has_network:
             raise ExecutorError(
                 f"install_packages: {', '.join(names)}: {must_stay}, and there is no network to "
                 "install from: name them in additional_authorized_imports (a pool's "
@@ -77,12 +77,12 @@ class Packages:
             self._place(session, self._placed)
 
     def _place(self, session: KernelSession, requirements: Sequence[str]) -> None:
-        seconds = self._options.build_timeout_seconds
+        seconds = self._options.image.build_timeout_seconds
         code, buffers = packages_request(
             requirements=requirements,
-            folder=posixpath.join(self._options.workdir, ".packages"),
+            folder=posixpath.join(self._options.container.workdir, ".packages"),
             environment=_without_secrets(index_settings()),
-            ca_bundle=ca_bytes(self._options.ca_bundle),
+            ca_bundle=ca_bytes(self._options.image.ca_bundle),
             seconds=seconds,
         )
         session.request(code, buffers, "install_packages", seconds=seconds + _GRACE_SECONDS)

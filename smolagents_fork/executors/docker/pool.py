@@ -15,7 +15,7 @@ import time
 from collections import deque
 from collections.abc import Collection, Sequence
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ...errors import ConfigurationError, ExecutorClosedError, ExecutorStartError, ForkError
 from ...limits import Deadline, check_seconds
@@ -24,11 +24,16 @@ from ...sandboxes.docker.docker_provisioner import DockerProvisioner
 from ...sandboxes.docker.requirements import requirements_for
 from ..async_calls import in_thread
 from ..validation import check_count, names_of
-from .executor_image import ensure_image
-from .options import Options
+from .connection import KernelConnection
+from .executor_image import ExecutorImage
+from .options import Options, connection_to
 from .pool_options import options_for
 from .pool_queue import PoolStats, Waiter
-from .session import KernelSession
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .keywords import DockerKeywordsWithUpstreams
 
 __all__ = ["DockerPool", "PoolStats"]
 
@@ -72,7 +77,7 @@ class DockerPool:
         *,
         concurrent_starts: int = 2,
         additional_imports: Sequence[str] = (),
-        **keywords: Any,
+        **keywords: Unpack[DockerKeywordsWithUpstreams],
     ) -> None:
         check_count("min_size", min_size, 0)
         check_count("max_size", max_size)
@@ -90,10 +95,10 @@ class DockerPool:
         self.idle_seconds = idle_seconds
         self.acquire_timeout_seconds = acquire_timeout_seconds
         self._changed = threading.Condition()
-        self._ready: deque[tuple[KernelSession, float]] = deque()
+        self._ready: deque[tuple[KernelConnection, float]] = deque()
         self._waiters: deque[Waiter] = deque()
         self._starting = 0
-        self._in_use: set[KernelSession] = set()
+        self._in_use: set[KernelConnection] = set()
         self._started = self._failed = self._handed_out = self._discarded = 0
         self._image: str | None = None
         self._image_lock = threading.Lock()
@@ -120,7 +125,7 @@ class DockerPool:
             asked, imports, of_pool=self.options, pool=self.additional_imports, given=given
         )
 
-    def acquire(self, timeout: float | None = None) -> KernelSession:
+    def acquire(self, timeout: float | None = None) -> KernelConnection:
         """A ready container, for the caller alone; first come, first served.
 
         Args:
@@ -137,15 +142,15 @@ class DockerPool:
         try:
             while True:
                 waiter.given.wait(deadline.remaining())
-                session = self._given(waiter, patience)
-                if session.is_alive():
-                    return session
+                connection = self._given(waiter, patience)
+                if connection.is_alive():
+                    return connection
                 self._replace(waiter)
         except BaseException:
             self._leave(waiter)
             raise
 
-    async def acquire_async(self, timeout: float | None = None) -> KernelSession:
+    async def acquire_async(self, timeout: float | None = None) -> KernelConnection:
         """:meth:`acquire` for asyncio: waiting holds no thread, and cancelling gives up the place.
 
         Args:
@@ -166,18 +171,18 @@ class DockerPool:
                 with contextlib.suppress(asyncio.TimeoutError, TimeoutError):
                     await asyncio.wait_for(given.wait(), deadline.remaining())
                 given.clear()
-                session = self._given(waiter, patience)
-                if await in_thread(session.is_alive, "smolagents-fork-pool-look"):
-                    return session
+                connection = self._given(waiter, patience)
+                if await in_thread(connection.is_alive, "smolagents-fork-pool-look"):
+                    return connection
                 self._replace(waiter)
         except BaseException:
             self._leave(waiter)
             raise
 
-    def release(self, session: KernelSession) -> None:
+    def release(self, connection: KernelConnection) -> None:
         """An executor has closed the container it had. Safe to call again."""
         with self._changed:
-            self._in_use.discard(session)
+            self._in_use.discard(connection)
             self._changed.notify_all()
 
     def _enqueue(self, waiter: Waiter) -> None:
@@ -188,7 +193,7 @@ class DockerPool:
             self._hand_out()
             self._changed.notify_all()
 
-    def _given(self, waiter: Waiter, patience: float) -> KernelSession:
+    def _given(self, waiter: Waiter, patience: float) -> KernelConnection:
         """What ``waiter`` got.
 
         Raises:
@@ -202,33 +207,33 @@ class DockerPool:
                 )
         if waiter.error is not None:
             raise waiter.error
-        assert waiter.session is not None
-        return waiter.session
+        assert waiter.connection is not None
+        return waiter.connection
 
     def _replace(self, waiter: Waiter) -> None:
         """What ``waiter`` got had died while it was ready: it is the next one's turn to get one."""
-        session = waiter.session
+        connection = waiter.connection
         with self._changed:
             if self._closed:
                 raise ExecutorClosedError("the pool has been closed")
             waiter.wait_again()
             self._waiters.appendleft(waiter)
-            if session is not None:
-                self._in_use.discard(session)
+            if connection is not None:
+                self._in_use.discard(connection)
             self._hand_out()
             self._changed.notify_all()
-        if session is not None:
-            self._discard(session)
+        if connection is not None:
+            self._discard(connection)
 
     def _leave(self, waiter: Waiter) -> None:
         """Somebody waits no more; what they have got in the meantime is thrown away."""
         with self._changed:
             if waiter in self._waiters:
                 self._waiters.remove(waiter)
-        session = waiter.session
-        if session is not None:
-            self._discard(session)
-            self.release(session)
+        connection = waiter.connection
+        if connection is not None:
+            self._discard(connection)
+            self.release(connection)
 
     def stats(self) -> PoolStats:
         """The pool at this moment."""
@@ -267,8 +272,8 @@ class DockerPool:
                 waiter.give(error=ExecutorClosedError("the pool has been closed"))
             self._waiters.clear()
             self._changed.notify_all()
-        for session, _ in ready:
-            session.close()
+        for connection, _ in ready:
+            connection.close()
 
     def __enter__(self) -> DockerPool:
         return self
@@ -286,10 +291,10 @@ class DockerPool:
     def _hand_out(self) -> None:
         """Give ready containers to those who wait, oldest to longest waiting. Lock held."""
         while self._ready and self._waiters:
-            session, _ = self._ready.popleft()
-            self._in_use.add(session)
+            connection, _ = self._ready.popleft()
+            self._in_use.add(connection)
             self._handed_out += 1
-            self._waiters.popleft().give(session)
+            self._waiters.popleft().give(connection)
 
     def _wanted(self) -> int:
         """How many more starts are called for, and may be made at once. Lock held."""
@@ -318,8 +323,8 @@ class DockerPool:
                     ).start()
                 except RuntimeError as error:  # no thread is to be had now
                     self._start_failed(error)
-            for session in old:
-                self._discard(session)
+            for connection in old:
+                self._discard(connection)
 
     def _next_look(self, pause: float) -> float | None:
         """Seconds until there may be something to do without being told. Lock held."""
@@ -328,41 +333,36 @@ class DockerPool:
             waits.append(self._ready[0][1] + self.idle_seconds - time.monotonic())
         return max(0.01, min(waits)) if waits else None
 
-    def _take_idle(self) -> list[KernelSession]:
+    def _take_idle(self) -> list[KernelConnection]:
         """Ready containers that have waited too long. Lock held."""
         taken = []
         while len(self._ready) > self.min_size:
-            session, since = self._ready[0]
+            connection, since = self._ready[0]
             if time.monotonic() - since < self.idle_seconds:
                 break
             self._ready.popleft()
-            taken.append(session)
+            taken.append(connection)
         return taken
 
-    def _discard(self, session: KernelSession) -> None:
-        session.close()
+    def _discard(self, connection: KernelConnection) -> None:
+        connection.close()
         with self._changed:
             self._discarded += 1
 
     def _start_one(self) -> None:
-        session: KernelSession | None = None
+        connection: KernelConnection | None = None
         provisioner: DockerProvisioner | None = None
         try:
-            provisioner = DockerProvisioner()
-            session = KernelSession(self.options, "", provisioner)
+            provisioner = DockerProvisioner(self.options.container)
             with self._image_lock:
                 if self._image is None:
-                    self._image = ensure_image(
-                        provisioner.client,
-                        self.options,
-                        self.additional_imports,
-                        report=lambda _line: None,
-                    )
-            session.image = self._image
-            session.open()
+                    image = ExecutorImage(provisioner.client, self.options.image)
+                    self._image = image.ensure(self.additional_imports, report=lambda _line: None)
+            connection = connection_to(provisioner, self.options, self._image)
+            connection.open(self.options.limits.startup_timeout_seconds)
         except BaseException as error:
-            if session is not None:
-                session.close()
+            if connection is not None:
+                connection.close()
             elif provisioner is not None:
                 provisioner.close()
             self._start_failed(error)
@@ -374,11 +374,11 @@ class DockerPool:
             self._started += 1
             self._pause = 0.0
             if not self._closed:
-                self._ready.append((session, time.monotonic()))
+                self._ready.append((connection, time.monotonic()))
                 self._hand_out()
                 self._changed.notify_all()
                 return
-        session.close()
+        connection.close()
 
     def _start_failed(self, error: BaseException) -> None:
         """Tell who has waited longest; pause longer each time, so that nothing is hammered."""

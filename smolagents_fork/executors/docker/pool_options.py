@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection, Sequence
 
 from ...errors import ConfigurationError
@@ -39,30 +38,23 @@ def options_for(
         imports: names its code may import.
         of_pool: the pool's options.
         pool: names the pool's containers provide.
-        given: names of the options that were asked for by name, be it with their default.
+        given: names of the options that were asked for, be it with their default.
 
     Raises:
         ConfigurationError: the executor asks for another container than the pool makes.
     """
-    default = Options()
-    for field in dataclasses.fields(Options):
-        value = getattr(asked, field.name)
-        differs = value != getattr(of_pool, field.name) and (
-            field.name in given or value != getattr(default, field.name)
-        )
-        if field.name not in _OF_THE_EXECUTOR and differs:
+    for name in given:
+        value, of_the_pool = asked.value(name), of_pool.value(name)
+        if name not in _OF_THE_EXECUTOR and value != of_the_pool:
             raise ConfigurationError(
-                f"{field.name}={value!r} is decided by the pool, which has "
-                f"{getattr(of_pool, field.name)!r}: give it to the pool"
+                f"{name}={value!r} is decided by the pool, which has "
+                f"{of_the_pool!r}: give it to the pool"
             )
     missing = set(requirements_for(imports)) - set(requirements_for(pool))
     if missing:
         raise ConfigurationError(
             f"{', '.join(sorted(missing))}: not in the pool's additional_imports"
         )
-    taken = {
-        name: getattr(asked, name)
-        for name in _OF_THE_EXECUTOR
-        if name in given or getattr(asked, name) != getattr(default, name)
-    }
-    return dataclasses.replace(of_pool, **taken)
+    return of_pool.with_values(
+        {name: asked.value(name) for name in _OF_THE_EXECUTOR if name in given}
+    )

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .session import KernelSession
+from .connection import KernelConnection
 
 __all__ = ["PoolStats", "Waiter"]
 
@@ -44,20 +44,20 @@ class Waiter:
     """
 
     def __init__(self, told: Callable[[], None] = lambda: None) -> None:
-        self.session: KernelSession | None = None
+        self.connection: KernelConnection | None = None
         self.error: BaseException | None = None
         self.given = threading.Event()
         self._told = told
 
     def give(
-        self, session: KernelSession | None = None, error: BaseException | None = None
+        self, connection: KernelConnection | None = None, error: BaseException | None = None
     ) -> None:
         """End the wait with a container or with an error."""
-        self.session, self.error = session, error
+        self.connection, self.error = connection, error
         self.given.set()
         self._told()
 
     def wait_again(self) -> None:
         """What was given was of no use."""
-        self.session = None
+        self.connection = None
         self.given.clear()

@@ -1,8 +1,9 @@
-"""One sandbox, one kernel and the connection to it; what happens when either ends.
+"""The calls of one executor to its kernel, and what happens when something ends under them.
 
-Who calls what: :class:`DockerExecutor` makes a session, calls :meth:`KernelSession.open` once, then
-:meth:`run` from one thread at a time and :meth:`interrupt` from any. :meth:`close` may come at any
-moment from any thread; a running call then ends with an error.
+Who calls what: an executor makes a session around a connection, then calls
+:meth:`KernelSession.run` from one thread at a time and :meth:`KernelSession.interrupt` from any.
+:meth:`KernelSession.close` may come at any moment from any thread; a running call then ends with an
+error.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 from ...errors import (
     ExecutorClosedError,
@@ -21,16 +24,16 @@ from ...errors import (
 )
 from ...jupyter.channel import Channel, DeadlinePassed
 from ...jupyter.collector import Collector
-from ...jupyter.protocol import KernelGone, Request, Requests, Sink
+from ...jupyter.protocol import KernelGone, Request, Sink
 from ...jupyter.websocket import ConnectionLost
 from ...limits import Deadline
-from ...sandboxes.docker import reaper
-from ...sandboxes.docker.docker_provisioner import DockerProvisioner
-from .connection import KernelConnection
-from .diagnosis import cause_of_death, last_words, signal_name
-from .options import Options
+from ...sandboxes.provisioner import Sandbox
+from .connection import KernelConnection, unsent_request
+from .diagnosis import last_words, signal_name
 
-__all__ = ["Interrupted", "KernelSession"]
+__all__ = ["Interrupted", "KernelSession", "OnDeath", "SessionLimits"]
+
+OnDeath = Literal["restart", "fail"]
 
 # After the final answer the program has this long to end by itself.
 _AFTER_ANSWER_SECONDS = 1.0
@@ -39,31 +42,45 @@ _AFTER_ANSWER_SECONDS = 1.0
 _AFTER_INTERRUPT_SECONDS = 0.5
 
 
+@dataclass(frozen=True)
+class SessionLimits:
+    """Limits of calls, and what happens when the sandbox has died.
+
+    Attributes:
+        timeout_seconds: code may run; ``None`` for no limit.
+        startup_timeout_seconds: a sandbox and its kernel may take to come up.
+        interrupt_grace_seconds: interrupted code may take to end.
+        on_death: whether the next call starts a new sandbox or fails.
+    """
+
+    timeout_seconds: float | None = 60.0
+    startup_timeout_seconds: float = 60.0
+    interrupt_grace_seconds: float = 3.0
+    on_death: OnDeath = "restart"
+
+
 class Interrupted(Exception):
     """The code was interrupted before it had begun, and has not been run."""
 
 
-class KernelSession(KernelConnection):
-    """A kernel in a sandbox of its own.
+class KernelSession:
+    """The calls of one executor to a kernel.
 
     Args:
-        options: of the executor.
-        image: to start.
-        provisioner: starts the sandbox.
+        connection: to the kernel; owned from now on.
+        limits: of calls.
         prepare: called with this session when a kernel is fresh, to send it tools and variables.
-        note: gets a line for the log.
     """
 
     def __init__(
         self,
-        options: Options,
-        image: str,
-        provisioner: DockerProvisioner,
-        *,
-        note: Callable[[str], None] = lambda _line: None,
+        connection: KernelConnection,
+        limits: SessionLimits,
+        prepare: Callable[[KernelSession], None] = lambda _session: None,
     ) -> None:
-        super().__init__(options, image, provisioner, note=note)
-        self.prepare: Callable[[KernelSession], None] = lambda _session: None
+        self._connection = connection
+        self._limits = limits
+        self._prepare = prepare
         self._failure: str | None = None
         # What interrupt(), which comes from other threads, has to know of the call.
         self._state = threading.RLock()  # a signal's handler may interrupt, wherever it comes
@@ -73,27 +90,29 @@ class KernelSession(KernelConnection):
         #: How long the last code had, in seconds, without the time the host worked for it.
         self.last_seconds = 0.0
 
+    @property
+    def connection(self) -> KernelConnection:
+        """The connection to the kernel."""
+        return self._connection
+
+    @property
+    def sandbox(self) -> Sandbox | None:
+        """The sandbox there is now."""
+        return self._connection.sandbox
+
     def _ready(self) -> Channel:
         """The open channel, made anew when the last one ended, with the kernel prepared."""
         if self._failure is not None:
             raise SandboxDiedError(self._failure)
-        if self._closed:
+        if self._connection.closed:
             raise ExecutorClosedError("the executor has been closed")
-        deadline = Deadline(self.options.startup_timeout_seconds)
+        seconds = self._limits.startup_timeout_seconds
         try:
-            if self.sandbox is None:
-                self._kernel_id = None
-                self.open()
-            if self._link is None:
-                self._connect_again(deadline)
-            link = self._link
-            if link is None:
-                raise ConnectionLost("the sandbox was removed while its kernel was prepared")
+            link = self._connection.ready(seconds)
             if not link.prepared:
-                self._install(deadline)
                 link.prepared = True  # first, because what prepares it asks for it, too
                 try:
-                    self.prepare(self)
+                    self._prepare(self)
                 except BaseException:
                     link.prepared = False
                     raise
@@ -101,20 +120,9 @@ class KernelSession(KernelConnection):
             lost = error if isinstance(error, ConnectionLost) else None
             raise self._died("while it was prepared", lost) from error
         except DeadlinePassed as error:
-            self._drop_sandbox()
-            raise ExecutorStartError(
-                f"the kernel did not answer in {self.options.startup_timeout_seconds} s"
-            ) from error
+            self._connection.drop_sandbox()
+            raise ExecutorStartError(f"the kernel did not answer in {seconds} s") from error
         return link.channel
-
-    def _connect_again(self, deadline: Deadline) -> None:
-        """Connect to the kernel that took the place of one that ended, whose end has been told."""
-        try:
-            self._connect(deadline)
-        except ProtocolError:
-            # The gateway gives up on kernels that keep ending, and knows none of that id any more.
-            self._drop_sandbox()
-            self.open()
 
     # -- running --
 
@@ -159,11 +167,10 @@ class KernelSession(KernelConnection):
         end_run: Callable[[str], None],
     ) -> Request:
         try:
-            if self._unread_end is not None:  # is_alive() has taken the news out of the stream
-                raise self._unread_end
-            channel.drain(_nothing())
+            self._connection.check_end()
+            channel.drain(unsent_request())
             request = channel.execute(code, sink=collector.sink)
-            deadline = Deadline(self.options.timeout_seconds)
+            deadline = Deadline(self._limits.timeout_seconds)
             try:
                 with self._state:
                     self._running, too_early = request, self._interrupted
@@ -179,7 +186,7 @@ class KernelSession(KernelConnection):
                 self._overrun(channel, request)
             except ProtocolError as error:
                 # It goes on with what it was told not to: no kernel to keep.
-                self._drop_sandbox()
+                self._connection.drop_sandbox()
                 raise ProtocolError(
                     f"{error}; its container was removed and its state is lost{self._what_next()}"
                 ) from error
@@ -193,7 +200,7 @@ class KernelSession(KernelConnection):
                 self.last_seconds = deadline.elapsed()
         except KernelGone as error:
             if answered():
-                self._forget_link()
+                self._connection.drop_channel()
                 return request
             raise self._died("while code ran") from error
         except ConnectionLost as error:
@@ -215,18 +222,17 @@ class KernelSession(KernelConnection):
             ExecutorError: the kernel's side raised.
         """
         channel = self._ready()
-        seconds = seconds or self.options.startup_timeout_seconds
+        seconds = seconds or self._limits.startup_timeout_seconds
         deadline = Deadline(seconds)
         try:
-            if self._unread_end is not None:
-                raise self._unread_end
+            self._connection.check_end()
             request = channel.execute(code, sink=Sink(), silent=True, buffers=buffers)
             channel.wait(request, deadline)
         except (KernelGone, ConnectionLost) as error:
             lost = error if isinstance(error, ConnectionLost) else None
             raise self._died(f"during {what}", lost) from error
         except DeadlinePassed as error:
-            self._drop_sandbox()
+            self._connection.drop_sandbox()
             raise ExecutorError(
                 f"{what} took more than {seconds} s; "
                 "the container was removed and its state is lost"
@@ -246,15 +252,15 @@ class KernelSession(KernelConnection):
                 return
             self._interrupted = True
             rest = also()
-            link = self._link if self._running is not None else None
-            if link is not None:
+            channel = self._connection.channel if self._running is not None else None
+            if channel is not None:
                 with contextlib.suppress(ConnectionLost):  # who waits for the code finds out why
-                    link.channel.interrupt()
+                    channel.interrupt()
         rest()
 
     def kill(self) -> None:
         """End what runs together with its sandbox; from any thread."""
-        self._drop_sandbox()
+        self._connection.drop_sandbox()
 
     @property
     def was_interrupted(self) -> bool:
@@ -262,8 +268,8 @@ class KernelSession(KernelConnection):
         return self._interrupted
 
     def _overrun(self, channel: Channel, request: Request) -> None:
-        timeout = self.options.timeout_seconds
-        grace = self.options.interrupt_grace_seconds
+        timeout = self._limits.timeout_seconds
+        grace = self._limits.interrupt_grace_seconds
         channel.interrupt()
         if not self._stopped(channel, request):
             raise SandboxTimeoutError(
@@ -289,13 +295,13 @@ class KernelSession(KernelConnection):
         if not self._stopped(channel, request):
             raise SandboxTimeoutError(
                 "code was interrupted by interrupt() and did not stop within "
-                f"interrupt_grace_seconds={self.options.interrupt_grace_seconds}; its container "
+                f"interrupt_grace_seconds={self._limits.interrupt_grace_seconds}; its container "
                 "was removed and its state is lost" + self._what_next()
             ) from None
 
     def _stopped(self, channel: Channel, request: Request) -> bool:
         """Whether an interrupted program ends in its grace; without its sandbox if not."""
-        grace = Deadline(self.options.interrupt_grace_seconds)
+        grace = Deadline(self._limits.interrupt_grace_seconds)
         behind: Request | None = None
         while not request.done:
             try:
@@ -305,7 +311,7 @@ class KernelSession(KernelConnection):
                     request.give_up_on_end()
             except DeadlinePassed:
                 if grace.expired():
-                    self._drop_sandbox()
+                    self._connection.drop_sandbox()
                     return False
                 channel.interrupt()
                 behind = behind or channel.execute("pass", sink=Sink(), silent=True)
@@ -315,10 +321,10 @@ class KernelSession(KernelConnection):
     def _stop_quietly(self, channel: Channel, request: Request) -> None:
         try:
             channel.interrupt()
-            channel.wait(request, Deadline(self.options.interrupt_grace_seconds))
+            channel.wait(request, Deadline(self._limits.interrupt_grace_seconds))
             _end_threads(channel)
         except (DeadlinePassed, ConnectionLost, KernelGone):
-            self._drop_sandbox()
+            self._connection.drop_sandbox()
 
     # -- ends --
 
@@ -329,82 +335,60 @@ class KernelSession(KernelConnection):
             when: for the message, as in "while code ran".
             lost: how the stream ended, when that is what was noticed.
         """
-        if self._closed:
-            self._forget_link()
+        connection = self._connection
+        if connection.closed:
+            connection.drop_channel()
             when = when.replace("while code", "while its code")
             return ExecutorClosedError(f"the executor was closed {when}")
-        sandbox = self.sandbox
+        sandbox = connection.sandbox
         if sandbox is None:
             return SandboxDiedError(
                 f"the sandbox was removed {when}; its state is lost" + self._what_next()
             )
-        evidence, ending = cause_of_death(sandbox, lost is None, self._kernels_ended)
-        if evidence.state != "running":
-            what = f"container {sandbox.id} ended {when}: {evidence}"
-            self._drop_sandbox()
-        elif lost is None and ending:
-            number, code, oom = ending
-            self._kernels_ended = int(number)
-            cause = f"exit code {code}{signal_name(code)}"
-            if oom:
-                cause += f", out of memory (memory={self.options.memory!r})"
-            cause += last_words(evidence)
+        ending = connection.find_ending(sandbox, of_kernel=lost is None)
+        status, kernel = ending.status, ending.kernel
+        if not status.running:
+            what = f"container {sandbox.id} ended {when}: {status}"
+            connection.drop_sandbox()
+        elif lost is None and kernel is not None:
+            cause = f"exit code {kernel.exit_code}{signal_name(kernel.exit_code)}"
+            if kernel.out_of_memory:
+                cause += f", out of memory (memory={connection.spec.limits.memory!r})"
+            cause += last_words(status)
             what = f"the kernel in container {sandbox.id} ended {when}: {cause}"
-            self._forget_link()
+            connection.drop_channel()
         elif lost is None:
-            what = f"the kernel in container {sandbox.id} ended {when}: {evidence}"
-            self._forget_link()
+            what = f"the kernel in container {sandbox.id} ended {when}: {status}"
+            connection.drop_channel()
         else:
             # The gateway or the relay is gone, and the container is of no use without them.
-            what = f"container {sandbox.id} lost its kernel gateway {when}: {lost}; {evidence}"
-            self._drop_sandbox()
+            what = f"container {sandbox.id} lost its kernel gateway {when}: {lost}; {status}"
+            connection.drop_sandbox()
         message = f"{what}; its state is lost" + self._what_next()
-        if self.options.on_death == "fail":
+        if self._limits.on_death == "fail":
             self._failure = message
         return SandboxDiedError(message)
 
     def _what_next(self) -> str:
-        if self.options.on_death == "restart":
+        if self._limits.on_death == "restart":
             return ", the next call works on a new kernel with the tools and variables sent again"
         return "; on_death='fail': call restart(), or make a new executor"
 
     def restart(self) -> None:
         """Throw the sandbox away; the next call starts a new one."""
         self._failure = None
-        self._drop_sandbox()
+        self._connection.drop_sandbox()
 
     def close(self) -> None:
         """End everything; from any thread, any number of times."""
-        self._closed = True
-        self._drop_sandbox()
-        with contextlib.suppress(Exception):
-            self._provisioner.close()
-
-    def wait_until_removed(self, timeout: float) -> None:
-        """Wait for containers that are being removed.
-
-        Args:
-            timeout: seconds to wait at most.
-        """
-        reaper.wait_until_removed(timeout)
+        self._connection.close()
 
     def is_alive(self) -> bool:
-        """Whether the next call can be expected to work without a new sandbox.
+        """Return whether the next call can be expected to work without a new sandbox.
 
-        Reads the news that has come in the meantime; must not be called while code runs.
+        Must not be called while code runs.
         """
-        link = self._link
-        if self._closed or self._failure or self.sandbox is None or link is None:
-            return False
-        if self._unread_end is not None:
-            return False
-        try:
-            link.channel.drain(_nothing())
-        except (ConnectionLost, KernelGone) as error:
-            # The next call tells it: the state is lost, and silence would hide that.
-            self._unread_end = error
-            return False
-        return True
+        return self._failure is None and self._connection.is_alive()
 
 
 def _end_threads(channel: Channel) -> None:
@@ -413,8 +397,3 @@ def _end_threads(channel: Channel) -> None:
     Nobody waits for it: the kernel carries it out before the code that is sent next.
     """
     channel.execute("__smolagents_fork__.end()", sink=Sink(), silent=True)
-
-
-def _nothing() -> Request:
-    """A request that was never sent, to read past messages of earlier ones."""
-    return Request(Requests("", "").execute("", silent=True), Sink(), "")

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 __all__ = [
-    "COUNTER",
     "assign",
     "call",
     "const",
@@ -23,13 +22,16 @@ __all__ = [
     "place",
     "statement",
     "store",
+    "ticks_name",
 ]
-
-#: The closure variable that every block counts down.
-COUNTER = "@n"
 
 NodeT = TypeVar("NodeT", bound=ast.AST)
 _LOAD, _STORE = ast.Load(), ast.Store()
+
+
+def ticks_name(cost: int) -> str:
+    """Give the hidden name of the ticks for blocks of ``cost`` operations."""
+    return f"@t{cost}"
 
 
 def load(name: str) -> ast.Name:

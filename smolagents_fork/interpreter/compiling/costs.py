@@ -149,8 +149,11 @@ class Costs:
             branches = max(self.block(node.body), self.block(node.orelse))
             return 1 + self.expression(node.test) + branches
         if isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
-            once = node.test if isinstance(node, ast.While) else node.iter
-            return 1 + self.expression(once) + self.block(node.orelse)
+            if not isinstance(node, ast.While):
+                return 1 + self.expression(node.iter) + self.block(node.orelse)
+            # The test takes a tick each time, the last time without the body.
+            last = 0 if isinstance(node.test, ast.Constant) else self.block(node.body)
+            return 1 + self.block(node.orelse) - last
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             return 1 + self.total(node.decorator_list) + self.total(node.args.defaults)
         if isinstance(node, ast.ClassDef):

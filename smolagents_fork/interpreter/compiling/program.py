@@ -19,7 +19,6 @@ from ...errors import InterpreterError, ProgramRefusedError
 from .. import policy
 from ..meter import recursion_limit
 from .ast_builders import (
-    COUNTER,
     assign,
     call,
     const,
@@ -39,7 +38,6 @@ __all__ = ["PROGRAM_FILE", "Program", "ProgramOptions", "compile_program", "prog
 PROGRAM_FILE = "<program "
 _RESULT = "@result"
 _FUNCTION = "@program"
-_WRAPPER = "@outside"
 #: Programs kept compiled, over all interpreters of the process: code objects have no state.
 _KEEP = 256
 #: Frames that the rewriter may use: as many as the parser's own limit of nesting asks for.
@@ -76,7 +74,8 @@ class Program:
 
     Args:
         source: the text it was compiled from.
-        code: code of a function whose one free variable is the counter's cell.
+        code: code of a function without parameters.
+        costs: of the blocks that take ticks.
         filename: the file name of its frames.
         is_async: whether the top level awaits.
         assumed: globals that must be numbers or unbound when a run starts.
@@ -87,6 +86,7 @@ class Program:
     code: CodeType
     filename: str
     is_async: bool
+    costs: frozenset[int] = frozenset()
     assumed: frozenset[str] = frozenset()
     written: frozenset[str] = frozenset()
 
@@ -209,19 +209,17 @@ def _rewritten(
     )
     body = rewriter.statements(tree.body)
     like = ast.Pass(lineno=1, col_offset=0, end_lineno=1, end_col_offset=0)
-    start: list[ast.stmt] = [ast.Nonlocal(names=[COUNTER])]
-    if names:
-        start.append(ast.Global(names=sorted(names)))
-    start.append(rewriter.counted(cost, like))
+    start: list[ast.stmt] = [ast.Global(names=sorted(names))] if names else []
+    start.append(ast.Expr(value=call("@charge", const(max(1, cost)))))
     start.append(assign(_RESULT, const(None)))
     function = function_definition(
         _FUNCTION, [*start, *body, ast.Return(value=load(_RESULT))], is_async=is_async
     )
-    outside = function_definition(_WRAPPER, [assign(COUNTER, const(0)), function])
-    place(outside, like)
-    module = ast.fix_missing_locations(ast.Module(body=[outside], type_ignores=[]))
+    place(function, like)
+    module = ast.fix_missing_locations(ast.Module(body=[function], type_ignores=[]))
     code = compile(module, filename, "exec", future, dont_inherit=True)
-    return Program(source, _unwrapped(code), filename, is_async, facts.assumed, written)
+    costs = frozenset(rewriter.prices)
+    return Program(source, _unwrapped(code), filename, is_async, costs, facts.assumed, written)
 
 
 def _note_sources(body: list[ast.stmt], lines: list[str]) -> None:
@@ -271,10 +269,9 @@ def _keep_last_value(body: list[ast.stmt]) -> None:
 
 
 def _unwrapped(module: CodeType) -> CodeType:
-    """Take the program's code out of its wrappers, its names as if it were a module's."""
-    outside = next(c for c in module.co_consts if isinstance(c, CodeType))
-    program = next(c for c in outside.co_consts if isinstance(c, CodeType))
-    prefix = f"{_WRAPPER}.<locals>.{_FUNCTION}.<locals>."
+    """Take the program's code out of its function, its names as if it were a module's."""
+    program = next(c for c in module.co_consts if isinstance(c, CodeType))
+    prefix = f"{_FUNCTION}.<locals>."
     return _renamed(program, prefix, top=True)
 
 

@@ -17,7 +17,6 @@ from typing import Any, TypeVar
 from .. import policy
 from .arithmetic import Arithmetic
 from .ast_builders import (
-    COUNTER,
     assign,
     call,
     const,
@@ -26,6 +25,7 @@ from .ast_builders import (
     load,
     place,
     statement,
+    ticks_name,
 )
 from .costs import COMPREHENSIONS, ENDLESS_PROTOCOLS, goes_over_items
 from .facts import Facts
@@ -34,10 +34,6 @@ from .scopes import Scope, all_arguments, bound_by, mangled
 __all__ = ["Rewriter"]
 
 _Function = TypeVar("_Function", ast.FunctionDef, ast.AsyncFunctionDef)
-#: What makes a round of a loop take long.
-_HEAVY = (ast.Call, ast.Await, ast.In, ast.NotIn, ast.Slice)
-_LIGHT_STATEMENTS = (ast.Assign, ast.AugAssign, ast.Expr, ast.If, ast.Pass, ast.Continue)
-_NOT_LIGHT = (*_HEAVY, *COMPREHENSIONS, ast.Lambda, ast.Starred, ast.Yield, ast.YieldFrom)
 _CALLING = (ast.Call, ast.Await, ast.Yield, ast.YieldFrom, *COMPREHENSIONS)
 #: Exception names whose handlers cannot catch what ends a run; after any other it is looked for.
 _ORDINARY_ERRORS = frozenset(
@@ -49,19 +45,12 @@ _ORDINARY_ERRORS = frozenset(
 _WITH_NAMES = ("module", "function", "class", "lambda")
 _ERASES_TOOL = "Cannot assign to name '{}': doing this would erase the existing tool!"
 _KNOWN_DUNDERS = policy.ALLOWED_DUNDER_NAMES | policy.WRITABLE_DUNDERS
-_LOWERED = statement("if (_n := _n - cost) < 0:\n    _refill()")
-_FIRST_ROUNDS = statement("left = given = portion")
-_ROUND = statement("if (left := left - 1) < 1:\n    left = given = _round(given, cost, portion)")
-_WHILE_ROUND = statement(
-    "if (left := left - 1) < 1:\n"
-    "    total += given\n"
-    "    left = given = _while(given, cost, portion, total)"
+_TICK = statement("for _spent in ticks:\n    break")
+_TICKED_WHILE = statement(
+    "for _spent in _islice(ticks, most):\n    pass\nelse:\n    _while_exceeded()"
 )
-_CLASS_LOOP = statement("_class_loop(place)")
-_CLASS_ROUND = expression("_class_round(place, cost) and test")
-_AT_MOST = expression("portion if portion < most else above")
+_BOUNDED_LOOP = statement("for () in _empties():\n    pass\nelse:\n    _while_exceeded()")
 _SHORT_RANGE = expression("argument if _type(argument) is not _range else _fed_range(argument)")
-_ROUNDS = expression("(given - left) * cost")
 _GROWN_TEXT = expression("name if _len(name := text) < _short else _grown(name, (name := None))")
 _RECEIVER_TEST = statement("_mine = _id(_type(receiver)) in _own")
 #: The largest count of digits in a format specification that needs no look.
@@ -117,6 +106,8 @@ class Rewriter:
         #: Arguments of builtins that go over them in C.
         self._consumed: set[ast.AST] = set()
         self._rules: dict[type, Callable[[Any], Any]] = {}
+        #: The costs of the blocks that take ticks.
+        self.prices: set[int] = set()
 
     # -- walking --
 
@@ -180,13 +171,21 @@ class Rewriter:
 
     # -- counting --
 
-    def counted(self, cost: int, like: ast.AST, function: bool = False) -> ast.stmt:
+    def _ticks(self, cost: int) -> ast.expr:
+        """Build a read of the ticks for blocks of ``cost`` operations."""
+        self.prices.add(cost)
+        return load(ticks_name(cost))
+
+    def _counted(self, cost: int, like: ast.AST, function: bool = False) -> ast.stmt:
         """Build a statement that counts a block; ``function``: of a function's own scope."""
         if self._scope.kind == "class" and not function:
-            # A class body reads closure variables through its namespace, which may be the
-            # program's own mapping and answer what it likes.
+            # A hidden name would land in the namespace.
             return place(ast.Expr(value=call("@charge", const(cost))), like)
-        return place(_LOWERED(cost=const(cost)), like)
+        return place(_TICK(ticks=self._ticks(cost)), like)
+
+    def _metered(self, items: ast.expr, cost: int) -> ast.expr:
+        """Build what a loop goes over: each item for a tick."""
+        return place(call("@compress", items, self._ticks(cost)), items)
 
     # -- what is refused --
 
@@ -483,11 +482,12 @@ class Rewriter:
     def _visit_Lambda(self, node: ast.Lambda) -> ast.expr:
         self._parameters(node.args)
         calls = any(isinstance(n, _CALLING) or goes_over_items(n) for n in ast.walk(node.body))
+        cost = max(1, self._costs.expression(node.body))
         with self._inside("lambda", walrus=not self._scope.banned, receiver=None):
             node.body = self._visit(node.body)
             if calls:
                 # Without a call a lambda is bounded by what calls it, which is counted.
-                tick = call("@next", load("@ticks"))
+                tick = call("@next", self._ticks(cost))
                 node.body = place(if_else(tick, node.body, const(None)), node.body)
         return node
 
@@ -537,9 +537,8 @@ class Rewriter:
         if inner.receiver_uses:
             start.append(place(_RECEIVER_TEST(receiver=receiver), node.body[0]))
         if not leaf:
-            start.append(place(ast.Nonlocal(names=[COUNTER]), node))
             like = after[0] if after else node.body[0]
-            after.insert(0, self.counted(cost, like, function=True))
+            after.insert(0, self._counted(cost, like, function=True))
         node.body = [*start, *before, *after]
         return node
 
@@ -607,7 +606,7 @@ class Rewriter:
             for inner in ast.walk(statement_)
             if isinstance(inner, ast.Name) and inner.id[:1] == "@" and not inner.id[1:].isdigit()
         }
-        names = sorted(hidden - {COUNTER, "@mine"})
+        names = sorted(hidden - {"@mine", "@spent"})
         if names:
             node.body.insert(1 if documentation else 0, place(ast.Global(names=names), node))
         return node
@@ -623,113 +622,56 @@ class Rewriter:
 
     # -- loops and comprehensions --
 
-    @contextmanager
-    def _loop(self, cost: int) -> Iterator[tuple[str, str, int]]:
-        rounds = (self._scope.temporary(), self._scope.temporary(), cost)
-        self._scope.loops.append(rounds)
-        try:
-            yield rounds
-        finally:
-            self._scope.loops.pop()
-
-    @staticmethod
-    def _portion(node: ast.AST) -> str:
-        """Name the rounds between two looks at the clock: few where a round may take long."""
-        return "@few" if any(isinstance(n, _HEAVY) for n in ast.walk(node)) else "@many"
-
-    def _is_light(self, body: list[ast.stmt]) -> bool:
-        """Tell whether a loop's body always runs in full and calls nothing."""
-        return not any(
-            isinstance(node, _NOT_LIGHT)
-            or (isinstance(node, ast.stmt) and not isinstance(node, _LIGHT_STATEMENTS))
-            for statement_ in body
-            for node in ast.walk(statement_)
-        )
-
-    def _may_grow(self, body: list[ast.stmt]) -> bool:
-        """Tell whether a light body may add to the list it goes over: with ``+=`` alone."""
-        numeric = self._facts.numeric
-        return any(
-            isinstance(node, ast.AugAssign)
-            and isinstance(node.op, ast.Add)
-            and node.value not in numeric
-            and node.target not in numeric
-            for statement in body
-            for node in ast.walk(statement)
-        )
-
-    @staticmethod
-    def _book_rounds(rounds: tuple[str, str, int], like: ast.AST) -> ast.stmt:
-        """Build what counts the rounds since the last refill, when the loop is left."""
-        left, given, cost = rounds
-        return place(_LOWERED(cost=_ROUNDS(cost=const(cost), given=given, left=left)), like)
-
-    def _visit_Return(self, node: ast.Return) -> Any:
-        if node.value is not None:
-            node.value = self._visit(node.value)
-        return [*(self._book_rounds(r, node) for r in self._scope.loops), node]
-
     def _visit_For(self, node: ast.For | ast.AsyncFor) -> Any:
         cost = max(1, self._costs.block(node.body))
         first = node.body[0]
-        in_class = self._scope.kind == "class"
-        light = isinstance(node, ast.For) and not in_class and self._is_light(node.body)
-        growing = light and self._may_grow(node.body)
-        portion = self._portion(node)
         node.iter = self._visit(node.iter)
         node.target = self._visit(node.target)
-        if light:
-            guard = "@counted_growing" if growing else "@counted"
-            node.iter = place(call(guard, node.iter, const(cost)), node.iter)
-        if light or in_class:
-            start = [self.counted(cost, first)] if in_class else []
-            node.body = [*start, *self.statements(node.body)]
-            node.orelse = self.statements(node.orelse)
-            return node
-        with self._loop(cost) as rounds:
-            names = {"left": rounds[0], "given": rounds[1]}
-            count = _ROUND(cost=const(cost), portion=portion, **names)
-            node.body = [place(count, first), *self.statements(node.body)]
+        start: list[ast.stmt] = []
+        if isinstance(node, ast.For):
+            node.iter = self._metered(node.iter, cost)
+        else:
+            start.append(self._counted(cost, first))
+        node.body = [*start, *self.statements(node.body)]
         node.orelse = self.statements(node.orelse)
-        begin = place(_FIRST_ROUNDS(portion=portion, **names), node)
-        return [begin, node, self._book_rounds(rounds, node)]
+        return node
 
     _visit_AsyncFor = _visit_For
 
-    def _visit_While(self, node: ast.While) -> Any:
-        cost = max(1, self._costs.expression(node.test) + self._costs.block(node.body))
-        if self._scope.kind == "class":
-            return self._while_in_class(node, cost)
-        portion = self._portion(node)
-        node.test = self._visit(node.test)
-        first = node.body[0]
-        total = self._scope.temporary()
-        with self._loop(cost) as rounds:
-            names = {"left": rounds[0], "given": rounds[1]}
-            count = _WHILE_ROUND(cost=const(cost), portion=portion, total=total, **names)
-            node.body = [place(count, first), *self.statements(node.body)]
-        node.orelse = self.statements(node.orelse)
-        handed: ast.expr | str = portion
-        if self._max_while <= 1000:
-            most = self._max_while
-            handed = _AT_MOST(above=const(most + 1), most=const(most), portion=portion)
-        start = place(_FIRST_ROUNDS(portion=handed, **names), node)
-        none_yet = place(assign(total, const(0)), node)
-        return [start, none_yet, node, self._book_rounds(rounds, node)]
+    def _visit_While(self, node: ast.While) -> list[ast.stmt]:
+        """Make a ``for`` loop over ticks, as many as rounds are allowed; running dry is the limit.
 
-    def _while_in_class(self, node: ast.While, cost: int) -> list[ast.stmt]:
-        """Rewrite a loop in a class body, where hidden names would land in the namespace."""
-        where = const(f"{node.lineno}:{node.col_offset}")
+        In a class body, where hidden names would land in the namespace, it goes over ``()``.
+        """
+        in_class = self._scope.kind == "class"
+        cost = max(1, self._costs.expression(node.test) + self._costs.block(node.body))
+        first = node.body[0]
         test = self._visit(node.test)
-        node.test = place(_CLASS_ROUND(cost=const(cost), place=where, test=test), node.test)
-        node.body, node.orelse = self.statements(node.body), self.statements(node.orelse)
-        return [place(_CLASS_LOOP(place=where), node), node]
+        body = [*([self._counted(cost, first)] if in_class else []), *self.statements(node.body)]
+        orelse = self.statements(node.orelse)
+        # Where "else" may run in the loop it needs no name.
+        kept = any(isinstance(n, (ast.Break, ast.Continue)) for s in orelse for n in ast.walk(s))
+        finished = self._scope.temporary()
+        leave = [assign(finished, const(True))] if kept else orelse
+        stop = ast.If(
+            test=ast.UnaryOp(op=ast.Not(), operand=test), body=[*leave, ast.Break()], orelse=[]
+        )
+        loop: Any = (
+            _BOUNDED_LOOP()
+            if in_class
+            else _TICKED_WHILE(ticks=self._ticks(cost), most=const(self._max_while + 1))
+        )
+        loop.orelse = [place(one, first) for one in loop.orelse]
+        loop.body = [place(stop, node.test), *body]
+        whole: list[ast.stmt] = [loop]
+        if kept:
+            drop = ast.Delete(targets=[ast.Name(id=finished, ctx=ast.Del())])
+            other = ast.If(test=load(finished), body=orelse, orelse=[])
+            whole = [assign(finished, const(False)), loop, other, drop]
+        return [place(one, node) for one in whole]
 
     def _visit_ListComp(self, node: Any) -> ast.expr:
         generators: list[ast.comprehension] = node.generators
-        lazy = isinstance(node, ast.GeneratorExp)
-        heavy = self._portion(node) == "@few"
-        guard = "@each_heavy" if heavy else "@each_lazy" if lazy else "@each"
         costs = [self._round_cost(node, position) for position in range(len(generators))]
         rules = {"walrus": False, "banned": True}
         # Only the first source is evaluated in the scope around.
@@ -747,9 +689,10 @@ class Rewriter:
                 generator.target = self._visit(generator.target)
                 generator.ifs = self._visit_all(generator.ifs)
                 if generator.is_async:
-                    generator.ifs.insert(0, place(call("@next", load("@ticks")), node))
+                    tick = call("@next", self._ticks(costs[position]))
+                    generator.ifs.insert(0, place(tick, node))
                     continue
-                generator.iter = place(call(guard, generator.iter, const(costs[position])), node)
+                generator.iter = self._metered(generator.iter, costs[position])
             for field in ("key", "value") if isinstance(node, ast.DictComp) else ("elt",):
                 setattr(node, field, self._visit(getattr(node, field)))
         self._scope.receiver_uses += inner.receiver_uses
@@ -769,7 +712,7 @@ class Rewriter:
     def _visit_Try(self, node: Any) -> ast.stmt:
         self._children(node)
         if node.finalbody:
-            node.finalbody.insert(0, self.counted(1, node.finalbody[0]))
+            node.finalbody.insert(0, self._counted(1, node.finalbody[0]))
         assert isinstance(node, ast.stmt)
         return node
 
@@ -782,7 +725,7 @@ class Rewriter:
         cost = max(1, self._costs.block(node.body))
         if node.type is not None:
             node.type = self._visit(node.type)
-        start = [self.counted(cost, node.body[0])]
+        start = [self._counted(cost, node.body[0])]
         if not ordinary:
             start.append(place(ast.Expr(value=call("@caught")), node.body[0]))
         node.body = [*start, *self.statements(node.body)]

@@ -23,8 +23,6 @@ class Scope:
         banned: whether the grammar forbids ``:=`` however deep inside, as in comprehension sources.
         receiver: the name of a method's first argument, which the method never binds anew.
         receiver_uses: how many accesses ask whether the receiver is of a class of the program.
-        loops: the loops around in this function: the hidden names of the rounds left and of the
-            rounds handed out, and the cost of one.
         numbers: where the next hidden name comes from; shared by scopes of one function.
     """
 
@@ -34,7 +32,6 @@ class Scope:
     banned: bool = False
     receiver: str | None = None
     receiver_uses: int = 0
-    loops: list[tuple[str, str, int]] = field(default_factory=list)
     numbers: Iterator[int] = field(default_factory=lambda: iter(range(1 << 30)))
 
     def temporary(self) -> str:

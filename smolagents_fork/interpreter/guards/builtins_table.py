@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import builtins
 import functools
+import itertools
 import types
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -151,25 +152,24 @@ def program_builtins(
     refused = {name: _refused(name) for name in policy.REFUSED_BUILTINS}
     refused["__import__"] = _import_of_c(roots)
     bound: dict[Any, str] = {
-        meter: "refill charge caught round class_loop class_round",
-        items: "counted counted_growing fed fed_range each each_lazy each_heavy",
+        meter: "charge caught while_exceeded",
+        items: "fed fed_range",
         attributes: "read writable attribute_part item_part match_class",
         classes: "make_class",
         sizes: "multiply imultiply power ipower shift ishift modulo imodulo large grown appended"
         " addend specification",
     }
-    # Keys of this dict, which no program can spell, and not closure cells: a class body reads a cell
-    # through its namespace, which may be a mapping of the program's, so it needs the keys anyhow;
-    # and eight cells make each call and each making of a function a fifth dearer.
+    # Keys of this dict, which no program can spell, and not closure cells. A class body reads a
+    # cell through its namespace, which may be a mapping of the program's, so it needs the keys
+    # anyhow; and eight cells make each call and each making of a function a fifth dearer.
     limits = meter.limits
     hidden: dict[str, Any] = {
         **{f"@{n}": getattr(one, n) for one, names in bound.items() for n in names.split()},
         **{f"@{kind.__name__}": kind for kind in (type, int, float, str, list)},
-        "@while": meter.while_round,
-        "@few": 32,
-        "@many": 200,
-        "@ticks": items.ticks(),
+        "@compress": itertools.compress,
+        "@islice": itertools.islice,
         "@next": next,
+        "@empties": lambda: itertools.repeat((), limits.max_while_iterations + 1),
         "@__import__": _refused("__import__"),
         "@refuse": _refuse,
         "@refuse_attribute": _refuse_attribute,

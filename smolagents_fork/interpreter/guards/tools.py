@@ -51,6 +51,8 @@ class ToolCaller:
 
         Raises:
             ProgramStop: a limit is spent, or the program was interrupted while the tool worked.
+            FinalAnswer: the run has its answer.
+            RuntimeError: there is no run, or it is one without tools.
         """
         meter, token = self._meter, object()
         number = meter.pause()

@@ -121,8 +121,8 @@ class ProgramThreads:
             pool.shutdown(wait=False, cancel_futures=True)
         until = time.monotonic() + ENDING_SECONDS
         while (self._live or self._starting) and time.monotonic() < until:
-            # The cell below zero: each comes to a check and ends there.
-            self._meter.cell.cell_contents = -1
+            # Without ticks each comes to a check and ends there.
+            self._meter.empty()
             time.sleep(_SLICE)
 
 

@@ -1,74 +1,153 @@
-"""One running container: streams into it, programs in it, what it uses, its end."""
+"""One running container as a sandbox: streams into it, its files, what it uses, its end."""
 
 from __future__ import annotations
 
 import contextlib
 import threading
 import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 from ...errors import ExecutorStartError
+from ...limits import Deadline
 from ...results import ExecutorStats
-from ..provisioner import Evidence, SandboxSpec
-from . import reaper
-from .engine import answers, mapped_errors
+from ..provisioner import ByteStream, SandboxSpec, SandboxStatus
+from . import container_files, reaper
+from .engine import engine_responds, mapped_errors
 from .exec_run import exit_code, run_attached, run_detached
 from .exec_stream import RELAY, AttachedConnection, ExecStream, StreamUnsupported, exec_stream
-from .exit_info import evidence
+from .exit_info import container_status
+from .gateway_access import GatewayAccess, connect_to_gateway
 
-__all__ = ["DockerSandbox"]
+__all__ = ["DockerSandbox", "StartedContainer"]
 
 _RELAY_PATIENCE_SECONDS = 30
 # How long the engine may take to show that it is there while a call waits on it.
 _PROBE_SECONDS = 2.0
+# How long it may take to say which port it has published.
+_PORT_SECONDS = 5.0
+
+
+@dataclass
+class StartedContainer:
+    """A container that has been started.
+
+    Attributes:
+        handle: docker-py's object for it.
+        name: that it was given.
+        published: whether its gateway's port is published.
+        lease: held open, and closed with this process whatever ends it: see the lease module.
+        started_at: seconds of the epoch.
+        answered: whether its gateway has answered on the published port.
+    """
+
+    handle: Any
+    name: str
+    published: bool
+    lease: AttachedConnection | None = None
+    started_at: float = field(default_factory=time.time)
+    answered: bool = False
 
 
 class DockerSandbox:
-    """One running container. Made by :class:`DockerProvisioner`."""
+    """One running container. Made by :class:`DockerProvisioner`.
+
+    Args:
+        client: docker-py client.
+        started: the container.
+        spec: what was asked for.
+        access: the way to its gateway.
+        start: starts another container, should this one's gateway be out of reach.
+    """
 
     def __init__(
         self,
         client: Any,
-        container: Any,
-        name: str,
-        token: str,
+        started: StartedContainer,
         spec: SandboxSpec,
-        lease: AttachedConnection | None = None,
+        access: GatewayAccess,
+        start: Callable[[SandboxSpec], StartedContainer],
     ) -> None:
         self.client = client
-        self.container = container
-        self.name = name
-        self.token = token
-        self.spec = spec
-        self._started_at = time.time()
-        # Held open, and closed with this process whatever ends it: see the lease module.
-        self._lease = lease
-        #: Whether streams can be attached; ``None`` as long as none was.
-        self.streams: bool | None = None
-        self._removed = threading.Event()
+        self._started = started
+        self._spec = spec
+        self._access = access
+        self._start = start
+        # Whether streams can be attached; ``None`` as long as none was.
+        self._streams: bool | None = None
+        self._lock = threading.Lock()
+        self._removed = False
 
     @property
     def id(self) -> str:
         """The container's short id."""
         return str(self.container.short_id)
 
-    def open_stream(self, *, timeout: float) -> ExecStream:
-        """A stream to the kernel gateway through an attached exec.
+    @property
+    def spec(self) -> SandboxSpec:
+        """What was asked for."""
+        return self._spec
+
+    @property
+    def container(self) -> Any:
+        """docker-py's object for the container."""
+        return self._started.handle
+
+    @property
+    def name(self) -> str:
+        """The container's name."""
+        return self._started.name
+
+    def open_stream(self, *, timeout: float) -> ByteStream:
+        """Open a stream to the kernel gateway: an attached exec, or its published port.
+
+        The first stream decides: where the engine's connection carries none, a container with a
+        published port takes the place of this one, which nothing has used yet.
+
+        Args:
+            timeout: seconds the gateway may take to come up.
 
         Raises:
-            StreamUnsupported: the connection to the engine cannot carry one.
-            ExecutorError: the container is gone.
+            OSError: nothing answers on the published port.
+            ExecutorError: the container is gone, or neither kind of stream can be had.
         """
-        patience = min(timeout, _RELAY_PATIENCE_SECONDS)
-        argv = ["python3", "-I", "-S", "-c", RELAY, str(self.spec.gateway_port), str(patience)]
-        return self._exec(argv)
+        deadline = Deadline(timeout)
+        if not self._started.published:
+            patience = min(deadline.at_most(60.0), _RELAY_PATIENCE_SECONDS)
+            argv = ["python3", "-I", "-S", "-c", RELAY]
+            try:
+                return self._exec([*argv, str(self._spec.gateway_port), str(patience)])
+            except StreamUnsupported as error:
+                self._access.fall_back(error)
+                self._replace()
+        started = self._started
+        sock = connect_to_gateway(
+            self._access.host,
+            self._published_port(deadline.at_most(_PORT_SECONDS)),
+            deadline,
+            is_running=self._is_running,
+            answered=started.answered,
+        )
+        started.answered = True
+        return sock
+
+    def _replace(self) -> None:
+        self._give_up(self._started, wait=True)
+        replacement = self._start(self._spec)
+        with self._lock:
+            self._started = replacement
+            removed = self._removed
+        if removed:
+            self._give_up(replacement, wait=False)
+            raise ExecutorStartError("the sandbox was removed while it was started")
 
     def _exec(self, argv: list[str]) -> ExecStream:
         stream, _ = self._exec_with_id(argv)
         return stream
 
     def _exec_with_id(self, argv: list[str]) -> tuple[ExecStream, str]:
-        if self.streams is False:
+        if self._streams is False:
             raise StreamUnsupported("this connection to the engine carries no streams")
         api = self.client.api
         with mapped_errors("opening a stream into the container", container=self.id):
@@ -77,28 +156,23 @@ class DockerSandbox:
         try:
             stream = exec_stream(handed_over)
         except StreamUnsupported:
-            self.streams = False
+            self._streams = False
             AttachedConnection(handed_over).close()
             raise
-        self.streams = True
+        self._streams = True
         return stream, exec_id
 
-    def published_port(self, timeout: float) -> int:
-        """The host port the gateway is published on.
-
-        Raises:
-            ExecutorStartError: the engine did not publish one.
-        """
+    def _published_port(self, timeout: float) -> int:
         end = time.monotonic() + timeout
         while True:
             with mapped_errors("asking for the published port", container=self.id):
                 self.container.reload()
-            bindings = self.container.ports.get(f"{self.spec.gateway_port}/tcp")
+            bindings = self.container.ports.get(f"{self._spec.gateway_port}/tcp")
             if bindings:
                 return int(bindings[0]["HostPort"])
             if time.monotonic() > end or self.container.status not in ("created", "running"):
                 raise ExecutorStartError(
-                    f"container {self.id} has no published port ({self.evidence()})"
+                    f"container {self.id} has no published port ({self.status()})"
                 )
             time.sleep(0.02)
 
@@ -121,7 +195,7 @@ class DockerSandbox:
             StreamUnsupported: there is input, and the engine's connection cannot carry it.
         """
         try:
-            if self.streams is None:
+            if self._streams is None:
                 # With a program that does nothing: it has begun before this is known.
                 self._exec(["true"]).close()
             stream, exec_id = self._exec_with_id(argv)
@@ -133,18 +207,42 @@ class DockerSandbox:
         output = run_attached(stream, stdin=stdin, timeout=timeout, max_bytes=max_bytes)
         return exit_code(self.client.api, self.container.id, exec_id), output, stream.stderr
 
-    def engine_responds(self) -> bool:
-        """Whether the engine, through which the streams run, still answers."""
-        return answers(self.client, _PROBE_SECONDS)
+    def write_file(self, path: str, data: bytes) -> None:
+        """Write a file; it is in its place when it is whole.
 
-    def is_running(self) -> bool:
-        """Whether the engine says that it runs."""
+        Args:
+            path: absolute.
+            data: its content.
+
+        Raises:
+            ExecutorError: it could not be written; says why.
+        """
+        container_files.write_file(self.run, path, data)
+
+    def read_file(self, path: str, max_bytes: int) -> bytes:
+        """Read a file.
+
+        Args:
+            path: absolute.
+            max_bytes: most to take.
+
+        Raises:
+            FileTooLarge: it has more bytes.
+            ExecutorError: it could not be read; says why.
+        """
+        return container_files.read_file(self.run, path, max_bytes)
+
+    def engine_responds(self) -> bool:
+        """Return whether the engine, through which the streams run, still answers."""
+        return engine_responds(self.client, _PROBE_SECONDS)
+
+    def _is_running(self) -> bool:
         with contextlib.suppress(Exception):
             return bool(self.client.api.inspect_container(self.container.id)["State"]["Running"])
         return False
 
     def stats(self) -> ExecutorStats:
-        """What the container uses now.
+        """Return what the container uses now.
 
         Raises:
             EngineUnavailableError: the engine does not answer.
@@ -158,26 +256,27 @@ class DockerSandbox:
         limit = memory.get("limit")
         return ExecutorStats(
             memory_bytes=max(0, memory.get("usage", 0) - cache),
-            memory_limit_bytes=limit if self.spec.limits.memory is not None else None,
+            memory_limit_bytes=limit if self._spec.limits.memory is not None else None,
             cpu_seconds=raw.get("cpu_stats", {}).get("cpu_usage", {}).get("total_usage", 0) / 1e9,
             pids=raw.get("pids_stats", {}).get("current"),
         )
 
-    def evidence(self) -> Evidence:
-        """What became of the container; never raises, takes a few seconds at most."""
-        tail = None if self._lease is None else self._lease.tail
-        return evidence(self.client.api, self.container.id, self._started_at, tail)
+    def status(self) -> SandboxStatus:
+        """Return what became of the container; never raises, takes a few seconds at most."""
+        started = self._started
+        tail = None if started.lease is None else started.lease.tail
+        return container_status(self.client.api, self.container.id, started.started_at, tail)
 
-    def remove(self, *, wait: bool = False) -> None:
-        """Kill and remove the container.
+    def remove(self) -> None:
+        """Kill and remove the container, in the background; done before the process exits."""
+        with self._lock:
+            if self._removed:
+                return
+            self._removed = True
+            started = self._started
+        self._give_up(started, wait=False)
 
-        Args:
-            wait: return only when the engine has done it; otherwise it happens in the background,
-                and is finished before the process exits.
-        """
-        if self._removed.is_set():
-            return
-        self._removed.set()
-        if self._lease is not None:
-            self._lease.close()
-        reaper.remove(self.client, self.name, wait=wait)
+    def _give_up(self, started: StartedContainer, *, wait: bool) -> None:
+        if started.lease is not None:
+            started.lease.close()
+        reaper.remove(self.client, started.name, wait=wait)

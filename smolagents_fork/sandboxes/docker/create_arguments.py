@@ -8,6 +8,8 @@ from typing import Any
 from ... import _version
 from ..provisioner import SandboxSpec
 from ..resource_limits import parse_size
+from .container_options import ContainerOptions
+from .gateway_access import publish_address
 from .labels import labels
 from .lease import leased
 from .volumes import volume_arguments
@@ -16,18 +18,26 @@ __all__ = ["container_arguments", "merged"]
 
 
 def container_arguments(
-    spec: SandboxSpec, name: str, token: str, command: Sequence[str] = ()
+    spec: SandboxSpec,
+    options: ContainerOptions,
+    name: str,
+    *,
+    published: bool = False,
+    command: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """What docker-py's ``containers.create`` gets; ``spec.extra`` has the last word.
+    """What docker-py's ``containers.create`` gets; ``container_run_kwargs`` have the last word.
 
     Args:
         spec: what to start.
+        options: of the container.
         name: of the container.
-        token: for its gateway.
+        published: whether the gateway's port is published.
         command: its main process, which runs under the lease.
     """
+    # A port takes a network.
+    network = "bridge" if published and options.network == "none" else options.network
     limits = spec.limits
-    uid, _, gid = spec.user.partition(":")
+    uid, _, gid = options.user.partition(":")
     owner = f",uid={uid},gid={gid or uid}" if uid.isdigit() else ",mode=1777"
     environment = {
         "HOME": spec.workdir,
@@ -35,9 +45,9 @@ def container_arguments(
         "JUPYTER_RUNTIME_DIR": "/tmp/jupyter",
         "IPYTHONDIR": "/tmp/ipython",
         "MPLCONFIGDIR": "/tmp/matplotlib",
-        "KG_IP": "127.0.0.1" if spec.publish is None else "0.0.0.0",
+        "KG_IP": "127.0.0.1" if not published else "0.0.0.0",
         "KG_PORT": str(spec.gateway_port),
-        "KG_AUTH_TOKEN": token,
+        "KG_AUTH_TOKEN": spec.gateway_token,
         **spec.environment,
     }
     arguments: dict[str, Any] = {
@@ -47,22 +57,22 @@ def container_arguments(
         "init": False,
         # The engine removes it when its main process ends, even if the host process is dead.
         "auto_remove": True,
-        "user": spec.user,
+        "user": options.user,
         "working_dir": spec.workdir,
         "environment": environment,
         "labels": labels(f"{_version.upstream_version}+fork.{_version.fork_revision}"),
         "cap_drop": ["ALL"],
         "security_opt": ["no-new-privileges:true"],
-        "read_only": spec.read_only,
+        "read_only": options.read_only,
         "tmpfs": {
             # noexec is the engine's default; extension modules that are installed while the
             # sandbox runs, which takes a network, have to be mapped as code.
             spec.workdir: f"rw,nosuid,nodev,size={parse_size(limits.workdir_size)}{owner}"
-            + (",exec" if spec.network != "none" else ""),
+            + (",exec" if network != "none" else ""),
             "/tmp": f"rw,nosuid,nodev,size={parse_size(limits.tmp_size)},mode=1777",
         },
         # Not names of networks: the engine's modes, one of which has a container's name behind it.
-        "network_mode" if _is_mode(spec.network) else "network": spec.network,
+        "network_mode" if _is_mode(network) else "network": network,
         # A program can write into its main process' output without end; the engine's disk is not
         # the sandbox' to fill.
         "log_config": {"type": "json-file", "config": {"max-size": "1m", "max-file": "1"}},
@@ -75,15 +85,19 @@ def container_arguments(
         arguments["nano_cpus"] = int(limits.cpus * 1e9)
     if limits.pids is not None:
         arguments["pids_limit"] = int(limits.pids)
-    if spec.runtime is not None:
-        arguments["runtime"] = spec.runtime
-    if spec.volumes:
-        arguments |= volume_arguments(spec.volumes)
-    if spec.publish is not None:
-        arguments["ports"] = {f"{spec.gateway_port}/tcp": spec.publish}
-    if spec.disk_size is not None and not spec.read_only:
-        arguments["storage_opt"] = {"size": str(spec.disk_size)}
-    return {**merged(arguments, spec.extra), **leased(command, spec.lease_seconds)}
+    if options.runtime is not None:
+        arguments["runtime"] = options.runtime
+    if options.volumes:
+        arguments |= volume_arguments(options.volumes)
+    if published:
+        address = (publish_address(options.host), options.port)
+        arguments["ports"] = {f"{spec.gateway_port}/tcp": address}
+    if options.disk_size is not None and not options.read_only:
+        arguments["storage_opt"] = {"size": str(options.disk_size)}
+    return {
+        **merged(arguments, options.container_run_kwargs),
+        **leased(command, spec.lease_seconds),
+    }
 
 
 def _is_mode(network: str) -> bool:

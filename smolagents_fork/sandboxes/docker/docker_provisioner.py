@@ -1,15 +1,17 @@
-"""Starting sandboxes on Docker's engine."""
+"""The provisioner of Docker's engine."""
 
 from __future__ import annotations
 
 import secrets
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 from ...errors import ConfigurationError
 from ..provisioner import SandboxSpec
 from . import reaper
-from .container import DockerSandbox
+from .container import DockerSandbox, StartedContainer
+from .container_options import ContainerOptions
 from .create_arguments import container_arguments
 from .engine import (
     API_TIMEOUT_SECONDS,
@@ -19,9 +21,10 @@ from .engine import (
     disconnect,
     mapped_errors,
     post_patience,
-    remote_host,
 )
 from .exec_stream import AttachedConnection, StreamUnsupported
+from .gateway_access import GatewayAccess
+from .labels import LABEL, owner_label
 from .lease import main_command
 from .log_reader import LoggedConnection
 
@@ -29,16 +32,30 @@ __all__ = ["DockerProvisioner"]
 
 
 class DockerProvisioner:
-    """Starts sandboxes on the engine that ``DOCKER_HOST`` names, or the local one.
+    """Starts containers on the engine that ``DOCKER_HOST`` names, or the local one.
+
+    Args:
+        options: of the containers.
+        note: gets a line for the user's log.
 
     Raises:
         EngineUnavailableError: no engine answers.
+        ConfigurationError: a port was asked for that could not be reached from here.
     """
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        options: ContainerOptions | None = None,
+        *,
+        note: Callable[[str], None] = lambda _line: None,
+    ) -> None:
+        self._options = options or ContainerOptions()
         self.client: Any = connect()
-        #: The engine's machine, ``None`` when that is this one.
-        self.remote_host = remote_host(self.client)
+        try:
+            self._access = GatewayAccess(self.client, self._options, note)
+        except BaseException:
+            disconnect(self.client)
+            raise
         self._carries_output = carries_output(self.client)
         reaper.reap_once()
 
@@ -50,6 +67,9 @@ class DockerProvisioner:
             ExecutorStartError: the image is missing, the port is taken ...
             EngineUnavailableError: the engine does not answer; noticed in three seconds.
         """
+        return DockerSandbox(self.client, self._start(spec), spec, self._access, self._start)
+
+    def _start(self, spec: SandboxSpec) -> StartedContainer:
         try:
             return self._started(spec)
         except StreamUnsupported:
@@ -58,9 +78,9 @@ class DockerProvisioner:
             self._carries_output = False
             return self._started(spec)
 
-    def _started(self, spec: SandboxSpec) -> DockerSandbox:
+    def _started(self, spec: SandboxSpec) -> StartedContainer:
+        options, published = self._options, self._access.published
         name = f"smolagents-fork-{secrets.token_hex(8)}"
-        token = secrets.token_urlsafe(24)
         check_answers(self.client)
         lease: AttachedConnection | None = None
         # Whatever stage it fails at: the name is known before the engine is asked.
@@ -69,13 +89,15 @@ class DockerProvisioner:
                 with mapped_errors(
                     "starting the container",
                     image=spec.image,
-                    runtime=spec.runtime,
-                    network=spec.network,
-                    port=spec.publish[1] if spec.publish else None,
+                    runtime=options.runtime,
+                    network=options.network,
+                    port=options.port if published else None,
                 ):
                     config = self.client.api.inspect_image(spec.image)["Config"] or {}
-                    command = main_command(config, spec.extra)
-                    arguments = container_arguments(spec, name, token, command)
+                    command = main_command(config, options.container_run_kwargs)
+                    arguments = container_arguments(
+                        spec, options, name, published=published, command=command
+                    )
                     container = self._created(arguments)
                     lease = self._attached(container, framed=not arguments.get("tty"))
                     container.start()
@@ -84,7 +106,7 @@ class DockerProvisioner:
                     lease.close()
                 reaper.remove(self.client, name, wait=True)
                 raise
-        return DockerSandbox(self.client, container, name, token, spec, lease)
+        return StartedContainer(container, name, published, lease)
 
     def _attached(self, container: Any, *, framed: bool) -> AttachedConnection:
         """The connection that holds the container's input open and, where it can, its output's end.
@@ -130,19 +152,23 @@ class DockerProvisioner:
         )
         return self.client.containers.create(**arguments)
 
-    def publishes_on(self, network: str) -> bool:
-        """Whether the engine publishes ports of containers on this network: not on an internal one.
+    def ours(self) -> list[str]:
+        """Return the short ids of this process' containers that are there.
+
+        Raises:
+            EngineUnavailableError: the engine does not answer.
+        """
+        with mapped_errors("listing containers"):
+            found = self.client.api.containers(filters={"label": f"{LABEL}={owner_label()}"})
+        return [str(container["Id"])[:12] for container in found]
+
+    def wait_until_removed(self, timeout: float) -> bool:
+        """Wait for removals under way; return whether all are done. Also after :meth:`close`.
 
         Args:
-            network: its name; one there is not is left to :meth:`start` to complain about.
+            timeout: seconds to wait at most.
         """
-        import docker
-        import requests
-
-        try:
-            return not self.client.api.inspect_network(network).get("Internal")
-        except (docker.errors.DockerException, requests.RequestException):
-            return True
+        return reaper.wait_until_removed(timeout)
 
     def close(self) -> None:
         """Close the connections to the engine."""

@@ -19,13 +19,14 @@ if TYPE_CHECKING:
 __all__ = [
     "API_TIMEOUT_SECONDS",
     "PING_SECONDS",
-    "answers",
     "carries_output",
     "check_answers",
     "connect",
     "disconnect",
+    "engine_responds",
     "mapped_errors",
     "post_patience",
+    "publishes_on",
     "remote_host",
 ]
 
@@ -103,7 +104,7 @@ def _ping(api: Any, seconds: float) -> Any:
     return response
 
 
-def answers(client: Any, seconds: float = PING_SECONDS) -> bool:
+def engine_responds(client: Any, seconds: float = PING_SECONDS) -> bool:
     """Whether the engine answers now.
 
     Args:
@@ -158,6 +159,22 @@ def remote_host(client: Any) -> str | None:
         if ipaddress.ip_address(host).is_loopback:
             return None
     return host
+
+
+def publishes_on(client: Any, network: str) -> bool:
+    """Return whether the engine publishes ports on this network: not on an internal one.
+
+    Args:
+        client: docker-py client.
+        network: its name; one there is not is left to the start of a container to complain about.
+    """
+    import docker
+    import requests
+
+    try:
+        return not client.api.inspect_network(network).get("Internal")
+    except (docker.errors.DockerException, requests.RequestException):
+        return True
 
 
 def _knock(host: str) -> None:

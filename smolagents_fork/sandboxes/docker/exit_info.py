@@ -7,10 +7,10 @@ import copy
 import time
 from typing import Any
 
-from ..provisioner import Evidence
+from ..provisioner import SandboxStatus
 from .log_tail import Tail
 
-__all__ = ["evidence"]
+__all__ = ["container_status"]
 
 # Seconds one question may take. The engine may be what has gone.
 _QUESTION_SECONDS = 1.5
@@ -21,8 +21,10 @@ _OUTPUT_SECONDS = 2.0
 _NO_STREAM = "this connection to the engine carries no streams that could have kept it"
 
 
-def evidence(api: Any, container_id: str, since: float, tail: Tail | None = None) -> Evidence:
-    """What became of the container; never raises.
+def container_status(
+    api: Any, container_id: str, since: float, tail: Tail | None = None
+) -> SandboxStatus:
+    """Return what became of the container; never raises.
 
     Args:
         api: docker-py's low-level client.
@@ -45,17 +47,17 @@ def evidence(api: Any, container_id: str, since: float, tail: Tail | None = None
     except docker.errors.NotFound:
         code, oom = _told_by_events(api, container_id, since)
         lines, missing = _last_lines(tail, lines)
-        return Evidence("ended and was removed", code, oom, lines, missing)
+        return SandboxStatus("ended and was removed", code, oom, lines, missing)
     except (docker.errors.DockerException, requests.RequestException, OSError, ValueError):
         if tail is not None:
             lines = lines or _shown(tail.text())
-        return Evidence("unknown: the engine does not answer any more", log_lines=lines)
+        return SandboxStatus("unknown: the engine does not answer any more", log_lines=lines)
     if state.get("Running"):
-        return Evidence("running", None, bool(state.get("OOMKilled")), lines)
+        return SandboxStatus("running", None, bool(state.get("OOMKilled")), lines)
     code, oom = _told_by_events(api, container_id, since)
     code = state.get("ExitCode") if code is None else code
     lines, missing = _last_lines(tail, lines)
-    return Evidence("ended", code, oom or bool(state.get("OOMKilled")), lines, missing)
+    return SandboxStatus("ended", code, oom or bool(state.get("OOMKilled")), lines, missing)
 
 
 def _log_lines(api: Any, container_id: str) -> tuple[str, ...]:

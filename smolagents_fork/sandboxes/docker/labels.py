@@ -13,7 +13,7 @@ import time
 import uuid
 from collections.abc import Mapping
 
-__all__ = ["LABEL", "labels", "owner_is_gone", "this_machine"]
+__all__ = ["LABEL", "labels", "owner_is_gone", "owner_label", "this_machine"]
 
 LABEL = "smolagents-fork.owner"
 CREATED_LABEL = "smolagents-fork.created"
@@ -23,10 +23,15 @@ VERSION_LABEL = "smolagents-fork.version"
 def labels(version: str) -> dict[str, str]:
     """Labels for a container of this process."""
     return {
-        LABEL: f"{this_machine()}:{os.getpid()}:{_start_time(os.getpid()) or 0}",
+        LABEL: owner_label(),
         CREATED_LABEL: str(int(time.time())),
         VERSION_LABEL: version,
     }
+
+
+def owner_label() -> str:
+    """Return the value of :data:`LABEL` for this process."""
+    return f"{this_machine()}:{os.getpid()}:{_start_time(os.getpid()) or 0}"
 
 
 def owner_is_gone(container_labels: Mapping[str, str]) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import inspect
 import os
 import threading
@@ -17,7 +16,7 @@ from contract_declarations import difference
 from smolagents import LocalPythonExecutor
 
 from smolagents_fork import DockerExecutor, ProcessExecutor
-from smolagents_fork.executors.docker.options import Options
+from smolagents_fork.executors.docker.options import option_names
 
 #: What programs of the suite import, in every executor.
 PLAIN = ("threading", "time")
@@ -130,7 +129,7 @@ class Contract:
         """Whether the executor has an option of that name."""
         parameters = inspect.signature(self.kind.cls).parameters
         if self.kind.name == "docker":
-            return option in {field.name for field in dataclasses.fields(Options)}
+            return option in option_names()
         return option in parameters
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import threading
 from typing import Any
 
@@ -13,10 +12,14 @@ def first_print(executor: Any) -> threading.Event:
     A fixed time after the call is no such moment: a busy machine may not have begun by then.
     """
     printed = threading.Event()
-    executor._session.options = executor.options = dataclasses.replace(
-        executor.options, on_output=lambda _text: printed.set()
-    )
+    set_options(executor, on_output=lambda _text: printed.set())
     return printed
+
+
+def set_options(executor: Any, **values: Any) -> None:
+    """Give a running executor other options."""
+    executor.options = executor.options.with_values(values)
+    executor._session._limits = executor.options.limits.session
 
 
 def gone(engine: Any, name: str) -> bool:

@@ -20,7 +20,7 @@ from docker_waiting import gone
 
 from smolagents_fork.errors import ForkError
 from smolagents_fork.executors.docker import DockerExecutor, DockerPool
-from smolagents_fork.executors.docker.session import KernelSession
+from smolagents_fork.executors.docker.connection import KernelConnection
 from smolagents_fork.sandboxes.docker import reaper
 from smolagents_fork.sandboxes.docker.labels import LABEL, labels, this_machine
 
@@ -85,10 +85,10 @@ def bystanders_stay(bystanders, engine):
         (ContainerCollection, "create", RuntimeError),
         (ContainerCollection, "create", KeyboardInterrupt),
         (Container, "start", SystemExit),
-        (KernelSession, "open", RuntimeError),
-        (KernelSession, "_connect", KeyboardInterrupt),
-        (KernelSession, "_install", RuntimeError),
-        (KernelSession, "_install", SystemExit),
+        (KernelConnection, "open", RuntimeError),
+        (KernelConnection, "_connect", KeyboardInterrupt),
+        (KernelConnection, "_install", RuntimeError),
+        (KernelConnection, "_install", SystemExit),
     ],
 )
 def test_exception_in_the_constructor_at_every_stage(

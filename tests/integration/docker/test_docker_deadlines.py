@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import dataclasses
 import re
 import threading
 import time
@@ -12,7 +11,7 @@ import time
 import docker
 import pytest
 from background import acting, eventually, running
-from docker_waiting import first_print
+from docker_waiting import first_print, set_options
 from smolagents.utils import AgentError
 
 from smolagents_fork.errors import (
@@ -242,9 +241,7 @@ def test_message_without_an_end_does_not_outlast_the_time_limit(make, size, paus
     code = TRICKLE.replace("SIZE", str(size)).replace("PAUSE", str(pause))
     # On a busy machine the shorter limits may be over before the program is told to go on.
     for seconds in (2, 10, 40):
-        executor._session.options = executor.options = dataclasses.replace(
-            executor.options, timeout_seconds=seconds
-        )
+        set_options(executor, timeout_seconds=seconds)
         go = f"/tmp/go-{seconds}"
         begun, over = first_print(executor), threading.Event()
 

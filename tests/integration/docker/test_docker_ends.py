@@ -88,7 +88,7 @@ STAGES = [
     (connection, "create_kernel"),
     (connection, "Connection"),
     (connection, "install_request"),
-    (KernelSession, "_install"),
+    (connection.KernelConnection, "_install"),
 ]
 
 
@@ -161,7 +161,7 @@ def test_waiter_keeps_its_place_and_time_when_a_ready_container_had_died(image, 
 
 def test_dead_ready_container_does_not_give_the_waiter_its_time_again(image, monkeypatch):
     with DockerPool(min_size=0, max_size=1) as pool:
-        monkeypatch.setattr(KernelSession, "is_alive", lambda _self: False)
+        monkeypatch.setattr(connection.KernelConnection, "is_alive", lambda _self: False)
         started = time.monotonic()
         with pytest.raises(ExecutorStartError, match="acquire_timeout_seconds=5"):
             pool.acquire(timeout=5)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 
 import pytest
 from background import eventually, running
-from docker_waiting import first_print
+from docker_waiting import first_print, set_options
 from smolagents.utils import AgentError
 
 from smolagents_fork.errors import ExecutorError, SandboxDiedError, SandboxTimeoutError
@@ -76,9 +75,7 @@ LONGER = (1, 5, 25)
 
 def limited_to(executor, seconds):
     """Give the code of ``executor`` so long from now on."""
-    executor._session.options = executor.options = dataclasses.replace(
-        executor.options, timeout_seconds=seconds
-    )
+    set_options(executor, timeout_seconds=seconds)
 
 
 def attacked(executor, other, code, seconds=None, meanwhile=lambda _attack: True):
@@ -142,7 +139,7 @@ def test_fork_bomb_ends_within_its_limit_and_others_go_on(make, shared):
 
     attack = attacked(executor, shared, lambda _longer: code, 2.5, at_its_limit)
     assert isinstance(attack.error(), SandboxTimeoutError)
-    assert f"timeout_seconds={executor.options.timeout_seconds}" in str(attack.error())
+    assert f"timeout_seconds={executor.options.limits.timeout_seconds}" in str(attack.error())
     limited_to(executor, 60)
     assert executor("'again'").output == "again"
 
@@ -219,7 +216,7 @@ def test_busy_loop_is_interrupted_and_others_go_on(make, shared):
     executor("kept = 1")
     error = attacked(executor, shared, lambda _longer: "while True: pass", 1.5).error()
     assert isinstance(error, SandboxTimeoutError)
-    words = f"timeout_seconds={executor.options.timeout_seconds}; the kernel was interrupted"
+    words = f"timeout_seconds={executor.options.limits.timeout_seconds}; the kernel was interrupted"
     assert words in str(error)
     assert executor("kept").output == 1
 

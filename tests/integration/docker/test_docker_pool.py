@@ -19,7 +19,7 @@ from smolagents_fork.errors import (
     ExecutorStartError,
 )
 from smolagents_fork.executors.docker import DockerExecutor, DockerPool
-from smolagents_fork.executors.docker.session import KernelSession
+from smolagents_fork.executors.docker.connection import KernelConnection
 from smolagents_fork.sandboxes.docker import reaper
 
 # Room for starts on a machine that does other work; quiet, one takes less than a second.
@@ -92,9 +92,9 @@ def test_bounded_under_contention(image, monkeypatch):
     lock = threading.Lock()
     opening = most_opening = most = 0
     results = []
-    original = KernelSession.open
+    original = KernelConnection.open
 
-    def counted(session):
+    def counted(connection, timeout):
         nonlocal opening, most_opening
         with lock:
             opening += 1
@@ -102,12 +102,12 @@ def test_bounded_under_contention(image, monkeypatch):
         try:
             # Two at a time is what is allowed; let the first wait until there are.
             assert eventually(lambda: most_opening >= 2)
-            original(session)
+            original(connection, timeout)
         finally:
             with lock:
                 opening -= 1
 
-    monkeypatch.setattr(KernelSession, "open", counted)
+    monkeypatch.setattr(KernelConnection, "open", counted)
     with DockerPool(min_size=1, max_size=4, concurrent_starts=2, **PATIENT) as pool:
 
         def work(number):
@@ -128,20 +128,20 @@ def test_bounded_under_contention(image, monkeypatch):
 
 def test_idle_containers_above_the_minimum_are_removed(image, engine, monkeypatch):
     names = []
-    original = KernelSession.open
+    original = KernelConnection.open
 
-    def noted(session):
-        original(session)
-        names.append(session.sandbox.name)
+    def noted(connection, timeout):
+        original(connection, timeout)
+        names.append(connection.sandbox.name)
 
-    monkeypatch.setattr(KernelSession, "open", noted)
+    monkeypatch.setattr(KernelConnection, "open", noted)
     with DockerPool(min_size=0, max_size=1, idle_seconds=1, **PATIENT) as pool:
         # Started for somebody who gives up: then there is one more than is wanted.
         while not (pool.stats().starting or pool.stats().ready):
             with contextlib.suppress(ExecutorStartError):
-                session = pool.acquire(timeout=0.1)
-                session.close()
-                pool.release(session)
+                connection = pool.acquire(timeout=0.1)
+                connection.close()
+                pool.release(connection)
         assert eventually(lambda: pool.stats().discarded == 1)
         assert pool.stats().ready == 0
         assert pool.stats().failed == 0
@@ -150,10 +150,10 @@ def test_idle_containers_above_the_minimum_are_removed(image, engine, monkeypatc
 
 def test_dead_container_is_not_handed_out(pool, engine):
     assert pool.wait_until_ready(timeout=150)
-    session = pool._ready[0][0]
-    engine.api.remove_container(session.sandbox.name, force=True)
+    connection = pool._ready[0][0]
+    engine.api.remove_container(connection.sandbox.name, force=True)
     # The connection ends a moment later; until then nobody can tell that it is dead.
-    assert eventually(lambda: not session.is_alive())
+    assert eventually(lambda: not connection.is_alive())
     with DockerExecutor(pool=pool) as executor:
         assert executor("1+1").output == 2
     assert pool.stats().discarded == 1
@@ -193,7 +193,7 @@ def test_executor_may_not_ask_for_another_container(pool):
     with pytest.raises(ConfigurationError, match="numpy: not in the pool's additional_imports"):
         DockerExecutor(["numpy"], pool=pool)
     with DockerExecutor(["json"], pool=pool, timeout_seconds=3) as executor:
-        assert executor.options.timeout_seconds == 3
+        assert executor.options.limits.timeout_seconds == 3
     with pytest.raises(ConfigurationError, match="min_size=5 is more than max_size=2"):
         DockerPool(min_size=5, max_size=2)
 

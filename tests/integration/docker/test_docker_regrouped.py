@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 
 import pytest
 from background import acting, eventually
 from docker_regrouping_proxy import Gathering, Splitting
-from docker_waiting import first_print, gone
+from docker_waiting import first_print, gone, set_options
 from smolagents import tool
 from smolagents.utils import AgentError
 
@@ -74,9 +73,9 @@ def test_every_behaviour_wherever_the_stream_is_cut(make, regrouped, engine):
     assert executor("[double(number=n) for n in range(5)]").output == [0, 2, 4, 6, 8]
 
     files(executor)
-    executor._session.sandbox.streams = False  # and as where no stream can be attached
+    executor._session.sandbox._streams = False  # and as where no stream can be attached
     files(executor)
-    executor._session.sandbox.streams = True
+    executor._session.sandbox._streams = True
 
     options = executor.options
     with (
@@ -84,10 +83,10 @@ def test_every_behaviour_wherever_the_stream_is_cut(make, regrouped, engine):
         pytest.raises(AgentError, match=r"interrupted by interrupt\(\)"),
     ):
         executor(BUSY)
-    executor._session.options = dataclasses.replace(options, timeout_seconds=0.5)
+    set_options(executor, timeout_seconds=0.5)
     with pytest.raises(SandboxTimeoutError, match="state kept"):
         executor(BUSY)
-    executor._session.options = options
+    set_options(executor, timeout_seconds=options.limits.timeout_seconds)
     assert executor("kept").output == [1]
 
     with pytest.raises(SandboxDiedError, match=r"(?s)exit code 3.*printed before"):

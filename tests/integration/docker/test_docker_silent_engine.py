@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import socket
 import time
@@ -10,7 +9,7 @@ import time
 import pytest
 from background import acting
 from docker_freezing_proxy import Proxy
-from docker_waiting import first_print
+from docker_waiting import first_print, set_options
 
 from smolagents_fork.errors import (
     EngineUnavailableError,
@@ -139,9 +138,7 @@ def test_busy_code_is_not_taken_for_a_frozen_engine(make):
     )
     with pytest.raises(SandboxTimeoutError, match="state kept"):
         executor("while True: pass")
-    executor._session.options = executor.options = dataclasses.replace(
-        executor.options, timeout_seconds=60
-    )
+    set_options(executor, timeout_seconds=60)
     assert executor("'alive'").output == "alive"
 
 

@@ -253,7 +253,7 @@ def same_opening(ours, upstreams):
 
 @pytest.mark.parametrize("keywords", [{}, {"allow_pickle": False}])
 def test_pickle_is_off_by_default(keywords):
-    assert Options.of(**keywords).allow_pickle is False
+    assert Options.of(**keywords).bridge.allow_pickle is False
 
 
 def test_unpickling_never_happens_on_the_host_by_itself(shared):

@@ -10,7 +10,7 @@ import pytest
 
 from smolagents_fork import DockerExecutor, DockerPool, ProcessExecutor
 from smolagents_fork.errors import ConfigurationError
-from smolagents_fork.executors.docker.options import Options
+from smolagents_fork.executors.docker.options import option_names
 from smolagents_fork.executors.local import LocalPythonExecutor
 from smolagents_fork.executors.validation import parameters_of
 
@@ -114,7 +114,7 @@ def each(cls: type, table: dict[str, list[Any]], more: tuple[str, ...] = ()) -> 
     return [pytest.param(cls, name, table[name], id=f"{cls.__name__}-{name}") for name in names]
 
 
-OPTIONS = tuple(parameters_of(Options))
+OPTIONS = tuple(option_names())
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from smolagents_fork.errors import LimitExceededError, ProgramInterruptedError
+from smolagents_fork.codec.rpc import RUN_ENDED
+from smolagents_fork.errors import (
+    LimitExceededError,
+    ProgramFailedError,
+    ProgramInterruptedError,
+)
 from smolagents_fork.interpreter import Interpreter, Limits
 
 MODULES = ("asyncio", "contextlib", "threading")
@@ -134,3 +139,36 @@ def test_a_program_that_deletes_or_changes_what_the_agent_reads_does_no_harm() -
     assert set(interpreter.state["_operations_count"]) == {"counter"}
     interpreter.run("_operations_count.clear()\nprint('x')")
     assert type(interpreter.state["_operations_count"]["counter"]) is int
+
+
+CALLABLES = {
+    "function": "def call(): return late()\ncall",
+    "method": "class C:\n    def call(self): return late()\nC().call",
+    "generator": "def g():\n    yield late()\ng().__next__",
+    "text": "class C:\n    def __str__(self): return late()\nC().__str__",
+}
+
+
+@pytest.mark.parametrize("code", CALLABLES.values(), ids=CALLABLES)
+def test_what_the_host_calls_between_runs_calls_no_tool(code: str) -> None:
+    called: list[int] = []
+    interpreter = Interpreter()
+    interpreter.send_tools({"late": lambda: called.append(1)})
+    left = interpreter.run(code).output
+    with pytest.raises(RuntimeError, match=f"^{RUN_ENDED}$"):
+        left()
+    assert called == []
+    interpreter.run("late()")
+    assert called == [1]
+
+
+def test_run_without_tools_calls_none_and_the_next_run_does() -> None:
+    called: list[int] = []
+    interpreter = Interpreter()
+    interpreter.send_tools({"late": lambda: called.append(1), "final_answer": called.append})
+    for code in ("late()", "final_answer(1)", "try: late()\nexcept ValueError: pass"):
+        with pytest.raises(ProgramFailedError, match=RUN_ENDED):
+            interpreter.run(code, tools=False)
+    assert called == []
+    assert interpreter.run("late()\nfinal_answer(2)").is_final_answer
+    assert called == [1, 2]

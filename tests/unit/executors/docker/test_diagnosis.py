@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
-from smolagents_fork.executors.docker.diagnosis import cause_of_death
-from smolagents_fork.sandboxes.provisioner import Evidence
+from smolagents_fork.executors.docker.diagnosis import find_ending
+from smolagents_fork.sandboxes.provisioner import SandboxStatus
 
 
 class Sandbox:
@@ -15,13 +15,13 @@ class Sandbox:
         self.seconds = seconds
         self.ended_at = time.monotonic() + 1.2
 
-    def evidence(self) -> Evidence:
+    def status(self) -> SandboxStatus:
         time.sleep(self.seconds)
         if time.monotonic() < self.ended_at:
-            return Evidence("running")
-        return Evidence("ended", 137)
+            return SandboxStatus("running")
+        return SandboxStatus("ended", 137)
 
 
 def test_an_engine_that_is_slow_to_answer_has_longer_to_notice():
-    evidence, kernel = cause_of_death(Sandbox(0.25), of_kernel=False, known=0)  # type: ignore[arg-type]
-    assert (str(evidence.state), evidence.exit_code, kernel) == ("ended", 137, None)
+    ending = find_ending(Sandbox(0.25), of_kernel=False, known=0)  # type: ignore[arg-type]
+    assert (ending.status.state, ending.status.exit_code, ending.kernel) == ("ended", 137, None)

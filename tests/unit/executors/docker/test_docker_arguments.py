@@ -123,8 +123,8 @@ def test_what_is_no_pool_is_refused():
 )
 def test_sizes_in_the_forms_people_write(size, expected):
     assert parse_size(size) == expected
-    spec = Options.of(memory=4096 * MIB, workdir_size="64 MiB").spec("image", published=False)
-    arguments = container_arguments(spec, "name", "token")
+    options = Options.of(memory=4096 * MIB, workdir_size="64 MiB")
+    arguments = container_arguments(options.spec("image"), options.container, "name")
     assert arguments["mem_limit"] == 4096 * MIB
     # tmpfs has a notation of its own: it gets bytes.
     assert f"size={64 * MIB}," in arguments["tmpfs"]["/workspace"]
@@ -132,15 +132,16 @@ def test_sizes_in_the_forms_people_write(size, expected):
 
 
 def test_numbers_in_the_environment_are_text_in_the_container():
-    spec = Options.of(environment={"A": 1, "B": 2.5, "C": True, "D": ""}).spec(
-        "image", published=False
-    )
+    spec = Options.of(environment={"A": 1, "B": 2.5, "C": True, "D": ""}).spec("image")
     assert spec.environment == {"A": "1", "B": "2.5", "C": "True", "D": ""}
 
 
 def test_localhost_is_published_on_loopback_only():
-    spec = Options.of(host="localhost", network="bridge").spec("image", published=True)
-    assert spec.publish == ("127.0.0.1", None)
+    options = Options.of(host="localhost", network="bridge")
+    arguments = container_arguments(
+        options.spec("image"), options.container, "name", published=True
+    )
+    assert arguments["ports"] == {"8888/tcp": ("127.0.0.1", None)}
 
 
 def test_folders_are_bind_mounts_and_the_rest_is_left_as_it_is():

@@ -12,7 +12,7 @@ import pytest
 from smolagents_fork.errors import ConfigurationError
 from smolagents_fork.executors.docker import DockerExecutor, DockerPool, PoolStats, pool_options
 from smolagents_fork.executors.docker import pool as pool_module
-from smolagents_fork.executors.docker.options import Options
+from smolagents_fork.executors.docker.options import Options, option_names
 from smolagents_fork.jupyter import collector, displays, wire
 from smolagents_fork.results import ExecutorStats
 from smolagents_fork.sandboxes.docker import engine, log_tail
@@ -53,7 +53,7 @@ def parameters(cls: type) -> dict[str, Any]:
 def options() -> dict[str, Any]:
     """Fields of the options to their defaults."""
     made = Options()
-    return {field.name: getattr(made, field.name) for field in dataclasses.fields(Options)}
+    return {name: made.value(name) for name in option_names()}
 
 
 def test_every_parameter_of_the_executor_has_a_row_with_its_default():
@@ -127,13 +127,13 @@ def test_what_is_asked_of_a_pool_by_name_counts_be_it_the_default():
             Options.of(**given), (), of_pool=of_pool, pool=(), given=given
         )
 
-    assert asked().memory == asked(memory="1g").memory == "1g"
+    assert asked().limits.memory == asked(memory="1g").limits.memory == "1g"
     with pytest.raises(
         ConfigurationError, match="memory='2g' is decided by the pool, which has '1g"
     ):
         asked(memory="2g")
-    assert asked().timeout_seconds == 5
-    assert asked(timeout_seconds=60.0).timeout_seconds == 60
+    assert asked().limits.timeout_seconds == 5
+    assert asked(timeout_seconds=60.0).limits.timeout_seconds == 60
 
 
 def test_figures_of_stats_are_named():

@@ -18,7 +18,7 @@ def test_networks_of_others_are_refused_with_the_reason(network, words):
     assert f"would share {words} network interfaces" in str(caught.value)
     assert "'bridge'" in str(caught.value)
     assert "allow_shared_network=True" in str(caught.value)
-    assert Options.of(network=network, allow_shared_network=True).published is False
+    assert Options.of(network=network, allow_shared_network=True).container.published is False
 
 
 @pytest.mark.parametrize("name", ["network", "network_mode"])
@@ -28,7 +28,7 @@ def test_networks_of_others_are_refused_among_the_engines_arguments(name, networ
     with pytest.raises(ConfigurationError) as caught:
         Options.of(**keywords)
     assert f"container_run_kwargs[{name!r}]={network!r}" in str(caught.value)
-    assert Options.of(**keywords, allow_shared_network=True).has_network
+    assert Options.of(**keywords, allow_shared_network=True).container.has_network
 
 
 def test_no_port_on_the_network_of_others():
@@ -41,12 +41,12 @@ def test_root_is_refused_unless_it_is_allowed(user):
     for keywords in ({"user": user}, {"container_run_kwargs": {"user": user}}):
         with pytest.raises(ConfigurationError, match="allow_root=True"):
             Options.of(**keywords)
-        assert Options.of(**keywords, allow_root=True).allow_root
+        assert Options.of(**keywords, allow_root=True).container.allow_root
 
 
 @pytest.mark.parametrize("user", ["1000:1000", "1000", "1000:0", "jovyan"])
 def test_other_users_are_taken(user):
-    assert Options.of(user=user).user == user
+    assert Options.of(user=user).container.user == user
 
 
 def test_root_as_a_number_in_the_engines_arguments():
@@ -64,7 +64,9 @@ def test_new_numbers_are_checked(keywords):
 
 
 def test_whether_the_code_has_a_network():
-    assert not Options.of().has_network
-    assert Options.of(network="bridge").has_network
-    assert Options.of(container_run_kwargs={"network_mode": "bridge"}).has_network
-    assert not Options.of(network="bridge", container_run_kwargs={"network": "none"}).has_network
+    assert not Options.of().container.has_network
+    assert Options.of(network="bridge").container.has_network
+    assert Options.of(container_run_kwargs={"network_mode": "bridge"}).container.has_network
+    assert not Options.of(
+        network="bridge", container_run_kwargs={"network": "none"}
+    ).container.has_network

@@ -153,8 +153,9 @@ def test_every_row_is_exercised() -> None:
     assert set(WAITS) <= rows
     waits = {f"{m}.{n}" for (m, n), (why, _) in OVERRIDES.items() if why in ("waits",)}
     assert waits <= set(WAITS)
-    made = ("large", "many", "endless")
-    large = {f"{m}.{n}" for (m, n), (why, _) in OVERRIDES.items() if why in made}
+    large = {
+        f"{m}.{n}" for (m, n), (why, _) in OVERRIDES.items() if why in ("large", "many", "endless")
+    }
     assert large <= set(HELD)
 
 

@@ -12,10 +12,11 @@ import sys
 import pytest
 
 from smolagents_fork.sandboxes.docker import images
+from smolagents_fork.sandboxes.docker.container_options import ContainerOptions
 from smolagents_fork.sandboxes.docker.create_arguments import container_arguments, merged
 from smolagents_fork.sandboxes.docker.exec_stream import ExecStream, StreamUnsupported, exec_stream
 from smolagents_fork.sandboxes.docker.labels import LABEL, labels, owner_is_gone, this_machine
-from smolagents_fork.sandboxes.provisioner import Evidence, SandboxSpec
+from smolagents_fork.sandboxes.provisioner import SandboxSpec, SandboxStatus
 from smolagents_fork.sandboxes.resource_limits import parse_size
 
 
@@ -28,7 +29,7 @@ def test_sizes(size, expected):
 
 
 def test_safe_by_default():
-    arguments = container_arguments(SandboxSpec("image"), "name", "token")
+    arguments = container_arguments(SandboxSpec("image"), ContainerOptions(), "name")
     assert arguments["network_mode"] == "none"
     assert arguments["cap_drop"] == ["ALL"]
     assert arguments["read_only"] is True
@@ -66,13 +67,16 @@ def test_owner():
     assert owner_is_gone({LABEL: f"{this_machine()}:{dead.pid}:1"})
 
 
-def test_evidence_reads_as_a_sentence():
-    assert str(Evidence("ended", 137, True, ("a", "b"))) == (
+def test_status_reads_as_a_sentence():
+    assert str(SandboxStatus("ended", 137, True, ("a", "b"))) == (
         "container ended, exit code 137, out of memory: raise memory=, or use less; "
         "last log lines: a | b"
     )
-    assert str(Evidence("ended", 1)) == "container ended, exit code 1; nothing in its log says why"
-    assert str(Evidence("ended", 1, log_missing="no streams")) == (
+    assert (
+        str(SandboxStatus("ended", 1))
+        == "container ended, exit code 1; nothing in its log says why"
+    )
+    assert str(SandboxStatus("ended", 1, log_missing="no streams")) == (
         "container ended, exit code 1; the engine removed its log with it (no streams)"
     )
 

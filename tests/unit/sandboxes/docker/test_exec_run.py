@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from smolagents_fork.errors import ExecutorError
-from smolagents_fork.executors.docker.files import get_file
 from smolagents_fork.sandboxes.docker import exec_run
+from smolagents_fork.sandboxes.docker.container_files import read_file
 from smolagents_fork.sandboxes.docker.exec_run import exit_code
 
 RUNS = {"Running": True, "ExitCode": None}
@@ -34,6 +34,8 @@ def test_program_that_runs_on_without_its_output_is_an_error(monkeypatch):
 
 
 def test_file_that_was_cut_off_between_two_frames_is_an_error():
-    sandbox = SimpleNamespace(id="c", run=lambda *_args, **_keywords: (0, b"half of i", b""))
+    def run(*_args, **_keywords):
+        return 0, b"half of i", b""
+
     with pytest.raises(ExecutorError, match="ended after 9 bytes, before the file's end"):
-        get_file(sandbox, "f", "/workspace", 100)
+        read_file(run, "/workspace/f", 100)

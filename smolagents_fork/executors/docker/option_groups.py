@@ -1,0 +1,70 @@
+"""The options of DockerExecutor beside the container's: image, limits and bridge."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ...sandboxes.provisioner import Limits
+from .session import OnDeath, SessionLimits
+
+__all__ = ["BridgeOptions", "ImageOptions", "LimitOptions"]
+
+
+@dataclass(frozen=True)
+class ImageOptions:
+    """What the container is made from. :class:`DockerExecutor` documents every field."""
+
+    image: str | None = None
+    image_name: str | None = None
+    build_new_image: bool = True
+    dockerfile_content: str | None = None
+    base_image: str | None = None
+    requirements: Sequence[str] = ()
+    ca_bundle: str | os.PathLike[str] | None = None
+    build_timeout_seconds: float = 1800.0
+
+
+@dataclass(frozen=True)
+class LimitOptions:
+    """What code may use, and what happens at the end of it."""
+
+    timeout_seconds: float | None = 60.0
+    startup_timeout_seconds: float = 60.0
+    interrupt_grace_seconds: float = 3.0
+    on_death: OnDeath = "restart"
+    memory: int | str | None = Limits.memory
+    cpus: float | None = Limits.cpus
+    pids_limit: int | None = Limits.pids
+    workdir_size: int | str = Limits.workdir_size
+    tmp_size: int | str = Limits.tmp_size
+    max_output_bytes: int = 1_000_000
+
+    @property
+    def resources(self) -> Limits:
+        """The limits of the sandbox."""
+        return Limits(self.memory, self.cpus, self.pids_limit, self.workdir_size, self.tmp_size)
+
+    @property
+    def session(self) -> SessionLimits:
+        """The limits of the calls in it."""
+        return SessionLimits(
+            self.timeout_seconds,
+            self.startup_timeout_seconds,
+            self.interrupt_grace_seconds,
+            self.on_death,
+        )
+
+
+@dataclass(frozen=True)
+class BridgeOptions:
+    """What passes between the code and the host."""
+
+    max_value_bytes: int = 256 * 1024 * 1024
+    max_tool_calls: int = 100_000
+    tool_timeout_seconds: float | None = None
+    tools_in_calling_thread: bool = False
+    on_output: Callable[[str], None] | None = None
+    tool_placement: Mapping[str, str] = field(default_factory=dict)
+    allow_pickle: bool = False

@@ -1,0 +1,158 @@
+"""Files into a sandbox and out of it.
+
+Through a program in the container and not through the engine's archive calls: those do not see what
+is mounted over the image, and the work folder is such a mount.
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import Protocol
+
+from ...errors import ExecutorError
+from ..provisioner import FileTooLarge
+from .exec_run import TooMuchOutput
+from .exec_stream import StreamUnsupported
+
+__all__ = ["read_file", "write_file"]
+
+_TIMEOUT_SECONDS = 60.0
+_BYTES_PER_SECOND = 5_000_000
+# The point after the last byte tells a whole file from one that was cut off on its way.
+_GET = 'cat -- "$1" && printf .'
+# Run as: python3 -I -S -c PUT path size position [pieces in base64]; without pieces, so many bytes
+# come on standard input, whose end not every connection can tell. Looks for room first, and puts
+# the file in its place when it is whole, so that what does not fit leaves neither a full folder nor
+# half a file.
+_PUT = """
+import base64, os, sys
+path, size, position = os.path.realpath(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+part = path + ".part"
+left = size if len(sys.argv) == 4 else 0
+def arrived():
+    global left
+    while left:
+        piece = sys.stdin.buffer.read1(min(left, 1 << 20))
+        if not piece:
+            break
+        left -= len(piece)
+        yield piece
+try:
+    folder = os.path.dirname(path)
+    os.makedirs(folder, exist_ok=True)
+    if os.path.isdir(path):
+        raise IsADirectoryError("it is a folder")
+    if position == 0:
+        if os.path.exists(part):
+            os.unlink(part)
+        room = os.statvfs(folder)
+        free = room.f_bavail * room.f_frsize
+        old = os.path.getsize(path) if os.path.isfile(path) else 0
+        if free < size <= free + old:
+            os.unlink(path)  # there is no room for both
+        elif free < size:
+            raise OSError("No space left: %d bytes are free in %s" % (free, folder))
+    try:
+        with open(part, "ab") as file:
+            for piece in sys.argv[4:]:
+                file.write(base64.b64decode(piece))
+            for piece in arrived():
+                file.write(piece)
+            written = file.tell()
+    except BaseException:
+        os.unlink(part)
+        raise
+    if written == size:
+        os.replace(part, path)
+    elif len(sys.argv) == 4:
+        os.unlink(part)
+        raise OSError("%d of %d bytes arrived" % (written, size))
+except OSError as error:
+    # Read to the end: words of a program that leaves its input behind may be lost with it.
+    for piece in arrived():
+        pass
+    sys.exit(str(error))
+"""
+# What an argument may hold is limited to 128 KiB, all of them together to 2 MiB.
+_PIECE_BYTES = 96_000
+_PIECES = 12
+
+
+class Run(Protocol):
+    """Runs a program in the container: exit code, standard output, end of standard error."""
+
+    def __call__(
+        self, argv: list[str], *, stdin: bytes = b"", timeout: float, max_bytes: int
+    ) -> tuple[int, bytes, bytes]: ...
+
+
+def write_file(run: Run, path: str, data: bytes) -> None:
+    """Write a file in the container.
+
+    Args:
+        run: runs programs there.
+        path: absolute.
+        data: its content.
+
+    Raises:
+        ExecutorError: it could not be written (no space, no permission).
+    """
+    timeout = _TIMEOUT_SECONDS + len(data) / _BYTES_PER_SECOND
+    argv = ["python3", "-I", "-S", "-c", _PUT, path, str(len(data))]
+    try:
+        code, words = _put(run, [*argv, "0"], data, timeout)
+    except StreamUnsupported:
+        code, words = _put_in_pieces(run, argv, data, timeout)
+    if code != 0:
+        raise ExecutorError(_reason(code, words))
+
+
+def _put(run: Run, argv: list[str], data: bytes, timeout: float) -> tuple[int, bytes]:
+    code, _, words = run(argv, stdin=data, timeout=timeout, max_bytes=65_536)
+    return code, words
+
+
+def _put_in_pieces(run: Run, argv: list[str], data: bytes, timeout: float) -> tuple[int, bytes]:
+    """Where no stream can be attached: as arguments of a program, so many as go."""
+    step = _PIECE_BYTES * _PIECES
+    for position in range(0, max(1, len(data)), step):
+        part = data[position : position + step]
+        pieces = [
+            base64.b64encode(part[start : start + _PIECE_BYTES]).decode()
+            for start in range(0, max(1, len(part)), _PIECE_BYTES)
+        ]
+        code, words = _put(run, [*argv, str(position), *pieces], b"", timeout)
+        if code != 0:
+            return code, words
+    return 0, b""
+
+
+def read_file(run: Run, path: str, max_bytes: int) -> bytes:
+    """Read a file of the container.
+
+    Args:
+        run: runs programs there.
+        path: absolute.
+        max_bytes: most to take.
+
+    Raises:
+        FileTooLarge: it has more bytes.
+        ExecutorError: there is no such file, or the engine's connection broke.
+    """
+    timeout = _TIMEOUT_SECONDS + max_bytes / _BYTES_PER_SECOND
+    argv = ["sh", "-c", _GET, "sh", path]
+    try:
+        code, data, words = run(argv, timeout=timeout, max_bytes=max_bytes + 1)
+    except TooMuchOutput:
+        raise FileTooLarge(f"it has more than {max_bytes} bytes") from None
+    if code != 0:
+        raise ExecutorError(_reason(code, words))
+    if not data.endswith(b"."):
+        raise ExecutorError(
+            f"the connection to the engine ended after {len(data)} bytes, before the file's end"
+        )
+    return data[:-1]
+
+
+def _reason(code: int, words: bytes) -> str:
+    return words.decode("utf-8", "replace").strip() or f"exit code {code}"

@@ -1,0 +1,51 @@
+"""What Docker's engine is asked for beside what every provisioner is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+__all__ = ["ContainerOptions", "Transport", "is_shared"]
+
+Transport = Literal["auto", "exec", "port"]
+
+
+def is_shared(network: object) -> bool:
+    """Return whether a container on this network has no interfaces of its own."""
+    return str(network).partition(":")[0] in ("host", "container")
+
+
+@dataclass(frozen=True)
+class ContainerOptions:
+    """Options of containers. :class:`DockerExecutor` documents every field."""
+
+    network: str = "none"
+    transport: Transport = "auto"
+    host: str = "127.0.0.1"
+    port: int | None = None
+    read_only: bool = True
+    disk_size: int | str | None = "2g"
+    user: str = "1000:1000"
+    allow_root: bool = False
+    allow_shared_network: bool = False
+    runtime: str | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+    volumes: Any = None
+    workdir: str = "/workspace"
+    lease_seconds: float = 5.0
+    container_run_kwargs: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def published(self) -> bool:
+        """Whether the gateway is reached over a published port and not over an exec stream."""
+        if self.network == "none" or is_shared(self.network):
+            return False
+        return self.transport != "exec"
+
+    @property
+    def has_network(self) -> bool:
+        """Whether the code was given a network."""
+        extra = self.container_run_kwargs
+        asked = extra.get("network") or extra.get("network_mode") or self.network
+        return str(asked) != "none"

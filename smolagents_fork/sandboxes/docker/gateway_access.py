@@ -1,0 +1,136 @@
+"""The choice of a stream to the kernel gateway: an attached exec, or a published port."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+import time
+from collections.abc import Callable
+from typing import Any
+
+from ...errors import ConfigurationError, ExecutorStartError
+from ...limits import Deadline
+from .container_options import ContainerOptions
+from .engine import publishes_on, remote_host
+
+__all__ = ["GatewayAccess", "connect_to_gateway", "publish_address"]
+
+_QUESTION = b"GET /api HTTP/1.0\r\nHost: kernel\r\n\r\n"
+
+
+def publish_address(host: str) -> str:
+    """Return the address to publish on: neither the engine nor this module looks names up."""
+    return "127.0.0.1" if host == "localhost" else host
+
+
+class GatewayAccess:
+    """The way to the gateways of one engine's containers.
+
+    Args:
+        client: docker-py client.
+        options: of the containers.
+        note: gets a line for the user's log.
+
+    Raises:
+        ConfigurationError: a port was asked for that could not be reached from here.
+    """
+
+    def __init__(self, client: Any, options: ContainerOptions, note: Callable[[str], None]) -> None:
+        self._client = client
+        self._options = options
+        self._note = note
+        #: Whether containers publish their gateway's port.
+        self.published = options.published
+        obstacle = self._obstacle() if self.published else None
+        if obstacle is not None:
+            if options.transport == "port":
+                raise ConfigurationError(f"transport='port': {obstacle}")
+            self.published = False  # the engine's own connection leads there
+
+    @property
+    def host(self) -> str:
+        """Where a published port is reached from here."""
+        if self._options.host in ("0.0.0.0", "::"):
+            return remote_host(self._client) or "127.0.0.1"
+        return self._options.host
+
+    def fall_back(self, reason: Exception) -> None:
+        """Publish ports from now on: the engine's streams do not work.
+
+        Args:
+            reason: what went wrong with them.
+
+        Raises:
+            ExecutorStartError: a port is not allowed, or could not be reached.
+        """
+        if self._options.transport == "exec":
+            raise ExecutorStartError(f"transport='exec': {reason}") from reason
+        obstacle = self._obstacle()
+        if obstacle:
+            raise ExecutorStartError(f"{reason}, and {obstacle}") from reason
+        self._note(
+            f"WARNING: {reason}; using a port published on {self._options.host} with a token "
+            "instead. The container is on the engine's bridge network, so its code can reach it; "
+            "pass transport='exec' to refuse this."
+        )
+        self.published = True
+
+    def _obstacle(self) -> str | None:
+        """Why a published port could not be reached; ``None`` when it can."""
+        remote, host = remote_host(self._client), self._options.host
+        network = self._options.network
+        if network not in ("none", "bridge") and not publishes_on(self._client, network):
+            return f"network={network!r} is internal, and the engine publishes no port on it"
+        if remote is None or not _is_loopback(host):
+            return None
+        return (
+            f"the engine runs on {remote}, and a port published on host={host!r} is on the "
+            f"loopback of that machine: pass host='0.0.0.0' (or its address) if the port may be "
+            "open to that network, or use an engine on this machine"
+        )
+
+
+def connect_to_gateway(
+    host: str, port: int, deadline: Deadline, *, is_running: Callable[[], bool], answered: bool
+) -> socket.socket:
+    """Open a TCP connection to a published gateway, as soon as it answers.
+
+    The engine's proxy accepts connections before the gateway listens, and hangs up on them. So the
+    gateway is asked something first; any answer will do.
+
+    Args:
+        host: address on this side.
+        port: its number.
+        deadline: of the whole start.
+        is_running: asked whether waiting makes sense.
+        answered: whether the gateway is known to have answered before.
+
+    Raises:
+        OSError: nothing answered in time.
+    """
+    while True:
+        try:
+            if not answered:
+                with _connected(host, port, deadline) as sock:
+                    sock.sendall(_QUESTION)
+                    if not sock.recv(1):
+                        raise ConnectionResetError("it hung up")
+            return _connected(host, port, deadline)
+        except OSError as error:
+            if deadline.expired() or not is_running():
+                raise OSError(f"nothing listens on {host}:{port}: {error}") from None
+            time.sleep(0.02)
+
+
+def _connected(host: str, port: int, deadline: Deadline) -> socket.socket:
+    sock = socket.create_connection((host, port), timeout=deadline.at_most(5.0) or 0.001)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    return sock
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,45 @@
+"""What is not set of memory and the folders in it follows what is."""
+
+from __future__ import annotations
+
+import pytest
+
+from smolagents_fork.errors import ConfigurationError
+from smolagents_fork.sandboxes.resource_limits import Limits, check_limits, fitting_sizes
+
+MIB = 1 << 20
+
+
+@pytest.mark.parametrize(
+    ("given", "memory", "workdir_size", "tmp_size"),
+    [
+        ({}, "2g", "512m", "128m"),
+        ({"memory": "8g"}, "8g", "512m", "128m"),
+        ({"memory": None}, None, "512m", "128m"),
+        ({"memory": "256m"}, "256m", 64 * MIB, 16 * MIB),
+        ({"memory": "256m", "workdir_size": "100m"}, "256m", "100m", 16 * MIB),
+        ({"workdir_size": "1g", "tmp_size": "1m"}, 2049 * MIB, "1g", "1m"),
+        ({"workdir_size": "800m"}, "2g", "800m", "128m"),
+        ({"workdir_size": "4g"}, (4096 + 128 + 1024) * MIB, "4g", "128m"),
+    ],
+)
+def test_defaults_fit_what_is_given(given, memory, workdir_size, tmp_size):
+    expected = {"memory": memory, "workdir_size": workdir_size, "tmp_size": tmp_size}
+    assert fitting_sizes(given) == expected
+    check_limits(Limits(**expected))
+
+
+def test_defaults_are_those_of_the_limits():
+    limits = Limits()
+    assert fitting_sizes({}) == {
+        "memory": limits.memory,
+        "workdir_size": limits.workdir_size,
+        "tmp_size": limits.tmp_size,
+    }
+
+
+def test_given_sizes_that_do_not_fit_are_refused():
+    given = {"memory": "256m", "workdir_size": "250m"}
+    assert fitting_sizes(given).items() >= given.items()
+    with pytest.raises(ConfigurationError, match="leave nothing of memory='256m'"):
+        check_limits(Limits(**fitting_sizes(given)))
