@@ -11,12 +11,12 @@ __all__ = ["LAYERS", "PACKAGE", "imports", "violations"]
 # siblings and never import each other.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("_version", "errors"),
-    ("hints", "limits", "output", "results", "texts"),
+    ("deadline", "hints", "output", "results", "texts"),
     ("codec",),
     ("help",),
     ("interpreter", "jupyter", "sandboxes"),
     ("process",),
-    ("upstream_api",),
+    ("upstream",),
     ("bridge",),
     ("executors",),
     ("__init__",),
@@ -70,8 +70,8 @@ def imports(path: Path, relative: Path) -> list[tuple[int, str]]:
 
 def _judgement(part: str, name: str) -> str:
     top, _, rest = name.partition(".")
-    if top == "smolagents" and part != "upstream_api":
-        return "only upstream_api imports smolagents"
+    if top == "smolagents" and part != "upstream":
+        return "only upstream imports smolagents"
     if top != PACKAGE:
         return ""
     other = rest.split(".")[0]

@@ -18,7 +18,7 @@ PICTURE = ROOT / "docs" / "layers.svg"
 WORDS = {
     "_version": "which fork this is",
     "errors": "one exception tree",
-    "limits": "deadlines, monotonic clock",
+    "deadline": "deadlines, monotonic clock",
     "results": "frozen results",
     "hints": "hints for errors",
     "help": "help() of programs",
@@ -29,7 +29,7 @@ WORDS = {
     "interpreter": "policy, guards, compile, run",
     "jupyter": "protocol, channel",
     "process": "confined child, fork server",
-    "upstream_api": "the only import of smolagents",
+    "upstream": "the only import of smolagents",
     "bridge": "host side of a sandbox's call",
     "executors": "contract, selection, docker, local, process",
     "__init__": "public names, looked up late",
@@ -53,7 +53,7 @@ def draw() -> str:
         parts.append(f'<text x="{GAP}" y="{top + ROW / 2 + 5}" fill="#555">{label}</text>')
         for column, part in enumerate(row):
             left = LEFT + column * (box + GAP)
-            fill = "#fde9c8" if part == "upstream_api" else "#dcebf7"
+            fill = "#fde9c8" if part == "upstream" else "#dcebf7"
             parts += [
                 f'<rect x="{left:.1f}" y="{top}" width="{box:.1f}" height="{ROW}" rx="6" '
                 f'fill="{fill}" stroke="#44617b"/>',

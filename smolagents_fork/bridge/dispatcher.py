@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..codec import DEFAULT_MAX_BYTES, decode, encode
+from ..deadline import check_seconds
 from ..errors import CodecError, ConfigurationError, DecodeError, EncodeError, ProtocolError
-from ..limits import check_seconds
 from .exceptions import described_exception, thread_hint
 from .signatures import StubSpec, describe, make_callable
 from .thread import GivenUp, ToolThread

@@ -4,6 +4,6 @@ Importing it imports ``smolagents`` first: a patch makes ``smolagents.local_pyth
 its executor from here, so whichever of the two is imported first must find the other one whole.
 """
 
-from smolagents_fork import upstream_api
+from smolagents_fork import upstream
 
-upstream_api.load()
+upstream.load()

@@ -30,7 +30,7 @@ from rich.text import Text
 
 from ..bridge import CallRecord
 from ..errors import ExecutorClosedError, ExecutorError
-from ..upstream_api import CodeOutput, LogLevel, PythonExecutor
+from ..upstream import CodeOutput, LogLevel, PythonExecutor
 from .async_calls import AsyncCallLock, in_thread
 from .call_lock import CallLock
 from .validation import check_logger, names_of

@@ -13,13 +13,13 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
-from .. import upstream_api
+from .. import upstream
 from ..bridge import directly
 from ..errors import ForkError, InterpreterError, ProgramFailedError
 from ..interpreter import Interpreter, Limits, is_authorized
 from ..output import PrintContainer
 from ..texts import class_name, exact_text, plain_text, without_text
-from ..upstream_api import CodeOutput, PythonExecutor
+from ..upstream import CodeOutput, PythonExecutor
 from .local_errors import as_upstreams, is_class_of_host
 from .validation import check_functions, check_known, names_of, parameters_of
 
@@ -41,8 +41,8 @@ _VALUE = "_output_of_the_last_call"
 def _default_limits(**given: Any) -> Limits:
     """Limits with upstream's module constants as defaults, which its users patch."""
     values: dict[str, Any] = {
-        "max_operations": upstream_api.MAX_OPERATIONS,
-        "max_while_iterations": upstream_api.MAX_WHILE_ITERATIONS,
+        "max_operations": upstream.MAX_OPERATIONS,
+        "max_while_iterations": upstream.MAX_WHILE_ITERATIONS,
     }
     values.update({name: value for name, value in given.items() if value is not _UNSET})
     return Limits(**values)
@@ -55,7 +55,7 @@ _STATE, _MODULES, _PRINTED, _HAS_TOOLS = "variables", "modules", "printed", "has
 
 def _own_tools(tools: Mapping[str, Any]) -> dict[str, Any]:
     """``tools`` without the builtins the interpreter has itself, guarded."""
-    base = upstream_api.BASE_PYTHON_TOOLS
+    base = upstream.BASE_PYTHON_TOOLS
     result = {}
     for name, tool in tools.items():
         builtin = getattr(builtins, name, None)
@@ -67,7 +67,7 @@ def _own_tools(tools: Mapping[str, Any]) -> dict[str, Any]:
 
 def _math_tools() -> dict[str, Any]:
     """Upstream's functions of :mod:`math` that need no import."""
-    base = upstream_api.BASE_PYTHON_TOOLS
+    base = upstream.BASE_PYTHON_TOOLS
     return {name: tool for name, tool in base.items() if not hasattr(builtins, name)}
 
 
@@ -144,7 +144,7 @@ def evaluate_python_code(
     """
     static_tools = static_tools or {}
     if authorized_imports is None:
-        authorized_imports = upstream_api.BASE_BUILTIN_MODULES
+        authorized_imports = upstream.BASE_BUILTIN_MODULES
     interpreter = Interpreter(
         authorized_imports,
         limits=_default_limits(
@@ -153,7 +153,7 @@ def evaluate_python_code(
         default_imports=(),
         state={} if state is None else state,
         replaceable_functions=_own_tools(custom_tools or {}),
-        extra_dunders=upstream_api.ALLOWED_DUNDER_METHODS,
+        extra_dunders=upstream.ALLOWED_DUNDER_METHODS,
     )
     interpreter.send_tools(_own_tools(static_tools))
     interpreter.protect(static_tools)
@@ -208,7 +208,7 @@ class LocalPythonExecutor(PythonExecutor):  # type: ignore[misc]  # upstream shi
             names_of("additional_authorized_imports", additional_authorized_imports)
         )
         self.authorized_imports = sorted(
-            {*upstream_api.BASE_BUILTIN_MODULES, *self.additional_authorized_imports}
+            {*upstream.BASE_BUILTIN_MODULES, *self.additional_authorized_imports}
         )
         self._check_authorized_imports_are_installed()
         self.additional_functions = check_functions(additional_functions)
@@ -234,7 +234,7 @@ class LocalPythonExecutor(PythonExecutor):  # type: ignore[misc]  # upstream shi
             default_imports=(),
             additional_functions=_own_tools(self.additional_functions),
             replaceable_functions=_math_tools(),
-            extra_dunders=upstream_api.ALLOWED_DUNDER_METHODS,
+            extra_dunders=upstream.ALLOWED_DUNDER_METHODS,
         )
 
     # -- copy.copy(), copy.deepcopy() and pickle --
@@ -300,8 +300,8 @@ class LocalPythonExecutor(PythonExecutor):  # type: ignore[misc]  # upstream shi
         settings = (
             self.max_print_outputs_length,
             self.timeout_seconds,
-            upstream_api.MAX_OPERATIONS,
-            upstream_api.MAX_WHILE_ITERATIONS,
+            upstream.MAX_OPERATIONS,
+            upstream.MAX_WHILE_ITERATIONS,
         )
         if settings != self._settings:
             self._current_limits = self._limits_now()
@@ -437,7 +437,7 @@ class LocalPythonExecutor(PythonExecutor):  # type: ignore[misc]  # upstream shi
 
     def send_tools(self, tools: dict[str, Any]) -> None:
         """Make ``tools`` callable by name, in place of those sent before."""
-        self.static_tools = {**tools, **upstream_api.BASE_PYTHON_TOOLS, **self.additional_functions}
+        self.static_tools = {**tools, **upstream.BASE_PYTHON_TOOLS, **self.additional_functions}
         self._sent_tools = dict(tools)
         own = {name: directly(name, tool) for name, tool in _own_tools(tools).items()}
         self._interpreter.send_tools(own)

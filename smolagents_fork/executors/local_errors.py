@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from .. import errors, upstream_api
+from .. import errors, upstream
 from ..errors import InterpreterError, TimeLimitExceededError
 from ..texts import (
     chained_anew,
@@ -40,7 +40,7 @@ _GROUP: type[BaseException] | None = getattr(builtins, "BaseExceptionGroup", Non
 
 def _joined(kind: type[InterpreterError]) -> type[InterpreterError]:
     timeout = issubclass(kind, TimeLimitExceededError)
-    theirs = upstream_api.ExecutionTimeoutError if timeout else upstream_api.InterpreterError
+    theirs = upstream.ExecutionTimeoutError if timeout else upstream.InterpreterError
     names = {"__module__": __name__, "__doc__": kind.__doc__}
     return type(kind.__name__, (kind, theirs), names)
 

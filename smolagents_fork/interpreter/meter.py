@@ -182,12 +182,7 @@ class Meter:
     # -- called by the interpreter --
 
     def begin(self, limits: Limits, tools: bool = True) -> None:
-        """Start a run: everything counted so far is forgotten.
-
-        Args:
-            limits: the limits in force.
-            tools: whether the run may call tools.
-        """
+        """Start a run, with or without tools: everything counted so far is forgotten."""
         self.limits = limits
         self.end = self.answer = None
         self.count = {"counter": 0}

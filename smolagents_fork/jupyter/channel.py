@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..deadline import Deadline
 from ..errors import ProtocolError
-from ..limits import Deadline
 from .protocol import InputRequest, Request, Requests, Sink
 from .websocket import Connection, ConnectionLost, WaitTimeout
 from .wire import Message, decode, encode, peek_v1

@@ -1,4 +1,4 @@
-"""A child process that runs the interpreter: warm template, confinement, frames.
+"""A child process that runs the interpreter: fork server, confinement, frames.
 
 Imports neither smolagents nor any engine, since the child imports it too.
 """

@@ -14,8 +14,8 @@ import threading
 import time
 from typing import Any
 
+from ..deadline import Deadline
 from ..errors import ProtocolError, SandboxDiedError
-from ..limits import Deadline
 from .frames import (
     LOG_HEADER,
     LOG_SIZE,

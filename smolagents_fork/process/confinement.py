@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import landlock, seccomp
-from .measures import Bounds, Kernel, Report
+from .confinement_report import Bounds, Kernel, Report
 from .thread_limit import give_listener
 
 __all__ = ["confine", "cpu_limit", "die_with_parent"]

@@ -1,4 +1,4 @@
-"""The host's side of warm templates: one a layout, started when it is needed, ended at exit."""
+"""The host's side of fork servers: one a layout, started when it is needed, ended at exit."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from typing import Any
 
 from ..errors import ExecutorStartError
 from .child import Child
+from .confinement_report import Bounds
 from .frames import LOG_SIZE, Kind
-from .layout import Layout
-from .measures import Bounds
+from .sandbox_paths import Layout
 
-__all__ = ["spawn", "stop_templates"]
+__all__ = ["spawn", "stop_fork_servers"]
 
 _KEPT_STDERR = 8 * 1024
 # include/uapi/linux/fcntl.h
 _F_ADD_SEALS, _F_SEAL_SEAL, _F_SEAL_SHRINK, _F_SEAL_GROW = 1033, 1, 2, 4
-# How long the template may take to import everything; a cold disk is slow.
-_TEMPLATE_SECONDS = 60.0
+# How long the fork server may take to import everything; a cold disk is slow.
+_START_SECONDS = 60.0
 _BOOTSTRAP = (
     "import json, sys\n"
     "fd, path, names = json.loads(sys.argv[1])\n"
     "sys.path[:] = path\n"
-    "from smolagents_fork.process import template\n"
-    "template.preload(names)\n"
-    "template.main(fd)\n"
+    "from smolagents_fork.process import fork_server\n"
+    "fork_server.preload(names)\n"
+    "fork_server.main(fd)\n"
 )
 
 
-class _Template:
-    """A running template, as the host sees it."""
+class _ForkServer:
+    """A running fork server, as the host sees it."""
 
     def __init__(self, layout: Layout) -> None:
         self.owner = os.getpid()
@@ -58,7 +58,7 @@ class _Template:
         finally:
             theirs.close()
         self._control = ours
-        ours.settimeout(_TEMPLATE_SECONDS)
+        ours.settimeout(_START_SECONDS)
         try:
             ready = ours.recv(1)
         except OSError:
@@ -69,12 +69,12 @@ class _Template:
             words = stderr.read(_KEPT_STDERR).decode(errors="replace").strip()
             self.close()
             raise ExecutorStartError(
-                f"the template process did not come up within {_TEMPLATE_SECONDS} s: {words}"
+                f"the fork server did not come up within {_START_SECONDS} s: {words}"
             )
         stderr.close()
 
     def fork(self, request: bytes, descriptors: list[int]) -> int | None:
-        """Ask for a child; its process number, or none when this template is gone."""
+        """Ask for a child; its process number, or none when this fork server is gone."""
         with self._lock:
             try:
                 whole = struct.pack("!I", len(request)) + request
@@ -86,7 +86,7 @@ class _Template:
         return int(struct.unpack("!I", answer)[0]) if len(answer) == 4 else None
 
     def close(self) -> None:
-        """End the template, and with it any child."""
+        """End the fork server, and with it any child."""
         if self.owner != os.getpid():
             return  # a fork of the host has no part in it
         self._control.close()
@@ -111,58 +111,58 @@ _ENVIRONMENT = {
     "MALLOC_ARENA_MAX": "2",
     "MPLBACKEND": "agg",
 }
-_templates: dict[tuple[Any, ...], _Template] = {}
-_templates_lock = threading.Lock()
+_fork_servers: dict[tuple[Any, ...], _ForkServer] = {}
+_fork_servers_lock = threading.Lock()
 
 
-def _template(layout: Layout, renew: _Template | None = None) -> _Template:
+def _fork_server(layout: Layout, renew: _ForkServer | None = None) -> _ForkServer:
     key = (layout.path, layout.preload)
-    with _templates_lock:
-        found = _templates.get(key)
+    with _fork_servers_lock:
+        found = _fork_servers.get(key)
         if found is not None and (found is renew or found.owner != os.getpid()):
             found.close()
             found = None
         if found is None:
-            found = _templates[key] = _Template(layout)
+            found = _fork_servers[key] = _ForkServer(layout)
         return found
 
 
-def stop_templates() -> None:
-    """End every template of this process; the next child starts a new one."""
-    with _templates_lock:
-        for template in _templates.values():
-            template.close()
-        _templates.clear()
+def stop_fork_servers() -> None:
+    """End every fork server of this process; the next child starts a new one."""
+    with _fork_servers_lock:
+        for fork_server in _fork_servers.values():
+            fork_server.close()
+        _fork_servers.clear()
 
 
-atexit.register(stop_templates)
+atexit.register(stop_fork_servers)
 
 
 def spawn(layout: Layout, bounds: Bounds, kinds: dict[Kind, int]) -> Child:
-    """Fork a child from the warm template, which is started if it is not there.
+    """Fork a child from the fork server, which is started if it is not there.
 
     Args:
-        layout: where the child finds its modules; decides which template.
+        layout: where the child finds its modules; decides which fork server.
         bounds: the child's; what it may read is the layout's.
         kinds: frames that are taken from the child.
 
     Raises:
-        ExecutorStartError: no template, or no child.
+        ExecutorStartError: no fork server, or no child.
     """
     whole = dataclasses.replace(bounds, readable=layout.readable, listable=layout.listable)
     request = json.dumps(whole.as_data()).encode()
-    template = _template(layout)
+    fork_server = _fork_server(layout)
     for attempt in (1, 2):
-        child = _forked(template, request, kinds)
+        child = _forked(fork_server, request, kinds)
         if child is not None:
             return child
         if attempt == 1:
             # It had gone away after a long idle time, or something has killed it.
-            template = _template(layout, renew=template)
-    raise ExecutorStartError("the template process ends before it forks a child")
+            fork_server = _fork_server(layout, renew=fork_server)
+    raise ExecutorStartError("the fork server ends before it forks a child")
 
 
-def _forked(template: _Template, request: bytes, kinds: dict[Kind, int]) -> Child | None:
+def _forked(fork_server: _ForkServer, request: bytes, kinds: dict[Kind, int]) -> Child | None:
     with contextlib.ExitStack() as stack:
         data, their_data = socket.socketpair()
         status, their_status = socket.socketpair()
@@ -175,7 +175,7 @@ def _forked(template: _Template, request: bytes, kinds: dict[Kind, int]) -> Chil
         child = Child(data, status, output, log, kinds)
         pid = None
         try:
-            pid = template.fork(request, theirs)
+            pid = fork_server.fork(request, theirs)
         finally:
             if pid is None:
                 child.close()

@@ -37,6 +37,7 @@ from ..texts import (
     without_text,
 )
 from .confinement import confine, cpu_limit
+from .confinement_report import Bounds
 from .frames import (
     HEADER,
     LOG_HEADER,
@@ -49,7 +50,6 @@ from .frames import (
     from_host,
     packed,
 )
-from .measures import Bounds
 
 __all__ = ["main", "warm_up"]
 
@@ -88,7 +88,7 @@ def main(data_number: int, log_number: int, bounds: Bounds, parent: socket.socke
 
 
 def warm_up() -> None:
-    """Run everything once in the template, so that children find it imported and compiled."""
+    """Run everything once in the fork server, so that children find it imported and compiled."""
     interpreter = Interpreter()
     interpreter.run("import math\nprint([math.sqrt(n) for n in range(3)])")
     decode(encode({"a": (1, 2.5)}))

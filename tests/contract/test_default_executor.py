@@ -14,7 +14,7 @@ from smolagents.monitoring import AgentLogger, LogLevel
 from smolagents_fork import ProcessExecutor
 from smolagents_fork.errors import ConfigurationError
 from smolagents_fork.executors import registry
-from smolagents_fork.executors.selection import VARIABLE
+from smolagents_fork.executors.agents.selection import VARIABLE
 
 
 class Logger(AgentLogger):

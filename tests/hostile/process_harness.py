@@ -23,10 +23,10 @@ from host_watch import HostWatch, open_things
 from hostile_table import Program, all_programs
 
 from smolagents_fork.errors import ForkError
-from smolagents_fork.executors import process as product
 from smolagents_fork.executors.process import ProcessExecutor
+from smolagents_fork.executors.process import process_executor as product
 from smolagents_fork.process.child import Child
-from smolagents_fork.process.layout import Layout
+from smolagents_fork.process.sandbox_paths import Layout
 
 HERE = Path(__file__).parent
 TIMEOUT_SECONDS = 0.1

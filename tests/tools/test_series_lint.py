@@ -133,7 +133,7 @@ def test_new_file_belongs_into_the_forks_package(tiny):
     "lines",
     [
         "import smolagents_fork\n",
-        "import os, smolagents_fork.limits\n",
+        "import os, smolagents_fork.deadline\n",
         "from smolagents_fork import word\n",
         "try:\n    from smolagents_fork import word\nexcept ImportError:\n    pass\n",
         "class A:\n    from smolagents_fork import word\n",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from smolagents_fork.deadline import Deadline, check_seconds
 from smolagents_fork.errors import ConfigurationError
-from smolagents_fork.limits import Deadline, check_seconds
 
 
 class Clock:

@@ -35,7 +35,7 @@ def test_committed_picture_is_the_table():
         ("codec/x.py", "from ..executors import base", "executors is a higher layer than codec"),
         ("jupyter/x.py", "from smolagents_fork import sandboxes", "are siblings"),
         ("jupyter/x.py", "def f():\n    from ..interpreter import run", "are siblings"),
-        ("bridge/x.py", "import smolagents.tools", "only upstream_api imports smolagents"),
+        ("bridge/x.py", "import smolagents.tools", "only upstream imports smolagents"),
         ("new/x.py", "", "part 'new' has no layer"),
     ],
 )
@@ -50,7 +50,7 @@ def test_allowed_imports_are_no_violation(tmp_path: Path):
     (tmp_path / "executors").mkdir()
     (tmp_path / "executors" / "x.py").write_text(
         "import docker\nfrom ..codec import encode\nfrom . import base\n"
-        "from smolagents_fork.upstream_api import Tool\n"
+        "from smolagents_fork.upstream import Tool\n"
     )
-    (tmp_path / "upstream_api.py").write_text("from smolagents.tools import Tool\n")
+    (tmp_path / "upstream.py").write_text("from smolagents.tools import Tool\n")
     assert violations(tmp_path) == []

@@ -15,13 +15,13 @@ import secrets
 import uuid
 from dataclasses import dataclass
 
+from ...deadline import Deadline
 from ...errors import ExecutorClosedError, ExecutorStartError, ProtocolError
 from ...jupyter.channel import Channel, DeadlinePassed, message_limits
 from ...jupyter.gateway_api import channels_path, create_kernel
 from ...jupyter.kernel.bootstrap import install_request
 from ...jupyter.protocol import KernelGone, Request, Requests, Sink
 from ...jupyter.websocket import Connection, ConnectionLost, TimedSocket
-from ...limits import Deadline
 from ...sandboxes.provisioner import Provisioner, Sandbox, SandboxSpec
 from .diagnosis import Ending, find_ending
 

@@ -11,7 +11,7 @@ from ...jupyter.collector import without_colours
 from ...jupyter.protocol import KernelError
 from ...sandboxes.docker.namespaces import NAMESPACES
 from ...sandboxes.docker.requirements import requirements_for
-from ...upstream_api import AgentError
+from ...upstream import AgentError
 
 __all__ = ["CodeFailedError", "NoLogger", "failure_words"]
 

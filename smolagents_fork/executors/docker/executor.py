@@ -12,7 +12,7 @@ from ...results import Display, Execution, ExecutorStats
 from ...sandboxes.docker.container import DockerSandbox
 from ...sandboxes.docker.docker_provisioner import DockerProvisioner
 from ...sandboxes.provisioner import Sandbox
-from ...upstream_api import CodeOutput, LogLevel
+from ...upstream import CodeOutput, LogLevel
 from ..base import Executor
 from ..validation import check_code, names_of
 from .async_creation import created

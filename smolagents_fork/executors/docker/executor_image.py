@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from ...limits import Deadline
+from ...deadline import Deadline
 from ...sandboxes.docker import images
 from ...sandboxes.docker.engine import mapped_errors
 from ...sandboxes.docker.requirements import requirements_for

@@ -17,7 +17,7 @@ from ...bridge.dispatcher import CallRecord, Dispatcher
 from ...errors import ConfigurationError, EncodeError
 from ...jupyter.kernel.agent import PICKLE_KEY
 from ...jupyter.protocol import InputRequest
-from ...upstream_api import get_tools_definition_code
+from ...upstream import get_tools_definition_code
 from ..validation import mapping_of
 from .option_groups import BridgeOptions
 from .session import KernelSession

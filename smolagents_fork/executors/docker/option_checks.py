@@ -6,8 +6,8 @@ import ipaddress
 import os
 import posixpath
 
+from ...deadline import check_seconds
 from ...errors import ConfigurationError, ExecutorError
-from ...limits import check_seconds
 from ...sandboxes.docker.container_options import ContainerOptions, is_shared
 from ...sandboxes.docker.volumes import check_volumes
 from ...sandboxes.resource_limits import Limits, check_limits, check_size

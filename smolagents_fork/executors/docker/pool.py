@@ -17,8 +17,8 @@ from collections.abc import Collection, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from ...deadline import Deadline, check_seconds
 from ...errors import ConfigurationError, ExecutorClosedError, ExecutorStartError, ForkError
-from ...limits import Deadline, check_seconds
 from ...sandboxes.docker import reaper
 from ...sandboxes.docker.docker_provisioner import DockerProvisioner
 from ...sandboxes.docker.requirements import requirements_for

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from ...deadline import Deadline
 from ...errors import (
     ExecutorClosedError,
     ExecutorError,
@@ -26,7 +27,6 @@ from ...jupyter.channel import Channel, DeadlinePassed
 from ...jupyter.collector import Collector
 from ...jupyter.protocol import KernelGone, Request, Sink
 from ...jupyter.websocket import ConnectionLost
-from ...limits import Deadline
 from ...sandboxes.provisioner import Sandbox
 from .connection import KernelConnection, unsent_request
 from .diagnosis import last_words, signal_name

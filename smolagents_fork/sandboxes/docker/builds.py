@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ...deadline import Deadline
 from ...errors import ExecutorStartError, ImageBuildError
-from ...limits import Deadline
 from .build_errors import BASE_IMAGE_VARIABLE, failure_message, words_of
 from .engine import mapped_errors, post_patience
 

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...deadline import Deadline
 from ...errors import ExecutorStartError
-from ...limits import Deadline
 from ...results import ExecutorStats
 from ..provisioner import ByteStream, SandboxSpec, SandboxStatus
 from . import container_files, reaper

@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from ...deadline import Deadline
 from ...errors import ConfigurationError, ExecutorStartError
-from ...limits import Deadline
 from .container_options import ContainerOptions
 from .engine import publishes_on, remote_host
 

@@ -764,6 +764,7 @@ while True: a += a
 a=3**30000
 for i in range(10**6): pow(a, a, a+2)
 # hostile: product-of-many
+# local: no one call of C, or of a library, that takes long or much
 next(itertools.product(range(10), repeat=10**8))
 # hostile: tee-many
 # local: no one call of C, or of a library, that takes long or much

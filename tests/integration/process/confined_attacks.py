@@ -21,8 +21,8 @@ from unittest import mock
 
 from smolagents_fork import ProcessExecutor
 from smolagents_fork.errors import ForkError
-from smolagents_fork.executors import process as process_module
-from smolagents_fork.process.measures import Kernel
+from smolagents_fork.executors.process import process_executor as process_module
+from smolagents_fork.process.confinement_report import Kernel
 
 HERE = str(Path(__file__).parent)
 #: A call by its name: x86-64's number, then arm64's; None where there is none.

@@ -18,7 +18,7 @@ import pytest
 from background import eventually
 
 from smolagents_fork import ProcessExecutor
-from smolagents_fork.process.measures import Kernel
+from smolagents_fork.process.confinement_report import Kernel
 
 # Modules a hostile program would like to have; authorising them shows what the kernel holds by
 # itself, behind the interpreter's guards.

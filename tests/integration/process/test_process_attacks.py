@@ -17,7 +17,7 @@ from process_harness import by_ordinary_user
 
 import smolagents_fork
 from smolagents_fork.errors import SandboxDiedError
-from smolagents_fork.process.measures import MEASURES, Kernel
+from smolagents_fork.process.confinement_report import MEASURES, Kernel
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the kernel's measures are Linux's")
 

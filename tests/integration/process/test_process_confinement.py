@@ -14,7 +14,7 @@ from smolagents.monitoring import LogLevel
 
 from smolagents_fork import ProcessExecutor
 from smolagents_fork.errors import ProgramFailedError
-from smolagents_fork.process.measures import MEASURES
+from smolagents_fork.process.confinement_report import MEASURES
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="the kernel's measures are Linux's")
 

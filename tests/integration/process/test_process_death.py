@@ -23,7 +23,7 @@ from smolagents_fork.errors import (
     SandboxTimeoutError,
 )
 from smolagents_fork.process import spawn
-from smolagents_fork.process.measures import Kernel
+from smolagents_fork.process.confinement_report import Kernel
 
 # A program that nobody stops takes ten times as long; a death is noticed well before.
 NOTICED_SECONDS = 60.0
@@ -96,8 +96,8 @@ def test_a_killed_template_is_replaced():
         pid = ex.pid
         assert pid is not None
         with open(f"/proc/{pid}/stat", encoding="ascii") as file:
-            template = int(file.read().rpartition(")")[2].split()[1])
-        os.kill(template, signal.SIGKILL)
+            fork_server = int(file.read().rpartition(")")[2].split()[1])
+        os.kill(fork_server, signal.SIGKILL)
         assert eventually(lambda: gone(pid))  # it dies with its parent
         assert ex("three()").output == 3
 
@@ -239,7 +239,7 @@ def test_a_value_that_cannot_be_decoded_is_an_error_and_the_state_is_kept():
 
 def test_fifty_executors_leave_nothing_behind():
     with executor() as ex:
-        ex("1")  # the template is there now, and stays
+        ex("1")  # the fork server is there now, and stays
     leavings = Leavings()
     folders = []
     for _ in range(50):
@@ -270,8 +270,8 @@ from smolagents_fork import ProcessExecutor
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a shell's background jobs
 ex = ProcessExecutor([], None, timeout_seconds=600)
 with open(f"/proc/{ex.pid}/stat") as file:
-    template = file.read().rpartition(")")[2].split()[1]
-print(ex.pid, template, ex.folder, flush=True)
+    fork server = file.read().rpartition(")")[2].split()[1]
+print(ex.pid, fork server, ex.folder, flush=True)
 if sys.argv[1] == "exit":
     sys.exit(3)
 if sys.argv[1] == "raise":
@@ -290,7 +290,7 @@ def test_nothing_is_left_when_the_host_ends(way: str):
     ) as host:
         try:
             assert host.stdout is not None
-            child, template, folder = host.stdout.readline().split()
+            child, fork_server, folder = host.stdout.readline().split()
             if way.startswith("SIG"):
                 time.sleep(0.3)
                 with contextlib.suppress(ProcessLookupError):
@@ -299,7 +299,7 @@ def test_nothing_is_left_when_the_host_ends(way: str):
         finally:
             host.kill()
     assert eventually(lambda: gone(int(child)))
-    assert eventually(lambda: gone(int(template)))
+    assert eventually(lambda: gone(int(fork_server)))
     assert eventually(lambda: not os.path.exists(folder))
 
 
@@ -312,7 +312,7 @@ def test_a_fork_of_the_host_does_not_end_its_child():
             pid = os.fork()
         if pid == 0:
             ex.cleanup()
-            spawn.stop_templates()
+            spawn.stop_fork_servers()
             os._exit(0)
         os.waitpid(pid, 0)
         assert ex("kept").output == 1

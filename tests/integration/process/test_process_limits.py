@@ -108,7 +108,7 @@ def test_memory_is_limited_and_the_state_survives():
         assert ex.confinement["in_force"]["memory"].startswith("268435456 bytes")
         with pytest.raises(ProgramFailedError, match="MemoryError"):
             ex("kept = []\nfor i in range(100): kept.append('x' * 50_000_000)")
-        # Address space that the template had reserved and not used counts as its own: up to 64 MB.
+        # Address space that the fork server had reserved and not used counts as its own: to 64 MB.
         assert ex("n = len(kept)\nkept = None\nn").output * 50_000_000 < 2**28 + 64e6
 
 

@@ -12,7 +12,7 @@ from process_harness import masked
 
 from smolagents_fork import ProcessExecutor
 from smolagents_fork.errors import ExecutorStartError, ProgramFailedError
-from smolagents_fork.process.measures import MEASURES, Kernel
+from smolagents_fork.process.confinement_report import MEASURES, Kernel
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="the kernel's measures are Linux's")
 

@@ -17,7 +17,7 @@ from smolagents_fork.errors import (
     SandboxTimeoutError,
     TimeLimitExceededError,
 )
-from smolagents_fork.executors import process_session
+from smolagents_fork.executors.process import process_session
 from smolagents_fork.process.child import Child
 from smolagents_fork.process.frames import Kind
 

@@ -9,7 +9,7 @@ from confined_attacks import raw_executor
 from process_harness import executor
 
 from smolagents_fork.errors import ProgramFailedError
-from smolagents_fork.process.measures import Kernel
+from smolagents_fork.process.confinement_report import Kernel
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the kernel's measures are Linux's")
 

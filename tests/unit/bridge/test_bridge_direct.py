@@ -8,7 +8,7 @@ import pytest
 
 from smolagents_fork.bridge import directly
 from smolagents_fork.executors.local import LocalPythonExecutor
-from smolagents_fork.upstream_api import Tool
+from smolagents_fork.upstream import Tool
 
 
 class Search(Tool):

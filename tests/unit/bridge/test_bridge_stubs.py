@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from smolagents_fork.bridge import Dispatcher, describe
 from smolagents_fork.codec.rpc import HostCalls
 from smolagents_fork.errors import ConfigurationError
-from smolagents_fork.upstream_api import Tool
+from smolagents_fork.upstream import Tool
 
 
 def stub_of(function: Callable[..., Any], name: str | None = None) -> Any:

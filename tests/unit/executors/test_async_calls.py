@@ -10,7 +10,7 @@ import pytest
 from background import eventually
 
 from smolagents_fork.executors.base import Executor
-from smolagents_fork.upstream_api import CodeOutput
+from smolagents_fork.upstream import CodeOutput
 
 
 class Waiting(Executor):

@@ -9,7 +9,7 @@ import traceback
 
 import pytest
 
-from smolagents_fork import errors, upstream_api
+from smolagents_fork import errors, upstream
 from smolagents_fork.executors import local_errors
 from smolagents_fork.executors.local_errors import as_upstreams, is_class_of_host, settled_cause
 
@@ -38,7 +38,7 @@ def test_errors_are_both_sides_and_are_found_by_their_name(kind):
     made = as_upstreams(kind("what happened"))
     assert isinstance(made, kind)
     timeout = issubclass(kind, errors.TimeLimitExceededError)
-    theirs = upstream_api.ExecutionTimeoutError if timeout else upstream_api.InterpreterError
+    theirs = upstream.ExecutionTimeoutError if timeout else upstream.InterpreterError
     assert isinstance(made, theirs)
     assert getattr(local_errors, kind.__name__) is type(made)
     copied = pickle.loads(pickle.dumps(made))

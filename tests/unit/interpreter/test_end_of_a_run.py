@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 
 from smolagents_fork.codec.rpc import RUN_ENDED
@@ -105,6 +107,7 @@ def test_nothing_goes_on(way: str, end: str) -> None:
     else:
         with pytest.raises(LimitExceededError if end == "limit" else ProgramInterruptedError):
             interpreter.run(code)
+    gc.collect()  # here and not in a later test, which would be told what finalisers raise
     assert calls == []
     assert interpreter.state["seen"] == []
     interpreter.state.clear()

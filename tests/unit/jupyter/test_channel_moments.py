@@ -6,12 +6,12 @@ from types import SimpleNamespace
 
 import pytest
 
+from smolagents_fork.deadline import Deadline
 from smolagents_fork.jupyter import channel as channels
 from smolagents_fork.jupyter.channel import Channel, DeadlinePassed
 from smolagents_fork.jupyter.protocol import Requests, Sink
 from smolagents_fork.jupyter.websocket import WaitTimeout
 from smolagents_fork.jupyter.wire import Message, decode, encode
-from smolagents_fork.limits import Deadline
 
 
 class Kernel:

@@ -6,11 +6,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from smolagents_fork.deadline import Deadline
 from smolagents_fork.jupyter import channel as channels
 from smolagents_fork.jupyter.channel import Channel, DeadlinePassed
 from smolagents_fork.jupyter.protocol import Requests, Sink
 from smolagents_fork.jupyter.websocket import ConnectionLost, WaitTimeout
-from smolagents_fork.limits import Deadline
 
 
 class SlowConnection:

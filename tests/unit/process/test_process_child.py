@@ -10,8 +10,8 @@ import struct
 
 import pytest
 
+from smolagents_fork.deadline import Deadline
 from smolagents_fork.errors import ProtocolError, SandboxDiedError
-from smolagents_fork.limits import Deadline
 from smolagents_fork.process import child as children
 from smolagents_fork.process.child import Child
 from smolagents_fork.process.frames import LOG_SIZE, Kind, from_child, packed
@@ -48,7 +48,7 @@ def ends():
 
 
 def end(ends):
-    """What the template says when the child has ended."""
+    """What the fork server says when the child has ended."""
     ends.status.sendall(ENDED)
     ends.status.close()
 

@@ -20,7 +20,7 @@ import numpy
 
 from smolagents_fork.executors.process import ProcessExecutor
 from smolagents_fork.interpreter import Interpreter
-from smolagents_fork.process.spawn import stop_templates
+from smolagents_fork.process.spawn import stop_fork_servers
 
 from ..machine import busy_words, machine, machine_words
 from ..record import write_section
@@ -65,7 +65,7 @@ def measured_on(where: dict[str, Any]) -> str:
 
 def measured(calls: int, starts: int) -> dict[str, dict[str, float]]:
     """Median and 95th percentile of each measure, in milliseconds."""
-    stop_templates()
+    stop_fork_servers()
     found = {"start to first result, cold": summary([timed(started)])}
     runs = [timed(started) for _ in range(starts)]
     found["start to first result, warm"] = summary(runs)

@@ -1,18 +1,18 @@
-"""A template that nobody asks for children does not stay for ever."""
+"""A fork server that nobody asks for children does not stay for ever."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 
-from smolagents_fork.process import template
+from smolagents_fork.process import fork_server
 
 PROGRAM = """
 import socket, time
-from smolagents_fork.process import template
-template.IDLE_SECONDS = 0.2
+from smolagents_fork.process import fork_server
+fork_server.IDLE_SECONDS = 0.2
 host, control = socket.socketpair()
-template.Template(control).serve()
+fork_server.ForkServer(control).serve()
 print("ended", host.recv(10))
 """
 
@@ -22,4 +22,4 @@ def test_it_ends_when_nothing_has_happened_for_long():
         [sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=300, check=False
     )
     assert run.stdout == "ended b'R'\n", run.stderr
-    assert template.IDLE_SECONDS == 300  # five minutes, as the page has it
+    assert fork_server.IDLE_SECONDS == 300  # five minutes, as the page has it

@@ -31,7 +31,7 @@ class Layout:
         path: their ``sys.path``.
         readable: what they may read.
         listable: folders whose names they may list, since imports look there.
-        preload: modules the template imports for them.
+        preload: modules the fork server imports for them.
     """
 
     path: tuple[str, ...]

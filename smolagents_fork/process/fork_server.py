@@ -1,4 +1,4 @@
-"""The warm template: a process that has everything imported, and forks a child when asked to.
+"""The fork server: a process that has everything imported, and forks a child when asked to.
 
 It runs no untrusted code and keeps no secrets: its environment is empty, its descriptors are its
 own. It has one thread. For every child it holds a *status socket*, on which the host asks for a
@@ -26,13 +26,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import confinement, seccomp, worker
+from .confinement_report import Bounds
 from .folders import remove_tree
-from .measures import Bounds
 from .thread_limit import ThreadLimit, take_listener
 
 __all__ = ["main"]
 
-#: Seconds without a child or a request after which a template goes away.
+#: Seconds without a child or a request after which a fork server goes away.
 IDLE_SECONDS = 300.0
 #: What a host may ask for on a status socket, and the signal it means.
 SIGNALS = {b"I": signal.SIGINT, b"K": signal.SIGKILL}
@@ -55,7 +55,7 @@ def main(control_number: int) -> None:
     """Serve the host until it goes away; never returns."""
     try:
         _warm_up()
-        Template(socket.socket(fileno=control_number)).serve()
+        ForkServer(socket.socket(fileno=control_number)).serve()
     except KeyboardInterrupt:
         pass
     finally:
@@ -69,8 +69,8 @@ def _warm_up() -> None:
     worker.warm_up()
 
 
-class Template:
-    """The loop of a template.
+class ForkServer:
+    """The loop of a fork server.
 
     Args:
         control: the socket on which the host asks for children.
@@ -262,7 +262,7 @@ def _kept(moves: tuple[tuple[int, int], ...]) -> list[tuple[int, int]]:
 
 
 def _reseed() -> None:
-    # Children of one template would draw the same numbers. The random module sees to itself.
+    # Children of one fork server would draw the same numbers. The random module sees to itself.
     random.seed()
     numpy_random: Any = getattr(sys.modules.get("numpy"), "random", None)
     if numpy_random is not None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from smolagents_fork.texts import plain_text, without_text
 
 if TYPE_CHECKING:
-    from smolagents_fork.upstream_api import CodeAgent, MultiStepAgent
+    from smolagents_fork.upstream import CodeAgent, MultiStepAgent
 
 __all__ = ["clean_up", "interrupt_step", "text_of_output"]
 

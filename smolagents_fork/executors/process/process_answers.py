@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .. import errors
-from ..codec import decode, encode
-from ..errors import DecodeError, InterpreterError, ProtocolError
+from ... import errors
+from ...codec import decode, encode
+from ...errors import DecodeError, InterpreterError, ProtocolError
 
 __all__ = ["checked_report", "failure", "joined", "program_error"]
 

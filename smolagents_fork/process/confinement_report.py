@@ -69,7 +69,7 @@ class Bounds:
         folder: its own; the only one it may write to.
         readable: files and folders it may read.
         listable: folders whose names it may list.
-        memory_bytes: address space beyond what the warm template has; ``None`` for no limit.
+        memory_bytes: address space beyond what the fork server has; ``None`` for no limit.
         file_bytes: size of one file it writes; ``None`` for no limit.
         open_files: descriptors at once.
         threads: threads at once.

@@ -21,7 +21,7 @@ from smolagents_fork.executors import registry
 from smolagents_fork.executors.validation import mapping_of
 
 if TYPE_CHECKING:
-    from smolagents_fork.upstream_api import CodeAgent, PythonExecutor
+    from smolagents_fork.upstream import CodeAgent, PythonExecutor
 
 __all__ = ["VARIABLE", "built_in_executor", "can_serve_managed_agents", "select_executor"]
 
@@ -84,7 +84,7 @@ def can_serve_managed_agents(executor: Any) -> bool:
     none of), other executor classes can (they are handed the live objects), and a bare factory
     function cannot be known to.
     """
-    from smolagents_fork.upstream_api import PythonExecutor, RemotePythonExecutor
+    from smolagents_fork.upstream import PythonExecutor, RemotePythonExecutor
 
     declared = getattr(executor, "supports_managed_agents", None)
     if declared is not None:
@@ -96,7 +96,7 @@ def can_serve_managed_agents(executor: Any) -> bool:
 
 
 def _check_arguments(executor: Any, executor_class: Any) -> None:
-    from smolagents_fork.upstream_api import PythonExecutor
+    from smolagents_fork.upstream import PythonExecutor
 
     if inspect.isclass(executor):
         raise ConfigurationTypeError(
@@ -124,7 +124,7 @@ def _check_arguments(executor: Any, executor_class: Any) -> None:
 
 
 def _is_overridden(agent: CodeAgent) -> bool:
-    from smolagents_fork.upstream_api import CodeAgent
+    from smolagents_fork.upstream import CodeAgent
 
     return (
         type(agent).create_python_executor is not CodeAgent.create_python_executor
@@ -133,7 +133,7 @@ def _is_overridden(agent: CodeAgent) -> bool:
 
 
 def _by_variable(agent: CodeAgent, name: str) -> PythonExecutor:
-    from smolagents_fork.upstream_api import LogLevel
+    from smolagents_fork.upstream import LogLevel
 
     try:
         made = _named(agent)
@@ -172,7 +172,7 @@ def _by_name(agent: CodeAgent) -> PythonExecutor:
 
 
 def _created(agent: CodeAgent, factory: Any, label: str) -> PythonExecutor:
-    from smolagents_fork.upstream_api import LocalPythonExecutor, PythonExecutor
+    from smolagents_fork.upstream import LocalPythonExecutor, PythonExecutor
 
     if inspect.isclass(factory) and not issubclass(factory, PythonExecutor):
         raise ConfigurationTypeError(

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import ConfigurationError
-from ..interpreter import Limits
-from ..limits import check_seconds
-from ..process.measures import MEASURES
-from ..sandboxes.resource_limits import check_size, parse_size
-from .validation import check_count, check_flag, check_output_function, names_of
+from ...deadline import check_seconds
+from ...errors import ConfigurationError
+from ...interpreter import Limits
+from ...process.confinement_report import MEASURES
+from ...sandboxes.resource_limits import check_size, parse_size
+from ..validation import check_count, check_flag, check_output_function, names_of
 
 __all__ = ["Options", "byte_count", "dispensable_measures"]
 

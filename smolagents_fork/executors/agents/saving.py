@@ -28,7 +28,7 @@ from smolagents_fork.errors import ConfigurationError, ConfigurationTypeError
 from smolagents_fork.executors import registry
 
 if TYPE_CHECKING:
-    from smolagents_fork.upstream_api import CodeAgent
+    from smolagents_fork.upstream import CodeAgent
 
 __all__ = [
     "describe_executor",
@@ -181,7 +181,7 @@ def with_managed_agents_of_folder(
 
 
 def _agent_class(name: str) -> Any:
-    from smolagents_fork.upstream_api import AGENT_REGISTRY
+    from smolagents_fork.upstream import AGENT_REGISTRY
 
     if name not in AGENT_REGISTRY:
         raise ValueError(
@@ -196,7 +196,7 @@ def _for_managed(class_name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     An executor instance is the manager's alone: two agents would share one state. What only a
     ``CodeAgent`` takes is kept from other agents.
     """
-    from smolagents_fork.upstream_api import AGENT_REGISTRY, CodeAgent
+    from smolagents_fork.upstream import AGENT_REGISTRY, CodeAgent
 
     withheld = {"executor", "managed_agents", "name", "description"}
     cls = AGENT_REGISTRY.get(class_name)

@@ -7,9 +7,10 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..bridge import Dispatcher
-from ..codec import decode, encode
-from ..errors import (
+from ...bridge import Dispatcher
+from ...codec import decode, encode
+from ...deadline import Deadline
+from ...errors import (
     ConfigurationError,
     DecodeError,
     ExecutorClosedError,
@@ -20,13 +21,12 @@ from ..errors import (
     SandboxDiedError,
     SandboxTimeoutError,
 )
-from ..limits import Deadline
-from ..process.child import Child
-from ..process.folders import remove_tree
-from ..process.frames import Frame, Kind, from_child
-from ..process.layout import Layout
-from ..process.measures import MEASURES, Bounds, Kernel
-from ..process.spawn import spawn
+from ...process.child import Child
+from ...process.confinement_report import MEASURES, Bounds, Kernel
+from ...process.folders import remove_tree
+from ...process.frames import Frame, Kind, from_child
+from ...process.sandbox_paths import Layout
+from ...process.spawn import spawn
 from .process_answers import checked_report, failure, joined
 from .process_options import Options
 from .process_run import LOST, SLICE, Outcome, ProcessRun

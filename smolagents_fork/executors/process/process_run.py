@@ -8,17 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ..bridge import Dispatcher
-from ..codec import decode, encode
-from ..errors import (
-    ExecutorError,
-    ProgramInterruptedError,
-    ProtocolError,
-    SandboxTimeoutError,
-)
-from ..limits import Deadline
-from ..process.child import Child
-from ..process.frames import Frame, Kind
+from ...bridge import Dispatcher
+from ...codec import decode, encode
+from ...deadline import Deadline
+from ...errors import ExecutorError, ProgramInterruptedError, ProtocolError, SandboxTimeoutError
+from ...process.child import Child
+from ...process.frames import Frame, Kind
 from .process_answers import failure, program_error
 from .process_options import Options
 

@@ -1,17 +1,17 @@
-"""A template's events in the worst of orders: what belongs to one child must not end the others."""
+"""Events of a fork server in the worst order: those of one child must not end the others."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 
-# In a process of its own: a template takes over signals, and forks.
+# In a process of its own: a fork server takes over signals, and forks.
 SCRIPT = """
 import atexit, os, signal, socket
-from smolagents_fork.process.template import EXIT, Template
+from smolagents_fork.process.fork_server import EXIT, ForkServer
 
 near, far = socket.socketpair()
-template = Template(far)
+server = ForkServer(far)
 
 class Batches:
     # The selector, whose batches are given from a list, in the order the test has chosen.
@@ -36,8 +36,8 @@ def child(wait):
         if wait:
             signal.pause()
         os._exit(3)
-    template._children[pid] = theirs
-    template._selector.register(theirs, 1, pid)
+    server._children[pid] = theirs
+    server._selector.register(theirs, 1, pid)
     return pid, ours
 
 signal.alarm(60)  # whatever happens, nothing is left
@@ -46,12 +46,12 @@ other, other_status = child(wait=True)
 atexit.register(os.kill, other, signal.SIGKILL)
 os.waitid(os.P_PID, ended, os.WEXITED | os.WNOWAIT)
 its_status.send(b"I")  # the host stops it just when it ends by itself
-template._selector = Batches(template._selector)
+server._selector = Batches(server._selector)
 looked = []
-template._selector.batches = [["wake", ended], ["wake"]]
-template._request = lambda: False  # the end
-template._end_all = lambda: looked.append(list(template._children))
-template.serve()
+server._selector.batches = [["wake", ended], ["wake"]]
+server._request = lambda: False  # the end
+server._end_all = lambda: looked.append(list(server._children))
+server.serve()
 assert looked == [[other]], looked
 assert EXIT.unpack(its_status.recv(4)) == (3,)
 print("served on")

@@ -7,20 +7,18 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
-from .. import codec
-from ..bridge import Dispatcher
-from ..errors import ConfigurationError, ExecutorStartError
-from ..interpreter import DEFAULT_IMPORTS
-from ..limits import check_seconds
-from ..output import PrintContainer, truncated
-from ..process.layout import layout_for
-from ..process.measures import Kernel, MeasureTable, table_of
-from ..results import Execution, ExecutorStats
-from ..upstream_api import CodeOutput, LogLevel
-from .base import Executor
-from .process_options import Options
-from .process_session import ProcessSession
-from .validation import (
+from ... import codec
+from ...bridge import Dispatcher
+from ...deadline import check_seconds
+from ...errors import ConfigurationError, ExecutorStartError
+from ...interpreter import DEFAULT_IMPORTS
+from ...output import PrintContainer, truncated
+from ...process.confinement_report import Kernel, MeasureTable, table_of
+from ...process.sandbox_paths import layout_for
+from ...results import Execution, ExecutorStats
+from ...upstream import CodeOutput, LogLevel
+from ..base import Executor
+from ..validation import (
     check_code,
     check_flag,
     check_functions,
@@ -29,6 +27,8 @@ from .validation import (
     parameters_of,
     paths_of,
 )
+from .process_options import Options
+from .process_session import ProcessSession
 
 __all__ = ["ProcessExecutor"]
 

@@ -13,10 +13,10 @@ import pytest
 
 from smolagents_fork import ProcessExecutor
 from smolagents_fork.errors import ConfigurationError
-from smolagents_fork.executors.process_options import Options, byte_count
+from smolagents_fork.executors.process.process_options import Options, byte_count
 from smolagents_fork.executors.validation import parameters_of
-from smolagents_fork.process.layout import layout_for
-from smolagents_fork.process.measures import MEASURES
+from smolagents_fork.process.confinement_report import MEASURES
+from smolagents_fork.process.sandbox_paths import layout_for
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_the_executor_can_be_imported_where_the_kernel_has_none_of_it():
     program = (
         "import sys\nsys.modules['resource'] = sys.modules['fcntl'] = None\n"
         "from smolagents_fork import ProcessExecutor\n"
-        "from smolagents_fork.process.measures import Kernel\n"
+        "from smolagents_fork.process.confinement_report import Kernel\n"
         "ProcessExecutor.kernel = Kernel(platform='win32')\n"
         "try: ProcessExecutor([], None)\nexcept Exception as e: print(type(e).__name__, e)"
     )

@@ -1,0 +1,1 @@
+"""What the patches call: which executor an agent gets, how it is saved, how it ends."""

@@ -1,0 +1,100 @@
+"""The places that pass the contract of provisioners."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from process_provisioner import ProcessProvisioner
+
+from smolagents_fork import DockerExecutor
+from smolagents_fork.sandboxes.docker.docker_provisioner import DockerProvisioner
+from smolagents_fork.sandboxes.provisioner import Limits, Provisioner, Sandbox, SandboxSpec
+from tools.paths import ROOT
+
+
+@dataclass
+class Place:
+    """A provisioner, and what to ask it for.
+
+    Attributes:
+        make: another provisioner of the same place.
+        provisioner: the test's own.
+        spec: of a sandbox that works.
+    """
+
+    make: Callable[[], Provisioner]
+    provisioner: Provisioner
+    spec: SandboxSpec
+
+    def start(self, **changes: Any) -> Sandbox:
+        """A sandbox of the test's."""
+        return self.provisioner.start(replace(self.spec, **changes))
+
+
+@pytest.fixture(scope="session")
+def kernel_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A Python with the image's packages, installed once for all workers of a run."""
+    requirements = ROOT / "docker" / "jupyter" / "requirements.txt"
+    base = tmp_path_factory.getbasetemp()
+    if base.name.startswith("popen-"):  # a worker's
+        base = base.parent
+    folder = base / f"kernel-{hashlib.sha256(requirements.read_bytes()).hexdigest()[:12]}"
+    python = folder / "bin" / "python"
+    with (base / "kernel.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "complete").exists():
+            uv = [sys.executable, "-m", "uv"]
+            install = [*uv, "pip", "install", "--python", str(python), "--no-deps"]
+            for command in (
+                [*uv, "venv", "--clear", "--python", sys.executable, str(folder)],
+                [*install, "--require-hashes", "-r", str(requirements)],
+            ):
+                done = subprocess.run(command, capture_output=True, text=True, check=False)
+                assert done.returncode == 0, done.stderr
+            (folder / "complete").touch()
+    return python
+
+
+PLACES = [
+    pytest.param("docker", marks=pytest.mark.docker),
+    pytest.param("process", marks=pytest.mark.network),
+]
+
+
+@pytest.fixture(params=PLACES)
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+    """Each place in turn; what a test has left there is removed."""
+    limits = Limits(memory="1500m")
+    if request.param == "docker":
+        request.getfixturevalue("engine")
+        image = DockerExecutor.setup(progress=lambda _line: None)
+        spec = SandboxSpec(image, limits, gateway_token="token", lease_seconds=5)
+        make: Callable[[], Provisioner] = DockerProvisioner
+    else:
+        python = request.getfixturevalue("kernel_python")
+        spec = SandboxSpec(
+            str(python), limits, workdir=str(tmp_path / "work"), gateway_token="token"
+        )
+        make = ProcessProvisioner
+    provisioner = make()
+    started: list[Sandbox] = []
+    start = provisioner.start
+
+    def noted(spec: SandboxSpec) -> Sandbox:
+        started.append(start(spec))
+        return started[-1]
+
+    provisioner.start = noted  # type: ignore[method-assign]
+    yield Place(make, provisioner, spec)
+    for sandbox in started:
+        sandbox.remove()
+    assert provisioner.wait_until_removed(120)
+    provisioner.close()

@@ -1,0 +1,196 @@
+"""A provisioner whose sandboxes are plain processes: a real gateway and a real kernel, no walls.
+
+It shows that nothing above the protocol needs Docker. An image is the path of a Python that has
+the packages of ``docker/jupyter/requirements.txt``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+import uuid
+from pathlib import Path
+
+from ports import free_port
+
+from smolagents_fork.errors import ExecutorError, ExecutorStartError
+from smolagents_fork.results import ExecutorStats
+from smolagents_fork.sandboxes.provisioner import FileTooLarge, SandboxSpec, SandboxStatus
+from smolagents_fork.sandboxes.resource_limits import parse_size
+from tools.paths import ROOT
+
+__all__ = ["ProcessProvisioner", "ProcessSandbox"]
+
+GATEWAY = ROOT / "docker" / "jupyter" / "gateway.py"
+LOG_LINES = 8
+
+
+class ProcessSandbox:
+    """One gateway process, and the kernels it starts."""
+
+    def __init__(self, spec: SandboxSpec) -> None:
+        self.id = uuid.uuid4().hex[:12]
+        self.spec = spec
+        self._folder = Path(tempfile.mkdtemp(prefix="kernel-"))
+        self._port = free_port()
+        self._removed = threading.Event()
+        self._log = self._folder / "log"
+        Path(spec.workdir).mkdir(parents=True, exist_ok=True)
+        environment = {
+            "PATH": f"{Path(spec.image).parent}:{os.environ['PATH']}",
+            "HOME": spec.workdir,
+            "TMPDIR": str(self._folder),
+            "JUPYTER_RUNTIME_DIR": str(self._folder / "jupyter"),
+            "IPYTHONDIR": str(self._folder / "ipython"),
+            "KG_IP": "127.0.0.1",
+            "KG_PORT": str(self._port),
+            "KG_AUTH_TOKEN": spec.gateway_token,
+            **spec.environment,
+        }
+        try:
+            with self._log.open("wb") as log:
+                self._process = subprocess.Popen(
+                    [spec.image, "-I", str(GATEWAY)],
+                    cwd=spec.workdir,
+                    env=environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    start_new_session=True,
+                    preexec_fn=self._limit,
+                )
+        except OSError as error:
+            shutil.rmtree(self._folder)
+            raise ExecutorStartError(f"image {spec.image!r}: {error}") from error
+
+    def _limit(self) -> None:
+        if self.spec.limits.memory is not None:
+            size = parse_size(self.spec.limits.memory) or 0
+            resource.setrlimit(resource.RLIMIT_AS, (size, size))
+
+    def open_stream(self, *, timeout: float) -> socket.socket:
+        end = time.monotonic() + timeout
+        while True:
+            if self._removed.is_set():
+                raise ExecutorError(f"sandbox {self.id} has been removed")
+            try:
+                return socket.create_connection(("127.0.0.1", self._port), timeout=5)
+            except OSError:
+                if time.monotonic() > end or self._process.poll() is not None:
+                    raise
+                time.sleep(0.02)
+
+    def engine_responds(self) -> bool:
+        return True
+
+    def status(self) -> SandboxStatus:
+        lines: tuple[str, ...] = ()
+        with contextlib.suppress(OSError):
+            lines = tuple(self._log.read_text("utf-8", "replace").splitlines()[-LOG_LINES:])
+        code = self._process.poll()
+        if code is None:
+            return SandboxStatus("running", log_lines=lines)
+        return SandboxStatus("ended", 128 - code if code < 0 else code, log_lines=lines)
+
+    def stats(self) -> ExecutorStats:
+        if self._process.poll() is not None:
+            raise ExecutorError(f"sandbox {self.id} has ended")
+        memory = cpu = pids = 0.0
+        tick = os.sysconf("SC_CLK_TCK")
+        for folder in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                fields = (folder / "stat").read_text().rpartition(")")[2].split()
+                if int(fields[3]) == self._process.pid:
+                    pids += int(fields[17])
+                    cpu += (int(fields[11]) + int(fields[12])) / tick
+                    memory += int(fields[21]) * os.sysconf("SC_PAGE_SIZE")
+        limit = self.spec.limits.memory
+        return ExecutorStats(
+            memory_bytes=int(memory),
+            memory_limit_bytes=None if limit is None else parse_size(limit),
+            cpu_seconds=cpu,
+            pids=int(pids),
+        )
+
+    def write_file(self, path: str, data: bytes) -> None:
+        self._check_there()
+        try:
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            part = Path(f"{path}.part")
+            part.write_bytes(data)
+            if Path(path).is_dir():
+                part.unlink()
+                raise IsADirectoryError("it is a folder")
+            part.replace(path)
+        except OSError as error:
+            raise ExecutorError(str(error)) from error
+
+    def read_file(self, path: str, max_bytes: int) -> bytes:
+        self._check_there()
+        try:
+            with open(path, "rb") as file:
+                data = file.read(max_bytes + 1)
+        except OSError as error:
+            raise ExecutorError(str(error)) from error
+        if len(data) > max_bytes:
+            raise FileTooLarge(f"it has more than {max_bytes} bytes")
+        return data
+
+    def _check_there(self) -> None:
+        if self._removed.is_set() or self._process.poll() is not None:
+            raise ExecutorError(f"sandbox {self.id} has ended")
+
+    @property
+    def there(self) -> bool:
+        """Whether its main process lives."""
+        return self._process.poll() is None
+
+    def remove(self) -> None:
+        if self._removed.is_set():
+            return
+        self._removed.set()
+        # Kernels have sessions of their own: their parent ends them, or its end does.
+        for pid in [*_children(self._process.pid), self._process.pid]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self._process.wait()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+class ProcessProvisioner:
+    """Starts :class:`ProcessSandbox`."""
+
+    def __init__(self) -> None:
+        self._sandboxes: list[ProcessSandbox] = []
+
+    def start(self, spec: SandboxSpec) -> ProcessSandbox:
+        sandbox = ProcessSandbox(spec)
+        self._sandboxes.append(sandbox)
+        return sandbox
+
+    def ours(self) -> list[str]:
+        return [sandbox.id for sandbox in self._sandboxes if sandbox.there]
+
+    def wait_until_removed(self, timeout: float) -> bool:
+        return True
+
+    def close(self) -> None:
+        pass
+
+
+def _children(parent: int) -> list[int]:
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+            if int(fields[1]) == parent:
+                found.append(int(folder.name))
+    return found

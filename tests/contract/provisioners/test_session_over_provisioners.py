@@ -1,0 +1,145 @@
+"""The session above the protocol does the same on every place."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from smolagents_fork.errors import ExecutorClosedError, SandboxDiedError, SandboxTimeoutError
+from smolagents_fork.executors.docker.connection import KernelConnection, KernelSettings
+from smolagents_fork.executors.docker.files import get_file, put_file
+from smolagents_fork.executors.docker.session import KernelSession, SessionLimits
+from smolagents_fork.jupyter.collector import Collector
+
+#: For a start on a machine that does other work; quiet, it takes less than a second.
+START_SECONDS = 180
+
+
+class Made:
+    """A session on one place, and what its last code gave."""
+
+    def __init__(self, place: Any, **changes: Any) -> None:
+        self.prepared = 0
+        limits = SessionLimits(startup_timeout_seconds=START_SECONDS, **changes)
+        spec = place.spec
+        self.connection = KernelConnection(place.provisioner, spec, KernelSettings(allow_root=True))
+        self.session = KernelSession(self.connection, limits, self._prepare)
+        self.connection.open(START_SECONDS)
+
+    def _prepare(self, session: KernelSession) -> None:
+        self.prepared += 1
+        session.request("prepared = True", (), "preparing")
+
+    def run(self, code: str) -> Any:
+        collector = Collector(
+            max_output_bytes=1_000_000,
+            max_value_bytes=1_000_000,
+            on_output=None,
+            answer=lambda _question: ("", ()),
+        )
+        request = self.session.run(code, collector, lambda: False)
+        self.error = request.error
+        self.logs = collector.logs()
+        return collector.output() if request.error is None else None
+
+
+@pytest.fixture
+def make(place: Any) -> Iterator[Any]:
+    made: list[Made] = []
+
+    def build(**changes: Any) -> Made:
+        made.append(Made(place, **changes))
+        return made[-1]
+
+    yield build
+    for one in made:
+        one.session.close()
+
+
+def test_code_runs_and_keeps_its_state(make):
+    made = make()
+    assert made.run("value = 40\nprint('said')\nvalue + 2") == 42
+    assert made.logs == "said\n"
+    assert made.run("value, prepared") == (40, True)
+    assert made.prepared == 1
+    assert made.session.is_alive()
+    made.run("1/0")
+    assert made.error.name == "ZeroDivisionError"
+
+
+def test_environment_and_folder_are_those_of_the_spec(make, place):
+    place.spec = type(place.spec)(**{**vars(place.spec), "environment": {"ASKED": "for"}})
+    made = make()
+    assert made.run("import os; os.environ['ASKED'], os.getcwd()") == ("for", place.spec.workdir)
+
+
+def test_files_are_those_the_code_sees(make):
+    made = make()
+    sandbox = made.session.sandbox
+    put_file(sandbox, b"from the host", "in/file")
+    assert made.run("open('in/file').read()") == "from the host"
+    made.run("open('out', 'w').write('from the code')")
+    assert get_file(sandbox, "out", 100) == b"from the code"
+
+
+def test_code_past_its_time_is_interrupted_and_its_state_kept(make):
+    made = make(timeout_seconds=2.0, interrupt_grace_seconds=120.0)
+    made.run("kept = 1")
+    with pytest.raises(SandboxTimeoutError, match="its state kept"):
+        made.run("while True: pass")
+    assert made.run("kept") == 1
+
+
+def test_kernel_that_ends_is_named_and_replaced(make):
+    made = make()
+    with pytest.raises(SandboxDiedError, match=r"the kernel in container \w+ ended .*exit code 3"):
+        made.run("import os; os._exit(3)")
+    assert made.run("prepared") is True
+    assert made.prepared == 2
+
+
+def test_sandbox_that_ends_is_named_and_replaced(make):
+    made = make()
+    first = made.session.sandbox.id
+    with pytest.raises(SandboxDiedError, match=rf"container {first} ended .*exit code 137"):
+        made.run("import os, signal, time; os.kill(os.getppid(), signal.SIGKILL); time.sleep(60)")
+    assert made.run("prepared") is True
+    assert made.session.sandbox.id != first
+
+
+def test_dead_sandbox_stays_dead_where_that_was_asked_for(make):
+    made = make(on_death="fail")
+    with pytest.raises(SandboxDiedError, match="on_death='fail'"):
+        made.run("import os; os._exit(3)")
+    assert not made.session.is_alive()
+    with pytest.raises(SandboxDiedError):
+        made.run("1")
+    made.session.restart()
+    assert made.run("1") == 1
+
+
+def test_memory_past_the_limit_is_not_given(make):
+    made = make()
+    # A place may refuse the memory, or end what took it.
+    refused = """try: len(b'x' * (3 << 30))
+except MemoryError: ended = 'refused'
+ended"""
+    ended = None
+    with contextlib.suppress(SandboxDiedError):
+        ended = made.run(refused)
+    assert ended in ("refused", None)
+    assert made.run("'goes on'") == "goes on"
+
+
+def test_closed_session_says_so(make, place):
+    made = make()
+    sandbox = made.session.sandbox
+    made.session.close()
+    made.session.close()
+    assert place.provisioner.wait_until_removed(120)
+    assert not sandbox.status().running
+    with pytest.raises(ExecutorClosedError):
+        made.run("1")
