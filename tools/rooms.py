@@ -32,7 +32,7 @@ ROOMS: tuple[tuple[str, ...], ...] = (
 #: The file that shows that a checkout has the rooms.
 ROOMS_FILE = "api.py"
 #: DESIGN asks for 6,000; what is there may not grow until it is.
-MOST_LINES = 6401
+MOST_LINES = 6348
 MOST_OVERRIDES = 60
 OVERRIDES_FILE = "modules/overrides.py"
 _RANKS = {room: rank for rank, row in enumerate(ROOMS) for room in row}
