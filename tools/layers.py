@@ -13,8 +13,9 @@ __all__ = ["ENGINES", "LAYERS", "PACKAGE", "ROOMS", "room_imports", "violations"
 # siblings and never import each other.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("_version", "errors"),
-    ("deadline", "results", "texts"),
+    ("deadline", "hints", "output", "results", "texts"),
     ("codec",),
+    ("help",),
     ("interpreter", "jupyter", "sandboxes"),
     ("process",),
     ("upstream",),

@@ -20,10 +20,9 @@ __all__ = [
 #: Rooms low to high. A room imports from rows above it here. Rooms of one row may import each
 #: other in one direction.
 ROOMS: tuple[tuple[str, ...], ...] = (
-    ("policy", "output"),
+    ("policy",),
     ("meter",),
     ("compiling", "guards", "modules"),
-    ("help", "hints"),
     ("messages",),
     ("api",),
     ("__init__",),
@@ -31,7 +30,7 @@ ROOMS: tuple[tuple[str, ...], ...] = (
 #: The file that shows that a checkout has the rooms.
 ROOMS_FILE = "api.py"
 #: DESIGN asks for 6,000; what is there may not grow until it is.
-MOST_LINES = 6987
+MOST_LINES = 6348
 MOST_OVERRIDES = 60
 OVERRIDES_FILE = "modules/overrides.py"
 _RANKS = {room: rank for rank, row in enumerate(ROOMS) for room in row}
