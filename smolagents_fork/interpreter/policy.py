@@ -76,7 +76,9 @@ BY_NAME_DUNDERS = frozenset("__delattr__ __getattribute__ __getattr__ __new__ __
 GUARDED_DUNDERS = (
     OWN_DUNDERS
     | BY_NAME_DUNDERS
-    | frozenset("__class__ __defaults__ __func__ __kwdefaults__ __self__ __wrapped__".split())
+    | frozenset(
+        "__class__ __defaults__ __func__ __getstate__ __kwdefaults__ __self__ __wrapped__".split()
+    )
 )
 
 #: Dunder attributes a program may read on anything: each runs or describes an object's own protocol
@@ -84,22 +86,24 @@ GUARDED_DUNDERS = (
 ALLOWED_DUNDERS = (
     frozenset(
         """
-        __abs__ __abstractmethods__ __aenter__ __aexit__ __aiter__ __anext__ __annotations__
-        __args__ __await__ __bool__ __bound__ __buffer__ __bytes__ __call__ __cause__ __ceil__
-        __class_getitem__ __complex__ __concat__ __constraints__ __contains__ __context__
+        __abs__ __abstractmethods__ __aenter__ __aexit__ __aiter__ __all__ __anext__ __annotations__
+        __args__ __await__ __basicsize__ __bool__ __bound__ __buffer__ __bytes__ __call__ __cause__
+        __ceil__ __class_getitem__ __complex__ __concat__ __constraints__ __contains__ __context__
         __contravariant__ __copy__ __covariant__ __dataclass_fields__ __dataclass_params__
-        __deepcopy__ __default__ __del__ __delete__ __delitem__ __doc__ __enter__ __eq__ __exit__
-        __firstlineno__ __float__ __floor__ __format__ __fspath__ __ge__ __get__ __getitem__ __gt__
-        __hash__ __index__ __infer_variance__ __init__ __init_subclass__ __instancecheck__ __int__
-        __invert__ __isabstractmethod__ __iter__ __le__ __len__ __length_hint__ __lt__
-        __match_args__ __members__ __metadata__ __missing__ __module__ __name__ __ne__ __neg__
-        __next__ __notes__ __objclass__ __optional_keys__ __orig_bases__ __orig_class__ __origin__
-        __parameters__ __pos__ __post_init__ __prepare__ __qualname__ __replace__ __repr__
-        __required_keys__ __reversed__ __round__ __self_class__ __set__ __set_name__
-        __setitem__ __sizeof__ __slots__ __static_attributes__ __str__ __subclasscheck__
-        __subclasshook__ __supertype__ __suppress_context__ __text_signature__ __thisclass__
-        __total__ __trunc__ __type_params__ __typing_is_unpacked_typevartuple__
-        __typing_unpacked_tuple_args__ __unpacked__ __value__ __version__
+        __dataclass_transform__ __deepcopy__ __default__ __del__ __delete__ __delitem__ __doc__
+        __enter__ __eq__ __excepthook__ __exit__ __final__ __firstlineno__ __flags__ __float__
+        __floor__ __format__ __fspath__ __ge__ __get__ __getitem__ __gt__ __hash__ __index__
+        __infer_variance__ __init__ __init_subclass__ __instancecheck__ __int__ __invert__
+        __isabstractmethod__ __itemsize__ __iter__ __le__ __len__ __length_hint__ __lt__
+        __match_args__ __members__ __metadata__ __missing__ __module__ __mro_entries__ __name__
+        __ne__ __neg__ __next__ __no_type_check__ __notes__ __objclass__ __optional_keys__
+        __orig_bases__ __orig_class__ __origin__ __parameters__ __pos__ __post_init__ __prepare__
+        __qualname__ __replace__ __repr__ __required_keys__ __reversed__ __round__ __self_class__
+        __set__ __set_name__ __setitem__ __setstate__ __sizeof__ __slots__ __static_attributes__
+        __str__ __subclasscheck__ __subclasshook__ __supertype__ __suppress_context__
+        __text_signature__ __thisclass__ __total__ __trunc__ __type_params__
+        __typing_is_unpacked_typevartuple__ __typing_subst__ __typing_unpacked_tuple_args__
+        __unpacked__ __value__ __version__ __weakref__
         """.split()
     )
     | frozenset(f"__{prefix}{name}__" for name in _OPERATORS for prefix in ("", "r", "i"))
@@ -163,10 +167,10 @@ ALLOWED_UNDERSCORE = frozenset(
 #: Modules that C code of the standard library imports by itself, through the program's builtins.
 IMPORTED_BY_C = frozenset(
     """
-    _asyncio _collections_abc _datetime _decimal _pydatetime _pydecimal _strptime asyncio
-    calendar collections contextvars copyreg datetime decimal encodings enum functools
-    linecache locale math numbers operator random re string stringprep time tokenize
-    traceback types typing unicodedata warnings zoneinfo
+    _asyncio _codecs _collections _collections_abc _datetime _decimal _operator _pydatetime
+    _pydecimal _strptime asyncio builtins calendar collections contextvars copyreg datetime decimal
+    encodings enum functools linecache locale math numbers operator random re string
+    stringprep time tokenize traceback types typing unicodedata warnings zoneinfo
     """.split()
 )
 

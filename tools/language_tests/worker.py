@@ -24,7 +24,7 @@ from .programs import REMOVED, Removed, imported_modules, program_text, without_
 __all__ = ["main"]
 
 FILENAME = "<language test>"
-_MANY = 10**12
+_MANY = 1 << 62
 
 #: The program that runs one method: the fixtures of its class, then the method itself.
 _DRIVER = """\
@@ -118,7 +118,15 @@ class Inside:
     def __init__(self, text: str, path: str, seconds: float) -> None:
         from smolagents_fork.interpreter import Interpreter, Limits
 
-        limits = Limits(max_operations=_MANY, max_while_iterations=_MANY, timeout_seconds=seconds)
+        # CPython has no such limits; the process's memory is limited in both engines.
+        limits = Limits(
+            max_operations=_MANY,
+            max_while_iterations=_MANY,
+            timeout_seconds=seconds,
+            max_items=sys.maxsize,
+            max_text_length=sys.maxsize,
+            max_integer_bits=_MANY,
+        )
         self.interpreter = Interpreter(imported_modules(text), limits=limits)
         self.space = self.interpreter.state
         self.send("__file__", path)

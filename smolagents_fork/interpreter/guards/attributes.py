@@ -40,7 +40,7 @@ _ORDINARY = frozenset(
 
 
 class ModuleViews(Protocol):
-    """What the guard knows of modules."""
+    """Modules as the guard knows them."""
 
     def view(self, module: types.ModuleType) -> types.ModuleType:
         """Give what a program may see of a module, or raise."""
@@ -56,7 +56,7 @@ class ModuleViews(Protocol):
 
 
 class FrameProxy:
-    """What ``sys._getframe()`` gives where ``sys`` is authorised: the built-in functions only.
+    """Result of ``sys._getframe()`` where ``sys`` is authorised: the built-in functions only.
 
     Args:
         loaded: stands for ``sys.modules``.
@@ -218,15 +218,16 @@ class AttributeGuard:
     def _own(self, value: Any, name: str, found: Any) -> Any:
         """Give the namespace of an object, or the family of a class: the program's only."""
         if name == "__dict__":
-            if not self.owns(value):
+            if is_a(value, type) and value in self._classes:
+                return dict(self.vars_(value))
+            if is_a(value, (type, types.ModuleType)):
                 raise AttributeRefusedError(
                     "Forbidden access to dunder attribute: __dict__; use vars(x) on objects of "
                     "your own"
                 )
-            if is_a(value, type):
-                return dict(self.vars_(value))
-            return self.vars_(value) if type(value) is types.FunctionType else found
-        if is_a(value, type) and value in self._classes:
+            real = self.owns(value) and type(value) is not types.FunctionType
+            return found if real else self.vars_(value)
+        if is_a(value, type) and self.owns(value):
             return found
         what = (
             "call to dunder function" if name == "__subclasses__" else "access to dunder attribute"
@@ -361,7 +362,7 @@ class AttributeGuard:
         delattr(self.writable(value, name), name)
 
     def vars_(self, *arguments: Any) -> Any:
-        """Stand for ``vars``: the real namespace of own objects, a copy of others'."""
+        """Stand for ``vars``: the real namespace of own objects, a view of others'."""
         if not arguments:
             raise ProgramRefusedError(
                 "Forbidden call to vars() without an argument: use plain variables"
@@ -372,15 +373,15 @@ class AttributeGuard:
         if is_a(value, type):
             if value not in self._classes:
                 raise ProgramRefusedError(f"Forbidden call to vars() of class {value.__name__!r}")
-            hidden = ("__dict__", "__weakref__", "__source__")
-            # A view of a copy: Python hands the dict behind a view to what it is compared with.
-            shown = {k: v for k, v in real_namespace(value).items() if k not in hidden}
-            return types.MappingProxyType(shown)
-        if is_a(value, types.FunctionType):
-            return {k: v for k, v in vars(value).items() if k != "__source__"}
-        if self.owns(value):
+            shown = {k: v for k, v in real_namespace(value).items() if k != "__source__"}
+        elif self.owns(value):
+            if type(value) is types.FunctionType:
+                vars(value).pop("__source__", None)  # the program may write into it from now on
             return vars(value)
-        return {k: self.vet(v) for k, v in vars(value).items() if str(k)[:1] != "_"}
+        else:
+            shown = {k: self.vet(v) for k, v in vars(value).items() if str(k)[:1] != "_"}
+        # Of a copy: Python hands the dict behind a view to what the view is compared with.
+        return types.MappingProxyType(shown)
 
     def dir_(self, *arguments: Any) -> list[str]:
         """Stand for ``dir``."""

@@ -64,38 +64,24 @@ def _source(text: str) -> Callable[[Any], Any]:
     return mark
 
 
-class _Kept:
-    """A value in the form that a value pattern may have."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-
 def _of_scope(
     guarded: Mapping[str, Any], refused: Mapping[str, Any]
 ) -> Callable[[Any, Any, bool], Any]:
     """Make what carries out a call without arguments of one of policy.OF_THE_SCOPE."""
-    found = {**refused, **guarded}
-    meant = {id(found[name]): name for name in policy.OF_THE_SCOPE}
+    meant = {id({**refused, **guarded}[name]): name for name in policy.OF_THE_SCOPE}
 
     def of_scope(function: Any, names: Any, in_class: bool) -> Any:
         name = meant.get(id(function))
         if name is None:
             return function()  # the name means something else
-        if not in_class:
-            names = {k: v for k, v in names.items() if k[:1] != "@"}
-        return sorted(names) if name == "dir" else names
+        shown = names if in_class else {k: v for k, v in names.items() if k[:1] != "@"}
+        return sorted(shown) if name == "dir" else shown
 
     return of_scope
 
 
 def _import_of_c(authorized_roots: frozenset[str]) -> Callable[..., Any]:
-    """Make ``__import__`` as C code finds it: ``strftime`` imports ``time`` through it.
-
-    A program's own name ``__import__`` is another function.
-    """
+    """Make ``__import__`` as C code finds it; a program's name means another function."""
 
     def import_of_c(name: str, *arguments: Any, **keywords: Any) -> Any:
         root = name.split(".")[0]
@@ -151,19 +137,7 @@ def program_builtins(
     roots = frozenset(name.split(".")[0] for name in authorized)
     refused = {name: _refused(name) for name in policy.REFUSED_BUILTINS}
     refused["__import__"] = _import_of_c(roots)
-    hidden = _hidden(attributes, classes, sizes, meter, items)
-    hidden["@of_scope"] = _of_scope(guarded, refused)
-    return {**harmless, **raised, **refused, **guarded, **tools, **hidden}
-
-
-def _hidden(
-    attributes: AttributeGuard,
-    classes: ProgramClasses,
-    sizes: Sizes,
-    meter: Meter,
-    items: MeteredItems,
-) -> dict[str, Any]:
-    """Bind the names that only compiled code can spell."""
+    metered = guarded.pop("iter")  # C code that pickles an iterator finds Python's own by name
     bound: dict[Any, str] = {
         meter: "charge caught while_exceeded",
         items: "fed fed_range",
@@ -172,27 +146,33 @@ def _hidden(
         sizes: "multiply imultiply power ipower shift ishift modulo imodulo large grown appended"
         " addend specification",
     }
+    # Keys of this dict, which no program can spell, and not closure cells. A class body reads a
+    # cell through its namespace, which may be a mapping of the program's, so it needs the keys
+    # anyhow; and eight cells make each call and each making of a function a fifth dearer.
     limits = meter.limits
-    rounds = limits.max_while_iterations
-    return {
+    hidden: dict[str, Any] = {
         **{f"@{n}": getattr(one, n) for one, names in bound.items() for n in names.split()},
         **{f"@{kind.__name__}": kind for kind in (type, int, float, str, list)},
         "@compress": itertools.compress,
         "@islice": itertools.islice,
         "@next": next,
-        "@empties": lambda: itertools.repeat((), rounds + 1),
+        "@iter": lambda found: metered if found is iter else found,
+        "@empties": lambda: itertools.repeat((), limits.max_while_iterations + 1),
         "@__import__": _refused("__import__"),
         "@refuse": _refuse,
         "@refuse_attribute": _refuse_attribute,
-        "@keep": _Kept,
+        # A value in the form that a value pattern may have.
+        "@keep": lambda value: types.SimpleNamespace(value=value),
         "@own": classes.identities,
         "@id": id,
         "@source": _source,
         "@len": len,
         "@locals": locals,
+        "@of_scope": _of_scope(guarded, refused),
         "@called": attributes.called,
         "@range": range,
         "@short": SHORT,
         "@most_items": min(limits.max_items, limits.max_text_length),
         "@sized_call": sizes.call,
     }
+    return {**harmless, **raised, **refused, **guarded, **tools, **hidden}

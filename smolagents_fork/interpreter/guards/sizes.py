@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import operator
 import re
+import sys
 import types
 from array import array
 from collections import deque
@@ -39,7 +40,7 @@ _FORMATS, _FORMAT = 64, 128
 
 
 class Estimate(NamedTuple):
-    """How much an operation makes: ``amount`` of ``kind`` (items, text or bits)."""
+    """Size of a result: ``amount`` of ``kind`` (items, text or bits)."""
 
     amount: int
     kind: str
@@ -106,8 +107,8 @@ def _shifted(value: Any, count: Any) -> Estimate:
 
 
 def width_of(text: str) -> int:
-    """Sum the widths and precisions of a format specification that are worth a look."""
-    return sum(map(int, _DIGITS.findall(text)))
+    """Sum widths and precisions worth a look; one that no index can hold Python refuses."""
+    return sum(n for n in map(int, _DIGITS.findall(text)) if n <= sys.maxsize)
 
 
 def _formatted(template: Any, values: Any) -> Estimate:

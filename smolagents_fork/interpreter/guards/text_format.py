@@ -82,7 +82,7 @@ class _Formatter:
                 if conversion not in _CONVERSIONS:
                     raise ValueError(f"Unknown conversion specifier {conversion!s}")
                 value = _CONVERSIONS[conversion](value)
-            if specification:
+            if specification and "{" in specification:
                 specification = self._filled(specification, args, names, depth - 1)
             parts.append(self._counted(format(value, self._sizes.specification(specification))))
         return "".join(parts)

@@ -124,7 +124,7 @@ def _formatter(parts: Parts, _name: str, real: Any) -> Any:
 
 
 def _get_type_hints(_parts: Parts, _name: str, real: Any) -> Any:
-    def get_type_hints(obj: Any, *_namespaces: Any, include_extras: bool = False) -> Any:
+    def get_type_hints(obj: Any, *_: Any, include_extras: bool = False, **_namespaces: Any) -> Any:
         for one in obj.__mro__ if isinstance(obj, type) else (obj,):
             for annotation in dict(getattr(one, "__annotations__", None) or {}).values():
                 if isinstance(annotation, str) or "ForwardRef(" in repr(annotation):
@@ -171,7 +171,8 @@ def _registering(**defaults: Any) -> _Maker:
     def maker(parts: Parts, _name: str, real: Any) -> Any:
         def make(*arguments: Any, **keywords: Any) -> Any:
             made = real(*arguments, **{**defaults, **keywords})
-            parts.classes.register(made)
+            if isinstance(made, type):
+                parts.classes.register(made)
             return made
 
         return make
@@ -262,6 +263,7 @@ OVERRIDES: Mapping[tuple[str, str], tuple[str, _Maker]] = {
     ("collections", "namedtuple"): ("makes a class", _registering(module="__main__")),
     ("dataclasses", "dataclass"): ("may make a class anew", _dataclass),
     ("dataclasses", "make_dataclass"): ("makes a class", _registering()),
+    ("types", "new_class"): ("makes a class", _registering()),
     ("itertools", "count"): ("endless", _metered),
     ("itertools", "cycle"): ("endless", _metered),
     ("itertools", "repeat"): ("endless", _metered),

@@ -29,7 +29,7 @@ _DANGEROUS = frozenset(
     builtins.__import__ os.popen os.system posix.system posix.popen
     """.split()
 )
-_DUNDERS = ("__name__", "__doc__", "__version__", "__all__", "__author__")
+_DUNDERS = policy.ALLOWED_DUNDERS | {"__author__"}  # those of operator are functions
 #: What of a module comes with other packages that are authorised.
 _PARTS = {"io": (("numpy", "pandas"), ("BytesIO", "StringIO", "TextIOWrapper"))}
 
@@ -63,6 +63,9 @@ class _LoadedModules(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         return self._views.view(sys.modules[name])
+
+    def __contains__(self, name: object) -> bool:
+        return name in sys.modules and self._views.allows(str(name))
 
     def __iter__(self) -> Iterator[str]:
         return iter([name for name in sys.modules if self._views.allows(name)])

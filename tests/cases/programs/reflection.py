@@ -100,3 +100,54 @@ for thing in (f, A, A(), B, B(), C(), 5, len, "a"):
                  "__add__", "__iadd__", "__prepare__", "__nothing__", "__len__"):
         print(name, getattr(thing, name, missing) is missing, hasattr(thing, name))
 print(getattr(A(), "__dict__", {}), getattr(5, "__dict__", {}), getattr(f, "__wrapped__", f) is f)
+# case: namespace-of-a-function
+def deco(**named):
+    def decorate(f):
+        f.__dict__.update(named)
+        return f
+    return decorate
+@deco(author="x", n=1)
+def outer():
+    @deco(kind="inner")
+    def inner(): pass
+    vars(inner)["later"] = 2
+    return vars(inner), inner.later
+(outer.author, outer.__dict__, outer())
+# case: namespace-of-a-library-object
+import functools
+from collections import OrderedDict
+p = functools.partial(int, base=2)
+p.label = "binary"
+(p.__dict__ == {"label": "binary"}, vars(p)["label"], hasattr(p, "__dict__"), OrderedDict(a=1).__dict__ == {}, hasattr(1, "__dict__"))
+# case: namespace-of-a-class
+class C:
+    x = 1
+    def m(self): pass
+class E(Exception): pass
+(sorted(k for k in C.__dict__ if k not in ("__firstlineno__", "__static_attributes__")), type(vars(C)).__name__, "x" in C.__dict__, "__weakref__" in vars(E), C.__dict__["__dict__"].__get__(C()))
+# case: pickling-protocol-of-ones-own
+class State:
+    def __init__(self, a): self.a, self.cache = a, object()
+    def __getstate__(self): return {"a": self.a}
+    def __setstate__(self, state): self.a = state["a"]
+class More(State):
+    b = 3
+    def __getstate__(self): return {**super().__getstate__(), "b": self.b}
+    def __reduce_ex__(self, protocol): return More.made, (self.__getstate__(),)
+    @classmethod
+    def made(cls, state):
+        new = cls.__new__(cls)
+        new.__setstate__(state)
+        return new
+import copy
+m = copy.copy(More(5))
+(m.a, m.__getstate__(), hasattr(m, "cache"))
+# case: iter-as-a-value
+numbers = iter([1, 2, 3, 4])
+it = iter
+def own(iter): return iter(3), iter
+(list(iter(lambda: next(numbers), 3)), list(it([1])), it is iter, list(map(list, map(iter, [[1], "ab"]))), own(str), list(iter(*[lambda: next(numbers), 5][:0], "x")), it.__name__, callable(iter))
+# case: functions-of-operator-between-underscores
+import operator
+from operator import __add__
+(operator.__lt__(1, 2), operator.__add__("a", "b"), __add__(1, 2), operator.__contains__([1], 1), operator.__name__)

@@ -182,3 +182,7 @@ for template in templates:
     print(shown(template, a=3, b="x", _=None))
     print(mapped(template, {"a": "long", "b": 2.5, "_": True}))
 print(shown("{}" * 3, *"abc"), shown("{x}", **{"x": None}), str.format("{}-{}", 1, 2), "{0}{0}".format("a" * 5000)[-1])
+# case: format-nested-fields-with-specifications
+("0x{:0{:d}X}".format(0, 16), "{:{w:>2}.{p!r}}".format(3.14159, w=8, p=3), "{0:{1}{2:s}}".format(5, "*>", "4"))
+# case: format-nested-three-deep
+"{:{:{}}}".format(1, 2, 3)

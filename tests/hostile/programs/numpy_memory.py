@@ -304,6 +304,7 @@ import pandas as pd
 pd.MultiIndex.from_tuples([(1, 2)]).set_codes([[5], [5]], verify_integrity=False)
 trip("positions are not checked")
 # hostile: memory-interface-in-a-functions-dict
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 def f(): pass

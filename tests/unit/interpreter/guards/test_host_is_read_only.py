@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from smolagents_fork.errors import ProgramRefusedError
+from smolagents_fork.errors import InterpreterError, ProgramRefusedError
 from smolagents_fork.interpreter import Interpreter
 
 
@@ -178,3 +178,16 @@ def test_words_of_a_refused_write(code: str, words: str) -> None:
     assert str(caught.value) == (
         f"Code execution failed at line '{code}' (line 2) due to: InterpreterError: {words}"
     )
+
+
+def test_namespace_of_a_hosts_object_shows_public_names_in_a_view() -> None:
+    class Host:
+        def __init__(self) -> None:
+            self.shown, self._hidden = 1, 2
+
+    made = Interpreter()
+    made.send_variables({"host": Host()})
+    code = "[dict(host.__dict__), dict(vars(host)), type(host.__dict__).__name__]"
+    assert made.run(code).output == [{"shown": 1}, {"shown": 1}, "mappingproxy"]
+    with pytest.raises(InterpreterError, match="does not support item assignment"):
+        made.run("host.__dict__['shown'] = 3")

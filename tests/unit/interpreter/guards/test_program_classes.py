@@ -204,7 +204,7 @@ def test_a_registrar_leaves_nothing_behind() -> None:
         if sys.version_info >= (3, 13)
         else [["__module__", "__qualname__", "x"], ["__module__", "y", "__doc__"]],
         [],
-        ["z", "__module__", "__doc__"],
+        ["z", "__module__", "__dict__", "__weakref__", "__doc__"],
     )
 
 

@@ -69,6 +69,8 @@ WORKS = {
     "result = A(1), A(1) < A(2), dataclasses.asdict(A(1)), dataclasses.replace(A(1), x=5)",
     "dataclasses.make_dataclass": "A = dataclasses.make_dataclass('A', [('x', int)])\n"
     "result = A(1)",
+    "types.new_class": "A = types.new_class('A')\nA.x = 1\nresult = A().x, A.__name__, "
+    "types.new_class('B', (), {'metaclass': lambda *_: 5})",
     "itertools.count": "c = itertools.count(1, 2)\nresult = [next(c) for _ in range(3)]",
     "itertools.cycle": "c = itertools.cycle('ab')\nresult = [next(c) for _ in range(3)]",
     "itertools.repeat": "result = list(itertools.repeat(1, 3)), list(itertools.repeat(1, times=2))",
