@@ -8,49 +8,52 @@ a command for a scratch repository into one for the checkout.
 from __future__ import annotations
 
 import os
-import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
-__all__ = ["IDENTITY_EMAIL", "IDENTITY_NAME", "Git", "GitError", "environment"]
+from tools.command import Command
+from tools.errors import CommandError, GitError
 
-IDENTITY_NAME = "smolagents fork maintainers"
-IDENTITY_EMAIL = "maintainers@smolagents-fork.invalid"
+__all__ = ["Git", "GitError", "environment"]
+
+_NAME = "smolagents fork maintainers"
+_EMAIL = "maintainers@smolagents-fork.invalid"
 
 # Seconds that one git call may take. The repositories are small; a fetch of one tag is the slowest.
 GIT_TIMEOUT_SECONDS = 300.0
 
-# Given to every call, so that they hold whatever the repository's own configuration says.
-_OPTIONS = (
-    ("core.attributesFile", os.devnull),  # $XDG_CONFIG_HOME/git/attributes is read regardless
-    ("core.excludesFile", os.devnull),
-    ("core.hooksPath", os.devnull),
-    ("core.autocrlf", "false"),
-    ("core.safecrlf", "false"),
-    ("core.fileMode", "false"),
-    ("core.fsmonitor", "false"),
-    ("core.quotePath", "true"),
-    ("commit.gpgSign", "false"),
-    ("tag.gpgSign", "false"),
-    ("gc.auto", "0"),
-    ("rerere.enabled", "false"),
-    ("advice.detachedHead", "false"),
-    ("protocol.file.allow", "always"),
-)
-
+# A scratch repository's own settings, so that a maintainer's git behaves in it as ours.
+_CONFIG = f"""\
+[user]
+    name = {_NAME}
+    email = {_EMAIL}
+[core]
+    attributesFile = /dev/null
+    excludesFile = /dev/null
+    hooksPath = /dev/null
+    autocrlf = false
+    fileMode = false
+[commit]
+    gpgSign = false
+[gc]
+    auto = 0
+[rebase]
+    autoSquash = true
+[merge]
+    conflictStyle = diff3
+"""
 
 # How another machine is reached: the caller's affair, and no byte of ours depends on it.
 _TRANSPORT = frozenset({"GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "GIT_SSH", "GIT_SSH_COMMAND"})
 
 
-class GitError(Exception):
-    """git failed; the message carries the command, the status and git's own last words."""
+class Finished(NamedTuple):
+    """What a git command has left."""
 
-    def __init__(self, command: Sequence[str], returncode: int, output: str) -> None:
-        self.command = tuple(command)
-        self.returncode = returncode
-        self.output = output
-        super().__init__(f"git {' '.join(command)} exited {returncode}:\n{output[-4000:].strip()}")
+    returncode: int
+    stdout: bytes
+    stderr: bytes
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -59,25 +62,23 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     Args:
         extra: variables to add, such as ``GIT_AUTHOR_DATE``.
     """
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith("GIT_") or name in _TRANSPORT
-    }
     return {
-        **kept,
+        **{
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith("GIT_") or name in _TRANSPORT
+        },
         "GIT_CONFIG_GLOBAL": os.devnull,
-        "GIT_CONFIG_SYSTEM": os.devnull,
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_ATTR_NOSYSTEM": "1",
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_EDITOR": "true",
         "GIT_SEQUENCE_EDITOR": "true",
         "GIT_PAGER": "cat",
-        "GIT_AUTHOR_NAME": IDENTITY_NAME,
-        "GIT_AUTHOR_EMAIL": IDENTITY_EMAIL,
-        "GIT_COMMITTER_NAME": IDENTITY_NAME,
-        "GIT_COMMITTER_EMAIL": IDENTITY_EMAIL,
+        "GIT_AUTHOR_NAME": _NAME,
+        "GIT_AUTHOR_EMAIL": _EMAIL,
+        "GIT_COMMITTER_NAME": _NAME,
+        "GIT_COMMITTER_EMAIL": _EMAIL,
         "LC_ALL": "C",
         "TZ": "UTC",
         **(extra or {}),
@@ -89,52 +90,43 @@ class Git:
 
     Args:
         folder: the repository's top folder (its work tree; ``.git`` stands in it).
-        keep_open: descriptors that git inherits, such as that of a lock it shall hold as well.
     """
 
-    def __init__(self, folder: Path, keep_open: tuple[int, ...] = ()) -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.keep_open = keep_open
         self.git_dir = folder / ".git"
 
     def run(
         self,
         *arguments: str,
-        stdin: bytes | None = None,
+        stdin: bytes = b"",
         env: Mapping[str, str] | None = None,
         check: bool = True,
-    ) -> subprocess.CompletedProcess[bytes]:
+    ) -> Finished:
         """Run one git command in the repository.
 
         Args:
             arguments: the command and its arguments.
-            stdin: bytes for its standard input; None gives it an empty one.
+            stdin: bytes for its standard input.
             env: variables to add to the hermetic environment.
             check: raise on an exit status that is not 0.
 
         Raises:
             GitError: git exited with another status, or ran past its deadline.
         """
-        options = [word for name, value in _OPTIONS for word in ("-c", f"{name}={value}")]
-        command = ["git", "--git-dir", str(self.git_dir), "--work-tree", str(self.folder)]
+        where = ("--git-dir", str(self.git_dir), "--work-tree", str(self.folder))
         try:
-            done = subprocess.run(
-                [*command, *options, *arguments],
+            with Command(
+                ["git", *where, *arguments],
+                timeout_seconds=GIT_TIMEOUT_SECONDS,
                 cwd=self.folder,
                 env=environment(env),
-                input=stdin if stdin is not None else b"",
-                pass_fds=self.keep_open,
-                capture_output=True,
-                timeout=GIT_TIMEOUT_SECONDS,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            what = f"longer than {GIT_TIMEOUT_SECONDS:.0f} seconds; it was ended"
-            raise GitError(arguments, -1, what) from None
-        if check and done.returncode:
-            words = (done.stdout[-4000:] + done.stderr[-4000:]).decode("utf-8", "replace")
-            raise GitError(arguments, done.returncode, words)
-        return done
+                stdin=stdin,
+            ) as started:
+                return Finished(*started.wait((0,) if check else None))
+        except CommandError as error:
+            problem = error.what.rpartition("` ")[2]
+            raise GitError(f"git {' '.join(arguments)} {problem}", error.output) from None
 
     def text(self, *arguments: str, env: Mapping[str, str] | None = None) -> str:
         """Standard output of a command, as text without the final newline.
@@ -152,6 +144,10 @@ class Git:
         """
         return self.text(*arguments).splitlines()
 
+    def succeeds(self, *arguments: str) -> bool:
+        """Run a command that answers by its exit status."""
+        return self.run(*arguments, check=False).returncode == 0
+
     def init(self, branch: str) -> None:
         """Make the repository, so configured that a maintainer's own git behaves in it as ours.
 
@@ -161,15 +157,8 @@ class Git:
         self.folder.mkdir(parents=True, exist_ok=True)
         # Not --template: the machine's template may carry hooks and attributes.
         self.run("init", "--quiet", "--template=", f"--initial-branch={branch}")
-        for name, value in (
-            ("user.name", IDENTITY_NAME),
-            ("user.email", IDENTITY_EMAIL),
-            ("core.autocrlf", "false"),
-            ("core.hooksPath", os.devnull),
-            ("commit.gpgSign", "false"),
-            ("rebase.autoSquash", "true"),
-        ):
-            self.run("config", name, value)
+        with (self.git_dir / "config").open("a", encoding="utf-8") as config:
+            config.write(_CONFIG)
         attributes = self.git_dir / "info" / "attributes"
         attributes.parent.mkdir(exist_ok=True)
         # Bytes go in and out as they are.

@@ -1,18 +1,21 @@
-"""Holds ``smolagents_fork`` against its layers (docs/architecture.md) by its import statements."""
+"""Holds ``smolagents_fork`` against its layers and rooms (docs/architecture.md) by its imports."""
 
 from __future__ import annotations
 
-import ast
+from collections import defaultdict
 from pathlib import Path
 
-__all__ = ["LAYERS", "PACKAGE", "imports", "violations"]
+from .import_graph import PACKAGE, cycles, imports, modules
+
+__all__ = ["ENGINES", "LAYERS", "PACKAGE", "ROOMS", "room_imports", "violations"]
 
 # Low to high. A module imports from its own part and from rows above it; parts in one row are
 # siblings and never import each other.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("_version", "errors"),
-    ("deadline", "results", "texts"),
+    ("deadline", "hints", "output", "results", "texts"),
     ("codec",),
+    ("help",),
     ("interpreter", "jupyter", "sandboxes"),
     ("process",),
     ("upstream",),
@@ -20,12 +23,29 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("executors",),
     ("__init__",),
 )
-PACKAGE = "smolagents_fork"
+# Rooms of a part whose rooms have an order, low to high, as above. A name without a row is a module
+# or a folder that every other may import.
+ROOMS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "jupyter": (("wire",), ("protocol", "websocket"), ("kernel",)),
+    "sandboxes": (("resource_limits",), ("provisioner",), ("docker",)),
+    "executors": (
+        ("async_calls", "call_lock", "registry", "validation"),
+        ("base",),
+        ("agents", "docker", "local", "process"),
+    ),
+}
+# Who may import what has an engine's name, the engine's library included.
+ENGINES: dict[str, tuple[str, ...]] = {
+    "docker": ("executors/docker/", "sandboxes/docker/"),
+}
 _RANKS = {part: rank for rank, row in enumerate(LAYERS) for part in row}
 
 
 def violations(package: Path) -> list[str]:
-    """Every import that goes up or sideways, and every use of ``smolagents`` outside its layer.
+    """Everything about the package's modules and imports that the layers do not allow.
+
+    Imports that go up or sideways between parts or between rooms of a part, ``smolagents`` outside
+    its layer, an engine outside its rooms, cycles, and a module's name that stands twice.
 
     Args:
         package: the folder of ``smolagents_fork``.
@@ -42,42 +62,75 @@ def violations(package: Path) -> list[str]:
             found.append(f"{where}:1: part {part!r} has no layer; give it one in tools/layers.py")
             continue
         for line, name in imports(path, relative):
-            text = _judgement(part, name)
-            if text:
-                found.append(f"{where}:{line}: imports {name}: {text}")
-    return found
+            for text in (_part_judgement(part, name), _room_judgement(relative, name)):
+                if text:
+                    found.append(f"{where}:{line}: imports {name}: {text}")
+    found += [f"import cycle: {' -> '.join(loop)}" for loop in cycles(modules(package, package))]
+    return found + _names_standing_twice(package)
 
 
-def imports(path: Path, relative: Path) -> list[tuple[int, str]]:
-    """Line and absolute dotted name of what a file imports, at any depth of nesting.
+def room_imports(package: Path) -> dict[str, set[str]]:
+    """Return the rooms, which are folders and the modules beside them, and what each imports.
 
     Args:
-        path: the file.
-        relative: the same file from the folder of ``smolagents_fork``.
+        package: the folder of ``smolagents_fork``.
     """
-    names: list[tuple[int, str]] = []
-    parents = [PACKAGE, *relative.parent.parts]
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.Import):
-            names += [(node.lineno, alias.name) for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            base = parents[: len(parents) - node.level + 1] if node.level else []
-            module = ".".join([*base, *([node.module] if node.module else [])])
-            names += [(node.lineno, f"{module}.{alias.name}") for alias in node.names]
-    return names
+    found: dict[str, set[str]] = defaultdict(set)
+    graph = modules(package, package)
+    for module, others in graph.items():
+        if module:
+            room = _room_of(package, module)
+            found[room] |= {_room_of(package, other) for other in others if other} - {room}
+    return dict(found)
 
 
-def _judgement(part: str, name: str) -> str:
+def _room_of(package: Path, module: str) -> str:
+    path = package.joinpath(*module.split("."))
+    folder = path if path.is_dir() else path.parent
+    return module if folder == package else folder.relative_to(package).as_posix()
+
+
+def _part_judgement(part: str, name: str) -> str:
     top, _, rest = name.partition(".")
     if top == "smolagents" and part != "upstream":
         return "only upstream imports smolagents"
-    if top != PACKAGE:
-        return ""
-    other = rest.split(".")[0]
+    other = rest.split(".")[0] if top == PACKAGE else part
     if other not in _RANKS or other == part:
         return ""
-    if _RANKS[other] > _RANKS[part]:
-        return f"{other} is a higher layer than {part}"
-    if _RANKS[other] == _RANKS[part]:
-        return f"{other} and {part} are siblings"
+    return _compared(part, other, _RANKS, "layer")
+
+
+def _room_judgement(relative: Path, name: str) -> str:
+    importing = relative.as_posix()
+    for engine, rooms in ENGINES.items():
+        if engine in name.split(".") and not importing.startswith(rooms):
+            return f"only {' and '.join(rooms)} know {engine}"
+    names = name.split(".")
+    part = relative.parts[0]
+    if part not in ROOMS or names[:2] != [PACKAGE, part] or len(names) < 3:
+        return ""
+    ranks = {room: rank for rank, row in enumerate(ROOMS[part]) for room in row}
+    room, other = relative.parts[1].removesuffix(".py"), names[2]
+    if room == other or room not in ranks or other not in ranks:
+        return ""
+    return _compared(room, other, ranks, "room")
+
+
+def _compared(importing: str, imported: str, ranks: dict[str, int], kind: str) -> str:
+    if ranks[imported] > ranks[importing]:
+        return f"{imported} is a higher {kind} than {importing}"
+    if ranks[imported] == ranks[importing]:
+        return f"{imported} and {importing} are siblings"
     return ""
+
+
+def _names_standing_twice(package: Path) -> list[str]:
+    places: dict[str, list[str]] = defaultdict(list)
+    for path in sorted(package.rglob("*.py")):
+        if path.stem != "__init__":
+            places[path.stem].append(path.relative_to(package).as_posix())
+    return [
+        f"{' and '.join(paths)}: a module's name stands once in the package"
+        for paths in places.values()
+        if len(paths) > 1
+    ]

@@ -7,7 +7,7 @@ import sys
 
 from tools.layers import PACKAGE, violations
 from tools.paths import ROOT
-from tools.rooms import ROOMS_FILE, rooms_violations
+from tools.rooms import rooms_violations
 
 __all__ = ["main"]
 
@@ -27,18 +27,11 @@ def main() -> int:
         print(f"== {name}", flush=True)
         if subprocess.run([sys.executable, "-m", *command], cwd=ROOT, check=False).returncode:
             failed.append(name)
-    print("== layers", flush=True)
-    found = violations(ROOT / PACKAGE)
-    for line in found:
-        print(line)
-    if found:
-        failed.append("layers")
-    print("== rooms of the interpreter", flush=True)
-    if not (ROOT / PACKAGE / "interpreter" / ROOMS_FILE).is_file():
-        print(f"left out: interpreter/ has no {ROOMS_FILE}, so it has no rooms yet")
-    elif found := rooms_violations(ROOT / PACKAGE):
-        print("\n".join(found))
-        failed.append("rooms of the interpreter")
+    for name, check in {"layers": violations, "rooms of the interpreter": rooms_violations}.items():
+        print(f"== {name}")
+        if found := check(ROOT / PACKAGE):
+            print("\n".join(found))
+            failed.append(name)
     print(f"lint: {'failed: ' + ', '.join(failed) if failed else 'all checks passed'}")
     return 1 if failed else 0
 

@@ -13,11 +13,28 @@ import contextvars
 import threading
 import weakref
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
-__all__ = ["AsyncCallLock", "in_thread"]
+__all__ = ["AsyncCallLock", "created", "in_thread"]
 
 _Result = TypeVar("_Result")
+
+
+class _Executor(Protocol):
+    def cleanup(self) -> None: ...
+
+
+class _Closeable(Protocol):
+    def close(self) -> None: ...
+
+
+_Made = TypeVar("_Made", bound=_Executor)
+_Taken = TypeVar("_Taken", bound=_Closeable)
+
+
+class _Pool(Protocol[_Taken]):
+    async def acquire_async(self) -> _Taken: ...
+    def release(self, taken: _Taken, /) -> None: ...
 
 
 def in_thread(function: Callable[[], _Result], name: str) -> asyncio.Future[_Result]:
@@ -66,3 +83,38 @@ class AsyncCallLock:
     def mine(self) -> asyncio.Lock:
         """The lock of the running loop."""
         return self._locks.setdefault(asyncio.get_running_loop(), asyncio.Lock())
+
+
+async def created(make: Callable[[_Taken | None], _Made], pool: _Pool[_Taken] | None) -> _Made:
+    """What ``make`` returns, while the event loop goes on.
+
+    Waiting for the pool holds no thread. When the task is cancelled, what was started is
+    removed behind it.
+
+    Args:
+        make: the constructor; gets what was taken from the pool.
+        pool: where that comes from.
+    """
+    taken = None if pool is None else await pool.acquire_async()
+
+    def work() -> _Made:
+        try:
+            return make(taken)
+        except BaseException:
+            if pool is not None and taken is not None:
+                taken.close()
+                pool.release(taken)
+            raise
+
+    made = in_thread(work, "smolagents-fork-create")
+    try:
+        return await asyncio.shield(made)
+    except asyncio.CancelledError:
+        made.add_done_callback(_clean_up_behind)
+        raise
+
+
+def _clean_up_behind(made: asyncio.Future[_Made]) -> None:
+    """Close an executor whose awaiter has gone."""
+    if not made.cancelled() and made.exception() is None:
+        made.result().cleanup()

@@ -16,7 +16,8 @@ from typing import Any, ClassVar
 from .. import upstream
 from ..bridge import directly
 from ..errors import ForkError, InterpreterError, ProgramFailedError
-from ..interpreter import Interpreter, Limits, PrintContainer, is_authorized
+from ..interpreter import Interpreter, Limits, is_authorized
+from ..output import PrintContainer
 from ..texts import class_name, exact_text, plain_text, without_text
 from ..upstream import CodeOutput, PythonExecutor
 from .local_errors import as_upstreams, is_class_of_host

@@ -17,19 +17,23 @@ from typing import Any
 
 from .. import errors, upstream
 from ..errors import InterpreterError, TimeLimitExceededError
-from ..texts import class_name, exact_text, name_of_class
+from ..texts import (
+    chained_anew,
+    class_name,
+    exact_text,
+    exception_field,
+    is_static,
+    name_of_class,
+)
 
 __all__ = ["as_upstreams", "is_class_of_host", "settled_cause"]
 
-#: Exceptions of a chain that are kept; a chain may be a circle.
-_MOST_LINKS = 20
 #: As the child process has it.
 _LONGEST_MESSAGE = 80_000
 #: How deep groups of exceptions are kept.
 _DEEPEST_GROUP = 10
 _PLAIN = (str, int, float, bool, type(None))
 _MODULE, _QUALNAME = vars(type)["__module__"], vars(type)["__qualname__"]
-_FLAGS, _HEAP_TYPE = vars(type)["__flags__"], 1 << 9  # Py_TPFLAGS_HEAPTYPE
 # 3.10 has none.
 _GROUP: type[BaseException] | None = getattr(builtins, "BaseExceptionGroup", None)
 
@@ -77,28 +81,11 @@ def settled_cause(
         error: a program's exception; ``None`` for none.
         text_of: makes the text of an exception whose class defines it.
     """
-    links: list[tuple[BaseException, bool]] = []
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen and len(links) < _MOST_LINKS:
-        seen.add(id(error))
-        cause = _field(error, "__cause__")
-        links.append((error, cause is not None))
-        if cause is None and not _field(error, "__suppress_context__"):
-            cause = _field(error, "__context__")
-        error = cause
-    made: BaseException | None = None
-    for link, caused in reversed(links):
-        one = _settled(link, text_of, 0)
-        if made is not None and caused:
-            one.__cause__ = made
-        elif made is not None:
-            one.__context__ = made
-        made = one
-    return made
+    return chained_anew(error, lambda link: _settled(link, text_of, 0))
 
 
 def _settled(error: BaseException, text_of: Callable[[BaseException], str], depth: int) -> Any:
-    kind, arguments = type(error), _field(error, "args")
+    kind, arguments = type(error), exception_field(error, "args")
     plain = all(type(one) in _PLAIN for one in arguments)
     if plain and is_class_of_host(kind) and not _is_builtin(kind):
         return error
@@ -109,7 +96,7 @@ def _settled(error: BaseException, text_of: Callable[[BaseException], str], dept
         made = kind(*arguments)
     if made is None:
         made = _stand_in(error, text_of(error))
-    return made.with_traceback(_field(error, "__traceback__"))
+    return made.with_traceback(exception_field(error, "__traceback__"))
 
 
 def _settled_group(
@@ -135,19 +122,18 @@ def _stand_in(error: BaseException, text: str) -> BaseException:
     return made
 
 
-def _field(error: BaseException, name: str) -> Any:
-    """A field every exception has; its class may have put something else in front of it."""
-    return vars(BaseException)[name].__get__(error)
-
-
 def _is_builtin(kind: type) -> bool:
     return vars(builtins).get(name_of_class(kind)) is kind
 
 
 def is_class_of_host(kind: type) -> bool:
-    """Whether ``kind`` is found in a module of the host under its own name."""
-    if not _FLAGS.__get__(kind) & _HEAP_TYPE:
-        return True  # a static type of C code; no program makes one
+    """Tell whether ``kind`` is found in a module of the host under its own name.
+
+    A registry of what programs made would not do: a class that a program has library code make,
+    such as ``abc.ABCMeta("E", (Exception,), {...})``, is not in it and is not the host's either.
+    """
+    if is_static(kind):
+        return True
     module, path = _MODULE.__get__(kind), _QUALNAME.__get__(kind)
     found: Any = sys.modules.get(module) if type(module) is str else None
     for name in exact_text(path).split("."):

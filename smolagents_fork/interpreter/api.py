@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import InterpreterError, ProgramFailedError, ProgramRefusedError
+from ..help import helper
+from ..output import PrintContainer, truncated
+from ..texts import class_name
 from . import messages
 from .compiling.ast_builders import ticks_name
 from .compiling.numeric_types import ASSUMED_BUILTINS
@@ -21,7 +24,6 @@ from .guards.builtins_table import program_builtins
 from .guards.program_classes import ProgramClasses
 from .guards.sizes import Sizes
 from .guards.tools import ToolCaller
-from .help import helper
 from .meter import FinalAnswer, Limits, Meter, MeteredItems, ProgramStop, recursion_limit
 from .modules.event_loops import EventLoops
 from .modules.overrides import Parts, overrides_of
@@ -29,7 +31,6 @@ from .modules.streams import StandardStreams
 from .modules.threads import ProgramThreads
 from .modules.views import ModuleViews
 from .modules.waiting import waiting_members
-from .output import PrintContainer, truncated
 from .policy import DEFAULT_IMPORTS
 
 __all__ = ["Interpreter", "Result"]
@@ -41,7 +42,7 @@ _RESERVED = ("__builtins__", "__import__", "__loader__", "__spec__")
 
 @dataclass
 class Result:
-    """What a run gives back.
+    """Result of a run.
 
     Args:
         output: value of the last expression or assignment at the top level, or the final answer.
@@ -104,7 +105,9 @@ class Interpreter:
             {**waiting, **self._loops.members()},
             self.modules,
         )
-        self._caller = ToolCaller(self.meter, self.state, self._attributes.vet, self._streams)
+        self._caller = ToolCaller(
+            self.meter, self.state, self._attributes.vet, self._streams.suspended
+        )
         self._lock = threading.RLock()
         self._tools: dict[str, Any] = {}
         self._functions = dict(additional_functions or {})
@@ -154,7 +157,7 @@ class Interpreter:
         self._taken = frozenset(name for name in ASSUMED_BUILTINS if name in given)
         handed = {name: self._caller.proxy(name, tool) for name, tool in given.items()}
         described = {**given, **self._tools, **self._functions}
-        shown = helper(handed, described, self._attributes, self._print)
+        shown = helper(handed, described, self._attributes.owns, self._print)
         namespace = program_builtins(
             self._attributes,
             self._classes,
@@ -315,10 +318,7 @@ class Interpreter:
         return types.FunctionType(program.code, self.state, "<module>")
 
     def _call(self, program: Program, function: types.FunctionType) -> Any:
-        if not program.is_async:
-            return function()
-        allowed = self.modules.allows("asyncio")
-        return self._loops.run_top_level(function(), allowed)
+        return self._loops.run(function()) if program.is_async else function()
 
 
 def _failure(error: BaseException, program: Program) -> InterpreterError:
@@ -326,8 +326,7 @@ def _failure(error: BaseException, program: Program) -> InterpreterError:
     try:
         return messages.failed(error, program)
     except Exception:
-        name = type.__dict__["__name__"].__get__(type(error))
-        return ProgramFailedError(f"Code execution failed due to: {name}")
+        return ProgramFailedError(f"Code execution failed due to: {class_name(error)}")
 
 
 #: Signals noted in the main thread while a program ran there.

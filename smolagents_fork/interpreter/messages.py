@@ -19,8 +19,10 @@ from ..errors import (
     ProgramRefusedError,
     TimeLimitExceededError,
 )
+from ..hints import hint, positions
+from ..texts import class_name, exact_text, exception_field
+from . import policy
 from .compiling.program import Program, program_of_file
-from .hints import hint, positions
 from .meter import FinalAnswer, InterruptStop, ProgramStop, TimeStop
 
 __all__ = ["failed", "stopped"]
@@ -31,15 +33,13 @@ _MOST_CAUSES = 3
 _DEEPEST = 20_000
 #: Characters kept of an exception's own text.
 _LONGEST = 50_000
-#: The name of a class, which a metaclass cannot misreport.
-_NAME_OF: Any = type.__dict__["__name__"].__get__
 _GROUP: Any = getattr(__import__("builtins"), "BaseExceptionGroup", None)
 
 
 def _frames(error: BaseException) -> list[tuple[Program, TracebackType, int]]:
     """Find the traceback's frames that are a program's own, with their lines."""
     found = []
-    entry = _slot(error, "__traceback__")
+    entry = exception_field(error, "__traceback__")
     for _ in range(_DEEPEST):
         if entry is None:
             break
@@ -89,11 +89,6 @@ def _trace(frames: list[tuple[Program, TracebackType, int]], statement: str) -> 
     return "\n".join(lines)
 
 
-def _slot(error: BaseException, name: str) -> Any:
-    """Read what Python itself keeps of an exception, whatever its class says."""
-    return BaseException.__dict__[name].__get__(error)
-
-
 def _text_of(error: BaseException) -> str:
     """Give an exception's own text; its class may be the program's, and raise anything."""
     try:
@@ -101,13 +96,13 @@ def _text_of(error: BaseException) -> str:
     except (ProgramStop, FinalAnswer):
         raise
     except BaseException as broken:
-        return f"<exception str() failed: {_NAME_OF(type(broken))}>"
-    text = str.__str__(text)
+        return f"<exception str() failed: {class_name(broken)}>"
+    text = exact_text(text)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}... ({len(text)} characters)"
 
 
 def _notes_of(error: BaseException) -> str:
-    notes = _slot(error, "__dict__").get("__notes__")
+    notes = exception_field(error, "__dict__").get("__notes__")
     if type(notes) is not list:
         return ""
     return "".join(f"\n{note[:_LONGEST]}" for note in notes[:_MOST_FRAMES] if type(note) is str)
@@ -117,13 +112,13 @@ def _causes(error: BaseException) -> str:
     """Describe what led to the error, a line each."""
     lines = []
     for _ in range(_MOST_CAUSES):
-        word, cause = "Caused by", _slot(error, "__cause__")
-        if cause is None and not _slot(error, "__suppress_context__"):
-            word, cause = "While handling", _slot(error, "__context__")
+        word, cause = "Caused by", exception_field(error, "__cause__")
+        if cause is None and not exception_field(error, "__suppress_context__"):
+            word, cause = "While handling", exception_field(error, "__context__")
         frames = [] if cause is None else _frames(cause)
         if cause is None or not frames:
             break
-        lines.append(f"\n{word} {_NAME_OF(type(cause))} at line {frames[-1][2]}: {_text_of(cause)}")
+        lines.append(f"\n{word} {class_name(cause)} at line {frames[-1][2]}: {_text_of(cause)}")
         error = cause
     return "".join(lines)
 
@@ -134,7 +129,7 @@ def _members(error: BaseException, depth: int = 1) -> str:
         return ""
     members = _GROUP.exceptions.__get__(error)
     shown = [
-        f"\n{'  ' * depth}{_NAME_OF(type(one))}: {_text_of(one)}{_members(one, depth + 1)}"
+        f"\n{'  ' * depth}{class_name(one)}: {_text_of(one)}{_members(one, depth + 1)}"
         for one in members[:_MOST_FRAMES]
     ]
     return "".join(shown)
@@ -184,7 +179,7 @@ def failed(error: BaseException, program: Program) -> InterpreterError:
     elif issubclass(raised, ProgramRefusedError):
         kind = ProgramRefusedError
     ours = issubclass(raised, InterpreterError)
-    name = "InterpreterError" if ours else _NAME_OF(type(error))
+    name = "InterpreterError" if ours else class_name(error)
     text, notes = _text_of(error), _notes_of(error)
     if issubclass(raised, RecursionError):
         text += "; it goes deeper than max_recursion_depth allows"
@@ -195,11 +190,12 @@ def failed(error: BaseException, program: Program) -> InterpreterError:
     help_ = ""
     if frames:
         last_program, entry, _line = frames[-1]
-        innermost = _slot(error, "__traceback__")
+        innermost = exception_field(error, "__traceback__")
         while innermost is not None and innermost.tb_next is not None:
             innermost = innermost.tb_next
         try:
-            help_ = hint(error, last_program, entry, innermost is entry)
+            inside = innermost is entry
+            help_ = hint(error, last_program.tree, entry, inside, policy.REFUSED_BUILTINS)
         except (ProgramStop, FinalAnswer):
             raise
         except BaseException:

@@ -51,7 +51,7 @@ _LONGEST_SECONDS = 1_000_000_000
 
 @dataclass(frozen=True)
 class Limits:
-    """What one run may use.
+    """Limits of one run.
 
     Args:
         max_operations: syntax-tree nodes a run may evaluate, counted by blocks; upstream's default.
@@ -379,7 +379,7 @@ class Meter:
         """
         self.check()
         if self._away and not self._interrupted:
-            return None  # the clock stands still
+            return None  # the clock is stopped
         left = self.seconds_left()
         if left is not None and left <= 0:
             self.out_of_time()
@@ -530,7 +530,7 @@ def _size(items: Any) -> int:
 
 
 class MeteredItems:
-    """What C code goes over, counted as it is gone over.
+    """Sources that C code goes over, counted item by item.
 
     Args:
         meter: counts.

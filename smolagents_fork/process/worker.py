@@ -25,9 +25,17 @@ from ..errors import (
     InterpreterError,
     ProtocolError,
 )
-from ..interpreter import Interpreter, Limits, PrintContainer
+from ..interpreter import Interpreter, Limits
 from ..interpreter.meter import FinalAnswer, ProgramStop, TimeStop
-from ..texts import class_name, exact_text, plain_text, without_text
+from ..output import PrintContainer
+from ..texts import (
+    class_name,
+    exact_text,
+    exception_field,
+    is_static,
+    plain_text,
+    without_text,
+)
 from .confinement import confine, cpu_limit
 from .confinement_report import Bounds
 from .frames import (
@@ -358,10 +366,8 @@ class _Streaming(Interpreter):
 def _text_of_error(error: BaseException) -> str:
     """Give name and text of an exception; only the name where its class may be the program's."""
     name = class_name(error)
-    arguments: Any = BaseException.__dict__["args"].__get__(error)
-    plain = all(type(one) in (str, int) for one in arguments)
-    heap_type = type.__dict__["__flags__"].__get__(type(error)) & 1 << 9  # Py_TPFLAGS_HEAPTYPE
-    if heap_type or not plain:
+    plain = all(type(one) in (str, int) for one in exception_field(error, "args"))
+    if not plain or not is_static(type(error)):
         return name
     return f"{name}: {error}"
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -31,19 +29,11 @@ def tiny(tiny_template: Project, tmp_path: Path) -> Project:
     return Project(Path(shutil.copytree(tiny_template.root, tmp_path / "project")))
 
 
-@pytest.fixture(scope="session")
-def build_tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The build backend's wheels, for builds that see no index but a folder of releases."""
-    folder = tmp_path_factory.mktemp("build-tools")
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-input", "--dest", folder]
-    subprocess.run([*map(str, command), "hatchling==1.33.0"], check=True, timeout=900)
-    return folder
-
-
 @pytest.fixture
-def links(build_tools: Path, tmp_path: Path) -> Path:
-    """A folder of releases of one's own, in which pip also finds the build backend."""
-    return Path(shutil.copytree(build_tools, tmp_path / "links"))
+def links(tmp_path: Path) -> Path:
+    """A folder of releases of one's own."""
+    (tmp_path / "links").mkdir()
+    return tmp_path / "links"
 
 
 @pytest.fixture

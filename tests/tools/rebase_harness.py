@@ -1,12 +1,13 @@
 """Projects, made-up releases and the command itself, for the tests of the series and the rebase.
 
-Real parts: pip serves the releases from a folder (``PIP_FIND_LINKS``, ``PIP_NO_INDEX``), git keeps
-the commits, the command runs as a process of its own in a copy of the project.
+Real parts: pip and uv take the releases from a folder (``PIP_FIND_LINKS``, ``PIP_NO_INDEX``), git
+keeps the commits. The command runs in a process of its own where it is to be killed.
 """
 
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import io
 import os
@@ -19,13 +20,15 @@ import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from unittest import mock
 
 from buildsys import lock as lockfile
 from buildsys.version import write_version_file
 from tools.git import Git, environment
 from tools.paths import CACHE, ROOT, Project
+from tools.rebase.__main__ import main
 from tools.rebase.points import VARIABLE
-from tools.rebase.state import Folder, State
+from tools.rebase.state import Folder
 from tools.rebase.trial import copy_checkout
 from tools.upstream.relock import lock_of_release
 
@@ -184,11 +187,11 @@ TINY_SERIES = (
 
 
 def tiny_project(target: Path) -> Project:
-    """The project's tools and build, on a made-up release 9.0.0, the series still empty."""
+    """The project's build, on a made-up release 9.0.0, the series still empty."""
     project = Project(target)
     target.mkdir(parents=True)
-    for name in ("buildsys", "tools"):
-        shutil.copytree(ROOT / name, target / name, ignore=shutil.ignore_patterns("__pycache__"))
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "buildsys", target / "buildsys", ignore=ignored)
     for name in ("LICENSE", "NOTICE", "README.md", "pyproject.toml", "requirements-dev.txt"):
         shutil.copy(ROOT / name, target)
     (target / "docker").mkdir()
@@ -246,7 +249,7 @@ def commit_tiny_series(git: Git) -> None:
 
 @dataclass
 class Rebase:
-    """The command, run as a process in a project."""
+    """The command in a project."""
 
     project: Project
     links: Path
@@ -258,40 +261,56 @@ class Rebase:
     def folder(self) -> Folder:
         return Folder(self.project)
 
-    @property
-    def state(self) -> State:
-        state = self.folder.load()
-        assert state is not None
-        return state
-
     def environment(self, kill_at: str = "") -> dict[str, str]:
-        kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-        found = {**kept, "PIP_FIND_LINKS": str(self.links), VARIABLE: kill_at, **self.extra}
-        # What a build needs for seconds is compiled when it is imported.
-        found["PIP_NO_COMPILE"] = "1"
+        links = f"{self.links} {self.project.cache} {build_tools()}"
+        found = {**os.environ, "PIP_FIND_LINKS": links, VARIABLE: kill_at, **self.extra}
+        if self.borrow:
+            found["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # they cost a second each time
         if not self.index:
             found["PIP_NO_INDEX"] = "1"
         return found
 
-    def command(self, *arguments: str) -> list[str]:
+    def arguments(self, *arguments: str) -> list[str]:
         options = ["--skip-regression", *(["--borrow-packages"] if self.borrow else [])]
-        which = options if arguments[0] in {"start", "check"} else []
-        return [sys.executable, "-m", "tools.rebase", *arguments, *which]
+        return [*arguments, *(options if arguments[0] in {"start", "check"} else [])]
 
-    def __call__(self, *arguments: str, kill_at: str = "") -> tuple[int, str]:
-        """Run a command; returns its exit status (negative for a signal) and all it has said."""
-        done = subprocess.run(
-            self.command(*arguments),
-            cwd=self.project.root,
+    def process(self, *arguments: str, kill_at: str = "") -> subprocess.Popen[str]:
+        """Start the command as a process of its own."""
+        program = "import sys, pathlib, tools.rebase.__main__ as command\n"
+        program += "sys.exit(command.main(sys.argv[2:], pathlib.Path(sys.argv[1])))"
+        return subprocess.Popen(
+            [sys.executable, "-c", program, str(self.project.root), *self.arguments(*arguments)],
+            cwd=ROOT,
             env=self.environment(kill_at),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=COMMAND_TIMEOUT_SECONDS,
-            check=False,
         )
-        return done.returncode, done.stdout
+
+    def __call__(self, *arguments: str, kill_at: str = "") -> tuple[int, str]:
+        """Run a command; returns its exit status (negative for a signal) and all it has said."""
+        if kill_at:
+            with self.process(*arguments, kill_at=kill_at) as started:
+                said, _ = started.communicate(timeout=COMMAND_TIMEOUT_SECONDS)
+            return started.returncode, said
+        output = io.StringIO()
+        with (
+            mock.patch.dict(os.environ, self.environment(), clear=True),
+            contextlib.redirect_stdout(output),
+            contextlib.redirect_stderr(output),
+        ):
+            status = main(self.arguments(*arguments), self.project.root)
+        return status, output.getvalue()
+
+    def publish(self, version: str, tree: Mapping[str, bytes]) -> None:
+        """Make a release that has been downloaded already."""
+        publish(self.project.cache, version, tree)
+
+    def copy(self, target: Path) -> Rebase:
+        """The same in a copy of the project."""
+        copied = Path(shutil.copytree(self.project.root, target, symlinks=True))
+        return Rebase(Project(copied), self.links)
 
     def git(self, *arguments: str) -> str:
         """A person's git in the scratch repository."""
@@ -306,6 +325,20 @@ class Rebase:
         )
         assert done.returncode == 0, done.stderr
         return done.stdout
+
+
+def build_tools() -> Path:
+    """The build backend's wheels, for builds that see no index but a folder of releases."""
+    folder = CACHE / "hatchling-1.33.0"
+    if not folder.exists():
+        draft = folder.with_name(f"{folder.name}.{os.getpid()}")
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-input"]
+        subprocess.run([*command, "--dest", draft, "hatchling==1.33.0"], check=True, timeout=900)
+        try:
+            draft.rename(folder)
+        except OSError:  # another worker was first
+            shutil.rmtree(draft)
+    return folder
 
 
 def snapshot(project: Project) -> dict[str, bytes]:

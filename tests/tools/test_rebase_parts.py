@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import inspect
 import re
 import shutil
 from pathlib import Path
@@ -10,20 +10,23 @@ from pathlib import Path
 import pytest
 from packaging.version import Version
 
+from buildsys import lock as lockfile
+from tools.errors import RebaseError, SuiteError, ToolError
 from tools.git import environment
+from tools.junit import Outcome
 from tools.paths import ROOT, Project
 from tools.rebase import regression
 from tools.rebase.__main__ import main as rebase_command
 from tools.rebase.bases import path_of_versions
-from tools.rebase.changelog import with_release
 from tools.rebase.points import reached
 from tools.rebase.regression import regression_verdict, verdict_of
-from tools.rebase.state import Folder, RebaseError
+from tools.rebase.result import with_release
+from tools.rebase.state import Folder
 from tools.regression import Kind, Report
-from tools.regression.__main__ import _parser as regression_parser
-from tools.regression.comparison import Comparison, Outcome
+from tools.regression import run as run_suite
+from tools.regression.comparison import Comparison
+from tools.replacement import Replacement
 from tools.series.__main__ import main as series_command
-from tools.series.replace import recover, replace_files
 
 KNOWN = [Version(text) for text in ("1.23.0", "1.24.0", "1.25.0", "1.25.1", "1.26.0", "1.27.0")]
 
@@ -105,15 +108,20 @@ class Stop(Exception):
     """The process ends here."""
 
 
-STAGES = [("staged", 1), ("decided", 1), ("replaced", 1), ("replaced", 2), ("replaced", 3)]
+STAGES = [("decided", 1), ("replaced", 1), ("replaced", 2), ("replaced", 3)]
+OLD = {"a": b"old a", "gone": b"old gone"}
+NEW = {"a": b"new a", "gone": None, "sub/b": b"new b"}
 
 
+def there(root: Path) -> dict[str, bytes]:
+    return {name: (root / name).read_bytes() for name in NEW if (root / name).exists()}
+
+
+@pytest.mark.parametrize("ending", ["finish", "undo"])
 @pytest.mark.parametrize(("stage", "count"), STAGES)
-def test_replacement_cut_off_is_undone_or_finished_as_a_whole(tmp_path, stage, count):
-    (tmp_path / "a").write_bytes(b"old a")
-    (tmp_path / "gone").write_bytes(b"old gone")
-    new = {"a": b"new a", "gone": None, "sub/b": b"new b"}
-    journal = tmp_path / "journal"
+def test_replacement_cut_off_is_undone_or_finished_as_a_whole(tmp_path, stage, count, ending):
+    for name, data in OLD.items():
+        (tmp_path / name).write_bytes(data)
     seen: list[str] = []
 
     def stop(name: str) -> None:
@@ -121,28 +129,41 @@ def test_replacement_cut_off_is_undone_or_finished_as_a_whole(tmp_path, stage, c
         if seen.count(stage) == count:
             raise Stop
 
+    cut_off = Replacement(tmp_path, tmp_path / "staged", stop)
+    cut_off.stage(NEW)
+    assert (cut_off.is_decided, there(tmp_path)) == (False, OLD)
     with pytest.raises(Stop):
-        replace_files(tmp_path, journal, new, stop)
-    finished = recover(tmp_path, journal)
-    assert finished is (stage != "staged")
-    if finished:
-        assert (tmp_path / "a").read_bytes() == b"new a"
-        assert (tmp_path / "sub" / "b").read_bytes() == b"new b"
-        assert not (tmp_path / "gone").exists()
-    else:
-        assert (tmp_path / "a").read_bytes() == b"old a"
-        assert (tmp_path / "gone").read_bytes() == b"old gone"
-        assert not (tmp_path / "sub").exists()
-    assert not journal.exists()
-    assert recover(tmp_path, journal) is False
-    replace_files(tmp_path, journal, {"a": b"newer"})
-    assert (tmp_path / "a").read_bytes() == b"newer"
+        cut_off.decide()
+    again = Replacement(tmp_path, tmp_path / "staged")
+    assert again.is_decided
+    for _ in range(2):
+        getattr(again, ending)()
+        new = {name: data for name, data in NEW.items() if data is not None}
+        assert there(tmp_path) == (OLD if ending == "undo" else new)
+    again.remove()
+    assert not (tmp_path / "staged").exists()
+
+
+def test_replacement_touches_nothing_when_a_file_has_changed_in_the_meantime(tmp_path):
+    replacement = Replacement(tmp_path, tmp_path / "staged")
+    replacement.stage({"a": b"new", "b": b"new"})
+    (tmp_path / "b").write_bytes(b"mine")
+    with pytest.raises(ToolError, match="b has been changed in the meantime; nothing was written"):
+        replacement.decide()
+    assert not replacement.is_decided
+    replacement.stage({"a": b"new", "b": b"new"})
+    replacement.decide()
+    (tmp_path / "b").write_bytes(b"other")
+    for ending in (replacement.finish, replacement.undo):
+        with pytest.raises(ToolError, match="b: changed while it was being replaced"):
+            ending()
+    assert [(tmp_path / name).read_bytes() for name in "ab"] == [b"new", b"other"]
 
 
 @pytest.mark.parametrize("name", ["../out", "/etc/out", "a/../../out", ""])
 def test_replacement_stays_below_its_folder(tmp_path, name):
     with pytest.raises(ValueError, match="expected a relative path"):
-        replace_files(tmp_path / "root", tmp_path / "journal", {name: b"x"})
+        Replacement(tmp_path / "root", tmp_path / "staged").stage({name: b"x"})
     assert not (tmp_path / "out").exists()
 
 
@@ -167,14 +188,14 @@ def test_verdict_is_read_from_what_the_suite_writes():
     passed, failed = Outcome("passed"), Outcome("failed")
     comparisons = [Comparison("t::a", Kind.PASSED_BOTH, passed, passed)]
     report = Report("9.1.0", "9.1.0+fork.1", comparisons)
-    good, text = verdict_of(json.loads(json.dumps(report.as_dict())))
+    good, text = verdict_of(report)
     assert good
     assert "| passed on both | 1 |" in text
     report.comparisons.extend(
         Comparison(f"t::{number}", Kind.UNDECLARED, passed, failed) for number in range(25)
     )
     report.stale.append("t::z differs no more")
-    good, text = verdict_of(json.loads(json.dumps(report.as_dict())))
+    good, text = verdict_of(report)
     assert not good
     assert "- differs: `t::0`" in text
     assert "- and 5 more" in text
@@ -182,34 +203,29 @@ def test_verdict_is_read_from_what_the_suite_writes():
 
 
 def test_suite_is_run_on_the_new_release_and_its_verdict_holds(tmp_path, monkeypatch):
-    """The suite's own parser reads the words, and a difference it writes is "does not hold"."""
+    """A difference that the suite reports is "does not hold", and so is a suite that cannot run."""
     folder = Folder(Project(tmp_path))
-    folder.path.mkdir()
-    shutil.copy(ROOT / "upstream.lock", folder.path)
+    folder.copy.mkdir(parents=True)
+    folder.logs.mkdir()
+    shutil.copy(ROOT / "upstream.lock", folder.copy)
+    lock = lockfile.load(ROOT / "upstream.lock")
     passed, failed = Outcome("passed"), Outcome("failed")
-    kinds = iter([Kind.PASSED_BOTH, Kind.UNDECLARED])
-    calls = []
+    results = iter([(Kind.PASSED_BOTH, passed), (Kind.UNDECLARED, failed), None])
+    wheel = Path("smolagents-x.whl")
 
-    def suite(command, log, *, accepted, **rest):
-        options = regression_parser().parse_args([str(word) for word in command[3:]])
-        calls.append((command[1:3], options, accepted))
-        kind = next(kinds)
-        other = passed if kind is Kind.PASSED_BOTH else failed
-        report = Report("1.26.0", "x", [Comparison("t::a", kind, passed, other)])
-        options.reports.mkdir(parents=True)
-        (options.reports / "regression.json").write_text(json.dumps(report.as_dict()))
-        return report.exit_status
+    def suite(**options):
+        inspect.signature(run_suite).bind(**options)
+        assert options["fork_wheel"] == wheel
+        assert options["tests"] == ("test_utils.py",)
+        assert (options["release"], options["sdist_sha256"]) == (lock.version, lock.sdist.sha256)
+        assert options["deviations"] == folder.copy / "tests" / "upstream" / "deviations.toml"
+        if (result := next(results)) is None:
+            raise SuiteError("no index")
+        return Report("1.26.0", "x", [Comparison("t::a", result[0], passed, result[1])])
 
     monkeypatch.setattr(regression, "run", suite)
-    wheel = Path("smolagents-x.whl")
-    assert regression_verdict(Project(), folder, wheel, ["test_utils.py"], ())[0]
-    good, text = regression_verdict(Project(), folder, wheel, ["test_utils.py"], ())
-    assert not good
-    assert "- differs: `t::a`" in text
-    for module, options, accepted in calls:
-        assert module == ["-m", "tools.regression"]
-        assert options.fork_wheel == wheel
-        assert options.tests == ["test_utils.py"]
-        assert options.release == json.loads((ROOT / "upstream.lock").read_text())["version"]
-        assert options.deviations == ROOT / "tests" / "upstream" / "deviations.toml"
-        assert accepted == (0, 1)
+    assert regression_verdict(folder, wheel, ("test_utils.py",))[0]
+    good, text = regression_verdict(folder, wheel, ("test_utils.py",))
+    assert (good, "- differs: `t::a`" in text) == (False, True)
+    good, text = regression_verdict(folder, wheel, ("test_utils.py",))
+    assert (good, "The suite could not run:" in text) == (False, True)

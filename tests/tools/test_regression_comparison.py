@@ -6,11 +6,18 @@ from pathlib import Path
 
 import pytest
 
+from tools.junit import Outcome, read_junit
 from tools.regression.causes import UNEXPLAINED, classify
-from tools.regression.comparison import Comparison, Kind, Report, compare
+from tools.regression.comparison import (
+    RERUN_AT_MOST,
+    Comparison,
+    Kind,
+    Report,
+    compare,
+    judge_again,
+    run_again,
+)
 from tools.regression.deviations import Deviation
-from tools.regression.junit import Outcome, read_junit
-from tools.regression.reruns import RERUN_AT_MOST, run_again, settle
 
 REASON = "the fork stops this program on purpose, as its documentation says"
 A = "tests/test_a.py::test_a"
@@ -45,86 +52,59 @@ ERROR = '<error message="boom"/>'
 SKIP = '<skipped message="requires macOS"/>'
 
 
-def test_equal_runs_pass(tmp_path: Path) -> None:
-    both = side(tmp_path, test_a="", test_b=FAILURE, test_c=SKIP)
-    report = compared(both, both)
-    assert kinds(report) == {
-        "test_a": Kind.PASSED_BOTH,
-        "test_b": Kind.FAILED_BOTH,
-        "test_c": Kind.SKIPPED_BOTH,
-    }
-    assert report.exit_status == 0
-    assert report.ran == 2
-
-
-@pytest.mark.parametrize("element", [FAILURE, ERROR, SKIP])
-def test_a_test_that_no_longer_passes_is_a_difference(tmp_path: Path, element: str) -> None:
-    report = compared(side(tmp_path, test_a=""), side(tmp_path, test_a=element))
-    assert kinds(report) == {"test_a": Kind.UNDECLARED}
-    assert report.exit_status == 1
-
-
-def test_a_lost_test_is_a_difference(tmp_path: Path) -> None:
-    report = compared(side(tmp_path, test_a="", test_b=""), side(tmp_path, test_b=""))
-    assert kinds(report) == {"test_a": Kind.UNDECLARED, "test_b": Kind.PASSED_BOTH}
-    assert report.of(Kind.UNDECLARED)[0].fork.status == "missing"
-    assert report.exit_status == 1
-
-
-def test_a_file_that_broke_on_the_fork_is_a_difference(tmp_path: Path) -> None:
-    # Its tests are lost, and the file itself is an error that pristine does not have.
-    fork = side(tmp_path, test_b="", test_file_error=ERROR)
-    report = compared(side(tmp_path, test_b=""), fork)
-    assert kinds(report)["test_file_error"] is Kind.UNDECLARED
-    assert report.exit_status == 1
-
-
-def test_a_test_that_only_the_fork_passes_is_no_failure(tmp_path: Path) -> None:
-    report = compared(side(tmp_path, test_a=FAILURE), side(tmp_path, test_a=""))
-    assert kinds(report) == {"test_a": Kind.GAINED}
-    assert report.exit_status == 0
-
-
 @pytest.mark.parametrize(
-    ("element", "outcome"), [(FAILURE, "failed"), (ERROR, "error"), (SKIP, "skipped")]
+    ("pristine", "fork", "declared", "kind", "stale"),
+    [
+        ("", "", None, Kind.PASSED_BOTH, None),
+        (FAILURE, FAILURE, None, Kind.FAILED_BOTH, None),
+        (SKIP, SKIP, None, Kind.SKIPPED_BOTH, None),
+        # A test that no longer passes, or is lost, or is of a file that broke on the fork.
+        ("", FAILURE, None, Kind.UNDECLARED, None),
+        ("", ERROR, None, Kind.UNDECLARED, None),
+        ("", SKIP, None, Kind.UNDECLARED, None),
+        ("", None, None, Kind.UNDECLARED, None),
+        (None, ERROR, None, Kind.UNDECLARED, None),
+        # No failure of the fork's.
+        (FAILURE, "", None, Kind.GAINED, None),
+        # Declared as it is, and otherwise.
+        ("", FAILURE, "failed", Kind.DECLARED, None),
+        ("", ERROR, "error", Kind.DECLARED, None),
+        ("", SKIP, "skipped", Kind.DECLARED, None),
+        ("", None, "missing", Kind.DECLARED, None),
+        ("", None, "failed", Kind.UNDECLARED, "passed on pristine and missing on the fork"),
+        ("", "", "failed", Kind.PASSED_BOTH, "passed on pristine and passed on the fork"),
+        (FAILURE, FAILURE, "failed", Kind.FAILED_BOTH, "failed on pristine and failed on the fork"),
+        (None, None, "failed", None, "in neither run"),
+    ],
 )
-def test_a_declared_difference_is_accepted(tmp_path: Path, element: str, outcome: str) -> None:
-    declared = Deviation(A, outcome, REASON)  # type: ignore[arg-type]
-    report = compared(side(tmp_path, test_a=""), side(tmp_path, test_a=element), declared)
-    assert kinds(report) == {"test_a": Kind.DECLARED}
-    assert report.comparisons[0].reason == REASON
-    assert report.exit_status == 0
-
-
-def test_a_difference_of_another_sort_than_declared_is_not_accepted(tmp_path: Path) -> None:
-    declared = Deviation(A, "failed", REASON)
-    report = compared(side(tmp_path, test_a=""), {}, declared)
-    assert kinds(report) == {"test_a": Kind.UNDECLARED}
-    assert report.stale == [
-        f"{A}: declared as failed on the fork, but is now passed on pristine and missing on the "
-        f"fork; remove the entry or correct it"
+def test_pair_of_outcomes_is_judged(
+    tmp_path: Path,
+    pristine: str | None,
+    fork: str | None,
+    declared: str | None,
+    kind: Kind | None,
+    stale: str | None,
+) -> None:
+    sides = [
+        side(tmp_path, test_other="", **({} if element is None else {"test_a": element}))
+        for element in (pristine, fork)
     ]
-
-
-def test_a_declaration_that_no_longer_differs_is_an_error(tmp_path: Path) -> None:
-    both = side(tmp_path, test_a="")
-    report = compared(both, both, Deviation(A, "failed", REASON))
+    report = compared(*sides, *([Deviation(A, declared, REASON)] if declared else []))
+    assert kinds(report).get("test_a") is kind
     assert report.stale == [
-        f"{A}: declared as failed on the fork, but is now passed on pristine and passed on the "
-        f"fork; remove the entry or correct it"
+        f"{A}: declared as {declared} on the fork, but is now {words}; "
+        f"remove the entry or correct it"
+        for words in [stale]
+        if words
     ]
-    assert report.exit_status == 1
+    assert report.exit_status == int(kind is Kind.UNDECLARED or stale is not None)
+    if kind is Kind.DECLARED:
+        assert report.comparisons[1].reason == REASON
 
 
-def test_a_declaration_of_a_test_that_fails_on_both_sides_is_an_error(tmp_path: Path) -> None:
-    both = side(tmp_path, test_a=FAILURE)
-    assert compared(both, both, Deviation(A, "failed", REASON)).exit_status == 1
-
-
-def test_a_declaration_of_no_known_test_is_an_error(tmp_path: Path) -> None:
-    both = side(tmp_path, test_b="")
-    (sentence,) = compared(both, both, Deviation(A, "failed", REASON)).stale
-    assert "but is now in neither run" in sentence
+def test_tests_that_pristine_skips_did_not_run(tmp_path: Path) -> None:
+    both = side(tmp_path, test_a="", test_b=FAILURE, test_c=SKIP)
+    assert compared(both, both).ran == 2
 
 
 @pytest.mark.parametrize(
@@ -165,7 +145,7 @@ def test_failures_on_both_sides_carry_the_cause_and_the_rule(tmp_path: Path) -> 
     assert unknown is not None
     assert cause.name == "needs network"
     assert "Name or service not known" in cause.rule
-    assert (unknown.name, unknown.rule) == (UNEXPLAINED, "")
+    assert unknown == UNEXPLAINED
     assert [found.test for found in report.unexplained] == ["tests/test_a.py::test_b"]
 
 
@@ -173,23 +153,22 @@ def test_another_cause_on_the_fork_is_said(tmp_path: Path) -> None:
     network = '<failure message="gaierror: Name or service not known"/>'
     report = compared(side(tmp_path, test_a=network), side(tmp_path, test_a=FAILURE))
     (found,) = report.unexplained
-    assert found.fork_cause is not None
-    assert found.fork_cause.name == UNEXPLAINED
+    assert found.fork_cause == UNEXPLAINED
 
 
 @pytest.mark.parametrize(
     ("words", "cause"),
     [
         ("ModuleNotFoundError: No module named 'vllm'", "absent package"),
-        ("ModuleNotFoundError: No module named 'smolagents_fork'", UNEXPLAINED),
+        ("ModuleNotFoundError: No module named 'smolagents_fork'", "unexplained"),
         (
             "ImportError: cannot import name 'X' from 'smolagents.a' (p)",
             "stale test file in the sdist",
         ),
-        ("ImportError: cannot import name 'X' from 'numpy' (p)", UNEXPLAINED),
+        ("ImportError: cannot import name 'X' from 'numpy' (p)", "unexplained"),
         ("OSError: cannot load library 'libx.so'", "absent system library"),
         ("Failed: Timeout (>120.0s) from pytest-timeout.", "ran past the time limit"),
-        ("assert 1 == 2", UNEXPLAINED),
+        ("assert 1 == 2", "unexplained"),
     ],
 )
 def test_causes(words: str, cause: str) -> None:
@@ -215,7 +194,7 @@ DIFFERS = Comparison(A, Kind.UNDECLARED, PASSED, FAILED)
 def test_a_difference_stands_until_the_fork_has_passed(
     again: list[tuple[Outcome, Outcome]], kind: Kind
 ) -> None:
-    settled = settle(DIFFERS, again)
+    settled = judge_again(DIFFERS, again)
     assert settled.kind is kind
     assert settled.again == tuple(again)
 

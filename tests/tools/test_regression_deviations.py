@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tools.errors import SuiteError
 from tools.regression.deviations import load_deviations
-from tools.regression.errors import SuiteError
 from tools.regression.settings import DEVIATIONS
 
 GOOD = """

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tools.regression.errors import SuiteError
-from tools.regression.junit import node_id, read_junit
+from tools.errors import SuiteError
+from tools.junit import node_id, read_junit
 
 
 def junit(folder: Path, cases: str) -> Path:

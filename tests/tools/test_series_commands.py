@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 
@@ -11,13 +12,12 @@ from rebase_harness import all_files, commit_edit, tiny_message
 
 from buildsys.errors import BuildError
 from buildsys.series import series_names
+from tools.errors import SeriesError
 from tools.git import Git
-from tools.paths import Project
+from tools.paths import ROOT, Project
 from tools.series.__main__ import main
-from tools.series.check import differences, patch_bytes
-from tools.series.edit import close_series, open_series
-from tools.series.export import exported
-from tools.series.repository import BASE, SeriesError
+from tools.series.edit import close_series, differences, open_series
+from tools.series.repository import BASE, exported, patch_bytes
 
 AGENTS = "smolagents/agents.py"
 
@@ -139,24 +139,9 @@ def test_new_order_renamed_and_dropped_patches_are_exported(tiny, opened):
     assert text == "# in order\nclose-twice.patch\nrenamed.patch\n"
 
 
-def _no_name(git: Git) -> None:
-    commit_edit(git, AGENTS, "FIRST_2 = 2\n", "\n", "no trailers\n\nat all")
-
-
-def _bad_name(git: Git) -> None:
-    commit_edit(git, AGENTS, "FIRST_2 = 2\n", "\n", tiny_message("../evil.patch"))
-
-
-def _same_name(git: Git) -> None:
-    commit_edit(git, AGENTS, "FIRST_2 = 2\n", "\n", tiny_message("close-twice.patch"))
-
-
-def _fixup(git: Git) -> None:
-    commit_edit(git, AGENTS, "FIRST_2 = 2\n", "\n", "fixup! Patch close-twice")
-
-
-def _empty(git: Git) -> None:
-    git.run("commit", "--allow-empty", "--quiet", "-m", tiny_message("empty.patch"))
+def _commit(message: str):
+    """A commit with a message that the export refuses."""
+    return lambda git: commit_edit(git, AGENTS, "FIRST_2 = 2\n", "\n", message)
 
 
 def _merge(git: Git) -> None:
@@ -166,36 +151,39 @@ def _merge(git: Git) -> None:
     git.run("merge", "--quiet", "--no-edit", "side")
 
 
-def _not_committed(git: Git) -> None:
-    (git.folder / AGENTS).write_text("mine")
+def _write(name: str):
+    return lambda git: (git.folder / name).write_text("mine")
 
 
-def _untracked(git: Git) -> None:
-    (git.folder / "smolagents" / "new.py").write_text("mine")
-
-
-def _rebase_under_way(git: Git) -> None:
-    git.run("rebase", "--quiet", "--exec", "false", BASE, check=False)
-
-
-def _other_base(git: Git) -> None:
-    git.run("checkout", "--quiet", "--orphan", "new")
-    git.run("commit", "--quiet", "-m", "all new")
+def _git(*commands: str):
+    return lambda git: [git.run(*command.split(), check=False) for command in commands]
 
 
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
-        (_no_name, "needs one trailer 'Patch-Name: <words-with-hyphens>.patch', has None"),
-        (_bad_name, "has '../evil.patch'"),
-        (_same_name, "two commits have Patch-Name: close-twice.patch"),
-        (_fixup, "is to be melted into another: git rebase -i --autosquash base"),
-        (_empty, "changes nothing; drop it"),
+        (
+            _commit("no trailers\n\nat all"),
+            "needs one trailer 'Patch-Name: <words-with-hyphens>.patch', has None",
+        ),
+        (_commit(tiny_message("../evil.patch")), "has '../evil.patch'"),
+        (
+            _commit(tiny_message("close-twice.patch")),
+            "has the Patch-Name of another commit: close-twice.patch",
+        ),
+        (
+            _commit("fixup! Patch close-twice"),
+            "is to be melted into another: git rebase -i --autosquash base",
+        ),
+        (_git("commit --allow-empty --quiet -m empty"), "changes nothing; drop it"),
         (_merge, "is a merge; a series is a line"),
-        (_not_committed, "changes that are not committed would be lost"),
-        (_untracked, "?? smolagents/new.py"),
-        (_rebase_under_way, "a git rebase is under way"),
-        (_other_base, "does not stand on the base"),
+        (_write(AGENTS), "changes that are not committed would be lost"),
+        (_write("smolagents/new.py"), "?? smolagents/new.py"),
+        (_git(f"rebase --quiet --exec false {BASE}"), "a git rebase is under way"),
+        (
+            _git("checkout --quiet --orphan new", "commit --quiet -m new"),
+            "does not stand on the base",
+        ),
     ],
 )
 def test_commits_that_are_no_series_are_refused_and_patches_kept(tiny, opened, damage, words):
@@ -216,7 +204,7 @@ def test_opening_again_never_loses_work(tiny, opened):
     assert open_series(tiny, opened.folder).text("rev-list", "--count", f"{BASE}..HEAD") == "3"
     commit_edit(opened, AGENTS, "FIRST_2 = 2\n", "\n", tiny_message("more.patch"))
     assert "holds a series that is not in patches/" in error_of(open_series, tiny, opened.folder)
-    _not_committed(opened)
+    _write(AGENTS)(opened)
     assert "exists and holds work" in error_of(open_series, tiny, opened.folder)
     assert (opened.folder / AGENTS).read_text() == "mine"
     other = tiny.build / "other"
@@ -274,10 +262,12 @@ def test_status_shows_every_patch(tiny, capsys):
 
 
 def test_commands_are_run_as_the_makefile_does(tiny):
+    shutil.copytree(ROOT / "tools", tiny.root / "tools")
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    for command in ("edit", "export", "check", "status", "lint"):
+    commands = {f"series {name}": 0 for name in ("edit", "export", "check", "status", "lint")}
+    for command, status in {**commands, "rebase abort": 2}.items():
         done = subprocess.run(
-            [sys.executable, "-m", "tools.series", command],
+            [sys.executable, "-m", *f"tools.{command}".split()],
             cwd=tiny.root,
             env=environment,
             capture_output=True,
@@ -285,5 +275,6 @@ def test_commands_are_run_as_the_makefile_does(tiny):
             timeout=300,
             check=False,
         )
-        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.returncode == status, done.stdout + done.stderr
+    assert "no rebase is under way" in done.stderr
     assert (tiny.build / "series" / ".git").is_dir()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-from tools.layers import LAYERS, PACKAGE, violations
+from tools.layers import LAYERS, PACKAGE, room_imports, violations
 from tools.layers_picture import PICTURE, draw
 from tools.paths import ROOT
 
@@ -46,10 +47,75 @@ def test_violation_is_found(tmp_path: Path, name: str, text: str, words: str):
     assert [words in line for line in violations(tmp_path)] == [True]
 
 
+def write(folder: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        (
+            {"sandboxes/resource_limits.py": "def f():\n    from .provisioner import Sandbox"},
+            "provisioner is a higher room than resource_limits",
+        ),
+        (
+            {"executors/process/x.py": "from ..local import run"},
+            "local and process are siblings",
+        ),
+        (
+            {"executors/validation.py": "from .base import Executor"},
+            "base is a higher room than validation",
+        ),
+        (
+            {"executors/base.py": "from ..sandboxes.docker.engine import connect"},
+            "only executors/docker/ and sandboxes/docker/ know docker",
+        ),
+        (
+            {"bridge/x.py": "import docker.errors"},
+            "only executors/docker/ and sandboxes/docker/ know docker",
+        ),
+        (
+            {
+                "codec/a.py": "if TYPE_CHECKING:\n    from .b import B",
+                "codec/b.py": "from .a import A",
+            },
+            "import cycle: codec.a -> codec.b -> codec.a",
+        ),
+        (
+            {"codec/frames.py": "", "jupyter/frames.py": ""},
+            "codec/frames.py and jupyter/frames.py: a module's name stands once in the package",
+        ),
+    ],
+)
+def test_violation_inside_a_part_is_found(tmp_path: Path, files: dict[str, str], words: str):
+    write(tmp_path, files)
+    assert [words in line for line in violations(tmp_path)] == [True]
+
+
+def test_rooms_are_drawn_as_they_are():
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    table = page.split("## The rooms")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| `([\w/]+)` \| [^|]+ \| ([^|]+) \|$", table, re.MULTILINE)
+    drawn = {room: set(re.findall(r"`([\w/]+)`", imported)) for room, imported in rows}
+    assert drawn == room_imports(ROOT / PACKAGE)
+
+
+def test_files_that_the_walk_names_are_there():
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    walk = page.split("## One call from the agent")[1].split("\n## ")[0]
+    named = re.findall(r"\b((?:bridge|docker|executors|jupyter|sandboxes)/[\w/]+\.py)\b", walk)
+    assert len(named) > 10
+    for name in named:
+        assert (ROOT / PACKAGE / name).is_file() or (ROOT / name).is_file(), name
+
+
 def test_allowed_imports_are_no_violation(tmp_path: Path):
     (tmp_path / "executors").mkdir()
     (tmp_path / "executors" / "x.py").write_text(
-        "import docker\nfrom ..codec import encode\nfrom . import base\n"
+        "import json\nfrom ..codec import encode\nfrom . import base\n"
         "from smolagents_fork.upstream import Tool\n"
     )
     (tmp_path / "upstream.py").write_text("from smolagents.tools import Tool\n")

@@ -4,44 +4,70 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from packaging.version import InvalidVersion, Version
 
-from buildsys.lock import Lock
-from buildsys.release import PACKAGE, verified_release
+from buildsys.release import PACKAGE, locked_names
 from buildsys.stray import stray_files
 from buildsys.tree import pruned_package
-from tools.git import Git, GitError
-from tools.rebase.state import RebaseError
+from tools.errors import GitError, RebaseError
+from tools.git import Git
+from tools.paths import Project
+from tools.rebase.state import Step
 from tools.series.repository import read_tree
-from tools.upstream.fetch import fetch_sdist, fetch_wheel, unpack_wheel
-from tools.upstream.relock import lock_of_release
+from tools.upstream.fetch import fetch_wheel, released_versions, unpack_wheel
+from tools.upstream.relock import console_scripts
 
-__all__ = ["Base", "path_of_versions", "release_step", "tag_step", "tagged_versions"]
+__all__ = ["Release", "path_of_versions", "release_base", "steps_between", "tag_base"]
 
 # Where upstream's repository keeps the package.
 _SOURCE_FOLDER = f"src/{PACKAGE}/"
-_TAG = re.compile(r"refs/tags/v(\d+(?:\.\d+)*)\Z")
+_TAG = re.compile(r"refs/tags/v(\d+(?:\.\d+)*)$", re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class Base:
-    """One base.
+class Release(NamedTuple):
+    """A release as a base.
 
     Attributes:
         tree: file bytes by path, pruned.
-        lock: of the release; None for a tag.
         dropped: entries of the prune list that it does not have.
         added: stray files in it that the prune list does not name.
     """
 
     tree: dict[str, bytes]
-    lock: Lock | None
     dropped: list[str]
     added: list[str]
+
+
+def steps_between(project: Project, old: str, new: str | None, upstream_git: str) -> list[Step]:
+    """The bases to pass through, the first being the one the series stands on.
+
+    Args:
+        project: the checkout.
+        old: version the series stands on.
+        new: version to reach; None for the newest release.
+        upstream_git: repository whose tags are the bases; empty for releases.
+
+    Raises:
+        RebaseError: there is no such version, or no such tag.
+    """
+    versions = path_of_versions(old, new, released_versions())
+    if not upstream_git:
+        return [Step(version) for version in versions]
+    project.build.mkdir(exist_ok=True)
+    try:
+        listing = Git(project.build).run("ls-remote", "--tags", "--refs", "--", upstream_git)
+    except GitError as error:
+        raise RebaseError(f"UPSTREAM_GIT={upstream_git}: {error}") from None
+    tags = sorted(Version(text) for text in _TAG.findall(listing.stdout.decode()))
+    if Version(old) not in tags:
+        raise RebaseError(f"UPSTREAM_GIT={upstream_git}: has no tag v{old}, where the series is")
+    # The lock is made from the new release, so that is the last base.
+    between = [Step(version, "git") for version in path_of_versions(old, versions[-1], tags)]
+    return [Step(old), *between, Step(versions[-1])]
 
 
 def path_of_versions(old: str, new: str | None, known: Sequence[Version]) -> list[str]:
@@ -64,14 +90,12 @@ def path_of_versions(old: str, new: str | None, known: Sequence[Version]) -> lis
         newest = ", ".join(str(version) for version in known[-5:])
         raise RebaseError(f"there is no version {end} of {PACKAGE}; the newest are {newest}")
     low, high = min(start, end), max(start, end)
-    between = [version for version in known if low < version < high]
-    if start > end:
-        between.reverse()
-    return [str(version) for version in dict.fromkeys([start, *between, end])]
+    path = {start, end, *(version for version in known if low < version < high)}
+    return [str(version) for version in sorted(path, reverse=start > end)]
 
 
-def release_step(version: str, prune: Sequence[str], cache: Path) -> Base:
-    """The base of a release: fetched, locked, pruned of what it has and of what is stray in it.
+def release_base(version: str, prune: Sequence[str], cache: Path) -> Release:
+    """A release: fetched, pruned of what it has and of what is stray in it.
 
     Args:
         version: upstream's version.
@@ -82,40 +106,18 @@ def release_step(version: str, prune: Sequence[str], cache: Path) -> Base:
         FetchError: the release is not to be had.
         BuildError: a module of it cannot be parsed.
     """
-    wheel = fetch_wheel(version, cache)
-    lock = lock_of_release(version, wheel, fetch_sdist(version, cache))
     with tempfile.TemporaryDirectory() as scratch:
-        release = verified_release(unpack_wheel(wheel, Path(scratch)), lock)
+        site = unpack_wheel(fetch_wheel(version, cache), Path(scratch))
+        release = {name: (site / name).read_bytes() for name in locked_names(site, version)}
+        scripts = console_scripts(site, version)
     present = [path for path in prune if path in release]
-    left = {path: data for path, data in release.items() if path not in present}
-    added = stray_files(left, PACKAGE, lock.scripts)
-    tree = pruned_package(release, [*present, *added], lock.scripts)
-    return Base(tree, lock, [path for path in prune if path not in present], added)
+    added = stray_files(_without(release, present), PACKAGE, scripts)
+    tree = pruned_package(release, [*present, *added], scripts)
+    return Release(tree, [path for path in prune if path not in present], added)
 
 
-def tagged_versions(upstream: str, git: Git) -> list[Version]:
-    """Final versions that the repository has tags of, oldest first.
-
-    Args:
-        upstream: its path or address.
-        git: any repository to run git in.
-
-    Raises:
-        RebaseError: git cannot read it, or it has no such tag.
-    """
-    try:
-        lines = git.lines("ls-remote", "--tags", "--refs", "--", upstream)
-    except GitError as error:
-        raise RebaseError(f"UPSTREAM_GIT={upstream}: {error}") from None
-    matches = [_TAG.match(line.partition("\t")[2]) for line in lines]
-    found = sorted(Version(match[1]) for match in matches if match)
-    if not found:
-        raise RebaseError(f"UPSTREAM_GIT={upstream}: has no tag of the form v1.2.3")
-    return found
-
-
-def tag_step(version: str, prune: Sequence[str], upstream: str, git: Git) -> Base:
-    """The base of one of upstream's tags.
+def tag_base(version: str, prune: Sequence[str], upstream: str, git: Git) -> dict[str, bytes]:
+    """The tree of one of upstream's tags.
 
     Args:
         version: upstream's version; the tag is ``v<version>``.
@@ -126,16 +128,16 @@ def tag_step(version: str, prune: Sequence[str], upstream: str, git: Git) -> Bas
     Raises:
         RebaseError: the tag is not there, or has no package where it is expected.
     """
-    ref = f"refs/upstream-tags/v{version}"
     try:
-        options = ("--quiet", "--depth=1", "--no-tags")
-        git.run("fetch", *options, "--", upstream, f"+refs/tags/v{version}:{ref}")
+        tag = f"refs/tags/v{version}"
+        git.run("fetch", "--quiet", "--depth=1", "--no-tags", "--", upstream, tag)
     except GitError as error:
         raise RebaseError(f"UPSTREAM_GIT={upstream}: tag v{version}: {error}") from None
-    tree = {
-        f"{PACKAGE}/{path.removeprefix(_SOURCE_FOLDER)}": data
-        for path, data in read_tree(git, f"{ref}^{{commit}}", _SOURCE_FOLDER).items()
-    }
-    if not tree:
+    found = read_tree(git, "FETCH_HEAD^{commit}", _SOURCE_FOLDER)
+    if not found:
         raise RebaseError(f"UPSTREAM_GIT={upstream}: tag v{version} has no {_SOURCE_FOLDER}")
-    return Base({path: data for path, data in tree.items() if path not in prune}, None, [], [])
+    return _without({path.removeprefix("src/"): data for path, data in found.items()}, prune)
+
+
+def _without(tree: Mapping[str, bytes], paths: Sequence[str]) -> dict[str, bytes]:
+    return {path: data for path, data in tree.items() if path not in paths}

@@ -2,44 +2,48 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from buildsys.errors import BuildError
 from buildsys.patchfile import Hunk, parse_patch
 from tools.git import Git
 
-__all__ = ["Conflict", "conflicts", "has_marks"]
+__all__ = ["REGION", "Place", "has_marks", "places"]
 
-_MARKS = (b"<<<<<<< ", b"||||||| ", b">>>>>>> ")
+_MARK = re.compile(rb"^(?:<<<<<<<|\|{7}|>>>>>>>) ", re.MULTILINE)
+REGION = re.compile(
+    rb"^<<<<<<< [^\n]*\n(?P<upstream>.*?)^\|{7} [^\n]*\n(?P<base>.*?)"
+    rb"^=======\n(?P<patch>.*?)^>>>>>>> [^\n]*\n",
+    re.MULTILINE | re.DOTALL,
+)
 
 
 @dataclass(frozen=True)
-class Conflict:
+class Place:
     """One place that needs a person.
 
     Attributes:
         path: the file.
-        hunk: which hunk of the patch, such as ``hunk 2 of 3 (@@ -10,7 +10,9 @@)``.
-        lines: first and last line of the marks in the work tree; None when there are none.
-        what: git's own line about the file, for conflicts without marks.
+        hunk: which hunk of the patch, such as ``hunk 2 of 3 (@@ -10,7 @@)``.
+        where: lines of the marks in the work tree; for conflicts without marks, git's own words.
     """
 
     path: str
     hunk: str
-    lines: tuple[int, int] | None
-    what: str
+    where: str
 
     def __str__(self) -> str:
-        where = f"lines {self.lines[0]}-{self.lines[1]}" if self.lines else self.what
-        return f"{self.path}: {self.hunk}; {where}"
+        return f"{self.path}: {self.hunk}; {self.where}"
 
 
 def has_marks(data: bytes) -> bool:
     """Whether a file holds a conflict mark at the start of a line."""
-    return any(line.startswith(_MARKS) for line in data.split(b"\n"))
+    return _MARK.search(data) is not None
 
 
-def conflicts(git: Git, commit: str, said: str) -> list[Conflict]:
+def places(git: Git, commit: str, said: str) -> Iterator[Place]:
     """What is unmerged after a commit could not be picked.
 
     Args:
@@ -47,57 +51,30 @@ def conflicts(git: Git, commit: str, said: str) -> list[Conflict]:
         commit: the patch's commit on the old base.
         said: what git printed.
     """
-    hunks = _hunks(git, commit)
-    found: list[Conflict] = []
-    for path in git.lines("diff", "--name-only", "--diff-filter=U"):
-        words = [line for line in said.splitlines() if "CONFLICT" in line and path in line]
-        what = words[0].strip() if words else "unmerged"
-        file = git.folder / path
-        regions = _regions(file.read_bytes()) if file.is_file() else []
-        if not regions:
-            count = len(hunks.get(path, ()))
-            found.append(Conflict(path, f"all {count} hunks", None, what))
-        for first, last, text in regions:
-            hunk = _hunk_label(hunks.get(path, []), text)
-            found.append(Conflict(path, hunk, (first, last), what))
-    return found
-
-
-def _hunks(git: Git, commit: str) -> dict[str, list[Hunk]]:
-    options = ("--no-renames", "--full-index", "--no-color", "--no-ext-diff")
-    data = git.run("show", "--format=", *options, commit).stdout
+    shown = git.run("show", "--format=", "--no-renames", "--full-index", commit).stdout
     try:
-        return {change.path: list(change.hunks) for change in parse_patch(commit, data).changes}
+        hunks = {change.path: change.hunks for change in parse_patch(commit, shown).changes}
     except BuildError:
-        return {}
+        hunks = {}
+    for path in git.lines("diff", "--name-only", "--diff-filter=U"):
+        file = git.folder / path
+        data = file.read_bytes() if file.is_file() else b""
+        regions = list(REGION.finditer(data))
+        if not regions:
+            words = [line for line in said.splitlines() if "CONFLICT" in line and path in line]
+            count = len(hunks.get(path, ()))
+            yield Place(path, f"all {count} hunks", words[0].strip() if words else "unmerged")
+        for region in regions:
+            first, last = (data.count(b"\n", 0, at) for at in region.span())
+            lines = (region["base"] + region["patch"]).splitlines(keepends=True)
+            yield Place(path, _hunk_label(hunks.get(path, ()), lines), f"lines {first + 1}-{last}")
 
 
-def _regions(data: bytes) -> list[tuple[int, int, list[bytes]]]:
-    """Marked regions: first and last line, and the lines of the patch's own side and its base."""
-    regions: list[tuple[int, int, list[bytes]]] = []
-    start, side, text = 0, "", list[bytes]()
-    for number, line in enumerate(data.split(b"\n"), start=1):
-        if line.startswith(b"<<<<<<< "):
-            start, side, text = number, "upstream", []
-        elif line.startswith(b"||||||| ") and side == "upstream":
-            side = "base"
-        elif line == b"=======" and side in {"upstream", "base"}:
-            side = "patch"
-        elif line.startswith(b">>>>>>> ") and side:
-            regions.append((start, number, text))
-            side = ""
-        elif side in {"base", "patch"}:
-            text.append(line + b"\n")
-    return regions
-
-
-def _hunk_label(hunks: list[Hunk], text: list[bytes]) -> str:
+def _hunk_label(hunks: tuple[Hunk, ...], lines: list[bytes]) -> str:
     """The hunk that shares most lines with a region: upstream's edits have moved its numbers."""
     if not hunks:
         return "a hunk"
-    wanted = {line for line in text if line.strip()}
-    scores = [len(wanted & {*hunk.old, *hunk.new}) for hunk in hunks]
-    best = scores.index(max(scores))
+    wanted = {line for line in lines if line.strip()}
+    best = max(range(len(hunks)), key=lambda at: len(wanted & {*hunks[at].old, *hunks[at].new}))
     hunk = hunks[best]
-    header = f"@@ -{hunk.old_start},{len(hunk.old)} @@"
-    return f"hunk {best + 1} of {len(hunks)} ({header})"
+    return f"hunk {best + 1} of {len(hunks)} (@@ -{hunk.old_start},{len(hunk.old)} @@)"

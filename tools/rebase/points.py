@@ -14,26 +14,9 @@ __all__ = ["POINTS", "VARIABLE", "reached"]
 # The variable that holds the point's name.
 VARIABLE = "SMOLAGENTS_FORK_REBASE_KILL_AT"
 
-POINTS = (
-    "state-written",
-    "old-series-committed",
-    "base-committed",
-    "picking",
-    "picked",
-    "resolution-kept",
-    "step-finished",
-    "replayed",
-    "exported",
-    "staged-copy",
-    "wheel-built",
-    "environment-made",
-    "tests-run",
-    "kept-before",
-    "staged",
-    "decided",
-    "replaced",
-    "written",
-    "reported",
+POINTS = tuple(
+    "planned series-committed base-committed picking picked resolved step-finished "
+    "staged wheel-built tests-run decided replaced reported".split()
 )
 
 

@@ -2,107 +2,115 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
+from buildsys import lock as lockfile
+from buildsys.series import load_prune_list
 from buildsys.version import read_version_file, write_version_file
-from tools.git import Git
 from tools.paths import Project
-from tools.rebase.changelog import with_release
-from tools.rebase.replay import base_ref
-from tools.rebase.state import Folder, RebaseError, State
-from tools.series.export import exported, series_files
-from tools.series.repository import folder_digest
+from tools.rebase.bases import release_base
+from tools.rebase.replay import Replay
+from tools.series.repository import exported, series_files
+from tools.upstream.fetch import fetch_sdist, fetch_wheel
+from tools.upstream.relock import lock_of_release
 
-__all__ = ["dropped_names", "fork_revision", "refuse_changed_inputs", "result_files", "why_dropped"]
+__all__ = ["Result", "result_of", "with_release"]
+
+_HEAD = "# Changelog\n\nOne section a fork release; the form is that of Keep a Changelog.\n"
+_UNRELEASED = re.compile(r"^## \[?Unreleased\]?.*$", re.IGNORECASE | re.MULTILINE)
+_SECTION = re.compile(r"^## ", re.MULTILINE)
 
 
-def refuse_changed_inputs(project: Project, state: State) -> None:
-    """Refuse to go on when the series in the checkout is not the one that was replayed.
+class Result(NamedTuple):
+    """What a rebase comes to.
 
-    Raises:
-        RebaseError: it was changed since the start; writing would undo that.
+    Attributes:
+        files: new bytes of every file it writes, by path; None for a patch that goes.
+        kept: patches of the new series, in order.
+        dropped: patches that are gone.
+        notes: what a reader has to know, as sentences for the changelog and the report.
     """
-    if folder_digest(project) != state.digest:
-        raise RebaseError(
-            "patches/ or upstream.lock has been changed in the checkout since the rebase was "
-            "started, and finishing would undo that: put the change back, or make rebase-abort "
-            "and start again"
-        )
+
+    files: dict[str, bytes | None]
+    kept: list[str]
+    dropped: list[str]
+    notes: list[str]
 
 
-def fork_revision(project: Project, state: State) -> int:
-    """1 for a new upstream version; the present one when only tags were changed for releases."""
-    version, revision = read_version_file(project.version_file)
-    return revision if version == state.new else 1
+def result_of(project: Project, replay: Replay) -> Result:
+    """Export the replayed series and all that goes with it.
 
-
-def dropped_names(state: State, kept: list[str]) -> list[str]:
-    """Patches that the series had at the start and has no more."""
-    known = dict.fromkeys(pick.name for step in state.steps for pick in step.picks)
-    return [name for name in known if name not in kept]
-
-
-def result_files(
-    project: Project, folder: Folder, state: State, git: Git
-) -> dict[str, bytes | None]:
-    """New bytes of every file the rebase writes, by path; None for a patch that goes.
+    Args:
+        project: the checkout; read only.
+        replay: the finished replay, with HEAD on the new series.
 
     Raises:
         SeriesError, BuildError: the commits cannot be exported as a series.
     """
-    patches = exported(git, base_ref(state.steps[-1]))
+    plan = replay.plan
+    release = release_base(plan.new, load_prune_list(project.patches), project.cache)
+    patches = exported(replay.git, plan.steps[-1].base)
     files = series_files(project.patches, patches)
-    prune = (project.patches / "prune.list").read_text("utf-8")
-    files["patches/prune.list"] = _prune_text(prune, state).encode()
-    files["upstream.lock"] = (folder.path / "upstream.lock").read_bytes()
-    revision = fork_revision(project, state)
-    with tempfile.TemporaryDirectory() as scratch:
-        version_file = Path(scratch) / "_version.py"
-        version_file.write_bytes(project.version_file.read_bytes())
-        write_version_file(version_file, state.new, revision)
-        files["smolagents_fork/_version.py"] = version_file.read_bytes()
-    old = project.changelog.read_text("utf-8") if project.changelog.exists() else None
-    version = f"{state.new}+fork.{revision}"
-    text = with_release(old, version, state.date, _bullets(state, list(patches)))
+    names = [replay.name(commit) for commit in replay.commits(plan.steps[0])]
+    dropped = [name for name in names if name not in patches]
+    notes = [
+        *(f"`{name}` is dropped: {_why_dropped(replay, name)}." for name in dropped),
+        *(f"`{path}` leaves prune.list: not in {plan.new}." for path in release.dropped),
+        *(f"`{path}` is new in prune.list: stray in {plan.new}." for path in release.added),
+    ]
+    prune = (project.patches / "prune.list").read_text("utf-8").splitlines()
+    kept = [line for line in prune if line.split("#")[0].strip() not in release.dropped]
+    if release.added:
+        kept.append(f"# New in {plan.new}, and nothing in the release imports or runs it.")
+    files["patches/prune.list"] = "".join(f"{line}\n" for line in [*kept, *release.added]).encode()
+    with tempfile.TemporaryDirectory() as folder:
+        lock, version = Path(folder) / "lock", Path(folder) / "version"
+        wheel, sdist = fetch_wheel(plan.new, project.cache), fetch_sdist(plan.new, project.cache)
+        lockfile.save(lock, lock_of_release(plan.new, wheel, sdist))
+        before, revision = read_version_file(project.version_file)
+        # The present revision stays when only tags were changed for releases.
+        revision = revision if before == plan.new else 1
+        version.write_bytes(project.version_file.read_bytes())
+        write_version_file(version, plan.new, revision)
+        files["upstream.lock"] = lock.read_bytes()
+        files["smolagents_fork/_version.py"] = version.read_bytes()
+    changelog = project.changelog.read_text("utf-8") if project.changelog.exists() else None
+    bullets = [f"Built from smolagents {plan.new}; until now from {plan.old}.", *notes]
+    text = with_release(changelog, f"{plan.new}+fork.{revision}", plan.date, bullets)
     files["CHANGELOG.md"] = text.encode()
-    return files
+    return Result(files, list(patches), dropped, notes)
 
 
-def _bullets(state: State, kept: list[str]) -> list[str]:
-    bullets = [f"Built from smolagents {state.new}; until now from {state.old}."]
-    bullets += [
-        f"`{name}` is gone from the series: {why_dropped(state, name)}."
-        for name in dropped_names(state, kept)
-    ]
-    bullets += [
-        f"`{path}` is no longer pruned: {state.new} does not have it."
-        for path in state.prune_dropped
-    ]
-    bullets += [
-        f"`{path}` is pruned: nothing in {state.new} uses it." for path in state.prune_added
-    ]
-    return bullets
-
-
-def why_dropped(state: State, name: str) -> str:
-    """The reason a patch is gone, as words for a reader."""
-    for step in state.steps:
-        for pick in step.picks:
-            if pick.name == name and pick.outcome == "empty":
-                return f"upstream {step.version} contains it"
-            if pick.name == name and pick.outcome == "skipped":
-                return f"dropped by hand on {step.version}"
+def _why_dropped(replay: Replay, name: str) -> str:
+    words = {"empty": "upstream {} contains it", "skipped": "dropped by hand on {}"}
+    for number, step in enumerate(replay.plan.steps[1:]):
+        for pick in replay.picks(number):
+            if pick.name == name and pick.outcome in words:
+                return words[pick.outcome].format(step.version)
     return "removed by hand"
 
 
-def _prune_text(text: str, state: State) -> str:
-    lines = [
-        line
-        for line in text.splitlines()
-        if line.split("#", 1)[0].strip() not in state.prune_dropped
-    ]
-    if state.prune_added:
-        lines.append(f"# New in {state.new}, and nothing in the release imports or runs it.")
-        lines += state.prune_added
-    return "".join(f"{line}\n" for line in lines)
+def with_release(text: str | None, version: str, date: str, bullets: list[str]) -> str:
+    """The changelog (Keep a Changelog) with a section for a release.
+
+    What stands under "Unreleased" belongs to the release, so the new heading goes right below
+    that one.
+
+    Args:
+        text: the file's text; None when there is none.
+        version: the fork's version.
+        date: ISO date.
+        bullets: what the rebase changed, one item each.
+    """
+    text = _HEAD if text is None else text.rstrip("\n") + "\n"
+    items = "\n".join(f"- {bullet}" for bullet in bullets)
+    section = f"## [{version}] - {date}\n\n### Upstream\n\n{items}\n"
+    if unreleased := _UNRELEASED.search(text):
+        tail = text[unreleased.end() :].strip("\n")
+        return f"{text[: unreleased.end()]}\n\n{section}" + (f"\n{tail}\n" if tail else "")
+    if first := _SECTION.search(text):
+        return f"{text[: first.start()]}{section}\n{text[first.start() :]}"
+    return f"{text}\n{section}"

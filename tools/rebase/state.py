@@ -1,4 +1,12 @@
-"""What a started rebase remembers: one JSON file, replaced whole at every step."""
+"""What a started rebase keeps: its plan, which never changes, and a scratch repository.
+
+How far it has come is in the repository's refs, which git replaces one by one and whole:
+
+upstream/LABEL          a base
+series/LABEL            the series on it, finished
+picks/STEP/NUMBER/...   what became of one patch, and the last commit after it
+conflict                the commit that a person has been asked about
+"""
 
 from __future__ import annotations
 
@@ -9,108 +17,86 @@ import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import NamedTuple
 
+from tools.command import inherited
+from tools.errors import RebaseError
+from tools.git import Git
 from tools.paths import Project
+from tools.rebase.points import reached
+from tools.replacement import Replacement
 
-__all__ = ["Folder", "Pick", "RebaseError", "State", "Step"]
-
-FORMAT = 1
+__all__ = ["Folder", "Plan", "Step", "Trial"]
 
 # Seconds to wait for a child (git, pip, pytest) that an interrupted run has left at work.
 LOCK_TIMEOUT_SECONDS = 120.0
 
 
-class RebaseError(Exception):
-    """The rebase cannot go on; the message says why and what to do."""
-
-
-@dataclass
-class Pick:
-    """What became of one patch on one base.
-
-    Attributes:
-        name: the patch's file name.
-        outcome: ``clean``, ``resolved`` (by hand), ``empty`` (dropped) or ``skipped`` (by hand).
-    """
-
-    name: str
-    outcome: str
-
-
-@dataclass
-class Step:
-    """One base on the way.
-
-    Attributes:
-        version: upstream's version.
-        source: ``release`` or ``git``.
-        picks: the patches replayed onto it so far.
-    """
+class Step(NamedTuple):
+    """One base on the way: upstream's version, from its ``release`` or from a tag in ``git``."""
 
     version: str
-    source: str
-    picks: list[Pick] = field(default_factory=list)
+    source: str = "release"
 
     @property
     def label(self) -> str:
         """The base's name in messages and refs."""
         return self.version if self.source == "release" else f"{self.version}-git"
 
-
-@dataclass
-class State:
-    """Everything that ``continue`` and ``abort`` need.
-
-    Attributes:
-        phase: ``prepare``, ``replay``, ``conflict``, ``resolved``, ``verify``, ``failed`` or
-            ``write``.
-        old: version the series comes from.
-        new: version it goes to.
-        date: ISO date of the start, for the changelog.
-        digest: of the checkout's files that will be replaced, as they were at the start.
-        steps: the bases; the first is the one the series stands on.
-        at: index of the step being replayed onto.
-        queue: commits of the step before that are still to be replayed, oldest first.
-        tip: last commit that is finished on the current base.
-        resolved: tree of a resolution by hand, once accepted and until committed.
-        upstream_git: repository with upstream's tags; empty for releases.
-        options: how to verify (``skip_regression``, ``borrow_packages``).
-        notes: what a reader of the report should know, in order.
-        prune_dropped: entries of prune.list that the new release does not have.
-        prune_added: stray files found in the new release.
-        tried: digest of the copy of the checkout that was tried out and found good.
-        busy: a process of ours is at work; found True at a start, it was killed.
-    """
-
-    phase: str
-    old: str
-    new: str
-    date: str
-    digest: str
-    steps: list[Step]
-    at: int = 0
-    queue: list[str] = field(default_factory=list)
-    tip: str = ""
-    resolved: str = ""
-    upstream_git: str = ""
-    options: dict[str, Any] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    prune_dropped: list[str] = field(default_factory=list)
-    prune_added: list[str] = field(default_factory=list)
-    tried: str = ""
-    busy: bool = True
-
-    def note(self, text: str) -> None:
-        """Keep a note for the report, once even if a step is done again after a crash."""
-        if text not in self.notes:
-            self.notes.append(text)
+    @property
+    def base(self) -> str:
+        """The ref of the base."""
+        return f"refs/tags/upstream/{self.label}"
 
     @property
-    def step(self) -> Step:
-        """The base being replayed onto."""
-        return self.steps[self.at]
+    def series(self) -> str:
+        """The ref of the series on it."""
+        return f"refs/tags/series/{self.label}"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """The options that say how a result is tried out.
+
+    Attributes:
+        skip_regression: leave upstream's own tests out.
+        regression_test: only these of upstream's tests; empty for all.
+        borrow_packages: test with the packages of the environment the command runs in.
+    """
+
+    skip_regression: bool = False
+    regression_test: tuple[str, ...] = ()
+    borrow_packages: bool = False
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What was asked for.
+
+    Attributes:
+        date: ISO date of the start, for the changelog.
+        digest: of the series and the lock in the checkout, as they were at the start.
+        steps: the bases; the first is the one the series stands on.
+        upstream_git: repository with upstream's tags; empty for releases.
+        trial: how to try the result out.
+    """
+
+    date: str
+    digest: str
+    steps: tuple[Step, ...]
+    upstream_git: str = ""
+    trial: Trial = Trial()
+
+    @property
+    def old(self) -> str:
+        """The version the series comes from."""
+        return self.steps[0].version
+
+    @property
+    def new(self) -> str:
+        """The version it goes to."""
+        return self.steps[-1].version
 
 
 class Folder:
@@ -121,86 +107,82 @@ class Folder:
     """
 
     def __init__(self, project: Project) -> None:
+        self.project = project
         self.path = project.root / ".rebase"
-        self.state_file = self.path / "state.json"
+        self.plan_file = self.path / "plan.json"
         self.repository = self.path / "repo"
-        self.journal = self.path / "write.journal"
-        self.before = self.path / "before"
+        self.git = Git(self.repository)
+        self.replacement = Replacement(project.root, self.path / "result", reached)
         self.copy = self.path / "copy"
-        self.tests = self.path / "tests"
-        self.wheels = self.path / "wheel"
-        self.environment = self.path / "venv"
         self.logs = self.path / "logs"
         self.report = self.path / "report.md"
         # Beside the folder, because the folder comes and goes.
         self.lock_file = project.build / "rebase.lock"
 
-    def load(self) -> State | None:
-        """The state of the started rebase, or None when there is none.
+    def load(self) -> Plan:
+        """The plan of the started rebase.
 
         Raises:
-            RebaseError: the file is damaged, or another version of this tool wrote it.
+            RebaseError: there is none, or the file is damaged.
         """
         try:
-            data = json.loads(self.state_file.read_text("utf-8"))
+            data = json.loads(self.plan_file.read_text("utf-8"))
+            data["steps"] = tuple(Step(*step) for step in data["steps"])
+            data["trial"] = Trial(**data["trial"])
+            return Plan(**data)
         except FileNotFoundError:
-            return None
-        except ValueError as error:
-            raise RebaseError(f"{self.state_file}: not JSON ({error}); make rebase-abort") from None
-        if not isinstance(data, dict) or data.pop("format", None) != FORMAT:
-            raise RebaseError(f"{self.state_file}: expected format {FORMAT}; make rebase-abort")
-        data["steps"] = [
-            Step(step["version"], step["source"], [Pick(**pick) for pick in step["picks"]])
-            for step in data["steps"]
-        ]
-        return State(**data)
+            raise RebaseError("no rebase is under way; make rebase-upstream starts one") from None
+        except (ValueError, TypeError, KeyError) as error:
+            raise RebaseError(
+                f"{self.plan_file}: damaged, or of another version ({error}); make rebase-abort"
+            ) from None
 
-    def save(self, state: State) -> None:
-        """Replace the state file; a crash leaves the old or the new one, never a mixture."""
+    def save(self, plan: Plan) -> None:
+        """Write the plan; a crash leaves all of it or nothing."""
         self.path.mkdir(exist_ok=True)
-        draft = self.path / "state.tmp"
-        with draft.open("w", encoding="utf-8") as file:
-            json.dump({"format": FORMAT, **asdict(state)}, file, indent=2)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(self.state_file)
+        draft = self.path / "plan.tmp"
+        draft.write_text(json.dumps(asdict(plan), indent=2), "utf-8")
+        draft.replace(self.plan_file)
+        reached("planned")
 
     def remove(self) -> None:
-        """Remove the folder; the state goes first, so that half a folder is no started rebase."""
-        self.state_file.unlink(missing_ok=True)
+        """Remove the folder; the plan goes first, so that half a folder is no started rebase."""
+        self.plan_file.unlink(missing_ok=True)
         if self.path.exists():
             shutil.rmtree(self.path)
 
     @contextmanager
     def locked(self) -> Iterator[int]:
-        """Hold the rebase's lock; yields its descriptor, for children to inherit.
+        """Hold the rebase's lock; yields its descriptor, which every program inherits.
 
-        Because children inherit it, one that outlives a killed run keeps the next run out until
-        it ends, and two never work in the folder at once. The kernel drops the lock of the dead.
+        So a program that outlives a killed run keeps the next run out until it ends, and two never
+        work in the folder at once. The kernel drops the lock of the dead.
 
         Raises:
             RebaseError: another run holds it for longer than the deadline.
         """
         self.lock_file.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(self.lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        deadline = None
         try:
-            deadline = time.monotonic() + LOCK_TIMEOUT_SECONDS
-            told = False
             while True:
                 try:
                     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     break
                 except BlockingIOError:
-                    if time.monotonic() > deadline:
+                    if deadline is None:
+                        print("another rebase command is at work; waiting for it", flush=True)
+                        deadline = time.monotonic() + LOCK_TIMEOUT_SECONDS
+                    elif time.monotonic() > deadline:
                         raise RebaseError(
                             f"{self.lock_file}: another rebase command, or a child of one that "
                             f"was killed, has been at work for {LOCK_TIMEOUT_SECONDS:.0f} seconds; "
                             f"wait for it or end it (fuser {self.lock_file}), then try again"
                         ) from None
-                    if not told:
-                        print("another rebase command is at work; waiting for it", flush=True)
-                        told = True
                     time.sleep(0.1)
+            inherited.append(descriptor)
             yield descriptor
         finally:
+            if descriptor in inherited:
+                inherited.remove(descriptor)
             os.close(descriptor)

@@ -1,36 +1,34 @@
-"""Tries the result out: a copy of the checkout with it, the wheel built from that, the tests."""
+"""Tries the result out: lint, wheel, tests, all in a copy of the checkout that has it."""
 
 from __future__ import annotations
 
-import hashlib
 import shutil
-import subprocess
-import sys
 import sysconfig
-import xml.etree.ElementTree as ElementTree
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from buildsys.errors import BuildError
+from tools.command import run
+from tools.errors import SuiteError, ToolError
 from tools.git import Git
+from tools.junit import Outcome, read_junit
 from tools.paths import Project
-from tools.rebase.commands import run
-from tools.rebase.state import Folder, RebaseError
-from tools.series.tests_named import missing_test
+from tools.rebase.points import reached
+from tools.rebase.regression import regression_verdict
+from tools.rebase.replay import Replay
+from tools.rebase.result import Result, result_of
+from tools.rebase.state import Folder
+from tools.series.lint import lint_series, missing_test
+from tools.series.repository import refuse_unfinished
+from tools.uv import Uv
 
-__all__ = [
-    "TestResult",
-    "build_wheel",
-    "copy_checkout",
-    "make_environment",
-    "prepare_tests",
-    "run_tests",
-    "tree_digest",
-]
+__all__ = ["PatchTests", "Verdict", "copy_checkout", "scratch_copy", "try_out"]
 
-BUILD_TIMEOUT_SECONDS = 900.0
-INSTALL_TIMEOUT_SECONDS = 900.0
-# For the tests of one patch.
-TEST_TIMEOUT_SECONDS = 600.0
+# For the tests of all patches.
+TEST_TIMEOUT_SECONDS = 1800.0
 
 # Left out of the copy of a folder that is no git repository.
 _NOT_COPIED = (
@@ -41,7 +39,7 @@ _NOT_COPIED = (
 
 
 @dataclass(frozen=True)
-class TestResult:
+class PatchTests:
     """What the tests of one patch said.
 
     Attributes:
@@ -51,15 +49,41 @@ class TestResult:
         problem: what is wrong; empty when nothing is.
     """
 
-    __test__ = False  # not a test class, whatever pytest thinks of its name
-
     patch: str
     is_dropped: bool
     passed: int
     problem: str
 
 
-def copy_checkout(project: Project, target: Path, files: dict[str, bytes | None]) -> None:
+@dataclass
+class Verdict:
+    """What trying the result out has shown.
+
+    Attributes:
+        result: what was tried; None when the commits are no series.
+        wheel: the wheel's file name; empty when it could not be built.
+        lint: errors of the series' lint.
+        tests: results by patch.
+        regression: the suite's verdict and lines; None when it was left out.
+        problem: what stopped the trial; empty when it ran to its end.
+    """
+
+    result: Result | None = None
+    wheel: str = ""
+    lint: list[str] = field(default_factory=list)
+    tests: list[PatchTests] = field(default_factory=list)
+    regression: tuple[bool, str] | None = None
+    problem: str = ""
+
+    @property
+    def is_good(self) -> bool:
+        """Whether the result may be written."""
+        failed = any(one.problem for one in self.tests)
+        differs = self.regression is not None and not self.regression[0]
+        return not (self.problem or self.lint or failed or differs)
+
+
+def copy_checkout(project: Project, target: Path, files: Mapping[str, bytes | None]) -> None:
     """Copy the checkout's own files and put new ones over them.
 
     Args:
@@ -67,175 +91,152 @@ def copy_checkout(project: Project, target: Path, files: dict[str, bytes | None]
         target: a folder; what it holds is removed first.
         files: bytes by path to write over the copy; None deletes.
     """
-    if target.exists():
-        shutil.rmtree(target)
+    shutil.rmtree(target, ignore_errors=True)
     if (project.root / ".git").exists():
-        listing = Git(project.root).run(
-            "ls-files", "-z", "--cached", "--others", "--exclude-standard"
-        )
-        for name in sorted(set(listing.stdout.decode("utf-8").split("\0")) - {""}):
-            source = project.root / name
-            if source.is_file():  # one may be deleted and not yet committed
+        options = ("-z", "--cached", "--others", "--exclude-standard")
+        for name in sorted({*Git(project.root).text("ls-files", *options).split("\0")} - {""}):
+            if (project.root / name).is_file():  # one may be deleted and not yet committed
                 (target / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(source, target / name)
+                shutil.copy2(project.root / name, target / name)
     else:
-        ignored = shutil.ignore_patterns(*_NOT_COPIED)
-        shutil.copytree(project.root, target, ignore=ignored)
+        shutil.copytree(project.root, target, ignore=shutil.ignore_patterns(*_NOT_COPIED))
     for name, data in files.items():
-        path = target / name
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
         if data is None:
-            path.unlink(missing_ok=True)
+            (target / name).unlink(missing_ok=True)
         else:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
+            (target / name).write_bytes(data)
 
 
-def tree_digest(folder: Path) -> str:
-    """Digest of every file below a folder."""
-    digest = hashlib.sha256()
-    for path in sorted(folder.rglob("*")):
-        if path.is_file():
-            data = path.read_bytes()
-            digest.update(f"{path.relative_to(folder)}\0{len(data)}\0".encode() + data)
-    return digest.hexdigest()
+@contextmanager
+def scratch_copy(project: Project) -> Iterator[Project]:
+    """A copy of the checkout with its downloads, for as long as the block runs."""
+    with TemporaryDirectory(prefix="rebase-") as scratch:
+        copy = Project(Path(scratch) / "project")
+        copy_checkout(project, copy.root, {})
+        if project.cache.is_dir():
+            shutil.copytree(project.cache, copy.cache)
+        yield copy
 
 
-def build_wheel(folder: Folder, keep_open: tuple[int, ...]) -> Path:
-    """Build the wheel from the copy with pip, as a user's pip would.
-
-    Raises:
-        CommandError: it cannot be built; carries pip's last words.
-    """
-    if folder.wheels.exists():
-        shutil.rmtree(folder.wheels)
-    command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-input", "--wheel-dir"]
-    run(
-        [*command, folder.wheels, folder.copy],
-        folder.logs / "build.log",
-        timeout_seconds=BUILD_TIMEOUT_SECONDS,
-        cwd=folder.path,
-        keep_open=keep_open,
-    )
-    wheels = sorted(folder.wheels.glob("smolagents-*.whl"))
-    if len(wheels) != 1:
-        raise RebaseError(f"expected one wheel from pip wheel, got {[w.name for w in wheels]}")
-    return wheels[0]
-
-
-def make_environment(
-    project: Project, folder: Folder, wheel: Path, keep_open: tuple[int, ...], *, borrow: bool
-) -> Path:
-    """Make a fresh virtual environment with the wheel and what tests need; returns its Python.
+def try_out(folder: Folder, replay: Replay) -> Verdict:
+    """Export, lint, build and test; the result is staged, so that only the decision is left.
 
     Args:
-        project: the checkout, whose ``requirements-dev.txt`` says what tests need.
-        folder: the rebase's folder.
-        wheel: the built wheel.
-        keep_open: descriptors that children inherit.
-        borrow: take every other package from the environment this command runs in, and install
-            the wheel alone: quick, and wrong when the new release needs other dependencies.
-
-    Raises:
-        CommandError: pip failed; carries its last words.
+        folder: the rebase's folder, where everything is made.
+        replay: the finished replay; HEAD of its repository is the new series.
     """
-    if folder.environment.exists():
-        shutil.rmtree(folder.environment)
+    verdict = Verdict()
+    try:
+        refuse_unfinished(replay.git, untracked=False)
+        verdict.result = result_of(folder.project, replay)
+        folder.replacement.stage(verdict.result.files)
+        copy_checkout(folder.project, folder.copy, verdict.result.files)
+        reached("staged")
+        copy = Project(folder.copy)
+        found = lint_series(copy, cache=folder.project.cache)
+        verdict.lint = [f"{one.where}: {one.text}" for one in found if one.is_error]
+        uv = Uv()
+        wheel = uv.wheel(folder.copy, folder.path / "wheel", folder.logs / "build.log")
+        verdict.wheel = wheel.name
+        reached("wheel-built")
+        trial = replay.plan.trial
+        python = _environment(uv, folder, wheel, borrow=trial.borrow_packages)
+        verdict.tests = _run_tests(folder, python, replay, verdict.result)
+        reached("tests-run")
+        # Twenty minutes of upstream's tests say nothing about a result that is refused already.
+        if verdict.is_good and not trial.skip_regression:
+            verdict.regression = regression_verdict(folder, wheel, trial.regression_test)
+    except (BuildError, ToolError) as error:
+        verdict.problem = str(error)
+    return verdict
+
+
+def _environment(uv: Uv, folder: Folder, wheel: Path, *, borrow: bool) -> Path:
+    """Make a fresh virtual environment with the wheel and what tests need; returns its Python.
+
+    To borrow is to take every other package from the environment this command runs in: quick, and
+    wrong when the new release needs other dependencies.
+    """
+    python = uv.environment(folder.path / "venv")
     log = folder.logs / "install.log"
-
-    def call(*command: str | Path) -> None:
-        run(
-            command,
-            log,
-            timeout_seconds=INSTALL_TIMEOUT_SECONDS,
-            cwd=folder.path,
-            keep_open=keep_open,
-        )
-
-    options = ["--without-pip"] if borrow else []
-    call(sys.executable, "-m", "venv", *options, folder.environment)
-    python = folder.environment / "bin" / "python"
-    install: list[str | Path] = [python, "-m", "pip", "install", "--quiet", "--no-input"]
     if borrow:
-        site = subprocess.check_output(
-            [python, "-c", "import sysconfig; print(sysconfig.get_paths()['purelib'])"], text=True
-        ).strip()
+        question = "import sysconfig; print(sysconfig.get_paths()['purelib'])"
+        site = Path(run([python, "-c", question], timeout_seconds=60).strip())
         own = dict.fromkeys(sysconfig.get_paths()[name] for name in ("purelib", "platlib"))
         # A .pth is read after the environment's own folder, so the wheel goes first.
-        (Path(site) / "borrowed.pth").write_text("".join(f"{path}\n" for path in own), "utf-8")
-        call(*install, "--no-deps", "--ignore-installed", wheel)
+        (site / "borrowed.pth").write_text("".join(f"{path}\n" for path in own), "utf-8")
+        uv.install(python, "--no-deps", wheel, log=log)
     else:
-        call(*install, wheel, "--requirement", project.root / "requirements-dev.txt")
+        uv.install(python, wheel, "-r", folder.project.root / "requirements-dev.txt", log=log)
     return python
 
 
-def prepare_tests(folder: Folder) -> None:
-    """Copy all but the package, so that a test can only import what the wheel has installed."""
-    if folder.tests.exists():
-        shutil.rmtree(folder.tests)
-    shutil.copytree(folder.copy, folder.tests, ignore=shutil.ignore_patterns("smolagents_fork"))
+def _run_tests(folder: Folder, python: Path, replay: Replay, result: Result) -> list[PatchTests]:
+    """Run the tests that patches name, those of dropped ones too, against the installed wheel."""
+    # All but the package, so that a test can only import what the wheel has installed.
+    tests = folder.path / "tests"
+    shutil.rmtree(tests, ignore_errors=True)
+    shutil.copytree(folder.copy, tests, ignore=shutil.ignore_patterns("smolagents_fork"))
+    log, junit = folder.logs / "tests.log", folder.logs / "tests.xml"
+    junit.unlink(missing_ok=True)
+    base = replay.plan.steps[-1].base
+    new = replay.git.lines("rev-list", "--reverse", f"{base}..HEAD")
+    named: dict[str, tuple[str, ...]] = {}
+    for commit in (*new, *replay.commits(replay.plan.steps[0])):
+        said = replay.trailers(commit).get("Test", ())
+        name = replay.name(commit)
+        if name not in named and (name in result.kept or name in result.dropped):
+            # Who drops a patch on purpose removes its tests; then nothing is held to them.
+            is_kept = name in result.kept
+            named[name] = tuple(one for one in said if is_kept or not missing_test(tests, one))
+    wanted = dict.fromkeys(
+        one for them in named.values() for one in them if not missing_test(tests, one)
+    )
+    outcomes: dict[str, Outcome] = {}
+    if wanted:
+        options = ("-p", "no:cacheprovider", "--continue-on-collection-errors")
+        run(
+            [python, "-m", "pytest", *options, f"--junitxml={junit}", *wanted],
+            timeout_seconds=TEST_TIMEOUT_SECONDS,
+            cwd=tests,
+            log=log,
+            accepted=range(6),
+        )
+        try:
+            outcomes = read_junit(junit)
+        except SuiteError as error:
+            raise ToolError(f"{error}; pytest's words are in {log}") from None
+    return [
+        _of_patch(name, them, outcomes, tests, is_dropped=name in result.dropped)
+        for name, them in named.items()
+    ]
 
 
-def run_tests(
-    folder: Folder,
-    python: Path,
-    patch: str,
+def _of_patch(
+    name: str,
     tests: tuple[str, ...],
-    keep_open: tuple[int, ...],
+    outcomes: Mapping[str, Outcome],
+    root: Path,
     *,
     is_dropped: bool,
-) -> TestResult:
-    """Run the tests that a patch names against the installed wheel.
-
-    A test that is skipped shows nothing, so it counts as failed.
-
-    Args:
-        folder: the rebase's folder.
-        python: the environment's Python.
-        patch: the patch's file name.
-        tests: pytest ids.
-        keep_open: descriptors that children inherit.
-        is_dropped: the patch is gone from the series.
-    """
-
-    def result(problem: str, passed: int = 0) -> TestResult:
-        return TestResult(patch, is_dropped, passed, problem)
-
-    if is_dropped:
-        # Who drops a patch on purpose removes its tests; then there is nothing to hold it to.
-        tests = tuple(test for test in tests if missing_test(folder.tests, test) is None)
-        if not tests:
-            return result("")
-    faults = [fault for test in tests if (fault := missing_test(folder.tests, test))]
-    if faults or not tests:
-        return result("; ".join(faults) or "it names no test")
-    junit = folder.logs / f"{patch}.xml"
-    junit.unlink(missing_ok=True)
-    log = folder.logs / f"{patch}.log"
-    command: list[str | Path] = [python, "-m", "pytest", "-p", "no:cacheprovider"]
-    status = run(
-        [*command, f"--junitxml={junit}", *tests],
-        log,
-        timeout_seconds=TEST_TIMEOUT_SECONDS,
-        cwd=folder.tests,
-        keep_open=keep_open,
-        accepted=range(6),
-    )
-    counts = _counts(junit)
-    passed = counts["tests"] - counts["skipped"] - counts["failures"] - counts["errors"]
-    if status or counts["skipped"] or passed < len(tests):
-        words = [
-            line
-            for line in log.read_text("utf-8", "replace").splitlines()
-            if line.startswith(("E  ", "FAILED", "ERROR", "SKIPPED"))
+) -> PatchTests:
+    """Judge the tests of one patch; one that is skipped shows nothing, so it counts as failed."""
+    passed, problems = 0, list[str]()
+    if not tests and not is_dropped:
+        problems.append("it names no test")
+    for test in tests:
+        cases = {
+            key: one
+            for key, one in outcomes.items()
+            if key in (test, test.partition("::")[0]) or key.startswith(f"{test}[")
+        }
+        passed += sum(one.status == "passed" for one in cases.values())
+        problems += [
+            f"{key}: {one.status}: {one.message}\n{one.text[-2000:]}".strip()
+            for key, one in cases.items()
+            if one.status != "passed"
         ]
-        text = "\n".join(words[-12:]) or f"pytest exited {status}; see {log.name}"
-        return result(text, passed)
-    return result("", passed)
-
-
-def _counts(junit: Path) -> dict[str, int]:
-    names = ("tests", "skipped", "failures", "errors")
-    if not junit.exists():
-        return dict.fromkeys(names, 0)
-    suite = ElementTree.parse(junit).getroot().find("testsuite")
-    return {name: int(suite.get(name, "0")) if suite is not None else 0 for name in names}
+        if not cases:
+            problems.append(missing_test(root, test) or f"{test}: was not run; see tests.log")
+    return PatchTests(name, is_dropped, passed, "\n".join(problems))

@@ -2,15 +2,15 @@
 
     python -m tools.regression --help
 
-What each module does: ``settings`` is the policy; ``suite`` the order of steps; ``environments``
-makes the two sides; ``execution`` runs the tests; ``junit``, ``causes``, ``deviations``,
-``comparison`` and ``reruns`` say what a result means; ``output`` writes it.
+``settings`` is the policy; ``suite`` the order of steps; ``environments`` makes the two sides;
+``execution`` runs the tests; ``deviations`` and ``comparison`` say what a result means; ``output``
+writes it.
 """
 
 from __future__ import annotations
 
+from tools.errors import SuiteError
 from tools.regression.comparison import Kind, Report
-from tools.regression.errors import SuiteError
 from tools.regression.suite import run
 
 __all__ = ["Kind", "Report", "SuiteError", "run"]

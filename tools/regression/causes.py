@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from tools.regression.junit import Outcome
+from tools.junit import Outcome
 
 __all__ = ["RULES", "UNEXPLAINED", "Cause", "classify"]
 
@@ -21,7 +21,7 @@ class Cause:
     rule: str = ""
 
 
-UNEXPLAINED = "unexplained"
+UNEXPLAINED = Cause("unexplained")
 
 RULES: tuple[Cause, ...] = (
     # Weights before network: the hub's client words an absent file as a failed connection.
@@ -50,9 +50,6 @@ RULES: tuple[Cause, ...] = (
 
 
 def classify(outcome: Outcome) -> Cause:
-    """The cause of a failure, with the rule that matched; ``unexplained`` when none does."""
+    """The cause of a failure, with the rule that matched; ``UNEXPLAINED`` when none does."""
     words = f"{outcome.message}\n{outcome.text}"
-    for rule in RULES:
-        if re.search(rule.rule, words):
-            return rule
-    return Cause(UNEXPLAINED)
+    return next((rule for rule in RULES if re.search(rule.rule, words)), UNEXPLAINED)

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
+from tools.junit import Outcome
 from tools.regression.causes import UNEXPLAINED, Cause, classify
 from tools.regression.deviations import Deviation
-from tools.regression.junit import Outcome
 
-__all__ = ["Comparison", "Kind", "Report", "compare"]
+__all__ = ["MISSING", "Comparison", "Kind", "Report", "compare", "judge_again", "run_again"]
 
 MISSING = Outcome("missing", "the side has no such test")
+
+# More differences than this are no accident of timing, and two more runs of each would take long.
+RERUN_AT_MOST = 20
+RERUNS = 2
 
 
 class Kind(str, Enum):
@@ -50,6 +54,22 @@ class Comparison:
     reason: str = ""
     again: tuple[tuple[Outcome, Outcome], ...] = ()
 
+    def as_dict(self) -> dict[str, Any]:
+        """Everything but the full texts; what is empty is left out."""
+        optional = {
+            "cause": self.cause and self.cause.name,
+            "fork_cause": self.fork_cause and self.fork_cause.name,
+            "reason": self.reason,
+            "again": [[one.status, other.status] for one, other in self.again],
+        }
+        return {
+            "test": self.test,
+            "kind": self.kind.value,
+            "pristine": self.pristine.status,
+            "fork": self.fork.status,
+            **{name: value for name, value in optional.items() if value},
+        }
+
 
 @dataclass
 class Report:
@@ -80,9 +100,7 @@ class Report:
     @property
     def ran(self) -> int:
         """Tests that ran on pristine: neither skipped nor missing."""
-        return sum(
-            found.pristine.status not in ("skipped", "missing") for found in self.comparisons
-        )
+        return sum(one.pristine.status not in ("skipped", "missing") for one in self.comparisons)
 
     @property
     def causes(self) -> Counter[Cause]:
@@ -92,11 +110,7 @@ class Report:
     @property
     def unexplained(self) -> list[Comparison]:
         """Tests that fail on both sides, on one of them for no known cause."""
-        return [
-            found
-            for found in self.of(Kind.FAILED_BOTH)
-            if any(cause and cause.name == UNEXPLAINED for cause in (found.cause, found.fork_cause))
-        ]
+        return [one for one in self.comparisons if UNEXPLAINED in (one.cause, one.fork_cause)]
 
     @property
     def exit_status(self) -> int:
@@ -121,52 +135,32 @@ class Report:
             "absent_groups": self.absent,
             "notes": self.notes,
             "seconds": {name: round(value, 1) for name, value in self.seconds.items()},
-            "tests": [
-                {
-                    "test": found.test,
-                    "kind": found.kind.value,
-                    "pristine": found.pristine.status,
-                    "fork": found.fork.status,
-                    **({"cause": found.cause.name} if found.cause else {}),
-                    **({"fork_cause": found.fork_cause.name} if found.fork_cause else {}),
-                    **({"reason": found.reason} if found.reason else {}),
-                    **(
-                        {"again": [[one.status, other.status] for one, other in found.again]}
-                        if found.again
-                        else {}
-                    ),
-                }
-                for found in self.comparisons
-            ],
+            "tests": [found.as_dict() for found in self.comparisons],
         }
 
 
 def _pair(test: str, pristine: Outcome, fork: Outcome, declared: Sequence[Deviation]) -> Comparison:
+    def found(kind: Kind, **more: Any) -> Comparison:
+        return Comparison(test, kind, pristine, fork, **more)
+
     if pristine.status == fork.status == "passed":
-        return Comparison(test, Kind.PASSED_BOTH, pristine, fork)
+        return found(Kind.PASSED_BOTH)
     # A test that only the fork has, and that fails there, is a test file that broke.
-    if pristine.status == "passed" or (
-        pristine.status == "missing" and fork.status in ("failed", "error")
-    ):
+    is_new = pristine.status == "missing" and fork.status in ("failed", "error")
+    if pristine.status == "passed" or is_new:
         for deviation in declared:
             if deviation.covers(test) and deviation.outcome == fork.status:
-                kind, reason = Kind.DECLARED, deviation.reason
-                return Comparison(test, kind, pristine, fork, reason=reason)
-        return Comparison(test, Kind.UNDECLARED, pristine, fork)
+                return found(Kind.DECLARED, reason=deviation.reason)
+        return found(Kind.UNDECLARED)
     if fork.status == "passed":
-        return Comparison(test, Kind.GAINED, pristine, fork)
+        return found(Kind.GAINED)
     if {pristine.status, fork.status} <= {"skipped", "missing"}:
-        reason = pristine.message if pristine.status == "skipped" else fork.message
-        return Comparison(test, Kind.SKIPPED_BOTH, pristine, fork, reason=reason)
+        said = pristine if pristine.status == "skipped" else fork
+        return found(Kind.SKIPPED_BOTH, reason=said.message)
     cause = classify(pristine if pristine.status in ("failed", "error") else fork)
     other = classify(fork) if fork.status in ("failed", "error") else cause
-    fork_cause = other if other.name != cause.name else None
-    return Comparison(test, Kind.FAILED_BOTH, pristine, fork, cause, fork_cause)
-
-
-def _is_in(test: str, name: str) -> bool:
-    """Whether a test belongs to a file, a class, a test or one set of a test's parameters."""
-    return test == name or test.startswith((f"{name}::", f"{name}["))
+    hidden = other if other.name != cause.name else None
+    return found(Kind.FAILED_BOTH, cause=cause, fork_cause=hidden)
 
 
 def compare(
@@ -189,25 +183,77 @@ def compare(
         The comparisons in pristine's order (tests only the fork has come last), and a sentence for
         each stale declaration.
     """
-    order = [*pristine, *(test for test in fork if test not in pristine)]
     found = [
         _pair(test, pristine.get(test, MISSING), fork.get(test, MISSING), declared)
-        for test in order
+        for test in {**pristine, **fork}
     ]
     stale: list[str] = []
-    for deviation in declared:
-        if selection and not any(_is_in(deviation.test, name) for name in selection):
+    for one in declared:
+        was_run = (f"{one.test}:".startswith((f"{name}:", f"{name}[")) for name in selection)
+        covered = [pair for pair in found if one.covers(pair.test)]
+        if (selection and not any(was_run)) or Kind.DECLARED in {pair.kind for pair in covered}:
             continue
-        covered = [one for one in found if deviation.covers(one.test)]
-        if any(one.kind is Kind.DECLARED for one in covered):
-            continue
-        sides = {
-            f"{one.pristine.status} on pristine and {one.fork.status} on the fork"
-            for one in covered
-        }
-        now = ", ".join(sorted(sides))
+        sides = {(pair.pristine.status, pair.fork.status) for pair in covered}
+        now = ", ".join(f"{a} on pristine and {b} on the fork" for a, b in sorted(sides))
         stale.append(
-            f"{deviation.test}: declared as {deviation.outcome} on the fork, but is now "
+            f"{one.test}: declared as {one.outcome} on the fork, but is now "
             f"{now or 'in neither run'}; remove the entry or correct it"
         )
     return found, stale
+
+
+def judge_again(found: Comparison, again: Sequence[tuple[Outcome, Outcome]]) -> Comparison:
+    """Decide about a difference after the test was run again, alone, on both sides.
+
+    A difference stands unless the fork has passed at least once. That pristine failed alone is no
+    excuse: a test that needs the ones before it fails alone on both sides, and may be lost on the
+    fork all the same. A test that passed on the fork only is flaky as soon as a run says otherwise.
+
+    Args:
+        found: an undeclared difference, or a test that passed on the fork only.
+        again: outcomes of the further runs, pristine first.
+    """
+    if found.kind is Kind.UNDECLARED:
+        stands = all(fork.status != "passed" for _, fork in again)
+    else:
+        stands = all(one.status != "passed" and two.status == "passed" for one, two in again)
+    return replace(found, kind=found.kind if stands else Kind.FLAKY, again=tuple(again))
+
+
+def run_again(
+    found: list[Comparison],
+    run_alone: Callable[[str, int], tuple[Outcome, Outcome]],
+    say: Callable[[str], None],
+) -> list[str]:
+    """Run each undeclared difference, and each test that passed on the fork only, up to twice more.
+
+    A test whose second run already shows that it is flaky is not run a third time. Tests that
+    pristine does not have are left alone: they are files that broke on the fork.
+
+    Args:
+        found: all comparisons; judged ones are replaced in place.
+        run_alone: runs a test id in processes of its own, given the attempt's number.
+        say: where to tell what is being done.
+
+    Returns:
+        Sentences for the report.
+    """
+    kinds = (Kind.UNDECLARED, Kind.GAINED)
+    wanted = [
+        index
+        for index, one in enumerate(found)
+        if one.kind in kinds and one.pristine.status != "missing"
+    ]
+    if len(wanted) > RERUN_AT_MOST:
+        return [f"{len(wanted)} tests differ, more than {RERUN_AT_MOST}: none was run again alone"]
+    for index in wanted:
+        first = found[index]
+        for attempt in range(1, RERUNS + 1):
+            say(f"again, alone ({attempt} of {RERUNS}): {first.test}")
+            again = (*found[index].again, run_alone(first.test, attempt))
+            found[index] = judge_again(first, again)
+            if found[index].kind is Kind.FLAKY:
+                break
+    if not wanted:
+        return []
+    return [f"tests that differed and were run again, alone, up to {RERUNS} times: {len(wanted)}"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import Any
 
-from tools.regression.errors import SuiteError
+from tools.errors import SuiteError
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -17,13 +17,12 @@ else:
 
 __all__ = ["Deviation", "load_deviations"]
 
-DeviatingStatus = Literal["failed", "error", "skipped", "missing"]
+_OUTCOMES = ("failed", "error", "skipped", "missing")
 
 # Shorter ones ("intended", "see docs") tell a maintainer nothing.
 REASON_MINIMUM_CHARACTERS = 40
 
 _REQUIRED = {"test", "outcome", "reason"}
-_ALLOWED = _REQUIRED | {"releases"}
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class Deviation:
     """
 
     test: str
-    outcome: DeviatingStatus
+    outcome: str
     reason: str
     releases: tuple[str, ...] = ()
 
@@ -49,31 +48,30 @@ class Deviation:
         return test == self.test
 
 
-def _deviation(entry: Any, where: str) -> Deviation:
+def _fault(entry: Any) -> str:
+    """What is wrong with an entry; empty when nothing is."""
     if not isinstance(entry, dict):
-        raise SuiteError(f"{where}: expected a table, got {entry!r}")
-    unknown, lacking = sorted(set(entry) - _ALLOWED), sorted(_REQUIRED - set(entry))
+        return f"expected a table, got {entry!r}"
+    unknown, lacking = sorted(set(entry) - _REQUIRED - {"releases"}), sorted(_REQUIRED - set(entry))
     if unknown or lacking:
-        raise SuiteError(f"{where}: lacks {lacking or 'nothing'}, has unknown {unknown or 'none'}")
+        return f"lacks {lacking or 'nothing'}, has unknown {unknown or 'none'}"
     for key in sorted(_REQUIRED):
         if not isinstance(entry[key], str):
-            raise SuiteError(f"{where}: {key} must be a string, got {entry[key]!r}")
+            return f"{key} must be a string, got {entry[key]!r}"
     if "::" not in entry["test"]:
-        raise SuiteError(f"{where}: test must be one test's id, got {entry['test']!r}")
-    if entry["outcome"] not in get_args(DeviatingStatus):
-        names = ", ".join(get_args(DeviatingStatus))
-        raise SuiteError(f"{where}: outcome must be one of {names}, got {entry['outcome']!r}")
+        return f"test must be one test's id, got {entry['test']!r}"
+    if entry["outcome"] not in _OUTCOMES:
+        return f"outcome must be one of {', '.join(_OUTCOMES)}, got {entry['outcome']!r}"
     reason = " ".join(entry["reason"].split())
     if len(reason) < REASON_MINIMUM_CHARACTERS:
-        raise SuiteError(
-            f"{where}: the reason has {len(reason)} characters; say in at least "
+        return (
+            f"the reason has {len(reason)} characters; say in at least "
             f"{REASON_MINIMUM_CHARACTERS} why the fork is right to differ: {reason!r}"
         )
     releases = entry.get("releases", [])
     if not isinstance(releases, list) or not all(isinstance(name, str) for name in releases):
-        raise SuiteError(f"{where}: releases must be a list of versions, got {releases!r}")
-    outcome = cast(DeviatingStatus, entry["outcome"])
-    return Deviation(entry["test"], outcome, reason, tuple(releases))
+        return f"releases must be a list of versions, got {releases!r}"
+    return ""
 
 
 def load_deviations(path: Path, release: str) -> list[Deviation]:
@@ -96,10 +94,14 @@ def load_deviations(path: Path, release: str) -> list[Deviation]:
     entries = data.get("deviation", [])
     if not isinstance(entries, list):
         raise SuiteError(f"{path}: deviation must be written as [[deviation]] tables")
-    found: list[Deviation] = []
+    found: dict[str, Deviation] = {}
     for number, entry in enumerate(entries, start=1):
-        deviation = _deviation(entry, f"{path}: deviation {number}")
-        if any(known.test == deviation.test for known in found):
-            raise SuiteError(f"{path}: deviation {number}: {deviation.test} is listed twice")
-        found.append(deviation)
-    return [known for known in found if not known.releases or release in known.releases]
+        fault = _fault(entry)
+        if not fault and entry["test"] in found:
+            fault = f"{entry['test']} is listed twice"
+        if fault:
+            raise SuiteError(f"{path}: deviation {number}: {fault}")
+        reason = " ".join(entry["reason"].split())
+        releases = tuple(entry.get("releases", ()))
+        found[entry["test"]] = Deviation(entry["test"], entry["outcome"], reason, releases)
+    return [known for known in found.values() if not known.releases or release in known.releases]

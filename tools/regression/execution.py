@@ -6,14 +6,15 @@ import os
 import shutil
 import tempfile
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.regression.command import end_started, run
+from tools.command import Command, run
+from tools.errors import CommandError, SuiteError
+from tools.junit import Outcome, read_junit
+from tools.regression.comparison import MISSING
 from tools.regression.environments import Side, Twins
-from tools.regression.errors import SuiteError
-from tools.regression.junit import Outcome, read_junit
 from tools.regression.settings import OVERLAY, PROJECT, environment_of_a_run
 
 __all__ = ["Runner"]
@@ -59,18 +60,17 @@ class Runner:
     network: bool = False
     run_all: bool = False
 
-    @property
-    def sides(self) -> tuple[Side, Side]:
-        """Pristine first."""
-        return self.twins.pristine, self.twins.fork
-
     def prepare(self) -> None:
         """Lay out both trees and check that each side imports its own smolagents.
 
         Raises:
             SuiteError: a side would import another copy, or another version.
         """
-        for side in self.sides:
+        question = (
+            "import importlib.util as u, importlib.metadata as m;"
+            "print(u.find_spec('smolagents').origin); print(m.version('smolagents'))"
+        )
+        for side in (self.twins.pristine, self.twins.fork):
             root = self.folder / side.name
             shutil.rmtree(root, ignore_errors=True)
             _copied(self.tests, root / "tests")
@@ -79,16 +79,8 @@ class Runner:
             (root / "wheel").mkdir()
             shutil.copy(side.wheel, root / "wheel")
             (root / "pytest.ini").write_text("[pytest]\n", "utf-8")
-            question = (
-                "import importlib.util as u, importlib.metadata as m;"
-                "print(u.find_spec('smolagents').origin); print(m.version('smolagents'))"
-            )
-            answer = run(
-                [side.python, "-c", question],
-                timeout_seconds=60,
-                cwd=root,
-                env=self._environment(side, root),
-            )
+            env = self._environment(side, root)
+            answer = run([side.python, "-c", question], timeout_seconds=60, cwd=root, env=env)
             origin, version = answer.strip().splitlines()[-2:]
             environment = side.python.parent.parent.resolve()
             if not Path(origin).resolve().is_relative_to(environment) or version != side.version:
@@ -104,7 +96,7 @@ class Runner:
             selection: test files below ``tests`` or test ids; empty for all.
 
         Raises:
-            SuiteError: pristine's run came to no end. The fork's is one more failing test then.
+            CommandError: pristine's run came to no end. The fork's is one more failing test then.
         """
         return self._both(selection or ["tests"], "all", ("-n", "1"), _RAN)
 
@@ -115,59 +107,39 @@ class Runner:
             test: its id.
             attempt: number of the attempt, for the names of logs.
         """
-        gone = Outcome("missing", "the side has no such test")
         pristine, fork = self._both([test], f"again{attempt}", ("-n", "0"), _RAN_ALONE)
-        return pristine.get(test, gone), fork.get(test, gone)
+        return pristine.get(test, MISSING), fork.get(test, MISSING)
 
     def _both(
-        self, selection: Sequence[str], label: str, options: Sequence[str], accept: Sequence[int]
+        self, selection: Sequence[str], label: str, options: Sequence[str], accepted: Sequence[int]
     ) -> tuple[dict[str, Outcome], dict[str, Outcome]]:
-        with ThreadPoolExecutor(max_workers=2) as pool:
-            started = [
-                pool.submit(self._side, side, selection, label, options, accept)
-                for side in self.sides
-            ]
-            pristine, fork = started
+        # Leaving the block, by an interrupt too, ends what still runs and removes the homes.
+        with ExitStack() as stack:
+            started: list[tuple[Command, Path]] = []
+            for side in (self.twins.pristine, self.twins.fork):
+                # A short path: sockets in a temporary folder may have 108 characters at most.
+                home = Path(tempfile.mkdtemp(prefix="up-"))
+                stack.callback(shutil.rmtree, home, ignore_errors=True)
+                junit = self.folder / f"{side.name}-{label}.xml"
+                junit.unlink(missing_ok=True)
+                command = Command(
+                    [side.python, *_PYTEST, *options, f"--junitxml={junit}", *selection],
+                    timeout_seconds=SIDE_TIMEOUT_SECONDS,
+                    cwd=self.folder / side.name,
+                    env=self._environment(side, home),
+                    log=self.folder / f"{side.name}-{label}.log",
+                )
+                started.append((stack.enter_context(command), junit))
+            (pristine, pristine_junit), (fork, fork_junit) = started
+            pristine.wait(accepted)
+            first = _outcomes(pristine_junit, accepted)
             try:
-                return pristine.result(), fork.result()
-            except SuiteError as error:
-                if fork.exception() is not error:
-                    raise
+                fork.wait(accepted)
+                return first, _outcomes(fork_junit, accepted)
+            except (CommandError, SuiteError) as error:
                 # Pristine ran, so the machine is well: a fork on which nothing runs is the worst
                 # difference there is, and no reason to say nothing about it.
-                return pristine.result(), {THE_RUN: Outcome("error", str(error))}
-            except BaseException:
-                # Interrupted: without this, leaving the pool waits until both sides have ended.
-                end_started()
-                raise
-
-    def _side(
-        self,
-        side: Side,
-        selection: Sequence[str],
-        label: str,
-        options: Sequence[str],
-        accept: Sequence[int],
-    ) -> dict[str, Outcome]:
-        root = self.folder / side.name
-        junit = self.folder / f"{side.name}-{label}.xml"
-        junit.unlink(missing_ok=True)
-        # A short path of its own: sockets in a temporary folder may have 108 characters at most.
-        home = Path(tempfile.mkdtemp(prefix="up-"))
-        try:
-            run(
-                [side.python, *_PYTEST, *options, f"--junitxml={junit}", *selection],
-                timeout_seconds=SIDE_TIMEOUT_SECONDS,
-                cwd=root,
-                env=self._environment(side, home),
-                accept=accept,
-                log=self.folder / f"{side.name}-{label}.log",
-            )
-        finally:
-            shutil.rmtree(home, ignore_errors=True)
-        if accept is _RAN_ALONE and not (junit.exists() and "<testcase" in junit.read_text()):
-            return {}
-        return read_junit(junit)
+                return first, {THE_RUN: Outcome("error", str(error))}
 
     def _environment(self, side: Side, home: Path) -> dict[str, str]:
         return environment_of_a_run(
@@ -178,3 +150,9 @@ class Runner:
             network=self.network,
             run_all=self.run_all,
         )
+
+
+def _outcomes(junit: Path, accepted: Sequence[int]) -> dict[str, Outcome]:
+    if accepted is _RAN_ALONE and not (junit.exists() and "<testcase" in junit.read_text()):
+        return {}
+    return read_junit(junit)

@@ -9,20 +9,9 @@ from pathlib import Path
 from tools.paths import BUILD, CACHE, REPORTS, ROOT
 
 __all__ = [
-    "CACHE",
-    "CONSTRAINTS",
-    "DEVIATIONS",
-    "EXTRAS",
-    "OPTIONAL",
-    "OVERLAY",
-    "PROJECT",
-    "REPORTS",
-    "REQUIREMENTS",
-    "ROOT",
-    "SCRATCH",
-    "UV_REQUIREMENT",
-    "environment_of_a_run",
-]
+    "CACHE", "CONSTRAINTS", "DEVIATIONS", "EXTRAS", "OPTIONAL", "OVERLAY", "PROJECT", "REPORTS",
+    "REQUIREMENTS", "ROOT", "SCRATCH", "environment_of_a_run",
+]  # fmt: skip
 
 SCRATCH = BUILD / "regression"
 UPSTREAM = ROOT / "tests" / "upstream"
@@ -31,24 +20,11 @@ PROJECT = UPSTREAM / "project"
 DEVIATIONS = UPSTREAM / "deviations.toml"
 CONSTRAINTS = Path(__file__).with_name("constraints.txt")
 
-UV_REQUIREMENT = "uv==0.13.9"
-
 # Upstream's extras that install from an index alone. Left out: vllm (needs a GPU), quality and
 # test (tools; the ones that its tests import are named below), torch, audio, transformers and
 # mlx-lm (they pull the CUDA build of torch, see OPTIONAL).
 EXTRAS = (
-    "bedrock",
-    "blaxel",
-    "docker",
-    "e2b",
-    "gradio",
-    "litellm",
-    "mcp",
-    "modal",
-    "openai",
-    "telemetry",
-    "toolkit",
-    "vision",
+    "bedrock blaxel docker e2b gradio litellm mcp modal openai telemetry toolkit vision".split()
 )
 
 REQUIREMENTS = (
@@ -63,7 +39,7 @@ REQUIREMENTS = (
     "rank-bm25",
     "soundfile",
     "transformers>=4.0.0",
-    UV_REQUIREMENT,
+    "uv==0.13.9",
 )
 
 # Groups that not every index or platform has. One that does not resolve is left out on both sides
@@ -101,10 +77,9 @@ def environment_of_a_run(
         network: let the test processes reach other machines.
         run_all: run what upstream marks ``require_run_all``.
     """
-    chosen = {name: value for name, value in environ.items() if _PASSED_ON.match(name)}
-    paths = [str(python.parent), *environ.get("PATH", "/usr/bin:/bin").split(":")]
-    chosen |= {
-        "PATH": ":".join(paths),
+    return {
+        **{name: value for name, value in environ.items() if _PASSED_ON.match(name)},
+        "PATH": f"{python.parent}:{environ.get('PATH', '/usr/bin:/bin')}",
         "VIRTUAL_ENV": str(python.parent.parent),
         "HOME": str(home),
         "TMPDIR": str(home),
@@ -122,9 +97,6 @@ def environment_of_a_run(
         # arize-phoenix registers a pytest plugin that does not import on every Python.
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         "REGRESSION_PORT_LOCK": str(port_lock),
+        **({"REGRESSION_NETWORK": "1"} if network else {}),
+        **({"RUN_ALL": "1"} if run_all else {}),
     }
-    if network:
-        chosen["REGRESSION_NETWORK"] = "1"
-    if run_all:
-        chosen["RUN_ALL"] = "1"
-    return chosen

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,18 +13,17 @@ from rich.console import Console
 
 from buildsys import lock as upstream_lock
 from buildsys.errors import BuildError
-from tools.regression.command import run as run_command
-from tools.regression.comparison import Report, compare
+from tools.errors import SuiteError, ToolError
+from tools.regression.comparison import Report, compare, run_again
 from tools.regression.deviations import load_deviations
-from tools.regression.environments import build_twins, uv_program, wheel_metadata
-from tools.regression.errors import SuiteError
+from tools.regression.environments import build_twins, wheel_metadata
 from tools.regression.execution import Runner
 from tools.regression.output import show, write
-from tools.regression.reruns import run_again
 from tools.regression.settings import CACHE, DEVIATIONS, REPORTS, ROOT, SCRATCH
-from tools.upstream.fetch import FetchError, fetch_sdist, fetch_wheel, unpack_sdist
+from tools.upstream.fetch import fetch_sdist, fetch_wheel, unpack_sdist
+from tools.uv import Uv
 
-__all__ = ["build_fork", "run"]
+__all__ = ["run"]
 
 
 def _verified(path: Path, expected: str) -> None:
@@ -41,10 +39,7 @@ def _release_files(
     release: str | None, sdist_sha256: str | None, unlocked: bool
 ) -> tuple[str, bool, Path, Path]:
     """Version, whether it is the locked one, its sdist and wheel, verified where a sum is known."""
-    try:
-        lock = upstream_lock.load(ROOT / "upstream.lock")
-    except BuildError as error:
-        raise SuiteError(str(error)) from error
+    lock = upstream_lock.load(ROOT / "upstream.lock")
     version = release or lock.version
     locked = version == lock.version
     if not locked and not unlocked and sdist_sha256 is None:
@@ -52,10 +47,7 @@ def _release_files(
             f"release {version} is not the locked {lock.version}: give its sdist's sha256, "
             f"or say --unlocked to run it unverified"
         )
-    try:
-        sdist, wheel = fetch_sdist(version, CACHE), fetch_wheel(version, CACHE)
-    except FetchError as error:
-        raise SuiteError(f"upstream {version} cannot be fetched: {error}") from error
+    sdist, wheel = fetch_sdist(version, CACHE), fetch_wheel(version, CACHE)
     if locked:
         _verified(sdist, lock.sdist.sha256)
         _verified(wheel, lock.wheel.sha256)
@@ -64,33 +56,13 @@ def _release_files(
     return version, locked, sdist, wheel
 
 
-def build_fork(folder: Path) -> Path:
-    """Build the fork's wheel from the checkout and return its path."""
-    uv, env = uv_program()
-    shutil.rmtree(folder, ignore_errors=True)
-    build: list[str | Path] = [uv, "build", "-q", "--wheel", "--no-config"]
-    options: list[str | Path] = ["--python", sys.executable, "--out-dir", folder, ROOT]
-    run_command([*build, *options], timeout_seconds=600, env=env)
-    wheels = list(folder.glob("smolagents-*.whl"))
-    if len(wheels) != 1:
-        raise SuiteError(f"expected one wheel of smolagents in {folder}, got {wheels}")
-    return wheels[0]
-
-
 def _unpacked_tests(sdist: Path, folder: Path) -> Path:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    try:
-        tests = unpack_sdist(sdist, folder) / "tests"
-    except FetchError as error:
-        raise SuiteError(str(error)) from error
+    tests = unpack_sdist(sdist, folder) / "tests"
     if not list(tests.glob("test_*.py")):
         raise SuiteError(f"{sdist.name} holds no tests/test_*.py")
     return tests
-
-
-def _selection(tests: Sequence[str]) -> list[str]:
-    return [name if name.startswith("tests/") else f"tests/{name}" for name in tests]
 
 
 def run(
@@ -127,8 +99,6 @@ def run(
         SuiteError: the comparison could not be made. The fork's own failures are in the report.
     """
     console = console or Console()
-    # The tests run in folders of their own, where a relative path would mean another place.
-    folder = folder.resolve()
     seconds: dict[str, float] = {}
 
     def say(words: str) -> None:
@@ -141,26 +111,31 @@ def run(
         yield
         seconds[name] = time.monotonic() - started
 
-    with step("fetch"):
-        version, locked, sdist, pristine_wheel = _release_files(release, sdist_sha256, unlocked)
-        declared = load_deviations(deviations, version)
-        tests_folder = _unpacked_tests(sdist, folder / "sdist")
-    if fork_wheel is None:
-        with step("build the fork"):
-            fork_wheel = build_fork(folder / "fork-wheel")
-    name, _, _ = wheel_metadata(fork_wheel)
-    if name != "smolagents":
-        raise SuiteError(f"{fork_wheel}: is a wheel of {name}, not of smolagents")
-    with step("install"):
-        twins = build_twins(fork_wheel, pristine_wheel, folder, pinned=locked)
-    runner = Runner(twins, tests_folder, folder, network=network, run_all=run_all)
-    selection = _selection(tests)
-    with step("run both sides"):
-        runner.prepare()
-        pristine, fork = runner.run(selection)
-    found, stale = compare(pristine, fork, declared, selection=selection)
-    with step("run differences again"):
-        notes = [*twins.notes, *run_again(found, runner.run_alone, say)]
+    # The tests run in folders of their own, where a relative path would mean another place.
+    folder = folder.resolve()
+    selection = [name if name.startswith("tests/") else f"tests/{name}" for name in tests]
+    try:
+        with step("fetch"):
+            version, locked, sdist, pristine = _release_files(release, sdist_sha256, unlocked)
+            declared = load_deviations(deviations, version)
+            tests_folder = _unpacked_tests(sdist, folder / "sdist")
+        if fork_wheel is None:
+            with step("build the fork"):
+                fork_wheel = Uv().wheel(ROOT, folder / "fork-wheel")
+        name, _, _ = wheel_metadata(fork_wheel)
+        if name != "smolagents":
+            raise SuiteError(f"{fork_wheel}: is a wheel of {name}, not of smolagents")
+        with step("install"):
+            twins = build_twins(fork_wheel, pristine, folder, pinned=locked)
+        runner = Runner(twins, tests_folder, folder, network=network, run_all=run_all)
+        with step("run both sides"):
+            runner.prepare()
+            outcomes = runner.run(selection)
+        found, stale = compare(*outcomes, declared, selection=selection)
+        with step("run differences again"):
+            notes = [*twins.notes, *run_again(found, runner.run_alone, say)]
+    except (BuildError, ToolError) as error:
+        raise SuiteError(str(error)) from error
     report = Report(version, twins.fork.version, found, stale, twins.absent, notes, seconds)
     write(report, reports)
     show(report, console)

@@ -13,14 +13,11 @@ from rich.table import Table
 from buildsys.errors import BuildError
 from buildsys.metadata import ADDED_DEPENDENCIES
 from buildsys.series import load_series
-from tools.git import GitError
+from tools.errors import ToolError
 from tools.paths import ROOT, Project
-from tools.series.check import differences
-from tools.series.edit import close_series, finish_export, open_series
+from tools.series.edit import close_series, differences, finish_export, open_series
 from tools.series.lint import lint_series
 from tools.series.message import parse_message
-from tools.series.repository import SeriesError
-from tools.upstream.fetch import FetchError
 
 __all__ = ["main"]
 
@@ -28,10 +25,11 @@ _console = Console(highlight=False, soft_wrap=True)
 
 
 def _edit(project: Project, options: argparse.Namespace) -> int:
+    """Make a scratch repository: upstream's pruned release, the series as commits."""
     git = open_series(project, options.folder, force=options.force)
-    commits = git.lines("rev-list", "refs/tags/base..HEAD")
+    count = git.text("rev-list", "--count", "base..HEAD")
     _console.print(
-        f"{options.folder}: {len(commits)} patches as commits after the tag 'base'.\n"
+        f"{options.folder}: {count} patches as commits after the tag 'base'.\n"
         f"Edit, commit and 'git rebase -i base' there; then: make patches-export",
         markup=False,
     )
@@ -39,6 +37,7 @@ def _edit(project: Project, options: argparse.Namespace) -> int:
 
 
 def _export(project: Project, options: argparse.Namespace) -> int:
+    """Write the scratch repository's commits back to patches/."""
     changed = close_series(project, options.folder, force=options.force)
     for path in changed:
         _console.print(f"{'wrote' if (project.root / path).exists() else 'deleted'} {path}")
@@ -48,39 +47,38 @@ def _export(project: Project, options: argparse.Namespace) -> int:
 
 
 def _check(project: Project, options: argparse.Namespace) -> int:
+    """Export again and compare bytes; exit 1 with the diff if they differ."""
     found = differences(project)
-    for difference in found:
-        _console.print(f"[bold red]{difference.path}[/] is not as exported:")
-        _console.print(Syntax(difference.diff, "diff", theme="ansi_dark", word_wrap=False))
+    for path, correct, diff in found:
+        _console.print(f"[bold red]{path}[/] is not as exported:")
+        _console.print(Syntax(diff, "diff", theme="ansi_dark", word_wrap=False))
         if options.output is not None:
-            target = options.output / difference.path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(difference.correct)
-    if found and options.output is not None:
-        _console.print(f"the corrected files are in {options.output}", markup=False)
+            (options.output / path).parent.mkdir(parents=True, exist_ok=True)
+            (options.output / path).write_bytes(correct)
+            _console.print(f"the corrected file is {options.output / path}", markup=False)
     if not found:
         _console.print(f"{len(load_series(project.patches))} patches are as exported")
     return 1 if found else 0
 
 
 def _status(project: Project, _: argparse.Namespace) -> int:
+    """Show size, files and trailers of every patch."""
     patches = load_series(project.patches)
     table = Table(title=f"The series: {len(patches)} patches", show_lines=True)
-    for column in ("Patch", "Lines", "Files", "Forwarded", "Retire-When", "Test"):
+    trailers = ("Forwarded", "Retire-When", "Test")
+    for column in ("Patch", "Lines", "Files", *trailers):
         table.add_column(column, overflow="fold", justify="right" if column == "Lines" else "left")
     for patch in patches:
-        trailers = parse_message(patch.header).trailers
-        table.add_row(
-            patch.name.rpartition("/")[2],
-            str(patch.size),
-            "\n".join(patch.paths),
-            *("\n".join(trailers.get(key, ("-",))) for key in ("Forwarded", "Retire-When", "Test")),
-        )
+        said = parse_message(patch.header).trailers
+        cells = ["\n".join(said.get(key, ("-",))) for key in trailers]
+        name = patch.name.rpartition("/")[2]
+        table.add_row(name, str(patch.size), "\n".join(patch.paths), *cells)
     Console(highlight=False, width=None if sys.stdout.isatty() else 160).print(table)
     return 0
 
 
 def _lint(project: Project, options: argparse.Namespace) -> int:
+    """Check what docs/patches.md asks of a patch; print the dependency delta."""
     findings = lint_series(project, with_release=not options.static)
     for finding in findings:
         label = "[bold red]error[/]" if finding.is_error else "[yellow]note[/]"
@@ -95,39 +93,33 @@ def _lint(project: Project, options: argparse.Namespace) -> int:
     return 1 if errors else 0
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(root: Path) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tools.series", description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
-
-    def command(name: str, text: str) -> argparse.ArgumentParser:
-        return commands.add_parser(name, help=text, description=text)
-
-    for name, text in (
-        ("edit", "Make a scratch repository: upstream's pruned release, the series as commits."),
-        ("export", "Write the scratch repository's commits back to patches/."),
-    ):
-        one = command(name, text)
-        one.add_argument("folder", nargs="?", type=Path, default=ROOT / "build" / "series")
-        one.add_argument("--force", action="store_true", help="even if other work is overwritten")
-    one = command("check", "Export again and compare bytes; exit 1 with the diff if they differ.")
-    one.add_argument("--output", type=Path, help="also write the corrected files below this folder")
-    command("status", "Show size, files and trailers of every patch.")
-    one = command("lint", "Check what docs/patches.md asks of a patch; print the dependency delta.")
-    one.add_argument("--static", action="store_true", help="do not apply it to the release")
+    commands = parser.add_subparsers(required=True)
+    for run in (_edit, _export, _check, _status, _lint):
+        text = run.__doc__
+        one = commands.add_parser(run.__name__.strip("_"), help=text, description=text)
+        one.set_defaults(run=run)
+        if run in (_edit, _export):
+            one.add_argument("folder", nargs="?", type=Path, default=root / "build" / "series")
+            one.add_argument("--force", action="store_true", help="even if work is overwritten")
+        if run is _check:
+            one.add_argument("--output", type=Path, help="write the corrected files below it")
+        if run is _lint:
+            one.add_argument("--static", action="store_true", help="leave the release out")
     return parser
 
 
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     """Run one command; 0 is success, 1 a finding, 2 that it could not be carried out."""
-    options = _parser().parse_args(arguments)
-    project = Project(root)
-    run = {"edit": _edit, "export": _export, "check": _check, "status": _status, "lint": _lint}
+    options = _parser(root).parse_args(arguments)
     try:
-        finish_export(project)
-        return run[options.command](project, options)
-    except (BuildError, FetchError, GitError, SeriesError) as error:
+        finish_export(Project(root))
+        status: int = options.run(Project(root), options)
+    except (BuildError, ToolError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    return status
 
 
 if __name__ == "__main__":

@@ -1,27 +1,54 @@
-"""Opens the series for editing in a scratch repository, and takes it back."""
+"""Opens the series for editing in a scratch repository, takes it back, and checks it at rest."""
 
 from __future__ import annotations
 
+import difflib
 import shutil
+import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 from buildsys import lock as lockfile
-from buildsys.series import load_prune_list
-from tools.git import Git, GitError
+from buildsys.patchfile import apply_patch
+from buildsys.series import load_prune_list, load_series
+from tools.errors import GitError, SeriesError
+from tools.git import Git
 from tools.paths import Project
-from tools.series.check import patch_bytes
-from tools.series.export import exported, refuse_unfinished, series_files
-from tools.series.replace import recover, replace_files
-from tools.series.repository import BASE, SeriesError, create, folder_digest, release_base
+from tools.replacement import Replacement
+from tools.series.repository import (
+    BASE,
+    create,
+    exported,
+    folder_digest,
+    patch_bytes,
+    read_tree,
+    refuse_unfinished,
+    release_base,
+    series_files,
+)
 
-__all__ = ["close_series", "finish_export", "open_series"]
+__all__ = ["Difference", "close_series", "differences", "finish_export", "open_series"]
 
 # Where the repository remembers which state of patches/ it was made from.
 _DIGEST = "series.digest"
 
 
-def _journal(project: Project) -> Path:
-    return project.build / "series-export.journal"
+class Difference(NamedTuple):
+    """A file of the series that is not as exported.
+
+    Attributes:
+        path: the file, relative to the checkout.
+        correct: what it ought to be.
+        diff: from what it is to what it ought to be, as text.
+    """
+
+    path: str
+    correct: bytes
+    diff: str
+
+
+def _replacement(project: Project) -> Replacement:
+    return Replacement(project.root, project.build / "series-export")
 
 
 def finish_export(project: Project) -> None:
@@ -30,7 +57,16 @@ def finish_export(project: Project) -> None:
     Args:
         project: the checkout.
     """
-    recover(project.root, _journal(project))
+    export = _replacement(project)
+    if export.is_decided:
+        export.finish()
+    export.remove()
+
+
+def _created(project: Project, folder: Path) -> tuple[Git, dict[str, bytes]]:
+    lock = lockfile.load(project.lock)
+    tree = release_base(lock, load_prune_list(project.patches), project.cache)
+    return create(folder, tree, lock.version, patch_bytes(project)), tree
 
 
 def open_series(project: Project, folder: Path, *, force: bool = False) -> Git:
@@ -48,13 +84,10 @@ def open_series(project: Project, folder: Path, *, force: bool = False) -> Git:
     finish_export(project)
     if folder.exists() and any(folder.iterdir()) and not force:
         _refuse_to_lose(project, folder)
-    lock = lockfile.load(project.lock)
-    tree = release_base(lock, load_prune_list(project.patches), project.cache)
     # Made beside and renamed, so that a folder of this name is always a whole one.
     draft = folder.with_name(f"{folder.name}.new")
-    if draft.exists():
-        shutil.rmtree(draft)
-    git = create(draft, tree, lock.version, patch_bytes(project))
+    shutil.rmtree(draft, ignore_errors=True)
+    git, _ = _created(project, draft)
     git.run("config", _DIGEST, folder_digest(project))
     if folder.exists():
         shutil.rmtree(folder)
@@ -65,17 +98,14 @@ def open_series(project: Project, folder: Path, *, force: bool = False) -> Git:
 def _refuse_to_lose(project: Project, folder: Path) -> None:
     git = Git(folder)
     advice = "export it, or remove the folder, or use --force"
-    if (
-        not git.git_dir.is_dir()
-        or git.run("rev-parse", "-q", "--verify", BASE, check=False).returncode
-    ):
+    if not git.git_dir.is_dir() or not git.succeeds("rev-parse", "-q", "--verify", BASE):
         raise SeriesError(f"{folder}: exists and is no repository of the series; {advice}")
     try:
         refuse_unfinished(git)
-        held = list(exported(git, BASE).items())
+        series = list(exported(git, BASE).items())
     except (SeriesError, GitError) as error:
         raise SeriesError(f"{folder}: exists and holds work; {advice}:\n{error}") from None
-    if held != list(patch_bytes(project).items()):
+    if series != list(patch_bytes(project).items()):
         raise SeriesError(f"{folder}: exists and holds a series that is not in patches/; {advice}")
 
 
@@ -105,15 +135,47 @@ def close_series(project: Project, folder: Path, *, force: bool = False) -> list
             f"patches/ or upstream.lock has changed since {folder} was opened; exporting would "
             f"undo that. Open another folder and cherry-pick into it, or use --force"
         )
-    files = {
-        name: data
-        for name, data in series_files(project.patches, exported(git, BASE)).items()
-        if data is None or not _holds(project.root / name, data)
-    }
-    replace_files(project.root, _journal(project), files)
+    there = {f"patches/{path.name}": path.read_bytes() for path in project.patches.iterdir()}
+    files = series_files(project.patches, exported(git, BASE))
+    changed = {name: data for name, data in files.items() if there.get(name) != data}
+    export = _replacement(project)
+    export.stage(changed)
+    export.decide()
+    export.remove()
     git.run("config", _DIGEST, folder_digest(project))
-    return sorted(files)
+    return sorted(changed)
 
 
-def _holds(path: Path, data: bytes) -> bool:
-    return path.is_file() and path.read_bytes() == data
+def differences(project: Project) -> list[Difference]:
+    """Commit the series in a scratch repository, export it again, and compare.
+
+    Args:
+        project: the checkout; nothing in it is changed.
+
+    Raises:
+        SeriesError, BuildError: the series does not apply, by git or by the strict applier.
+        FetchError: the release is not to be had.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        git, strict = _created(project, Path(scratch) / "series")
+        new = series_files(project.patches, exported(git, BASE))
+        by_git = read_tree(git, "HEAD")
+    found: list[Difference] = []
+    for path, correct in new.items():
+        old = (project.root / path).read_bytes()
+        if correct is not None and correct != old:
+            found.append(Difference(path, correct, _diff(path, old, correct)))
+    if not found:
+        for patch in load_series(project.patches):
+            strict = apply_patch(patch, strict)
+        if strict != by_git:
+            paths = sorted({name for name, _ in strict.items() ^ by_git.items()})
+            raise SeriesError(f"git and the strict applier disagree about {', '.join(paths)}")
+    return found
+
+
+def _diff(path: str, old: bytes, new: bytes) -> str:
+    before, after = (data.decode("utf-8", "replace").splitlines() for data in (old, new))
+    names = (f"a/{path}", f"b/{path} (as exported)")
+    lines = difflib.unified_diff(before, after, *names, lineterm="")
+    return "\n".join(lines) or f"{path}: differs in line ends, or in the last line's"

@@ -12,13 +12,12 @@ from buildsys import lock as lockfile
 from buildsys.errors import BuildError
 from buildsys.patchfile import Patch, apply_patch
 from buildsys.series import load_prune_list, load_series
+from tools.errors import FetchError
 from tools.paths import Project
 from tools.series.message import PATCH_NAME, Message, parse_message
 from tools.series.repository import release_base
-from tools.series.tests_named import missing_test
-from tools.upstream.fetch import FetchError
 
-__all__ = ["ALLOWED_PATHS", "Finding", "lint_patch", "lint_series"]
+__all__ = ["ALLOWED_PATHS", "Finding", "lint_series", "missing_test"]
 
 # A hook into our own code needs no other file; remote_executors.py changes by hundreds of lines
 # from release to release. A new entry is a decision, to be made here and not in a patch.
@@ -79,38 +78,18 @@ def lint_series(
         BuildError: the series is not even one: listed twice, unlisted, or not to be parsed.
     """
     patches = load_series(project.patches)
-    findings = [finding for patch in patches for finding in lint_patch(project, patch)]
+    findings: list[Finding] = []
+    for patch in patches:
+        message = parse_message(patch.header)
+        faults = (*_message_faults(project, patch, message), *_change_faults(patch))
+        findings += [Finding(patch.name, text) for text in faults]
+        findings += _size_findings(patch, message)
     if with_release:
-        findings += _lint_applied(project, patches, cache or project.cache)
+        findings += _applied_findings(project, patches, cache or project.cache)
     return findings
 
 
-def lint_patch(project: Project, patch: Patch) -> Iterator[Finding]:
-    """Lint one patch by itself.
-
-    Args:
-        project: the checkout that holds the tests.
-        patch: the parsed patch.
-    """
-    message = parse_message(patch.header)
-    for text in (*_message_faults(patch, message), *_test_faults(project, message)):
-        yield Finding(patch.name, text)
-    for path in patch.paths:
-        if path not in ALLOWED_PATHS:
-            allowed = ", ".join(sorted(ALLOWED_PATHS))
-            yield Finding(patch.name, f"changes {path}; a patch may change {allowed}")
-    for change in patch.changes:
-        if change.kind != "modify":
-            text = f"{change.kind}s {change.path}; code of the fork's own belongs in {_FORK}"
-            yield Finding(patch.name, text)
-    for line in _added_lines(patch):
-        match = re.match(rb"(?:import|from)\s+(smolagents_fork[\w.]*)", line)
-        if match is not None and match[1].decode() not in TOP_LEVEL_MODULES:
-            yield Finding(patch.name, _top_level_text(line.decode("utf-8", "replace").strip()))
-    yield from _size_findings(patch, message)
-
-
-def _message_faults(patch: Patch, message: Message) -> Iterator[str]:
+def _message_faults(project: Project, patch: Patch, message: Message) -> Iterator[str]:
     name = message.trailer("Patch-Name")
     file_name = patch.name.rpartition("/")[2]
     if name is None or not PATCH_NAME.match(name):
@@ -137,56 +116,70 @@ def _message_faults(patch: Patch, message: Message) -> Iterator[str]:
         yield f"has no author of the form 'Name <address>': {message.author!r}"
     if not message.date:
         yield "has no date"
-
-
-def _test_faults(project: Project, message: Message) -> Iterator[str]:
     tests = message.trailers.get("Test", ())
     if not tests:
         yield "needs a trailer 'Test' that names a test that fails without it"
-    for test in tests:
-        fault = missing_test(project.root, test)
-        if fault is not None:
-            yield f"Test: {fault}"
+    faults = (missing_test(project.root, test) for test in tests)
+    yield from (f"Test: {fault}" for fault in faults if fault)
+
+
+def missing_test(root: Path, test: str) -> str | None:
+    """Say what is wrong with a pytest id, or None when it names a test that exists.
+
+    Args:
+        root: the checkout's top folder, which the id's path is relative to.
+        test: such as ``tests/unit/test_a.py::test_b`` or ``...::TestGroup::test_b[case]``.
+    """
+    path, *wanted = [name.split("[", 1)[0] for name in test.split("::")]
+    if not wanted or not path.startswith("tests/") or ".." in path or not path.endswith(".py"):
+        return f"{test!r} is no test id; expected tests/<path>.py::<function>"
+    if not wanted[-1].startswith("test"):
+        return f"{test!r}: {wanted[-1]!r} is not a test function: expected a name with test_"
+    try:
+        body: list[ast.stmt] = ast.parse((root / path).read_bytes()).body
+    except FileNotFoundError:
+        return f"{test!r}: {path} does not exist"
+    except SyntaxError as error:
+        return f"{test!r}: {path}:{error.lineno}: {error.msg}"
+    for name in wanted:
+        kinds = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+        found = [node for node in body if isinstance(node, kinds) and node.name == name]
+        if not found:
+            return f"{test!r}: {path} defines no {name!r} there"
+        body = found[-1].body
+    return None
+
+
+def _change_faults(patch: Patch) -> Iterator[str]:
+    for change in patch.changes:
+        if change.path not in ALLOWED_PATHS:
+            yield f"changes {change.path}; a patch may change {', '.join(sorted(ALLOWED_PATHS))}"
+        if change.kind != "modify":
+            yield f"{change.kind}s {change.path}; code of the fork's own belongs in {_FORK}"
 
 
 def _size_findings(patch: Patch, message: Message) -> Iterator[Finding]:
-    reason = message.trailer("Size-Reason")
     text = f"changes {patch.size} lines; aim at {SIZE_AIM} or fewer: a hook, not the code itself"
-    if patch.size > SIZE_LIMIT and not reason:
+    if patch.size > SIZE_LIMIT and not message.trailer("Size-Reason"):
         yield Finding(patch.name, f"{text} (over {SIZE_LIMIT} needs a trailer 'Size-Reason')")
     elif patch.size > SIZE_AIM:
         yield Finding(patch.name, text, is_error=False)
 
 
-def _added_lines(patch: Patch) -> Iterator[bytes]:
-    for change in patch.changes:
-        for hunk in change.hunks:
-            old = list(hunk.old)
-            for line in hunk.new:
-                if line in old:
-                    old.remove(line)
-                else:
-                    yield line
-
-
-def _lint_applied(project: Project, patches: list[Patch], cache: Path) -> list[Finding]:
+def _applied_findings(project: Project, patches: list[Patch], cache: Path) -> Iterator[Finding]:
     """Apply the series for real and look at what the files have become."""
-    findings: list[Finding] = []
+    where = "upstream"
     try:
         lock = lockfile.load(project.lock)
         tree = release_base(lock, load_prune_list(project.patches), cache)
-    except (BuildError, FetchError) as error:
-        return [Finding("upstream", str(error))]
-    for patch in patches:
-        try:
+        for patch in patches:
+            where = patch.name
             tree = apply_patch(patch, tree)
-        except BuildError as error:
-            return [*findings, Finding(patch.name, str(error))]
-        for path in patch.paths:
-            if path in tree and path.endswith(".py"):
-                faults = _module_faults(path, tree[path])
-                findings += [Finding(patch.name, text) for text in faults]
-    return findings
+            for path in patch.paths:
+                if path in tree and path.endswith(".py"):
+                    yield from (Finding(where, text) for text in _module_faults(path, tree[path]))
+    except (BuildError, FetchError) as error:
+        yield Finding(where, str(error))
 
 
 def _module_faults(path: str, source: bytes) -> Iterator[str]:
@@ -196,13 +189,16 @@ def _module_faults(path: str, source: bytes) -> Iterator[str]:
         yield f"{path}:{error.lineno}: does not parse any more: {error.msg}"
         return
     for node in _run_at_import(module.body):
-        names = []
+        names: list[str] = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and not node.level:
             names = [node.module or ""]
         if any(name.split(".")[0] == _FORK and name not in TOP_LEVEL_MODULES for name in names):
-            yield _top_level_text(f"{path}:{node.lineno}")
+            yield (
+                f"imports {_FORK} at the top level ({path}:{node.lineno}); smolagents/__init__.py "
+                f"imports everything, so that makes a cycle: import it inside the function"
+            )
 
 
 def _run_at_import(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
@@ -218,10 +214,3 @@ def _run_at_import(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
             yield from _run_at_import(getattr(node, field, ()))
         for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
             yield from _run_at_import(part.body)
-
-
-def _top_level_text(where: str) -> str:
-    return (
-        f"imports {_FORK} at the top level ({where}); smolagents/__init__.py imports everything, "
-        f"so that makes a cycle: import it inside the function"
-    )

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import email
 import email.policy
 import re
 from dataclasses import dataclass
-from email.parser import BytesParser
 
 __all__ = ["PATCH_NAME", "Message", "parse_message", "parse_trailers"]
 
 # What a trailer `Patch-Name` may hold: it becomes the name of a file.
 PATCH_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*\.patch\Z")
 
-_TRAILER = re.compile(r"(?P<key>[A-Za-z][A-Za-z0-9-]*): *(?P<value>.*)\Z")
+_TRAILER = re.compile(r"([A-Za-z][A-Za-z0-9-]*): *(.*)\Z")
 
 
 @dataclass(frozen=True)
@@ -46,21 +46,13 @@ def parse_message(header: bytes) -> Message:
         header: see :attr:`buildsys.patchfile.Patch.header`.
     """
     # The first line, "From 000... Mon Sep 17 00:00:00 2001", belongs to the mbox form.
-    lines = header.split(b"\n")
-    if lines and lines[0].startswith(b"From "):
-        lines = lines[1:]
-    mail = BytesParser(policy=email.policy.default).parsebytes(b"\n".join(lines))
+    data = re.sub(rb"\AFrom .*\n", b"", header)
+    mail = email.message_from_bytes(data, policy=email.policy.default)
     content = mail.get_payload(decode=True)
     text = content.decode("utf-8", "replace") if isinstance(content, bytes) else ""
-    text = re.sub(r"\n---\s*\Z", "\n", text)
-    body, trailers = parse_trailers(text)
-    return Message(
-        author=str(mail["From"] or ""),
-        date=str(mail["Date"] or ""),
-        subject=str(mail["Subject"] or ""),
-        body=body,
-        trailers=trailers,
-    )
+    body, trailers = parse_trailers(re.sub(r"\n---\s*\Z", "\n", text))
+    author, date, subject = (str(mail[name] or "") for name in ("From", "Date", "Subject"))
+    return Message(author, date, subject, body, trailers)
 
 
 def parse_trailers(text: str) -> tuple[str, dict[str, tuple[str, ...]]]:
@@ -69,18 +61,11 @@ def parse_trailers(text: str) -> tuple[str, dict[str, tuple[str, ...]]]:
     A trailer block is the last paragraph when every line of it is ``Key: value`` or, beginning
     with a blank, continues the line before (git-interpret-trailers(1)).
     """
-    paragraphs = re.split(r"\n[ \t]*\n", text.strip("\n"))
-    found: list[tuple[str, str]] = []
-    for line in paragraphs[-1].splitlines():
-        match = _TRAILER.match(line)
-        if match is not None:
-            found.append((match["key"], match["value"].strip()))
-        elif found and line[:1] in {" ", "\t"}:
-            key, value = found[-1]
-            found[-1] = (key, f"{value} {line.strip()}".strip())
-        else:
-            return text.strip(), {}
+    *paragraphs, last = re.split(r"\n[ \t]*\n", text.strip("\n"))
     trailers: dict[str, tuple[str, ...]] = {}
-    for key, value in found:
-        trailers[key] = (*trailers.get(key, ()), value)
-    return "\n\n".join(paragraphs[:-1]).strip(), trailers
+    for line in re.sub(r"\n[ \t]+", " ", last).splitlines():
+        match = _TRAILER.match(line)
+        if match is None:
+            return text.strip(), {}
+        trailers[match[1]] = (*trailers.get(match[1], ()), match[2].strip())
+    return "\n\n".join(paragraphs).strip(), trailers

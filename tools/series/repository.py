@@ -1,4 +1,4 @@
-"""The series as commits on upstream's pruned release, in a scratch repository."""
+"""The series as commits on upstream's pruned release, in a scratch repository; and back."""
 
 from __future__ import annotations
 
@@ -9,33 +9,66 @@ from pathlib import Path
 
 from buildsys.errors import BuildError
 from buildsys.lock import Lock
+from buildsys.patchfile import apply_patch, parse_patch
 from buildsys.release import verified_release
-from buildsys.tree import pruned_package, write_tree
-from tools.git import Git, GitError
+from buildsys.series import series_names
+from buildsys.tree import pruned_package
+from tools.errors import GitError, SeriesError
+from tools.git import Git
 from tools.paths import Project
+from tools.series.message import PATCH_NAME, parse_message
 from tools.upstream.fetch import fetch_wheel, unpack_wheel
 
 __all__ = [
-    "BASE",
-    "BRANCH",
-    "SeriesError",
-    "apply_mail",
-    "commit_tree",
-    "create",
-    "folder_digest",
-    "read_tree",
-    "release_base",
-]
+    "BASE", "BRANCH", "commit_tree", "create", "exported", "folder_digest", "patch_bytes",
+    "read_tree", "refuse_unfinished", "release_base", "series_files",
+]  # fmt: skip
 
 BASE = "refs/tags/base"
 BRANCH = "series"
 
-# A base is no one's work: the same date everywhere gives the same commit everywhere.
-_BASE_DATE = "2000-01-01T00:00:00+0000"
+# What the bytes of a patch must not depend on. The rest is git's default: no setting of the
+# machine reaches git (tools/git.py), and CI exports again in a repository of its own.
+_FORMAT = (
+    "--stdout",
+    "--always",  # an empty commit is then seen, and refused, instead of skipped in silence
+    "--zero-commit",  # the commit's own id differs from machine to machine
+    "--full-index",  # the length of an abbreviated id depends on what else is in the repository
+    "--no-signature",  # else the last line is git's version
+    "--keep-subject",  # else [PATCH] is put before it
+    "--no-stat",  # its width and wording are git's affair
+    "--no-renames",  # the strict applier knows none
+    "--encode-email-headers",  # else a name beyond ASCII makes a header that is no mail
+    "--diff-algorithm=histogram",  # the default differs between versions of git
+)
+
+_UNDER_WAY = {
+    "rebase-merge": "rebase",
+    "rebase-apply": "am or rebase",
+    "MERGE_HEAD": "merge",
+    "CHERRY_PICK_HEAD": "cherry-pick",
+    "REVERT_HEAD": "revert",
+}
 
 
-class SeriesError(Exception):
-    """The series, as files or as commits, is not what it should be; the message says what to do."""
+def patch_bytes(project: Project) -> dict[str, bytes]:
+    """Every patch's bytes by file name, in the series' order.
+
+    Raises:
+        BuildError: see :func:`buildsys.series.series_names`.
+    """
+    return {name: (project.patches / name).read_bytes() for name in series_names(project.patches)}
+
+
+def folder_digest(project: Project) -> str:
+    """Digest of the series and the lock on disk: tells whether they moved under an editor."""
+    digest = hashlib.sha256()
+    fixed = [project.patches / "series", project.patches / "prune.list", project.lock]
+    for path in sorted([*fixed, *project.patches.glob("*.patch")]):
+        if not path.is_file():
+            raise BuildError(f"{path}: missing")
+        digest.update(f"{path.name}\0{path.stat().st_size}\0".encode() + path.read_bytes())
+    return digest.hexdigest()
 
 
 def release_base(lock: Lock, prune: Sequence[str], cache: Path) -> dict[str, bytes]:
@@ -50,58 +83,64 @@ def release_base(lock: Lock, prune: Sequence[str], cache: Path) -> dict[str, byt
         BuildError: a byte differs from the lock, or the prune list does not fit.
         FetchError: the release is not to be had.
     """
-    wheel = fetch_wheel(lock.version, cache)
     with tempfile.TemporaryDirectory() as scratch:
-        site = unpack_wheel(wheel, Path(scratch))
+        site = unpack_wheel(fetch_wheel(lock.version, cache), Path(scratch))
         return pruned_package(verified_release(site, lock), list(prune), lock.scripts)
 
 
-def commit_tree(git: Git, tree: Mapping[str, bytes], subject: str, ref: str) -> str:
+def commit_tree(git: Git, tree: Mapping[str, bytes], subject: str, ref: str) -> None:
     """Commit a tree without a parent and point a ref at it; the work tree is not looked at.
+
+    The commit's id depends on nothing but tree and subject.
 
     Args:
         git: the repository.
         tree: file bytes by path.
         subject: the commit's message.
         ref: full name of the ref.
-
-    Returns:
-        The commit's id, which depends on nothing but tree and subject.
     """
-    with tempfile.TemporaryDirectory(dir=git.git_dir) as scratch:
-        work = Path(scratch) / "tree"
-        work.mkdir()
-        write_tree(dict(tree), work)
-        env = {"GIT_INDEX_FILE": str(Path(scratch) / "index"), "GIT_WORK_TREE": str(work)}
-        # --force: a .gitignore that a release may carry must not lose us a file.
-        git.run("--work-tree", str(work), "add", "--all", "--force", str(work), env=env)
-        written = git.text("write-tree", env=env)
-    dates = {"GIT_AUTHOR_DATE": _BASE_DATE, "GIT_COMMITTER_DATE": _BASE_DATE}
-    commit = git.text("commit-tree", written, "-m", subject, env=dates)
-    git.run("update-ref", ref, commit)
-    return commit
+    # A base is no one's work: the same date everywhere gives the same commit everywhere.
+    parts = [
+        f"commit {ref}\ncommitter base <base> 946684800 +0000\n".encode(),
+        _data(subject.encode()),
+    ]
+    for path, data in sorted(tree.items()):
+        parts += [f"M 100644 inline {path}\n".encode(), _data(data)]
+    git.run("fast-import", "--quiet", "--force", stdin=b"".join(parts))
 
 
-def apply_mail(git: Git, data: bytes, *, three_way: bool = False) -> None:
-    """Commit one patch file on HEAD, with the author and date that its header names.
+def _data(data: bytes) -> bytes:
+    return b"data %d\n%b\n" % (len(data), data)
+
+
+def read_tree(git: Git, commit: str, below: str = "") -> dict[str, bytes]:
+    """Every file of a commit by path.
 
     Args:
         git: the repository.
-        data: bytes of a ``git format-patch`` file.
-        three_way: fall back on a merge with the file the patch was written on.
+        commit: the commit.
+        below: only files whose path begins with this, such as ``src/package/``.
 
     Raises:
-        GitError: git did not take it; with ``three_way`` the started merge is left.
+        SeriesError: the commit holds a link, a submodule or an executable file.
     """
-    options = [
-        "--keep",  # else a subject that begins with [...] loses it
-        "--keep-cr",  # else a file with CRLF is not the one the patch was made from
-        "--no-scissors",
-        "--whitespace=nowarn",
-        "--committer-date-is-author-date",
-        "--3way" if three_way else "--no-3way",
-    ]
-    git.run("am", "--quiet", *options, stdin=data)
+    listing = git.run("ls-tree", "-r", "-z", "--full-tree", commit, *([below] if below else []))
+    blobs: dict[str, bytes] = {}
+    for entry in listing.stdout.split(b"\0")[:-1]:
+        what, _, name = entry.partition(b"\t")
+        mode, _, blob = what.split(b" ")
+        path = name.decode("utf-8")
+        if mode != b"100644":
+            raise SeriesError(f"{path}: mode {mode.decode()} in {commit}; expected 100644")
+        blobs[path] = blob
+    asked = b"".join(blob + b"\n" for blob in blobs.values())
+    answer = git.run("cat-file", "--batch", stdin=asked).stdout
+    tree: dict[str, bytes] = {}
+    for path in blobs:
+        header, _, answer = answer.partition(b"\n")
+        size = int(header.split()[2])
+        tree[path], answer = answer[:size], answer[size + 1 :]
+    return tree
 
 
 def create(
@@ -120,11 +159,19 @@ def create(
     """
     git = Git(folder)
     git.init(BRANCH)
-    base = commit_tree(git, tree, f"smolagents {version} as released, pruned", BASE)
-    git.run("reset", "--quiet", "--hard", base)
+    commit_tree(git, tree, f"smolagents {version} as released, pruned", BASE)
+    git.run("reset", "--quiet", "--hard", BASE)
+    options = (
+        "--keep",  # else a subject that begins with [...] loses it
+        "--keep-cr",  # else a file with CRLF is not the one the patch was made from
+        "--no-scissors",
+        "--whitespace=nowarn",
+        "--committer-date-is-author-date",
+        "--no-3way",
+    )
     for name, data in patches.items():
         try:
-            apply_mail(git, data)
+            git.run("am", "--quiet", *options, stdin=data)
         except GitError as error:
             raise SeriesError(
                 f"patches/{name}: git am does not take it on upstream {version}:\n{error.output}"
@@ -132,37 +179,89 @@ def create(
     return git
 
 
-def read_tree(git: Git, commit: str, below: str = "") -> dict[str, bytes]:
-    """Every file of a commit by path.
+def refuse_unfinished(git: Git, *, untracked: bool = True) -> None:
+    """Refuse a repository whose commits are not all there is in it.
 
     Args:
         git: the repository.
-        commit: the commit.
-        below: only files whose path begins with this, such as ``src/package/``.
+        untracked: whether files that git does not know count as well.
 
     Raises:
-        SeriesError: the commit holds a link, a submodule or an executable file.
+        SeriesError: a rebase, am or merge is under way, or there are changes not committed.
     """
-    tree: dict[str, bytes] = {}
-    listing = git.run("ls-tree", "-r", "-z", "--full-tree", commit, *([below] if below else []))
-    for entry in listing.stdout.split(b"\0"):
-        if not entry:
-            continue
-        what, _, name = entry.partition(b"\t")
-        mode, _, blob = what.split(b" ")
-        path = name.decode("utf-8")
-        if mode != b"100644":
-            raise SeriesError(f"{path}: mode {mode.decode()} in {commit}; expected 100644")
-        tree[path] = git.run("cat-file", "blob", blob.decode()).stdout
-    return tree
+    for name, what in _UNDER_WAY.items():
+        if (git.git_dir / name).exists():
+            raise SeriesError(
+                f"{git.folder}: a git {what} is under way; finish it or abort it first"
+            )
+    which = "all" if untracked else "no"
+    if changed := git.lines("status", "--porcelain", f"--untracked-files={which}"):
+        listed = "\n".join(changed[:20])
+        raise SeriesError(
+            f"{git.folder}: changes that are not committed would be lost; commit or drop them "
+            f"first:\n{listed}"
+        )
 
 
-def folder_digest(project: Project) -> str:
-    """Digest of the series as it stands on disk: tells whether it moved under an editor."""
-    digest = hashlib.sha256()
-    paths = [project.patches / "series", project.patches / "prune.list"]
-    for path in sorted([*paths, *project.patches.glob("*.patch"), project.lock]):
-        if not path.is_file():
-            raise BuildError(f"{path}: missing")
-        digest.update(f"{path.name}\0{path.stat().st_size}\0".encode() + path.read_bytes())
-    return digest.hexdigest()
+def exported(git: Git, base: str, tip: str = "HEAD") -> dict[str, bytes]:
+    """The commits after the base as patch files, checked to give the same trees when applied.
+
+    Args:
+        git: the repository.
+        base: the commit the series stands on.
+        tip: the last commit of the series.
+
+    Returns:
+        Bytes by file name, in the series' order.
+
+    Raises:
+        SeriesError: a commit is a merge, empty, a fixup, has no good ``Patch-Name``, or shares it.
+        BuildError: a commit holds what the strict applier does not accept.
+    """
+    if not git.succeeds("merge-base", "--is-ancestor", base, tip):
+        raise SeriesError(f"{git.folder}: {tip} does not stand on the base {base} any more")
+    if merges := git.lines("rev-list", "--merges", f"{base}..{tip}"):
+        raise SeriesError(f"{git.folder}: {merges[0]} is a merge; a series is a line: git rebase")
+    patches: dict[str, bytes] = {}
+    tree = read_tree(git, base)
+    for line in git.lines("log", "--reverse", "--format=%H %s", f"{base}..{tip}"):
+        commit, _, subject = line.partition(" ")
+        what = f"{git.folder}: commit {commit[:12]} ({subject!r})"
+        if subject.startswith(("fixup!", "squash!", "amend!")):
+            raise SeriesError(
+                f"{what} is to be melted into another: git rebase -i --autosquash base"
+            )
+        data = git.run("format-patch", *_FORMAT, "-1", commit).stdout
+        header, diff, _ = data.partition(b"\ndiff --git ")
+        if not diff:
+            raise SeriesError(f"{what} changes nothing; drop it: git rebase -i base")
+        name = parse_message(header).trailer("Patch-Name")
+        if name is None or not PATCH_NAME.match(name):
+            raise SeriesError(
+                f"{what} needs one trailer 'Patch-Name: <words-with-hyphens>.patch', has {name!r}; "
+                f"git commit --amend or git rebase -i base, then reword"
+            )
+        if name in patches:
+            raise SeriesError(f"{what} has the Patch-Name of another commit: {name}")
+        tree = apply_patch(parse_patch(f"patches/{name}", data), tree)
+        if tree != read_tree(git, commit):
+            raise SeriesError(f"patches/{name}: applied strictly it does not give what {commit} is")
+        patches[name] = data
+    return patches
+
+
+def series_files(folder: Path, patches: Mapping[str, bytes]) -> dict[str, bytes | None]:
+    """What has to be written and deleted so that a ``patches`` folder holds this series.
+
+    Args:
+        folder: the ``patches`` folder.
+        patches: the series.
+    """
+    gone = {path.name for path in folder.glob("*.patch")} - set(patches)
+    files: dict[str, bytes | None] = {f"patches/{name}": None for name in gone}
+    files |= {f"patches/{name}": data for name, data in patches.items()}
+    # The leading comment stays as it was.
+    lines = (folder / "series").read_text("utf-8").splitlines()
+    first = next((at for at, line in enumerate(lines) if line.split("#")[0].strip()), len(lines))
+    text = "".join(f"{line}\n" for line in [*lines[:first], *patches])
+    return {**files, "patches/series": text.encode()}

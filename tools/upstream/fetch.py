@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 import sys
 import tarfile
 import tempfile
@@ -17,44 +16,25 @@ from pathlib import Path
 from packaging.version import InvalidVersion, Version
 
 from buildsys.release import PACKAGE
+from tools.command import run
+from tools.errors import CommandError, FetchError
 
 __all__ = [
-    "FetchError",
-    "fetch_sdist",
-    "fetch_wheel",
-    "released_versions",
-    "unpack_sdist",
+    "FetchError", "fetch_sdist", "fetch_wheel", "released_versions", "unpack_sdist",
     "unpack_wheel",
-]
+]  # fmt: skip
 
 # Seconds that one pip call may take: a release is 200 KB, but its sdist needs a build environment.
 PIP_TIMEOUT_SECONDS = 300.0
 
 
-class FetchError(Exception):
-    """pip could not give what was asked for; the message carries pip's own last words."""
-
-
 def _pip(*arguments: str) -> str:
     command = [sys.executable, "-m", "pip", *arguments, "--disable-pip-version-check", "--no-input"]
     try:
-        done = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            stdin=subprocess.DEVNULL,
-            timeout=PIP_TIMEOUT_SECONDS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise FetchError(
-            f"pip {arguments[0]} took longer than {PIP_TIMEOUT_SECONDS:.0f} seconds; "
-            f"is the package index reachable?"
-        ) from None
-    if done.returncode:
-        words = "\n".join(line for line in done.stderr.splitlines() if "WARNING" not in line)
-        raise FetchError(f"pip {' '.join(arguments)} failed:\n{words[-2000:]}")
-    return done.stdout
+        return run(command, timeout_seconds=PIP_TIMEOUT_SECONDS)
+    except CommandError as error:
+        lines = [line for line in str(error).splitlines() if "WARNING" not in line]
+        raise FetchError("\n".join(lines)) from None
 
 
 def released_versions(package: str = PACKAGE) -> list[Version]:
@@ -78,20 +58,17 @@ def released_versions(package: str = PACKAGE) -> list[Version]:
     return sorted(found)
 
 
-def _download(version: str, cache: Path, pattern: str, *options: str) -> Path:
+def _download(cache: Path, version: str, name: str, option: str) -> Path:
     cache.mkdir(parents=True, exist_ok=True)
-    wanted = pattern.format(version=version)
-    cached = sorted(cache.glob(wanted))
-    if cached:
+    if cached := sorted(cache.glob(name)):
         return cached[0]
     with tempfile.TemporaryDirectory(dir=cache) as scratch:
-        _pip(
-            "download", "--quiet", "--no-deps", *options, f"{PACKAGE}=={version}", "--dest", scratch
-        )
-        fetched = sorted(Path(scratch).glob(wanted))
+        wanted = ("--no-deps", option, PACKAGE, f"{PACKAGE}=={version}")
+        _pip("download", "--quiet", *wanted, "--dest", scratch)
+        fetched = sorted(Path(scratch).glob(name))
         if len(fetched) != 1:
             names = sorted(path.name for path in Path(scratch).iterdir())
-            raise FetchError(f"expected one file {wanted} from pip download, got {names}")
+            raise FetchError(f"expected one file {name} from pip download, got {names}")
         # Renamed into place, so that an interrupted download is never taken for a whole one.
         return Path(shutil.move(fetched[0], cache / fetched[0].name))
 
@@ -102,7 +79,7 @@ def fetch_wheel(version: str, cache: Path) -> Path:
     Raises:
         FetchError: pip failed or gave something else.
     """
-    return _download(version, cache, f"{PACKAGE}-{{version}}-*.whl", "--only-binary", PACKAGE)
+    return _download(cache, version, f"{PACKAGE}-{version}-*.whl", "--only-binary")
 
 
 def fetch_sdist(version: str, cache: Path) -> Path:
@@ -111,7 +88,7 @@ def fetch_sdist(version: str, cache: Path) -> Path:
     Raises:
         FetchError: pip failed or gave something else.
     """
-    return _download(version, cache, f"{PACKAGE}-{{version}}.tar.gz", "--no-binary", PACKAGE)
+    return _download(cache, version, f"{PACKAGE}-{version}.tar.gz", "--no-binary")
 
 
 def unpack_wheel(wheel: Path, folder: Path) -> Path:
@@ -130,19 +107,15 @@ def unpack_sdist(sdist: Path, folder: Path) -> Path:
     Raises:
         FetchError: a member would leave the folder, or is neither file nor folder.
     """
-    root = folder.resolve()
     with tarfile.open(sdist) as archive:
-        # The default of 3.14; 3.12 and 3.13 warn when none is named, and old 3.10s have none.
-        archive.extraction_filter = getattr(tarfile, "data_filter", None)
         for member in archive.getmembers():
             if not (member.isfile() or member.isdir()):
                 raise FetchError(f"{sdist.name}: {member.name} is neither a file nor a folder")
-            if not (root / member.name).resolve().is_relative_to(root):
-                raise FetchError(
-                    f"{sdist.name}: {member.name} would be unpacked outside the folder"
-                )
-            archive.extract(member, root, filter="data")
-    tops = sorted(path for path in root.iterdir() if path.is_dir())
+            try:
+                archive.extract(member, folder, filter="data")
+            except tarfile.FilterError as error:
+                raise FetchError(f"{sdist.name}: {error}") from None
+    tops = sorted(path for path in folder.iterdir() if path.is_dir())
     if len(tops) != 1:
         raise FetchError(f"{sdist.name}: expected one top folder, got {[p.name for p in tops]}")
     return tops[0]

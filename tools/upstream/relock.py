@@ -13,11 +13,20 @@ from buildsys.release import PACKAGE, locked_names
 from tools.paths import CACHE, ROOT
 from tools.upstream.fetch import fetch_sdist, fetch_wheel, unpack_wheel
 
-__all__ = ["lock_of_release", "main"]
+__all__ = ["console_scripts", "lock_of_release", "main"]
 
 
 def _archive(path: Path) -> Archive:
     return Archive(path.name, hashlib.sha256(path.read_bytes()).hexdigest())
+
+
+def console_scripts(site: Path, version: str) -> dict[str, str]:
+    """The scripts of an unpacked release, name to ``module:function``."""
+    parser = configparser.ConfigParser()
+    # Names of scripts are case-sensitive; configparser lowers them unless told.
+    parser.optionxform = str  # type: ignore[assignment, method-assign]
+    parser.read(site / f"{PACKAGE}-{version}.dist-info" / "entry_points.txt", "utf-8")
+    return dict(parser["console_scripts"]) if "console_scripts" in parser else {}
 
 
 def lock_of_release(version: str, wheel: Path, sdist: Path) -> Lock:
@@ -34,14 +43,11 @@ def lock_of_release(version: str, wheel: Path, sdist: Path) -> Lock:
         requires_python, dependencies, extras = requirements_from_metadata(
             (info / "METADATA").read_text("utf-8")
         )
-        scripts = configparser.ConfigParser()
-        # Names of scripts are case-sensitive; configparser lowers them unless told.
-        scripts.optionxform = str  # type: ignore[assignment, method-assign]
-        scripts.read(info / "entry_points.txt", "utf-8")
         files = {
             name: hashlib.sha256((site / name).read_bytes()).hexdigest()
             for name in locked_names(site, version)
         }
+        scripts = console_scripts(site, version)
     return Lock(
         version=version,
         wheel=_archive(wheel),
@@ -50,7 +56,7 @@ def lock_of_release(version: str, wheel: Path, sdist: Path) -> Lock:
         requires_python=requires_python,
         dependencies=dependencies,
         extras=extras,
-        scripts=dict(scripts["console_scripts"]) if "console_scripts" in scripts else {},
+        scripts=scripts,
     )
 
 

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ...errors import ExecutorError
 from ...jupyter.collector import Collector
 from ...results import Display, Execution, ExecutorStats
+from ...sandboxes.docker import reaper
 from ...sandboxes.docker.container import DockerSandbox
 from ...sandboxes.docker.docker_provisioner import DockerProvisioner
 from ...sandboxes.provisioner import Sandbox
 from ...upstream import CodeOutput, LogLevel
+from ..async_calls import created
 from ..base import Executor
 from ..validation import check_code, names_of
-from .async_creation import created
 from .connection import KernelConnection
 from .diagnosis import shown_output
 from .error_text import CodeFailedError, NoLogger, failure_words
@@ -30,7 +31,7 @@ from .session import Interrupted, KernelSession
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from .keywords import DockerKeywords, DockerKeywordsWithUpstreams
+    from .option_groups import DockerKeywords, DockerKeywordsWithUpstreams
     from .pool import DockerPool
 
 __all__ = ["DockerExecutor"]
@@ -177,6 +178,8 @@ class DockerExecutor(Executor):
         Waiting for a pool's container holds no thread. When the task is cancelled, what was started
         is removed behind it.
         """
+        # Here, because the constructor will not run in the main thread.
+        reaper.exit_on_sigterm()
         return await created(
             lambda connection: cls(*args, _connection=connection, **keywords), keywords.get("pool")
         )

@@ -33,7 +33,7 @@ from .pool_queue import PoolStats, Waiter
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from .keywords import DockerKeywordsWithUpstreams
+    from .option_groups import DockerKeywordsWithUpstreams
 
 __all__ = ["DockerPool", "PoolStats"]
 

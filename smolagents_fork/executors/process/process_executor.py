@@ -11,8 +11,8 @@ from ... import codec
 from ...bridge import Dispatcher
 from ...deadline import check_seconds
 from ...errors import ConfigurationError, ExecutorStartError
-from ...interpreter import DEFAULT_IMPORTS, PrintContainer
-from ...interpreter.output import truncated
+from ...interpreter import DEFAULT_IMPORTS
+from ...output import PrintContainer, truncated
 from ...process.confinement_report import Kernel, MeasureTable, table_of
 from ...process.sandbox_paths import layout_for
 from ...results import Execution, ExecutorStats

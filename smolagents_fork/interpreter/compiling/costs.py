@@ -12,21 +12,11 @@ from collections.abc import Iterable
 
 from .ast_builders import node_types
 
-__all__ = ["COMPREHENSIONS", "ENDLESS_PROTOCOLS", "Costs", "goes_over_items"]
+__all__ = ["COMPREHENSIONS", "Costs", "goes_over_items"]
 
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-#: Methods that C code may call without end: they count themselves, whatever they do.
-ENDLESS_PROTOCOLS = frozenset({"__next__", "__anext__", "__getitem__"})
 _UNCOUNTED = node_types(
     "expr_context operator unaryop boolop cmpop keyword arguments arg comprehension withitem"
-)
-#: Nodes that can run other code of the program, or take its time.
-_DISPATCHING = node_types(
-    "BinOp Compare Attribute Subscript UnaryOp AugAssign FormattedValue BoolOp IfExp If Call"
-)
-_SIMPLE_STATEMENTS = node_types("Return Expr Assign AugAssign Pass Nonlocal")
-_SIMPLE_EXPRESSIONS = node_types(
-    "BinOp Compare Attribute Subscript UnaryOp Name Constant Tuple List Dict"
 )
 
 
@@ -40,51 +30,10 @@ def goes_over_items(node: ast.AST) -> bool:
 
 
 class Costs:
-    """Prices the blocks of one program.
+    """Prices the blocks of one program."""
 
-    A *leaf function* is so small that the blocks that call it can count it: it has no loop, and at
-    most one operation in it can run other code, so that a chain of leaf functions is no longer than
-    the stack is deep.
-
-    Args:
-        tree: the program.
-    """
-
-    def __init__(self, tree: ast.Module) -> None:
-        self._leaf_costs: dict[str, int | None] = {}
+    def __init__(self) -> None:
         self._expressions: dict[ast.AST, int] = {}
-        self.leaves: set[ast.AST] = set()
-        for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef):
-                self._look_for_leaf(node)
-
-    def _look_for_leaf(self, node: ast.FunctionDef) -> None:
-        name = node.name
-        if not self._is_leaf(node):
-            self._leaf_costs[name] = None
-            return
-        self.leaves.add(node)
-        # Two functions of one name: no call by name can know its cost.
-        self._leaf_costs[name] = None if name in self._leaf_costs else self.block(node.body)
-
-    @staticmethod
-    def _is_leaf(node: ast.FunctionDef) -> bool:
-        if node.decorator_list or len(node.body) > 12 or node.name in ENDLESS_PROTOCOLS:
-            return False
-        dispatching = 0
-        stack: list[ast.AST] = list(node.body)
-        while stack:
-            one = stack.pop()
-            simple = _SIMPLE_STATEMENTS if isinstance(one, ast.stmt) else _SIMPLE_EXPRESSIONS
-            if isinstance(one, (ast.stmt, ast.expr)) and not isinstance(one, simple):
-                return False
-            targets = one.targets if isinstance(one, ast.Assign) else ()
-            dispatching += isinstance(one, _DISPATCHING)
-            named = all(isinstance(target, ast.Name) for target in targets)
-            if dispatching > 1 or not named or goes_over_items(one):
-                return False
-            stack.extend(ast.iter_child_nodes(one))
-        return True
 
     def expression(self, node: ast.AST | None) -> int:
         """Count the nodes of one expression; what runs later or repeatedly is left out."""
@@ -106,8 +55,6 @@ class Costs:
                 own += self.expression(node.func.value)
             elif not isinstance(node.func, ast.Name):
                 own += self.expression(node.func)
-            else:
-                own += self._leaf_costs.get(node.func.id) or 0
             return own + self.total(node.args) + self.total(k.value for k in node.keywords)
         if isinstance(node, COMPREHENSIONS):
             return 1 + self.expression(node.generators[0].iter)

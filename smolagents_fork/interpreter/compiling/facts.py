@@ -26,7 +26,7 @@ class Facts:
     """
 
     def __init__(self, tree: ast.Module, taken: frozenset[str], trust_globals: bool) -> None:
-        self.costs = Costs(tree)
+        self.costs = Costs()
         #: Globals that were assumed to be numbers; see :func:`infer_numeric_types`.
         self.numeric, self.assumed = infer_numeric_types(tree, taken, trust_globals)
 

@@ -27,7 +27,7 @@ from .ast_builders import (
     statement,
     ticks_name,
 )
-from .costs import COMPREHENSIONS, ENDLESS_PROTOCOLS, goes_over_items
+from .costs import COMPREHENSIONS, goes_over_items
 from .facts import Facts
 from .scopes import Scope, all_arguments, bound_by, mangled
 
@@ -41,6 +41,8 @@ _ORDINARY_ERRORS = frozenset(
     for name, value in vars(builtins).items()
     if isinstance(value, type) and issubclass(value, Exception)
 )
+#: Methods that C code may call without end: they count themselves, whatever they do.
+_ENDLESS_PROTOCOLS = frozenset({"__next__", "__anext__", "__getitem__"})
 _ERASES_TOOL = "Cannot assign to name '{}': doing this would erase the existing tool!"
 _KNOWN_DUNDERS = policy.ALLOWED_DUNDER_NAMES | policy.WRITABLE_DUNDERS
 _TICK = statement("for _spent in ticks:\n    break")
@@ -518,7 +520,6 @@ class Rewriter:
 
     def _function(self, node: _Function) -> _Function:
         self._bind(node.name)
-        leaf = node in self._costs.leaves
         cost = max(1, self._costs.block(node.body))
         counted_at, cost = self._start_of_count(node, cost)
         node.decorator_list = self._visit_all(node.decorator_list)
@@ -536,9 +537,8 @@ class Rewriter:
             start.append(before.pop(0))
         if inner.receiver_uses:
             start.append(place(_RECEIVER_TEST(receiver=receiver), node.body[0]))
-        if not leaf:
-            like = after[0] if after else node.body[0]
-            after.insert(0, self._counted(cost, like, function=True))
+        like = after[0] if after else node.body[0]
+        after.insert(0, self._counted(cost, like, function=True))
         node.body = [*start, *before, *after]
         return node
 
@@ -546,14 +546,14 @@ class Rewriter:
         """Find the statement before which a function's cost is counted.
 
         An early return that can run at most one operation of the program's is counted by the
-        caller, as a leaf function is.
+        caller.
         """
         first = int(_has_documentation(node))
         cost = max(1, cost - 2 * first)
         body = node.body[first:]
         if len(body) < 2 or isinstance(node, ast.AsyncFunctionDef):
             return first, cost
-        if node.name in ENDLESS_PROTOCOLS:
+        if node.name in _ENDLESS_PROTOCOLS:
             return first, cost
         match body[0]:
             case ast.If(

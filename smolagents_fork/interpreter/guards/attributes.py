@@ -40,7 +40,7 @@ _ORDINARY = frozenset(
 
 
 class ModuleViews(Protocol):
-    """What the guard knows of modules."""
+    """Modules as the guard knows them."""
 
     def view(self, module: types.ModuleType) -> types.ModuleType:
         """Give what a program may see of a module, or raise."""
@@ -56,7 +56,7 @@ class ModuleViews(Protocol):
 
 
 class FrameProxy:
-    """What ``sys._getframe()`` gives where ``sys`` is authorised: the built-in functions only.
+    """Result of ``sys._getframe()`` where ``sys`` is authorised: the built-in functions only.
 
     Args:
         loaded: stands for ``sys.modules``.

@@ -137,21 +137,7 @@ def program_builtins(
     roots = frozenset(name.split(".")[0] for name in authorized)
     refused = {name: _refused(name) for name in policy.REFUSED_BUILTINS}
     refused["__import__"] = _import_of_c(roots)
-    hidden = _hidden(attributes, classes, sizes, meter, items)
-    hidden["@of_scope"] = _of_scope(guarded, refused)
     metered = guarded.pop("iter")  # C code that pickles an iterator finds Python's own by name
-    hidden["@iter"] = lambda found: metered if found is iter else found
-    return {**harmless, **raised, **refused, **guarded, **tools, **hidden}
-
-
-def _hidden(
-    attributes: AttributeGuard,
-    classes: ProgramClasses,
-    sizes: Sizes,
-    meter: Meter,
-    items: MeteredItems,
-) -> dict[str, Any]:
-    """Bind the names that only compiled code can spell."""
     bound: dict[Any, str] = {
         meter: "charge caught while_exceeded",
         items: "fed fed_range",
@@ -160,15 +146,18 @@ def _hidden(
         sizes: "multiply imultiply power ipower shift ishift modulo imodulo large grown appended"
         " addend specification",
     }
+    # Keys of this dict, which no program can spell, and not closure cells. A class body reads a
+    # cell through its namespace, which may be a mapping of the program's, so it needs the keys
+    # anyhow; and eight cells make each call and each making of a function a fifth dearer.
     limits = meter.limits
-    rounds = limits.max_while_iterations
-    return {
+    hidden: dict[str, Any] = {
         **{f"@{n}": getattr(one, n) for one, names in bound.items() for n in names.split()},
         **{f"@{kind.__name__}": kind for kind in (type, int, float, str, list)},
         "@compress": itertools.compress,
         "@islice": itertools.islice,
         "@next": next,
-        "@empties": lambda: itertools.repeat((), rounds + 1),
+        "@iter": lambda found: metered if found is iter else found,
+        "@empties": lambda: itertools.repeat((), limits.max_while_iterations + 1),
         "@__import__": _refused("__import__"),
         "@refuse": _refuse,
         "@refuse_attribute": _refuse_attribute,
@@ -179,9 +168,11 @@ def _hidden(
         "@source": _source,
         "@len": len,
         "@locals": locals,
+        "@of_scope": _of_scope(guarded, refused),
         "@called": attributes.called,
         "@range": range,
         "@short": SHORT,
         "@most_items": min(limits.max_items, limits.max_text_length),
         "@sized_call": sizes.call,
     }
+    return {**harmless, **raised, **refused, **guarded, **tools, **hidden}

@@ -40,7 +40,7 @@ _FORMATS, _FORMAT = 64, 128
 
 
 class Estimate(NamedTuple):
-    """How much an operation makes: ``amount`` of ``kind`` (items, text or bits)."""
+    """Size of a result: ``amount`` of ``kind`` (items, text or bits)."""
 
     amount: int
     kind: str

@@ -10,7 +10,6 @@ from asyncio import events
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ...errors import InterpreterError
 from ..meter import Meter
 
 __all__ = ["EventLoops"]
@@ -108,29 +107,8 @@ class EventLoops:
                 # Here, not whenever it is collected; the code in it ends at its next check.
                 task._log_destroy_pending = False  # type: ignore[attr-defined]
                 with contextlib.suppress(BaseException):
-                    task.get_coro().close()  # type: ignore[union-attr]
+                    task.get_coro().close()
             loop.close()
-
-    def run_top_level(self, coroutine: Any, allowed: bool) -> Any:
-        """Run the coroutine of a program whose top level awaits.
-
-        Args:
-            coroutine: the program.
-            allowed: whether ``asyncio`` is authorised.
-
-        Raises:
-            InterpreterError: it waits for an event loop and may not have one.
-        """
-        if allowed:
-            return self.run(coroutine)
-        try:
-            coroutine.send(None)
-        except StopIteration as done:
-            return done.value
-        coroutine.close()
-        raise InterpreterError(
-            "The program waits for an event loop; authorise 'asyncio' to give it one"
-        )
 
     def members(self) -> dict[str, Any]:
         """Make the members of asyncio that take a loop from the host's policy, by name."""
@@ -156,7 +134,7 @@ class EventLoops:
 
 
 def _runner(make_loop: Callable[[], _Loop]) -> Any:
-    class Runner(asyncio.Runner):
+    class Runner(asyncio.Runner):  # type: ignore[misc, name-defined]  # of Python 3.11
         def run(self, coro: Any, *, context: Any = None) -> Any:
             with _apart_from_host():
                 return super().run(coro, context=context)

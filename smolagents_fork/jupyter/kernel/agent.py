@@ -25,8 +25,6 @@ PICKLE_KEY = "__smolagents_fork_pickle__"
 # Ten seconds in all.
 _CONNECT_ATTEMPTS = 1000
 _CONNECT_SECONDS = 0.01
-# Exceptions of a chain that are shown; a chain may be a circle.
-_MOST_LINKS = 20
 
 
 class Stop(BaseException):
@@ -34,10 +32,11 @@ class Stop(BaseException):
 
 
 class Sandbox:
-    def __init__(self, shell, codec, process, settings):
+    def __init__(self, shell, codec, texts, process, settings):
         self.shell = shell
         self.kernel = shell.kernel
         self.codec = codec
+        self.texts = texts
         self.process = process
         self.comm_id = settings["comm_id"]
         self.max_output_bytes = settings["max_output_bytes"]
@@ -175,7 +174,7 @@ class Sandbox:
         for name in ("error_in_exec", "error_before_exec"):
             error = getattr(result, name, None)
             if error is not None:
-                setattr(result, name, _stand_in(error))
+                setattr(result, name, _stand_in(self.texts, error))
         if self.over:
             self.calls.refuse_threads()
         for reader in self.readers:
@@ -220,7 +219,7 @@ class Sandbox:
         finally:
             self.formatting = False
         if "text/plain" not in forms:
-            forms["text/plain"] = _safe_repr(value)
+            forms["text/plain"] = _safe_repr(self.texts, value)
         limit = self.max_output_bytes
         for kind, text in list(forms.items()):
             if isinstance(text, str) and len(text) > limit:
@@ -254,7 +253,7 @@ class Sandbox:
                     (etype, value, tb), filename, tb_offset, exception_only, running_compiled_code
                 )
                 return
-        shown = _chain_of_stand_ins(value)
+        shown = self.texts.chained_anew(value, lambda error: _stand_in(self.texts, error))
         try:
             if isinstance(value, self.groups):
                 lines = "".join(traceback.format_exception(etype, value, tb)).splitlines()
@@ -276,7 +275,7 @@ class Sandbox:
         sys.stdout.flush()
         sys.stderr.flush()
         limit = self.max_error_chars
-        text = _middle_cut(_safe_str(evalue), limit // 4)
+        text = _middle_cut(_safe_str(self.texts, evalue), limit // 4)
         trace = _middle_cut("\n".join(str(line) for line in lines), limit)
         hook = self.shell.displayhook
         hook.session.send(
@@ -355,58 +354,28 @@ def _figure_png(value):
     return target.getvalue()
 
 
-def _safe_repr(value):
+def _safe_repr(texts, value):
     try:
         return repr(value)
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
             raise
-        return f"<{_class_name(value)} whose repr() raised {_class_name(error)}>"
+        return f"<{texts.class_name(value)} whose repr() raised {texts.class_name(error)}>"
 
 
-def _safe_str(error):
+def _safe_str(texts, error):
     try:
         return str.__str__(str(error))
     except BaseException as broken:
-        return f"<exception str() failed: {_class_name(broken)}>"
+        return f"<exception str() failed: {texts.class_name(broken)}>"
 
 
-def _class_name(value):
-    return str.__str__(vars(type)["__name__"].__get__(type(value)))
-
-
-def _field(error, name):
-    """A field that every exception has; its class may have put something else in front of it."""
-    return vars(BaseException)[name].__get__(error)
-
-
-def _stand_in(error):
+def _stand_in(texts, error):
     """An exception of the same name, text and traceback, whose class is not the program's."""
-    text = _safe_str(error)
-    made = type(_class_name(error), (Exception,), {"__str__": lambda _: text})
+    text = _safe_str(texts, error)
+    made = type(texts.class_name(error), (Exception,), {"__str__": lambda _: text})
     made.__module__ = "builtins"
-    return made().with_traceback(_field(error, "__traceback__"))
-
-
-def _chain_of_stand_ins(error):
-    """``_stand_in(error)``, chained to those of the exceptions that led to it."""
-    links, seen = [], set()
-    while error is not None and id(error) not in seen and len(links) < _MOST_LINKS:
-        seen.add(id(error))
-        cause = _field(error, "__cause__")
-        links.append((error, cause is not None))
-        if cause is None and not _field(error, "__suppress_context__"):
-            cause = _field(error, "__context__")
-        error = cause
-    made = None
-    for error, caused in reversed(links):
-        one = _stand_in(error)
-        if caused:
-            one.__cause__ = made
-        else:
-            one.__context__ = made
-        made = one
-    return made
+    return made().with_traceback(texts.exception_field(error, "__traceback__"))
 
 
 def _errors_of_the_shell():
@@ -440,7 +409,7 @@ def _middle_cut(text, limit):
     return f"{text[:head]}\n... [{len(text) - limit} characters cut] ...\n{text[-tail:]}"
 
 
-def install(shell, codec, process, settings):
+def install(shell, codec, texts, process, settings):
     """Called once by the loader."""
     import zmq
 
@@ -450,7 +419,7 @@ def install(shell, codec, process, settings):
             "the kernel runs as root: its image, or the name given as user=, leads to uid 0; "
             "give user= as numbers, or pass allow_root=True"
         )
-    sandbox = Sandbox(shell, codec, process, settings)
+    sandbox = Sandbox(shell, codec, texts, process, settings)
     # The shell would keep all output of all calls in its history.
     shell._tee = lambda *_args, **_kwargs: contextlib.nullcontext()
     shell.events.register("pre_run_cell", sandbox.before)

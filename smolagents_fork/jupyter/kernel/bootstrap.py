@@ -17,12 +17,12 @@ def _load():
     import sys, types
     parts = [bytes(b) for b in get_ipython().kernel.get_parent("shell")["buffers"]]
     modules = []
-    for name, source in zip(("codec", "process", "kernel"), parts):
+    for name, source in zip(("codec", "texts", "process", "kernel"), parts):
         module = types.ModuleType("smolagents_fork_" + name)
         sys.modules[module.__name__] = module
         exec(compile(source, "<smolagents_fork " + name + ">", "exec"), module.__dict__)
         modules.append(module)
-    modules[2].install(get_ipython(), modules[0], modules[1], parts[3])
+    modules[-1].install(get_ipython(), *modules[:-1], parts[-1])
 _load()
 del _load
 """
@@ -31,8 +31,9 @@ del _load
 @functools.lru_cache(maxsize=1)
 def _sources() -> list[bytes]:
     here = resources.files(__package__)
-    texts = [here.joinpath(name).read_bytes() for name in ("kernel_process.py", "agent.py")]
-    return [codec.sandbox_source().encode(), *texts]
+    texts = resources.files("smolagents_fork").joinpath("texts.py")
+    parts = (texts, here.joinpath("kernel_process.py"), here.joinpath("agent.py"))
+    return [codec.sandbox_source().encode(), *(part.read_bytes() for part in parts)]
 
 
 def install_request(

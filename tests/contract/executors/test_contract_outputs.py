@@ -10,7 +10,7 @@ from contract_kinds import printed
 from contract_parts import Script
 from smolagents import CodeAgent
 
-from smolagents_fork.interpreter import PrintContainer
+from smolagents_fork.output import PrintContainer
 
 #: The body of a ``__str__`` or ``__repr__`` that is not what an agent expects.
 TEXTS = {

@@ -764,6 +764,7 @@ while True: a += a
 a=3**30000
 for i in range(10**6): pow(a, a, a+2)
 # hostile: product-of-many
+# local: no one call of C, or of a library, that takes long or much
 next(itertools.product(range(10), repeat=10**8))
 # hostile: tee-many
 # local: no one call of C, or of a library, that takes long or much
@@ -786,3 +787,112 @@ repr(x)
 # local: no the standard library's own code takes a power of integers in C
 # documented: powers of fractions
 fractions.Fraction(3, 7) ** 10**8
+# hostile: finally-in-finally
+# local: no one call of C, or of a library, that takes long or much
+try: pass
+finally:
+ try: pass
+ finally:
+  try: pass
+  finally:
+   try: pass
+   finally:
+    try: pass
+    finally:
+     try: pass
+     finally:
+      try: pass
+      finally:
+       try: pass
+       finally:
+        try: pass
+        finally:
+         try: pass
+         finally:
+          try: pass
+          finally:
+           try: pass
+           finally:
+            try: pass
+            finally:
+             try: pass
+             finally:
+              try: pass
+              finally:
+               try: pass
+               finally:
+                try: pass
+                finally:
+                 try: pass
+                 finally:
+                  try: pass
+                  finally:
+                   try: pass
+                   finally:
+                    try: pass
+                    finally:
+                     try: pass
+                     finally:
+                      try: pass
+                      finally:
+                       try: pass
+                       finally:
+                        x = 1
+# hostile: returns-through-finally
+# local: no one call of C, or of a library, that takes long or much
+def f():
+ try:
+  if f: return 1
+ finally:
+  try:
+   if f: return 1
+  finally:
+   try:
+    if f: return 1
+   finally:
+    try:
+     if f: return 1
+    finally:
+     try:
+      if f: return 1
+     finally:
+      try:
+       if f: return 1
+      finally:
+       try:
+        if f: return 1
+       finally:
+        try:
+         if f: return 1
+        finally:
+         try:
+          if f: return 1
+         finally:
+          try:
+           if f: return 1
+          finally:
+           try:
+            if f: return 1
+           finally:
+            try:
+             if f: return 1
+            finally:
+             try:
+              if f: return 1
+             finally:
+              try:
+               if f: return 1
+              finally:
+               try:
+                if f: return 1
+               finally:
+                try:
+                 if f: return 1
+                finally:
+                 try:
+                  if f: return 1
+                 finally:
+                  try:
+                   if f: return 1
+                  finally:
+                   pass

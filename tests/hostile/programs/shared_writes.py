@@ -262,9 +262,13 @@ type(f).name.__set__(f, "evil")
 trip("renamed") if f.name == "evil" else None
 
 # hostile: handle-made-anew
+# ends: quietly: there is nothing in a function to make anew
+before = lookup.__name__, lookup.__doc__
 type(lookup).__init__(lookup)
-trip("changed")
+if (lookup.__name__, lookup.__doc__) != before:
+    trip("changed")
 # hostile: state-written-into-a-host-object-by-copy
+# local: no a library acts by names that the program gives it
 import copy
 class A:
     def __reduce_ex__(self, protocol):

@@ -167,3 +167,10 @@ def test_files_in_memory_count_as_memory(shared, folder):
         assert shared.stats().memory_bytes - before > 30_000_000
     finally:
         shared(f"import os; os.remove('{folder}/probe')")
+
+
+def test_memory_alone_leaves_room_beside_the_folders(make):
+    executor = make(memory="256m")
+    assert executor.stats().memory_limit_bytes == 256 * MIB
+    code = "import os; [os.statvfs(p).f_blocks * os.statvfs(p).f_frsize for p in ('.', '/tmp')]"
+    assert executor(code).output == [64 * MIB, 16 * MIB]

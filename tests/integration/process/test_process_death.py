@@ -90,7 +90,7 @@ def test_a_child_that_dies_while_the_host_works_is_noticed():
             ex("fatal()")
 
 
-def test_a_killed_template_is_replaced():
+def test_a_killed_fork_server_is_replaced():
     with executor() as ex:
         ex.send_tools({"three": lambda: 3})
         pid = ex.pid
@@ -270,8 +270,8 @@ from smolagents_fork import ProcessExecutor
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a shell's background jobs
 ex = ProcessExecutor([], None, timeout_seconds=600)
 with open(f"/proc/{ex.pid}/stat") as file:
-    fork server = file.read().rpartition(")")[2].split()[1]
-print(ex.pid, fork server, ex.folder, flush=True)
+    fork_server = file.read().rpartition(")")[2].split()[1]
+print(ex.pid, fork_server, ex.folder, flush=True)
 if sys.argv[1] == "exit":
     sys.exit(3)
 if sys.argv[1] == "raise":

@@ -5,7 +5,10 @@ from __future__ import annotations
 import inspect
 
 from smolagents_fork import DockerExecutor, DockerPool
-from smolagents_fork.executors.docker.keywords import DockerKeywords, DockerKeywordsWithUpstreams
+from smolagents_fork.executors.docker.option_groups import (
+    DockerKeywords,
+    DockerKeywordsWithUpstreams,
+)
 from smolagents_fork.executors.docker.options import option_names
 
 

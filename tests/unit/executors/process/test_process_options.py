@@ -100,7 +100,7 @@ def test_prefixes_are_not_readable_as_a_whole(monkeypatch):
 
 
 def test_defaults_on_the_executors_page_are_those_of_the_code():
-    page = (Path(__file__).parents[3] / "docs" / "executors" / "process.md").read_text("utf-8")
+    page = (Path(__file__).parents[4] / "docs" / "executors" / "process.md").read_text("utf-8")
     parameters = inspect.signature(ProcessExecutor).parameters
     table = page[page.index("## Parameters") : page.index("## What is in force")]
     told = dict(re.findall(r"^\| `(\w+)` \| ([^|]+) \|", table, re.MULTILINE))
@@ -115,7 +115,7 @@ def test_defaults_on_the_executors_page_are_those_of_the_code():
 
 
 def test_every_parameter_and_measure_is_on_the_executors_page():
-    page = (Path(__file__).parents[3] / "docs" / "executors" / "process.md").read_text("utf-8")
+    page = (Path(__file__).parents[4] / "docs" / "executors" / "process.md").read_text("utf-8")
 
     def first_cells(text: str) -> list[str]:
         rows = [row for row in text.splitlines() if row.startswith("| `")]
@@ -129,7 +129,7 @@ def test_every_parameter_and_measure_is_on_the_executors_page():
 
 
 def test_tests_on_the_executors_page_are_there():
-    root = Path(__file__).parents[3]
+    root = Path(__file__).parents[4]
     page = (root / "docs" / "executors" / "process.md").read_text("utf-8")
     folder = root / "tests" / "integration" / "process"
     source = "\n".join(path.read_text("utf-8") for path in folder.glob("test_*.py"))

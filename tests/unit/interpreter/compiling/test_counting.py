@@ -103,7 +103,7 @@ ENDLESS = {
     "item": "class A:\n    def __getitem__(self, k): return self[k]\nA()[0]",
     "attribute": "class A:\n    def __getattr__(self, k): return self.other\nA().x",
     "truth": "class A:\n    def __bool__(self): return not self\nbool(A())",
-    "leaves in a circle": (
+    "signs in a circle": (
         "class A:\n    def __neg__(self): return +self\n    def __pos__(self): return -self\n-A()"
     ),
 }
@@ -123,11 +123,11 @@ def test_endless_recursion_is_pythons_own_error(code: str) -> None:
 @pytest.mark.parametrize(
     "code",
     [
-        "def leaf(x): return x + 1\nfor i in range(10**9): leaf(i)",
-        "def leaf(x): return x + 1\nfor i in map(leaf, range(10**9)): pass",
-        "def leaf(x): return x + 1\nlist(map(leaf, range(10**9)))",
-        "def leaf(x): return x + 1\n[leaf(i) for i in range(10**9)]",
-        "def leaf(x): return x\nall(leaf(i) == i for i in range(10**9))",
+        "def f(x): return x + 1\nfor i in range(10**9): f(i)",
+        "def f(x): return x + 1\nfor i in map(f, range(10**9)): pass",
+        "def f(x): return x + 1\nlist(map(f, range(10**9)))",
+        "def f(x): return x + 1\n[f(i) for i in range(10**9)]",
+        "def f(x): return x\nall(f(i) == i for i in range(10**9))",
         "class A:\n    def __eq__(self, o): return False\nx = [A() for _ in range(1000)]\n"
         "for i in range(10**9): A() in x",
         "class A:\n    def __next__(self): return 1\n    def __iter__(self): return self\n"
@@ -136,11 +136,11 @@ def test_endless_recursion_is_pythons_own_error(code: str) -> None:
         "def f(n):\n    if n: return n\n    return f(1)\nwhile True: f(1)",
     ],
 )
-def test_leaf_functions_are_counted_by_what_calls_them(code: str) -> None:
+def test_small_functions_are_counted(code: str) -> None:
     stopped(code, SMALL)
 
 
-LEAVES = {
+PROTOCOLS = {
     "__next__": (
         "class A:\n    def __next__(self): return 1\n    def __iter__(self): return self\n"
     ),
@@ -159,11 +159,11 @@ os._exit(0)
 """
 
 
-@pytest.mark.parametrize("leaf", LEAVES.values(), ids=LEAVES)
+@pytest.mark.parametrize("protocol", PROTOCOLS.values(), ids=PROTOCOLS)
 @pytest.mark.parametrize("use", ["list(A())", "2.5 in A()"])
-def test_c_code_that_calls_leaves_without_end_is_stopped(leaf: str, use: str) -> None:
+def test_c_code_that_calls_a_method_without_end_is_stopped(protocol: str, use: str) -> None:
     """In a process of its own, which is killed if it does not end."""
     done = subprocess.run(
-        [sys.executable, "-c", HEAD, leaf + use], capture_output=True, text=True, timeout=25
+        [sys.executable, "-c", HEAD, protocol + use], capture_output=True, text=True, timeout=25
     )
     assert done.stdout == "ended\n", done.stderr

@@ -143,8 +143,7 @@ def test_a_loop_inside_a_loop_is_refused_as_python_does() -> None:
         Interpreter(["asyncio"]).run(program)
 
 
-def test_without_asyncio_only_a_coroutine_that_waits_for_nothing_runs() -> None:
+def test_a_top_level_that_awaits_has_a_loop_without_asyncio_being_authorised() -> None:
     assert Interpreter().run("async def f(): return 7\nawait f()").output == 7
-    code = "class W:\n    def __await__(self): yield\nawait W()"
-    with pytest.raises(InterpreterError, match="authorise 'asyncio' to give it one"):
-        Interpreter().run(code)
+    code = "class W:\n    def __await__(self):\n        yield\n        return 7\nawait W()"
+    assert Interpreter().run(code).output == 7

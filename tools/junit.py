@@ -7,13 +7,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from tools.regression.errors import SuiteError
+from tools.errors import SuiteError
 
 __all__ = ["Outcome", "Status", "node_id", "read_junit"]
 
 Status = Literal["passed", "failed", "error", "skipped", "missing"]
 
-_ORDER: tuple[Status, ...] = ("passed", "skipped", "failed", "error")
+# Good to bad.
+_TAGS: dict[str, Status] = {
+    "": "passed",
+    "skipped": "skipped",
+    "failure": "failed",
+    "error": "error",
+}
+_ORDER = list(_TAGS.values())
 
 
 @dataclass(frozen=True)
@@ -44,24 +51,13 @@ def node_id(classname: str, name: str) -> str:
         classname: dotted module and classes; empty for a module that could not be collected.
         name: the test with its parameters, or the dotted module in that case.
     """
-    parts = classname.split(".") if classname else name.split(".")
+    parts = (classname or name).split(".")
     rest = [name] if classname else []
     for index, part in enumerate(parts):
         if part.startswith("test_"):
             path = "/".join(parts[: index + 1]) + ".py"
             return "::".join([path, *parts[index + 1 :], *rest])
     return "::".join([*parts, *rest])
-
-
-def _outcome(case: ElementTree.Element) -> Outcome:
-    seconds = float(case.get("time") or 0)
-    found = Outcome("passed", seconds=seconds)
-    tags: dict[str, Status] = {"skipped": "skipped", "failure": "failed", "error": "error"}
-    for element in case:
-        status = tags.get(element.tag)
-        if status is not None and _ORDER.index(status) > _ORDER.index(found.status):
-            found = Outcome(status, element.get("message") or "", element.text or "", seconds)
-    return found
 
 
 def read_junit(path: Path) -> dict[str, Outcome]:
@@ -79,10 +75,14 @@ def read_junit(path: Path) -> dict[str, Outcome]:
     outcomes: dict[str, Outcome] = {}
     for case in root.iter("testcase"):
         key = node_id(case.get("classname") or "", case.get("name") or "")
-        outcome = _outcome(case)
-        known = outcomes.get(key)
-        if known is None or _ORDER.index(outcome.status) > _ORDER.index(known.status):
-            outcomes[key] = outcome
+        seconds = float(case.get("time") or 0)
+        said = [element for element in case if element.tag in _TAGS]
+        found = [Outcome("passed", seconds=seconds)] + [
+            Outcome(_TAGS[one.tag], one.get("message") or "", one.text or "", seconds)
+            for one in said
+        ]
+        known = [outcomes[key]] if key in outcomes else []
+        outcomes[key] = max([*known, *found], key=lambda one: _ORDER.index(one.status))
     if not outcomes:
         raise SuiteError(f"{path}: names no test at all; the run collected nothing")
     return outcomes

@@ -1,7 +1,7 @@
 """Hints for errors of programs: the nearest name, the value indexed, what to write instead.
 
 Made from the syntax tree and from values that are looked at without running any code of the
-program. A hint suggests and never substitutes.
+program, whatever ran it. A hint suggests and never substitutes.
 """
 
 from __future__ import annotations
@@ -11,12 +11,9 @@ import builtins
 import contextlib
 import difflib
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from types import FrameType, ModuleType, TracebackType
 from typing import Any
-
-from .compiling.program import Program
-from .policy import REFUSED_BUILTINS
 
 __all__ = ["hint", "positions"]
 
@@ -66,11 +63,11 @@ def positions(entry: TracebackType) -> tuple[int | None, int | None, int | None,
     return next(places, (entry.tb_lineno, None, None, None))
 
 
-def _nodes_at(program: Program, entry: TracebackType) -> Iterator[ast.AST]:
+def _nodes_at(tree: ast.Module, entry: TracebackType) -> Iterator[ast.AST]:
     """Find the nodes of the program at the place that failed, the exact one first."""
     line, end_line, column, end_column = positions(entry)
     later = []
-    for node in ast.walk(program.tree):
+    for node in ast.walk(tree):
         if getattr(node, "lineno", None) != line:
             continue
         place = (
@@ -115,19 +112,21 @@ def _close_matches(name: str, names: Iterable[Any]) -> list[str]:
     return difflib.get_close_matches(name, sorted(itertools.islice(short, _MOST_NAMES)), n=3)
 
 
-def _similar(name: str, names: Iterable[Any]) -> str:
+def _similar(name: str, names: Iterable[Any], hidden: Container[str] = ()) -> str:
     private = name[:1] == "_"
-    plain = [n for n in names if type(n) is str and n[:1] != "@" and n not in REFUSED_BUILTINS]
+    plain = [n for n in names if type(n) is str and n[:1] != "@" and n not in hidden]
     shown = [n for n in plain if private or n[:1] != "_"]
     close = _close_matches(name, shown)
     return f"Did you mean: {', '.join(map(repr, close))}?" if close else ""
 
 
-def _name_hint(error: NameError, program: Program, entry: TracebackType) -> str:
+def _name_hint(
+    error: NameError, tree: ast.Module, entry: TracebackType, hidden: Container[str]
+) -> str:
     name = getattr(error, "name", None) or _quoted(str(error))
     if not name:
         return ""
-    nodes = list(_nodes_at(program, entry))
+    nodes = list(_nodes_at(tree, entry))
     frame = entry.tb_frame
     if any(isinstance(n, ast.Delete) for n in nodes):
         return f"Cannot delete name '{name}': name is not defined"
@@ -143,7 +142,7 @@ def _name_hint(error: NameError, program: Program, entry: TracebackType) -> str:
     else:
         found = f"The variable `{name}` is not defined"
     names = {*frame.f_locals, *frame.f_globals, *frame.f_builtins, *dir(builtins)}
-    close = _similar(name, names)
+    close = _similar(name, names, hidden)
     return f"{found}. {close}" if close else found
 
 
@@ -169,9 +168,9 @@ def _attribute_hint(error: AttributeError) -> str:
     return _similar(name, names)
 
 
-def _index_hint(error: BaseException, program: Program, entry: TracebackType) -> str:
+def _index_hint(error: BaseException, tree: ast.Module, entry: TracebackType) -> str:
     place = positions(entry)[2:]
-    for node in _nodes_at(program, entry):
+    for node in _nodes_at(tree, entry):
         exact = place == (getattr(node, "col_offset", None), getattr(node, "end_col_offset", None))
         if not isinstance(node, ast.Subscript):
             continue
@@ -194,33 +193,40 @@ def _index_hint(error: BaseException, program: Program, entry: TracebackType) ->
     return ""
 
 
-def _type_hint(error: TypeError, program: Program, entry: TracebackType) -> str:
+def _type_hint(error: TypeError, tree: ast.Module, entry: TracebackType) -> str:
     text = str(error)
     if "argument after ** must be a mapping" in text:
         return f"Cannot unpack non-dict value in **kwargs: {text.rsplit('not ', 1)[-1]}"
     if "object is not iterable" in text:
-        for node in _nodes_at(program, entry):
+        for node in _nodes_at(tree, entry):
             if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
                 found, left = _value_of(node.target, entry.tb_frame)
                 has_right, right = _value_of(node.value, entry.tb_frame)
                 if found and has_right and type(left) is list:
                     return f"Cannot add non-list value {safe_repr(right)} to a list."
     if "not subscriptable" in text or "indices must be" in text:
-        return _index_hint(error, program, entry)
+        return _index_hint(error, tree, entry)
     return ""
 
 
-def hint(error: BaseException, program: Program, entry: TracebackType, inside: bool) -> str:
+def hint(
+    error: BaseException,
+    tree: ast.Module,
+    entry: TracebackType,
+    inside: bool,
+    hidden: Container[str] = (),
+) -> str:
     """Give what may help with ``error``, or the empty string.
 
     Args:
         error: what the program ended with.
-        program: the program whose frame is the innermost.
+        tree: the program whose frame is the innermost.
         entry: that frame's entry in the traceback.
         inside: whether the error was raised in that frame itself.
+        hidden: names that are not to be suggested.
     """
     if isinstance(error, NameError) and type(error) in (NameError, UnboundLocalError):
-        return _name_hint(error, program, entry)
+        return _name_hint(error, tree, entry, hidden)
     if type(error) is AttributeError:
         if "'coroutine' object" in str(error):
             return _AWAIT
@@ -228,11 +234,11 @@ def hint(error: BaseException, program: Program, entry: TracebackType, inside: b
     if not inside:
         return ""
     if type(error) in (KeyError, IndexError):
-        return _index_hint(error, program, entry)
+        return _index_hint(error, tree, entry)
     if type(error) is TypeError:
         if "'coroutine'" in str(error):
             return _AWAIT
-        return _type_hint(error, program, entry)
+        return _type_hint(error, tree, entry)
     if type(error) is ValueError and "values to unpack" in str(error):
         return "Cannot unpack tuple of wrong size"
     return ""

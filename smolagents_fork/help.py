@@ -11,9 +11,7 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..codec.rpc import ShownDefault
-from .guards.attributes import AttributeGuard
-from .guards.program_classes import real_mro, real_namespace
+from .codec.rpc import ShownDefault
 
 __all__ = ["helper"]
 
@@ -27,7 +25,7 @@ _LONGEST_DEFAULT = 16
 def helper(
     handed: Mapping[str, Any],
     tools: Mapping[str, Any],
-    guards: AttributeGuard,
+    owns: Callable[[Any], bool],
     write: Callable[[str], Any],
 ) -> Callable[..., None]:
     """Make the ``help`` of one program.
@@ -35,7 +33,7 @@ def helper(
     Args:
         handed: the proxy of each tool in the program.
         tools: the tools themselves, by the same names.
-        guards: knows what is the program's own.
+        owns: tells whether a function or a class is the program's own.
         write: prints.
     """
     # The proxies are kept, so that no other object can come to have the identity of one.
@@ -45,9 +43,9 @@ def helper(
         if id(value) in known:
             name = known[id(value)][1]
             return _described(name, tools[name])
-        if type(value) is types.FunctionType and guards.owns(value):
+        if type(value) is types.FunctionType and owns(value):
             return _described(value.__name__, value, own=True)
-        if isinstance(value, type) and guards.owns(value):
+        if isinstance(value, type) and owns(value):
             name = type.__getattribute__(value, "__name__")
             return f"class {_described(name, value, own=True)}"
         return (
@@ -72,8 +70,7 @@ def _written(value: Any) -> Any:
     ``inspect`` takes a class's word for its signature, and evaluates one that is text.
     """
     if isinstance(value, type):
-        spaces = map(real_namespace, real_mro(value))
-        value = next((space["__init__"] for space in spaces if "__init__" in space), None)
+        value = type.__getattribute__(value, "__init__")
         skipped = 1
     else:
         skipped = 0

@@ -1,0 +1,154 @@
+"""What the page says that useful programs lose, and that is not promised: each sentence, shown."""
+
+from __future__ import annotations
+
+import fcntl
+import sys
+from pathlib import Path
+
+import pytest
+from background import eventually
+from confined_attacks import raw_executor
+
+from smolagents_fork.process.confinement_report import Kernel
+from tools.paths import ROOT
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the kernel's measures are Linux's")
+
+#: What the kernel refuses to a program in its own folder.
+REFUSED = {
+    "modes": "os.chmod('own', 0o600)",
+    "times": "os.utime('own')",
+    "owners": "os.chown('own', os.getuid(), os.getgid())",
+    "attributes": "os.setxattr('own', 'user.note', b'x')",
+    "truncating by path": "os.truncate('own', 0)",
+    "flock": "fcntl.flock(open('own'), fcntl.LOCK_EX)",
+    "a pool of processes": "multiprocessing.get_context('fork').Pool(1)",
+    "os.nice": "os.nice(1)",
+    "scheduling policies": "os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))",
+    "memory files": "os.memfd_create('x')",
+    "shared memory": "shared_memory.SharedMemory(create=True, size=10)",
+    "inotify": "checked(LIBC.inotify_init())",
+}
+PRELUDE = """
+import ctypes, fcntl, multiprocessing, os, shutil
+from multiprocessing import shared_memory
+open('own', 'w').write('12345')
+def checked(result):
+    if result < 0:
+        raise OSError(ctypes.get_errno(), 'refused')
+"""
+GRANTED = {
+    "copies without modes": "shutil.copy('own', 'b'), shutil.copy2('own', 'c'), open('c').read()",
+    "truncating what is open": "open('own', 'r+').truncate(2)",
+    "a lock of a whole file": "fcntl.lockf(open('own', 'r+'), fcntl.LOCK_EX)",
+}
+
+
+@pytest.fixture(scope="module")
+def raw():
+    with raw_executor() as made:
+        yield made
+
+
+def tried(code: str) -> str:
+    return (
+        f"{PRELUDE}\ntry:\n    {code}\n    shown = 'granted'\n"
+        "except OSError as error:\n    shown = 'refused'\nshown"
+    )
+
+
+@pytest.mark.parametrize("code", REFUSED.values(), ids=REFUSED)
+def test_refusal_is_an_ordinary_error(raw, code: str):
+    assert raw(tried(code)).output == "refused"
+
+
+def test_nothing_of_it_is_refused_where_nothing_confines():
+    bare = Kernel(landlock=0, seccomp=False, namespaces=False)
+    with raw_executor(bare, allow_unconfined=True) as made:
+        shown = {name: made(tried(code)).output for name, code in REFUSED.items()}
+    assert shown == dict.fromkeys(REFUSED, "granted")
+
+
+@pytest.mark.parametrize("code", GRANTED.values(), ids=GRANTED)
+def test_what_takes_its_place_works(raw, code: str):
+    raw(f"{PRELUDE}\n{code}")
+
+
+def test_locks_by_fcntl_are_granted_without_asking(raw):
+    """Also one that somebody has; nobody does, in a folder of the child's own."""
+    raw(PRELUDE)
+    with open(Path(raw.folder) / "own", "r+", encoding="utf-8") as file:
+        fcntl.lockf(file, fcntl.LOCK_EX)
+        code = "fcntl.lockf(open('own', 'r+'), fcntl.LOCK_EX | fcntl.LOCK_NB)\n'granted'"
+        assert raw(code).output == "granted"
+
+
+def test_existence_figures_and_links_can_be_asked_for_and_contents_cannot(raw, tmp_path: Path):
+    (tmp_path / "secret").write_text("12345")
+    (tmp_path / "link").symlink_to("secret")
+    code = f"""
+import os
+os.chdir('/')
+def refused(function, *arguments):
+    try:
+        function(*arguments)
+    except PermissionError:
+        return True
+folder = {str(tmp_path)!r}
+secret, link = folder + '/secret', folder + '/link'
+(
+    os.path.exists(secret), os.path.exists(folder + '/other'), os.stat(secret).st_size,
+    os.stat(secret).st_uid, os.readlink(link),
+    refused(open, secret), refused(open, link), refused(os.listdir, folder),
+)
+"""
+    owner = tmp_path.stat().st_uid
+    assert raw(code).output == (True, False, 5, owner, "secret", True, True, True)
+
+
+def test_names_beside_the_package_can_be_listed_and_files_not_read(raw):
+    name = "pyproject.toml"
+    code = (
+        f"import os\ntry: open({str(ROOT / name)!r})\nexcept PermissionError: shown = 'refused'\n"
+        f"({name!r} in os.listdir({str(ROOT)!r}), shown)"
+    )
+    assert raw(code).output == (True, "refused")
+
+
+def test_sum_of_files_is_not_limited_only_each():
+    code = """
+import errno
+for number in range(20):
+    with open(str(number), 'wb') as file: file.write(bytes(1000))
+try:
+    with open('large', 'wb') as file: file.write(bytes(3000))
+except OSError as error:
+    shown = error.errno == errno.EFBIG
+shown
+"""
+    with raw_executor(file_size=2000) as made:
+        assert made(code).output is True
+
+
+def test_threads_of_a_hostile_program_go_on_between_calls():
+    code = """
+import threading
+def work():
+    while True: sum(range(1000))
+threading.Thread(target=work, daemon=True).start()
+"""
+    with raw_executor() as made:
+        made(code)
+        before = made.stats().cpu_seconds
+        assert eventually(lambda: made.stats().cpu_seconds > before + 0.05)
+
+
+def test_child_with_the_network_reaches_what_listens_here():
+    import socket
+
+    code = "import socket\nsocket.create_connection(('127.0.0.1', {port})).close()"
+    with socket.create_server(("127.0.0.1", 0)) as server, raw_executor(network=True) as made:
+        made(code.format(port=server.getsockname()[1]))
+        server.settimeout(60)
+        server.accept()[0].close()
