@@ -135,7 +135,7 @@ def engine() -> Iterator[Any]:
     """
     from smolagents_fork.errors import EngineUnavailableError
     from smolagents_fork.sandboxes.docker.engine import connect
-    from smolagents_fork.sandboxes.docker.images import BASE_IMAGE_VARIABLE, exists
+    from smolagents_fork.sandboxes.docker.images.image_plans import BASE_IMAGE_VARIABLE, exists
 
     try:
         client = connect(timeout=60)
