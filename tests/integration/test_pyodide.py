@@ -95,7 +95,8 @@ def archive(folder: Path) -> Path:
     path = folder / "fork.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as bundle:
         bundle.writestr("smolagents_fork/__init__.py", "")
-        bundle.write(ROOT / "smolagents_fork/errors.py", "smolagents_fork/errors.py")
+        for name in ("errors", "help", "hints", "output", "texts"):
+            bundle.write(ROOT / f"smolagents_fork/{name}.py", f"smolagents_fork/{name}.py")
         for part in (
             "smolagents_fork/codec",
             "smolagents_fork/interpreter",

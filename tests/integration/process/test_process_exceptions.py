@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from background import eventually
 from confined_attacks import raw_executor
-from smolagents_fork.process.measures import Kernel
 
+from smolagents_fork.process.confinement_report import Kernel
 from tools.paths import ROOT
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the kernel's measures are Linux's")
