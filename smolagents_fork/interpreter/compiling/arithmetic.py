@@ -322,7 +322,8 @@ class Arithmetic:
         second = scope.temporary()
         local = scope.kind == "function" and name not in self._facts.shared
         if local or not any(isinstance(inner, _REBINDING) for inner in walk(value)):
-            return [assign(second, sum_), _ADDED(name=name, second=second)]
+            read = ast.Expr(value=load(name))  # first: it may be unbound
+            return [read, assign(second, sum_), _ADDED(name=name, second=second)]
         kind = scope.temporary()
         fed = _FED(kind=kind, name=name, second=second, value=sum_)
         return [fed, _LONGER(kind=kind, name=name)]

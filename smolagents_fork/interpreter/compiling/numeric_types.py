@@ -54,7 +54,6 @@ _BITS: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.RShift: lambda a, _b: a,
     ast.Mod: lambda _a, b: b,
 }
-
 #: What is bound to a name; a list has the arguments of the range that a loop goes over.
 _Bound = ast.expr | list[ast.expr] | NumericType | None
 

@@ -304,3 +304,11 @@ def test_factor_of_few_bits_needs_no_guard() -> None:
     )
     assert {"range", "t"} <= set(program.code.co_names)
     assert not {"@multiply", "@large"} & set(program.code.co_names)
+
+
+def test_unbound_name_is_found_before_what_is_added() -> None:
+    code = (
+        "seen = []\ndef f():\n    x += seen.append(1)\n"
+        "try: f()\nexcept UnboundLocalError as e: result = (str(e), seen)"
+    )
+    assert in_ours(code) == in_python(code)
