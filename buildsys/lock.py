@@ -33,7 +33,7 @@ class Archive:
 
 @dataclass(frozen=True)
 class Lock:
-    """What the fork is built from.
+    """Upstream release that the fork is built from.
 
     Attributes:
         version: upstream's version, such as ``1.26.0``.

@@ -54,7 +54,7 @@ class Hunk:
 
 @dataclass(frozen=True)
 class FileChange:
-    """What a patch does to one file; ``kind`` is ``modify``, ``create`` or ``delete``."""
+    """Change of one file by a patch; ``kind`` is ``modify``, ``create`` or ``delete``."""
 
     path: str
     kind: str

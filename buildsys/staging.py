@@ -1,4 +1,4 @@
-"""Where the staged package is, for the wheel hook, which hatchling loads by path.
+"""Place of the staged package, for the wheel hook, which hatchling loads by path.
 
 A variable of a module and not of the environment: it lives exactly as long as the build.
 """

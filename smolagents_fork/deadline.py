@@ -76,7 +76,7 @@ class Deadline:
         return max(0.0, self._end - now)
 
     def expired(self) -> bool:
-        """Whether no time is left."""
+        """Tell whether no time is left."""
         return self.remaining() == 0.0
 
     def elapsed(self) -> float:

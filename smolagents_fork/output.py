@@ -1,4 +1,4 @@
-"""What a program prints: kept up to a limit, head and tail."""
+"""Printed output of a program, kept up to a limit: head and tail."""
 
 from __future__ import annotations
 

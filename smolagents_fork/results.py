@@ -1,4 +1,4 @@
-"""What one call of an executor gives back besides upstream's ``CodeOutput``."""
+"""Results of an executor's calls besides upstream's ``CodeOutput``."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Execution:
 
 @dataclass(frozen=True)
 class ExecutorStats:
-    """What a sandbox uses at this moment.
+    """Resources that a sandbox uses at this moment.
 
     Attributes:
         memory_bytes: memory in use, page cache that can be dropped left out.

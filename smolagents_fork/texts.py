@@ -105,7 +105,7 @@ def plain_text(value: object, conversion: str = "str") -> str | None:
 
 
 def without_text(value: object, error: BaseException, conversion: str = "str") -> str:
-    """What stands in place of a text that could not be made.
+    """Make the replacement for a text that could not be made.
 
     Args:
         value: has no text.

@@ -95,7 +95,7 @@ def _said(one: Any) -> str:
 
 
 def problems(behaviours: Sequence[Any], executors: Sequence[str], results: Path) -> list[str]:
-    """Why the page may not be written: what failed, was skipped or did not run.
+    """List the reasons for not writing the page: what failed, was skipped or did not run.
 
     Args:
         behaviours: the suite's promises.

@@ -49,7 +49,7 @@ _TRANSPORT = frozenset({"GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "GIT_SSH", "GIT_SSH_
 
 
 class Finished(NamedTuple):
-    """What a git command has left."""
+    """Result of a git command."""
 
     returncode: int
     stdout: bytes

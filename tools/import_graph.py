@@ -94,7 +94,7 @@ def _way_back(graph: Mapping[str, set[str]], start: str) -> list[str]:
 
 
 def _reaches(graph: Mapping[str, set[str]], start: str, end: str, *, back: bool = False) -> bool:
-    """Whether a path goes from ``start`` to ``end``, and with ``back`` another one from there."""
+    """Tell whether a path goes from ``start`` to ``end``, and with ``back`` another one back."""
     seen, todo = {start}, [start]
     for node in todo:
         for other in graph.get(node, ()):

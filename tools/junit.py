@@ -25,7 +25,7 @@ _ORDER = list(_TAGS.values())
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a test ended on one side.
+    """Outcome of a test on one side.
 
     Attributes:
         status: ``missing`` when the side has no such test.

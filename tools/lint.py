@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
+from tools.docstrings import docstring_violations
 from tools.layers import PACKAGE, violations
 from tools.paths import ROOT
 from tools.rooms import rooms_violations
@@ -27,9 +28,14 @@ def main() -> int:
         print(f"== {name}", flush=True)
         if subprocess.run([sys.executable, "-m", *command], cwd=ROOT, check=False).returncode:
             failed.append(name)
-    for name, check in {"layers": violations, "rooms of the interpreter": rooms_violations}.items():
+    found_by = {
+        "layers": violations(ROOT / PACKAGE),
+        "rooms of the interpreter": rooms_violations(ROOT / PACKAGE),
+        "docstrings": docstring_violations(ROOT),
+    }
+    for name, found in found_by.items():
         print(f"== {name}")
-        if found := check(ROOT / PACKAGE):
+        if found:
             print("\n".join(found))
             failed.append(name)
     print(f"lint: {'failed: ' + ', '.join(failed) if failed else 'all checks passed'}")

@@ -40,7 +40,7 @@ class Replacement:
 
     @property
     def is_decided(self) -> bool:
-        """Whether the replacement has to be finished or undone."""
+        """Tell whether the replacement has to be finished or undone."""
         return self._journal.is_file()
 
     def stage(self, files: Mapping[str, bytes | None]) -> None:

@@ -141,7 +141,7 @@ class Dispatcher:
 
     @property
     def has_final_answer(self) -> bool:
-        """Whether this run gave a final answer."""
+        """Tell whether this run gave a final answer."""
         return self._final is not None
 
     @property
@@ -304,7 +304,7 @@ def _stop(target: Any) -> None:
 
 
 def _raw(value: Any) -> Any:
-    """What upstream's agent types (AgentText, AgentImage) wrap; anything else as it is."""
+    """Unwrap upstream's agent types (AgentText, AgentImage); return anything else unchanged."""
     unwrap = getattr(value, "to_raw", None)
     wrapped = any(base.__name__ == "AgentType" for base in type(value).__mro__)
     return unwrap() if wrapped and callable(unwrap) else value

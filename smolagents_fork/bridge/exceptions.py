@@ -1,4 +1,4 @@
-"""What a sandbox is told of an exception on the host: a builtin type, and words without secrets.
+"""Exceptions of the host as a sandbox sees them: a builtin type and a message without secrets.
 
 No traceback, no locals, no class of the host, no path of its file system.
 """
@@ -58,7 +58,7 @@ def described_exception(error: BaseException, hint: str = "") -> list[Any]:
 
 
 def thread_hint(error: BaseException) -> str:
-    """What to do about an error of what belongs to another thread; empty for any other."""
+    """Give advice for an error about an object bound to another thread; empty for others."""
     if not _BOUND_TO_A_THREAD.search(_text(error)[:_LONGEST_MESSAGE]):
         return ""
     return (

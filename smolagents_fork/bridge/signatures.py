@@ -1,4 +1,4 @@
-"""What a sandbox is told of a tool: its name, its signature and its documentation."""
+"""Descriptions of tools for a sandbox: name, signature and documentation."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class StubSpec:
     final: bool = False
 
     def misfit(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str | None:
-        """Why a closed signature does not take these arguments; ``None`` where it does."""
+        """Explain why a closed signature refuses these arguments; ``None`` if it accepts them."""
         if not self.closed:
             return None
         names = [name for name, _, _ in self.parameters]
@@ -65,7 +65,7 @@ class StubSpec:
 
 
 def describe(name: str, target: Callable[..., Any]) -> StubSpec:
-    """What a sandbox is told of ``target``, a tool, a managed agent or any callable.
+    """Describe ``target``, a tool, a managed agent or any callable, for a sandbox.
 
     Raises:
         ConfigurationError: the name, or one of a parameter, cannot be called in Python.
@@ -144,7 +144,7 @@ def _from_inputs(inputs: dict[str, Any]) -> list[tuple[str, str, str | None]]:
 
 
 def _shown(default: Any) -> str | None:
-    """How a default is shown; the value itself stays on the host, since it may be a secret."""
+    """Format a default value; the value itself stays on the host, since it may be a secret."""
     if default is inspect.Parameter.empty:
         return None
     simple = default is None or type(default) in (bool, int, float)

@@ -1,4 +1,4 @@
-"""What an instance of a class becomes where that class is not known.
+"""Dataclass and enum values for readers that do not have their class.
 
 A dataclass, a named tuple or an enum member names its class by module and qualified name. The
 decoder never imports by a name that comes from the data: it uses a class that its caller

@@ -42,7 +42,7 @@ _STRINGS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 
 
 class Fault(Exception):
-    """Why a value cannot be encoded or decoded; containers add the way to it while it rises."""
+    """Reason why a value cannot be encoded or decoded; each container adds its part of the path."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)

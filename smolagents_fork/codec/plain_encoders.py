@@ -37,7 +37,7 @@ _DEFAULT_FACTORIES = (int, float, str, bool, list, dict, set, tuple)
 
 
 def well_formed(text: str) -> bool:
-    """Whether a string has no lone surrogate."""
+    """Tell whether a string has no lone surrogate."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -86,7 +86,7 @@ class AsyncCallLock:
 
 
 async def created(make: Callable[[_Taken | None], _Made], pool: _Pool[_Taken] | None) -> _Made:
-    """What ``make`` returns, while the event loop goes on.
+    """Return the result of ``make`` without blocking the event loop.
 
     Waiting for the pool holds no thread. When the task is cancelled, what was started is
     removed behind it.

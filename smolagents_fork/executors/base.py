@@ -115,7 +115,7 @@ class Executor(PythonExecutor):  # type: ignore[misc]  # upstream ships no types
 
     @property
     def closed(self) -> bool:
-        """Whether ``cleanup()`` has been called."""
+        """Tell whether ``cleanup()`` has been called."""
         return self._closed
 
     def __enter__(self: _Self) -> _Self:
@@ -212,7 +212,7 @@ class Executor(PythonExecutor):  # type: ignore[misc]  # upstream ships no types
                 time.sleep(0.02)
 
     def is_alive(self) -> bool:
-        """Whether the next call can be expected to work."""
+        """Tell whether the next call can be expected to work."""
         return self._started and not self._closed
 
     @contextlib.contextmanager
@@ -244,7 +244,7 @@ class Executor(PythonExecutor):  # type: ignore[misc]  # upstream ships no types
             )
 
     def _inside_own_call(self) -> bool:
-        """Whether a tool or a callback asks that this executor's own code has called."""
+        """Tell whether the caller is a tool or callback called by this executor's own code."""
         return id(self) in _inside.get()
 
     def _check_open(self, action: str) -> None:

@@ -1,4 +1,4 @@
-"""Who may use an executor now: one caller at a time."""
+"""Locks that let one caller at a time use an executor."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class CallLock:
                 self._lock.release()
 
     def is_mine(self, thread: Sequence[threading.Thread]) -> bool:
-        """Whether the one thread in ``thread``, if there is one, has the turn."""
+        """Tell whether the thread in ``thread``, if there is one, has the lock."""
         return self._thread in thread
 
     @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""What leaves a call of the local executor: errors of both sides, and causes that run no code.
+"""Errors that leave a call of the local executor, with causes that run no code.
 
 Each class of :mod:`smolagents_fork.errors` that a program's end can be is here once more, under the
 same name, and is upstream's error too: handlers of both sides catch it, and pickle finds it.

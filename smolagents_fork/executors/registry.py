@@ -1,4 +1,4 @@
-"""Which executors there are by name: built-in ones, then plug-ins.
+"""Registry of executors by name: built-in ones, then plug-ins.
 
 A plug-in is an entry point of group ``smolagents.executors``. The contract is the one upstream has
 accepted for its own coming plug-ins (issue 2722): ``factory(additional_authorized_imports, logger,

@@ -47,7 +47,7 @@ def check_known(owner: str, given: Iterable[str], known: Iterable[str]) -> None:
 
 
 def parameters_of(cls: type) -> list[str]:
-    """What the constructor of ``cls`` takes by name."""
+    """List the keyword parameters of the constructor of ``cls``."""
     found = inspect.signature(cls).parameters.values()
     return [parameter.name for parameter in found if parameter.kind is not parameter.VAR_KEYWORD]
 

@@ -309,7 +309,7 @@ class Meter:
 
     @property
     def over(self) -> bool:
-        """Whether no ticks may be handed out."""
+        """Tell whether no ticks may be handed out."""
         return self.running and (self.end is not None or self._interrupted)
 
     def _look_afterwards(self, now: float) -> None:

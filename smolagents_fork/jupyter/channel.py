@@ -249,7 +249,7 @@ class Channel:
 
 
 def message_limits(max_text_bytes: int, max_value_bytes: int) -> Callable[[bytes], int]:
-    """How many bytes a message may have, told from its beginning.
+    """Make the function that gives a message's largest size in bytes, from its beginning.
 
     Args:
         max_text_bytes: for what carries text: output, errors, answers.

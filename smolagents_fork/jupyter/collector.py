@@ -60,7 +60,7 @@ class Collector:
         self.sink = Sink(stream=self._stream, display=self._display, data=self._data, answer=answer)
 
     def logs(self) -> str:
-        """What was printed, with a marker where output was cut."""
+        """Return the printed text, with a marker where output was cut."""
         text = "".join(self._pieces)
         if self.cut_bytes:
             text += (

@@ -57,7 +57,7 @@ def image_from(data: Any) -> Any:
 
 
 def held_bytes(display: Display) -> int:
-    """What a display takes of the host's memory, about: its forms as they came, and its picture.
+    """Estimate the host's memory for a display: its forms as received, and its picture.
 
     Args:
         display: from :func:`display_from`.

@@ -87,7 +87,7 @@ class _Raw(io.RawIOBase):
 
 
 class _Readable:
-    """What ``HTTPResponse`` wants of a socket: ``makefile``."""
+    """Socket stand-in for ``HTTPResponse``, which calls ``makefile`` only."""
 
     def __init__(self, sock: TimedSocket) -> None:
         self._sock = sock

@@ -44,7 +44,7 @@ class KernelGone(Exception):
 
 @dataclass
 class Sink:
-    """Where the messages of one request go; every function is called from the waiting thread.
+    """Receiver of the messages of one request; the waiting thread calls every function.
 
     Attributes:
         stream: name (``stdout``, ``stderr``), text, and how many bytes of it were not received.
@@ -142,7 +142,7 @@ class Request:
 
     @property
     def done(self) -> bool:
-        """Whether the kernel has answered and is idle again."""
+        """Tell whether the kernel has answered and is idle again."""
         return self.idle and self.status is not None
 
     def feed(self, message: Message, skipped: int) -> InputRequest | None:

@@ -71,7 +71,7 @@ class TimedSocket:
         self.received = 0
 
     def receive_for(self, seconds: float, at_most: float) -> None:
-        """What follows may wait for the next bytes.
+        """Set the deadlines of what is received next.
 
         Args:
             seconds: without any.
@@ -81,7 +81,7 @@ class TimedSocket:
         self._receive_end = time.monotonic() + at_most
 
     def send_for(self, seconds: float) -> None:
-        """What follows may take so many seconds to be sent, altogether."""
+        """Set the deadline of what is sent next, in seconds altogether."""
         self._send_end = time.monotonic() + seconds
 
     def recv(self, size: int) -> bytes:

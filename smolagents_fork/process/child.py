@@ -161,7 +161,7 @@ class Child:
 
     @property
     def ended(self) -> bool:
-        """Whether the child is known to be gone."""
+        """Tell whether the child is known to be gone."""
         self._read_status()
         return self.exit_code is not None
 

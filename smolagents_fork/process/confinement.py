@@ -1,4 +1,4 @@
-"""What a child gives up before it runs anything, and the account of it.
+"""Confinement of a child before it runs any code, and the report of it.
 
 Each measure is tried by itself; what could not be had is told to the host with the reason, and the
 host decides whether that is an error (``allow_missing=``).

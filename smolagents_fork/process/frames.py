@@ -39,7 +39,7 @@ _MAX_SMALL = 1 << 20
 
 
 class Kind(enum.IntEnum):
-    """What a frame is. Those of the child come first."""
+    """Kinds of frames; those of the child come first."""
 
     READY = 1  # body: what is in force, encoded
     OUTPUT = 2  # body: printed text, UTF-8
@@ -91,13 +91,13 @@ class FrameReader:
 
     @property
     def wanted(self) -> int:
-        """How many more bytes complete what is being read: a header or a body."""
+        """Count the bytes that complete the header or body being read."""
         whole = HEADER.size if self._kind is None else self._length
         return max(0, whole - len(self._data))
 
     @property
     def partial(self) -> bool:
-        """Whether a frame has begun and not ended."""
+        """Tell whether a frame has begun and not ended."""
         return self._kind is not None or bool(self._data)
 
     def feed(self, data: bytes) -> Frame | None:
@@ -128,7 +128,7 @@ class FrameReader:
 
 
 def from_child(max_value_bytes: int, max_request_bytes: int) -> dict[Kind, int]:
-    """What a host takes from a child, with the longest body of each kind."""
+    """Make the reader of frames from a child, with the longest body of each kind."""
     return {
         Kind.READY: _MAX_SMALL,
         Kind.OUTPUT: LOG_SIZE,
@@ -141,6 +141,6 @@ def from_child(max_value_bytes: int, max_request_bytes: int) -> dict[Kind, int]:
 
 
 def from_host() -> dict[Kind, int]:
-    """What a child takes from its host, which it has no reason to doubt."""
+    """Make the reader of frames from the host, which a child trusts."""
     longest = (1 << 32) - 1
     return dict.fromkeys((Kind.SETUP, Kind.RUN, Kind.REPLY, Kind.TOOLS, Kind.VARIABLES), longest)

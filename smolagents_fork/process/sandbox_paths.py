@@ -1,4 +1,4 @@
-"""Where a child finds its modules, and what of the file system it may read for that."""
+"""Paths of a child's modules, and the parts of the file system it may read for them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _WORTH_PRELOADING = ("numpy", "pandas")
 
 @dataclass(frozen=True)
 class Layout:
-    """Where children find their modules.
+    """Paths at which children find their modules.
 
     Attributes:
         path: their ``sys.path``.

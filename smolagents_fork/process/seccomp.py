@@ -33,7 +33,7 @@ _VERDICTS = {"allow": _ALLOW, "ask": _ASK, "pretend": _ERRNO}
 
 
 def supported() -> bool:
-    """Whether there is a table for this machine."""
+    """Tell whether there is a table for this machine."""
     return sys.platform == "linux" and platform.machine() in MACHINES
 
 

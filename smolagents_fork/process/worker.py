@@ -126,7 +126,7 @@ class Link:
 
     @property
     def stop_asked(self) -> bool:
-        """Whether the host has asked the present run to stop."""
+        """Tell whether the host has asked the present run to stop."""
         (run,) = STOPPED_RUN.unpack_from(self._log, LOG_HEADER.size)
         return bool(run == self.run)
 

@@ -38,7 +38,7 @@ class FileTooLarge(ExecutorError):
 
 @dataclass(frozen=True)
 class SandboxSpec:
-    """What to start.
+    """Specification of a sandbox to start.
 
     Attributes:
         image: reference the provisioner understands.
@@ -61,7 +61,7 @@ class SandboxSpec:
 
 @dataclass(frozen=True)
 class SandboxStatus:
-    """Whether a sandbox lives, how it ended, and what it logged last.
+    """Status of a sandbox: whether it lives, how it ended, and its last log lines.
 
     Attributes:
         state: ``running``, ``ended``, ``ended and was removed`` and the like.
@@ -79,7 +79,7 @@ class SandboxStatus:
 
     @property
     def running(self) -> bool:
-        """Whether it lives."""
+        """Tell whether it lives."""
         return self.state == "running"
 
     def __str__(self) -> str:
@@ -118,7 +118,7 @@ class Sandbox(Protocol):
 
     @property
     def spec(self) -> SandboxSpec:
-        """What was asked for."""
+        """Specification that was asked for."""
 
     def open_stream(self, *, timeout: float) -> ByteStream:
         """Open a stream to the kernel gateway, which may still be coming up.

@@ -1,4 +1,4 @@
-"""What a sandbox may use, with defaults that fit together; wrong figures are refused early."""
+"""Resource limits of a sandbox, with defaults that fit together, validated early."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LEAST_BESIDE_FILES = 1 << 30
 
 @dataclass(frozen=True)
 class Limits:
-    """What a sandbox may use.
+    """Resource limits of a sandbox.
 
     Attributes:
         memory: bytes as a number, or text such as ``"2g"``; ``None`` for no limit. Swap is not

@@ -45,7 +45,7 @@ def machine_words(where: dict[str, Any]) -> str:
 
 
 def busy_words(where: dict[str, Any]) -> str | None:
-    """What to say when the machine did other work at the start; ``None`` when it was quiet.
+    """Format the note about a machine that was busy at the start; ``None`` if it was idle.
 
     Args:
         where: from :func:`machine`.

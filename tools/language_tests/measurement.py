@@ -24,7 +24,7 @@ _Test = tuple[str, str, int]
 
 @dataclass(frozen=True)
 class Settings:
-    """What the processes may use.
+    """Resources that the processes may use.
 
     Args:
         checkout: the folder that holds the ``smolagents_fork`` to measure.

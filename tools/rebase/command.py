@@ -24,7 +24,7 @@ __all__ = ["abort", "check", "plan_to", "resume", "start"]
 
 
 def plan_to(project: Project, new: str | None, upstream_git: str, trial: Trial) -> Plan:
-    """What has to be done to put the series on another release.
+    """Plan the steps that put the series on another release.
 
     Args:
         project: the checkout.

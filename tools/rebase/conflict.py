@@ -39,12 +39,12 @@ class Place:
 
 
 def has_marks(data: bytes) -> bool:
-    """Whether a file holds a conflict mark at the start of a line."""
+    """Tell whether a file has a conflict mark at the start of a line."""
     return _MARK.search(data) is not None
 
 
 def places(git: Git, commit: str, said: str) -> Iterator[Place]:
-    """What is unmerged after a commit could not be picked.
+    """List what is unmerged after a commit could not be picked.
 
     Args:
         git: the repository, as the failed pick left it.

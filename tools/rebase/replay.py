@@ -30,7 +30,7 @@ _CONFLICT = "refs/conflict"
 
 
 class Pick(NamedTuple):
-    """What became of one patch on one base.
+    """Outcome of one patch on one base.
 
     Attributes:
         outcome: ``clean``, ``resolved`` (by hand), ``empty`` (dropped) or ``skipped`` (by hand).
@@ -118,7 +118,7 @@ class Replay:
         return self.git.lines("rev-list", "--reverse", f"{step.base}..{step.series}")
 
     def picks(self, number: int) -> list[Pick]:
-        """What became of the patches so far, on the base after ``plan.steps[number]``."""
+        """Return the outcomes so far on the base after ``plan.steps[number]``."""
         refs = self.git.lines(
             "for-each-ref", "--format=%(refname) %(objectname)", f"refs/picks/{number:03}"
         )

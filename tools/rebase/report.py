@@ -15,7 +15,7 @@ _RANGE_DIFF_LINES = 160
 
 
 def conflict_text(conflict: Conflict) -> str:
-    """What a person has to know who meets a conflict: patch, file, hunk, and how to go on."""
+    """Describe a conflict for its resolver: patch, file, hunk, and how to continue."""
     listed = "\n".join(f"  {place}" for place in conflict.places)
     paths = " ".join(dict.fromkeys(place.path for place in conflict.places))
     bases = f"upstream/{conflict.before.label} upstream/{conflict.step.label}"

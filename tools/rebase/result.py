@@ -25,7 +25,7 @@ _SECTION = re.compile(r"^## ", re.MULTILINE)
 
 
 class Result(NamedTuple):
-    """What a rebase comes to.
+    """Result of a rebase.
 
     Attributes:
         files: new bytes of every file it writes, by path; None for a patch that goes.

@@ -1,4 +1,4 @@
-"""What a started rebase keeps: its plan, which never changes, and a scratch repository.
+"""State of a started rebase: its plan, which never changes, and a scratch repository.
 
 How far it has come is in the repository's refs, which git replaces one by one and whole:
 
@@ -72,7 +72,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Plan:
-    """What was asked for.
+    """Specification that was asked for.
 
     Attributes:
         date: ISO date of the start, for the changelog.

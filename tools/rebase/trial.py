@@ -40,7 +40,7 @@ _NOT_COPIED = (
 
 @dataclass(frozen=True)
 class PatchTests:
-    """What the tests of one patch said.
+    """Results of the tests of one patch.
 
     Attributes:
         patch: the patch's file name.
@@ -57,7 +57,7 @@ class PatchTests:
 
 @dataclass
 class Verdict:
-    """What trying the result out has shown.
+    """Verdict on a result after trying it out.
 
     Attributes:
         result: what was tried; None when the commits are no series.
@@ -77,7 +77,7 @@ class Verdict:
 
     @property
     def is_good(self) -> bool:
-        """Whether the result may be written."""
+        """Tell whether the result may be written."""
         failed = any(one.problem for one in self.tests)
         differs = self.regression is not None and not self.regression[0]
         return not (self.problem or self.lint or failed or differs)

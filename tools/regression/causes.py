@@ -1,4 +1,4 @@
-"""Why a test passes on neither side: rules over the words of its failure, first match wins.
+"""Causes of tests that pass on neither side: rules over the failure's text, first match wins.
 
 A rule never excuses a difference: causes are given only to tests that do not pass on pristine.
 """

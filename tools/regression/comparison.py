@@ -22,7 +22,7 @@ RERUNS = 2
 
 
 class Kind(str, Enum):
-    """What a pair of outcomes means; the values are the words of the report."""
+    """Meaning of a pair of outcomes; the values are the words of the report."""
 
     PASSED_BOTH = "passed on both"
     SKIPPED_BOTH = "skipped on both"
@@ -104,7 +104,7 @@ class Report:
 
     @property
     def causes(self) -> Counter[Cause]:
-        """How many tests fail on both sides, by cause and rule."""
+        """Count the tests that fail on both sides, by cause and rule."""
         return Counter(found.cause for found in self.comparisons if found.cause)
 
     @property

@@ -42,14 +42,14 @@ class Deviation:
     releases: tuple[str, ...] = ()
 
     def covers(self, test: str) -> bool:
-        """Whether the entry names this test."""
+        """Tell whether the entry names this test."""
         if self.test.endswith("[*]"):
             return test.startswith(self.test[:-2]) and test.endswith("]")
         return test == self.test
 
 
 def _fault(entry: Any) -> str:
-    """What is wrong with an entry; empty when nothing is."""
+    """Describe the fault of an entry; empty if there is none."""
     if not isinstance(entry, dict):
         return f"expected a table, got {entry!r}"
     unknown, lacking = sorted(set(entry) - _REQUIRED - {"releases"}), sorted(_REQUIRED - set(entry))

@@ -63,7 +63,7 @@ def wheel_metadata(wheel: Path) -> tuple[str, str, set[str]]:
 
 
 def _frozen(uv: Uv, python: Path) -> list[str]:
-    """What an environment holds beside smolagents, as requirements."""
+    """List an environment's packages beside smolagents, as requirements."""
     listed = uv("pip", "freeze", "--python", python).splitlines()
     return sorted(line for line in listed if not re.match(r"smolagents(?!-)", line))
 

@@ -1,4 +1,4 @@
-"""What the two environments hold and what the tests are told: the policy, in one place."""
+"""Settings of the two environments and of the tests: the policy, in one place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is demanded of a patch beyond that it applies (docs/patches.md has the reasons)."""
+"""Rules for a patch beyond that it applies (docs/patches.md has the reasons)."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ _TRAILER = re.compile(r"([A-Za-z][A-Za-z0-9-]*): *(.*)\Z")
 
 @dataclass(frozen=True)
 class Message:
-    """What a patch says about itself.
+    """Message of a patch.
 
     Attributes:
         author: ``Name <address>``.

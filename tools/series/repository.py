@@ -251,7 +251,7 @@ def exported(git: Git, base: str, tip: str = "HEAD") -> dict[str, bytes]:
 
 
 def series_files(folder: Path, patches: Mapping[str, bytes]) -> dict[str, bytes | None]:
-    """What has to be written and deleted so that a ``patches`` folder holds this series.
+    """List what to write and delete so that a ``patches`` folder holds this series.
 
     Args:
         folder: the ``patches`` folder.

@@ -1,1 +1,1 @@
-"""What the patches call: which executor an agent gets, how it is saved, how it ends."""
+"""Hooks that the patches call: selection, saving and end of an agent's executor."""

@@ -1,4 +1,4 @@
-"""When an agent's executor is closed and interrupted, and what it is asked.
+"""Cleanup and interruption of an agent's executor, and the questions that the agent asks it.
 
 The hooks of patches ``idempotent-cleanup``, ``interrupt-step`` and ``output-text``.
 """

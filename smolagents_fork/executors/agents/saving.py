@@ -1,4 +1,4 @@
-"""How a saved agent keeps its executor: the hooks of patch ``executor-saving``.
+"""Saving and loading of an agent's executor: the hooks of patch ``executor-saving``.
 
 What ``to_dict`` writes:
 
@@ -191,7 +191,7 @@ def _agent_class(name: str) -> Any:
 
 
 def _for_managed(class_name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """What of the caller's arguments a managed agent takes.
+    """Select those of the caller's arguments that a managed agent takes.
 
     An executor instance is the manager's alone: two agents would share one state. What only a
     ``CodeAgent`` takes is kept from other agents.

@@ -1,4 +1,4 @@
-"""Which executor an agent gets: the hooks of patch ``executor-class``.
+"""Selection of an agent's executor: the hooks of patch ``executor-class``.
 
 Order of precedence: ``executor`` (an instance, also a falsy one), ``executor_class``,
 ``executor_type``, the environment variable ``SMOLAGENTS_DEFAULT_EXECUTOR``, then ``"local"``.
@@ -77,7 +77,7 @@ def built_in_executor(agent: CodeAgent) -> PythonExecutor | None:
 
 
 def can_serve_managed_agents(executor: Any) -> bool:
-    """Whether an executor (class, factory or instance) says that it can serve managed agents.
+    """Ask an executor (class, factory or instance) whether it can serve managed agents.
 
     The class attribute ``supports_managed_agents`` decides. Without it, upstream's
     ``RemotePythonExecutor`` classes cannot (they send tools as source text, which an agent has

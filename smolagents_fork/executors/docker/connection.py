@@ -32,7 +32,7 @@ MAX_ERROR_CHARS = 100_000
 
 @dataclass(frozen=True)
 class KernelSettings:
-    """What a kernel is prepared with.
+    """Settings that prepare a kernel.
 
     Attributes:
         max_output_bytes: what one call may print.
@@ -101,12 +101,12 @@ class KernelConnection:
 
     @property
     def spec(self) -> SandboxSpec:
-        """What sandboxes are started by."""
+        """Specification that sandboxes are started from."""
         return self._spec
 
     @property
     def closed(self) -> bool:
-        """Whether :meth:`close` has been called."""
+        """Tell whether :meth:`close` has been called."""
         return self._closed
 
     def use_image(self, image: str) -> None:

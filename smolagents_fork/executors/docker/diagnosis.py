@@ -54,7 +54,7 @@ class KernelEnd:
 
 @dataclass(frozen=True)
 class Ending:
-    """What is known when something has ended.
+    """Evidence about a kernel, gateway or container that has ended.
 
     Attributes:
         status: of the sandbox.
@@ -99,7 +99,7 @@ def signal_name(code: str) -> str:
 
 
 def last_words(status: SandboxStatus) -> str:
-    """What was logged last, without the gateway's own lines about the end; may be nothing."""
+    """Give the last log lines without the gateway's own lines about the end; may be empty."""
     lines = [
         line
         for line in status.log_lines
@@ -135,7 +135,7 @@ def start_advice(limits: Limits, *, own_image: bool) -> str:
 
 
 def shown_output(logs: str) -> str:
-    """What a call had printed, for the end of an error message; its end when it was much."""
+    """Format what a call printed for the end of an error message, cut at its beginning."""
     if not logs:
         return ""
     if len(logs) > _SHOWN_LOG_CHARS:

@@ -1,4 +1,4 @@
-"""What an exception in the container is in the agent's error."""
+"""Container exceptions, formatted for the agent."""
 
 from __future__ import annotations
 

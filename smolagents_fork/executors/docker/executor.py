@@ -233,7 +233,7 @@ class DockerExecutor(Executor):
             session.connection.wait_until_removed(15.0)
 
     def is_alive(self) -> bool:
-        """Whether the next call works without a new container being started."""
+        """Tell whether the next call works without starting a new container."""
         session = self._session
         if session is None or self.closed or self._is_inherited():
             return False
@@ -361,7 +361,7 @@ class DockerExecutor(Executor):
         self.installed_packages += missing
 
     def _must_stay(self) -> str | None:
-        """Why the container may not be replaced."""
+        """Give the reason why the container may not be replaced."""
         if self._ran_code:
             return "code has run in this container, which has state that a new one would not have"
         return "containers of a pool are ready-made" if self._pool is not None else None

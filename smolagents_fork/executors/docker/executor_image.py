@@ -1,4 +1,4 @@
-"""Which image an executor starts, and how its build is shown."""
+"""Image of an executor, and the display of its build."""
 
 from __future__ import annotations
 

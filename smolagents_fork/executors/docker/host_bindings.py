@@ -1,4 +1,4 @@
-"""What an executor's kernel has from the host: tools to call, variables, sources.
+"""Bindings of a kernel to the host: tools to call, variables, sources.
 
 Kept here so that a new kernel can be given the same again.
 """

@@ -26,7 +26,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class ImageOptions:
-    """What the container is made from. :class:`DockerExecutor` documents every field."""
+    """Options of the container's image. :class:`DockerExecutor` documents every field."""
 
     image: str | None = None
     image_name: str | None = None
@@ -40,7 +40,7 @@ class ImageOptions:
 
 @dataclass(frozen=True)
 class LimitOptions:
-    """What code may use, and what happens at the end of it."""
+    """Options that limit what code may use, and what happens at a limit."""
 
     timeout_seconds: float | None = 60.0
     startup_timeout_seconds: float = 60.0
@@ -71,7 +71,7 @@ class LimitOptions:
 
 @dataclass(frozen=True)
 class BridgeOptions:
-    """What passes between the code and the host."""
+    """Options of the values and calls that pass between code and host."""
 
     max_value_bytes: int = 256 * 1024 * 1024
     max_tool_calls: int = 100_000

@@ -21,7 +21,7 @@ __all__ = ["Options", "connection_to", "option_names"]
 
 @dataclass(frozen=True)
 class Options:
-    """What an executor was asked for."""
+    """Options of one executor."""
 
     container: ContainerOptions = field(default_factory=ContainerOptions)
     image: ImageOptions = field(default_factory=ImageOptions)

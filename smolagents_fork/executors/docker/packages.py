@@ -21,7 +21,7 @@ _GRACE_SECONDS = 15.0
 
 
 class Packages:
-    """What one executor got besides its image's packages.
+    """Packages that one executor installed besides those of its image.
 
     Args:
         options: of the executor.

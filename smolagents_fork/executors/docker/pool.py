@@ -194,7 +194,7 @@ class DockerPool:
             self._changed.notify_all()
 
     def _given(self, waiter: Waiter, patience: float) -> KernelConnection:
-        """What ``waiter`` got.
+        """Take the container that ``waiter`` was given.
 
         Raises:
             ExecutorStartError: nothing in time, or the start that was made for it failed.
@@ -211,7 +211,7 @@ class DockerPool:
         return waiter.connection
 
     def _replace(self, waiter: Waiter) -> None:
-        """What ``waiter`` got had died while it was ready: it is the next one's turn to get one."""
+        """Queue ``waiter`` first again, because the container it was given had died."""
         connection = waiter.connection
         with self._changed:
             if self._closed:
@@ -297,7 +297,7 @@ class DockerPool:
             self._waiters.popleft().give(connection)
 
     def _wanted(self) -> int:
-        """How many more starts are called for, and may be made at once. Lock held."""
+        """Count the starts that are needed and allowed now. The caller holds the lock."""
         total = len(self._ready) + self._starting + len(self._in_use)
         called_for = self.min_size + len(self._waiters) - len(self._ready) - self._starting
         free = self._concurrent_starts - self._starting

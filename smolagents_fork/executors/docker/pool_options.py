@@ -1,4 +1,4 @@
-"""What an executor may ask for when its container comes from a pool."""
+"""Options of an executor whose container comes from a pool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who waits for a container of a pool, and what a pool says about itself."""
+"""Queue of callers that wait for a container of a pool, and the pool's statistics."""
 
 from __future__ import annotations
 
@@ -58,6 +58,6 @@ class Waiter:
         self._told()
 
     def wait_again(self) -> None:
-        """What was given was of no use."""
+        """Wait again, because the container that was given cannot be used."""
         self.connection = None
         self.given.clear()

@@ -264,7 +264,7 @@ class KernelSession:
 
     @property
     def was_interrupted(self) -> bool:
-        """Whether :meth:`interrupt` was called during the last run."""
+        """Tell whether :meth:`interrupt` was called during the last run."""
         return self._interrupted
 
     def _overrun(self, channel: Channel, request: Request) -> None:
@@ -300,7 +300,7 @@ class KernelSession:
             ) from None
 
     def _stopped(self, channel: Channel, request: Request) -> bool:
-        """Whether an interrupted program ends in its grace; without its sandbox if not."""
+        """Wait for an interrupted program to end within its grace; remove its sandbox otherwise."""
         grace = Deadline(self._limits.interrupt_grace_seconds)
         behind: Request | None = None
         while not request.done:

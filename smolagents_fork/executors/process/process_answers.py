@@ -1,4 +1,4 @@
-"""What a child says of itself, checked; and what it is told, put together."""
+"""Frames of a child, checked, and frames for a child, composed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def failure(body: bytes) -> tuple[str, str]:
 
 
 def checked_report(data: Any) -> dict[str, dict[str, str]]:
-    """What a READY frame says is in force and missing."""
+    """Check a READY frame and return the measures in force and those missing."""
     if type(data) is not dict or data.keys() != {"in_force", "missing"}:
         raise ProtocolError("a READY frame has what is in force and what is missing")
     for part in data.values():

@@ -231,7 +231,7 @@ class ProcessExecutor(Executor):
         return self._open_session().folder
 
     def is_alive(self) -> bool:
-        """Whether a child is there and the executor open."""
+        """Tell whether a child is there and the executor is open."""
         return super().is_alive() and self._session is not None and self._session.alive
 
     def restart(self) -> None:
@@ -245,7 +245,7 @@ class ProcessExecutor(Executor):
             self._session.interrupt()
 
     def stats(self) -> ExecutorStats:
-        """What the child uses now.
+        """Measure what the child uses now.
 
         Raises:
             ExecutorStartError: this system does not say (no ``/proc``), or there is no child.

@@ -30,7 +30,7 @@ LOST = "; its state is lost, the next call starts in a new process"
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run gave, and the time it had without the host's own."""
+    """Outcome of a run, and its time without the host's own."""
 
     output: Any
     is_final_answer: bool
@@ -38,7 +38,7 @@ class Outcome:
 
 
 class _Stop:
-    """Why a run is being stopped, and until when it may do so by itself."""
+    """Reason for stopping a run, and the time until which it may stop by itself."""
 
     def __init__(self, reason: str, grace: float) -> None:
         self.reason = reason  # "timeout", "interrupt" or "answer"

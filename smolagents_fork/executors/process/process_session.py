@@ -185,7 +185,7 @@ class ProcessSession:
 
     @property
     def alive(self) -> bool:
-        """Whether there is a child and it is not known to be dead."""
+        """Tell whether there is a child that is not known to be dead."""
         return self._child is not None and not self._child.ended
 
     def restart(self) -> None:

@@ -1,4 +1,4 @@
-"""What is sent to a fresh kernel: the codec and the kernel's side of the protocol, as text."""
+"""Source text sent to a fresh kernel: the codec and the kernel's side of the protocol."""
 
 from __future__ import annotations
 

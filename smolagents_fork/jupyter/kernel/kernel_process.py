@@ -60,7 +60,7 @@ def unbroken(function, *args, **kwargs):
 
 
 class OutputOfProcesses:
-    """What other processes write to this one's stdout or stderr: into a pipe, read by a thread.
+    """Output of other processes to this one's stdout or stderr, read from a pipe by a thread.
 
     ipykernel has such a thread of its own, but nothing tells whether it holds what it has read and
     has not passed on yet, and it tears characters apart. This one takes its place.

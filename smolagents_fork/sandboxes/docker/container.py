@@ -86,7 +86,7 @@ class DockerSandbox:
 
     @property
     def spec(self) -> SandboxSpec:
-        """What was asked for."""
+        """Specification that was asked for."""
         return self._spec
 
     @property

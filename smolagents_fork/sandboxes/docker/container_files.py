@@ -113,7 +113,7 @@ def _put(run: Run, argv: list[str], data: bytes, timeout: float) -> tuple[int, b
 
 
 def _put_in_pieces(run: Run, argv: list[str], data: bytes, timeout: float) -> tuple[int, bytes]:
-    """Where no stream can be attached: as arguments of a program, so many as go."""
+    """Write a file by arguments of programs, where no stream can be attached."""
     step = _PIECE_BYTES * _PIECES
     for position in range(0, max(1, len(data)), step):
         part = data[position : position + step]

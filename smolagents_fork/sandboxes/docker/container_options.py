@@ -1,4 +1,4 @@
-"""What Docker's engine is asked for beside what every provisioner is."""
+"""Options of Docker's engine beside those of every provisioner."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ class ContainerOptions:
 
     @property
     def published(self) -> bool:
-        """Whether the gateway is reached over a published port and not over an exec stream."""
+        """Tell whether the gateway is reached over a published port and not over an exec stream."""
         if self.network == "none" or is_shared(self.network):
             return False
         return self.transport != "exec"
 
     @property
     def has_network(self) -> bool:
-        """Whether the code was given a network."""
+        """Tell whether the code was given a network."""
         extra = self.container_run_kwargs
         asked = extra.get("network") or extra.get("network_mode") or self.network
         return str(asked) != "none"

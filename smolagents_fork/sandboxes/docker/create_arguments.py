@@ -1,4 +1,4 @@
-"""What the engine is asked for: a sandbox' specification as docker-py's arguments."""
+"""Specification of a sandbox as docker-py's arguments."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def container_arguments(
     published: bool = False,
     command: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """What docker-py's ``containers.create`` gets; ``container_run_kwargs`` have the last word.
+    """Make the arguments of docker-py's ``containers.create``; ``container_run_kwargs`` override.
 
     Args:
         spec: what to start.

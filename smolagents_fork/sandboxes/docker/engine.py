@@ -105,7 +105,7 @@ def _ping(api: Any, seconds: float) -> Any:
 
 
 def engine_responds(client: Any, seconds: float = PING_SECONDS) -> bool:
-    """Whether the engine answers now.
+    """Tell whether the engine answers now.
 
     Args:
         client: docker-py client.
@@ -129,7 +129,7 @@ def check_answers(client: Any) -> None:
 
 
 def carries_output(client: Any) -> bool:
-    """Whether its connections are sockets, whose output one thread can wait for.
+    """Tell whether its connections are sockets, whose output one thread can wait for.
 
     A Windows named pipe and docker-py's own SSH are none.
 

@@ -141,7 +141,7 @@ def _taken(arrived: queue.Queue[Any], timeout: float, max_bytes: int) -> tuple[b
 
 
 def exit_code(api: Any, container_id: str, exec_id: str) -> int:
-    """How a program whose output has come to its end has ended.
+    """Return the exit code of a program whose output has ended.
 
     The engine hears of that end apart from the output's, and mostly later: asked at once it may say
     that the program runs and has no exit code.

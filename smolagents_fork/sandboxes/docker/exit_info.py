@@ -1,4 +1,4 @@
-"""What became of a container: asked quickly, because somebody waits for an error message."""
+"""Exit of a container, asked quickly, because a caller waits for an error message."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _log_lines(api: Any, container_id: str) -> tuple[str, ...]:
 
 
 def _last_lines(tail: Tail | None, lines: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
-    """What a container that has ended logged last, and why that is not known, where it is not.
+    """Return the last log lines of a container that has ended, or the reason for having none.
 
     Args:
         tail: the end of its output, where that was read.

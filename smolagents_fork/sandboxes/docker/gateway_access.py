@@ -49,7 +49,7 @@ class GatewayAccess:
 
     @property
     def host(self) -> str:
-        """Where a published port is reached from here."""
+        """Return the address at which a published port is reached from here."""
         if self._options.host in ("0.0.0.0", "::"):
             return remote_host(self._client) or "127.0.0.1"
         return self._options.host
@@ -76,7 +76,7 @@ class GatewayAccess:
         self.published = True
 
     def _obstacle(self) -> str | None:
-        """Why a published port could not be reached; ``None`` when it can."""
+        """Explain why a published port cannot be reached; ``None`` if it can."""
         remote, host = remote_host(self._client), self._options.host
         network = self._options.network
         if network not in ("none", "bridge") and not publishes_on(self._client, network):

@@ -35,7 +35,7 @@ def owner_label() -> str:
 
 
 def owner_is_gone(container_labels: Mapping[str, str]) -> bool:
-    """Whether the labels name a process of this machine that does not run any more.
+    """Tell whether the labels name a process of this machine that no longer runs.
 
     An owner elsewhere, or one that cannot be told, counts as alive.
     """
@@ -60,7 +60,7 @@ def this_machine() -> str:
 
 
 def _start_time(pid: int) -> int | None:
-    """When a process started, in clock ticks since boot; ``None`` where /proc does not say."""
+    """Return a process's start in clock ticks since boot; ``None`` where /proc does not say."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             fields = file.read().rsplit(b")", 1)[1].split()

@@ -79,7 +79,7 @@ while 1:
 
 
 def main_command(config: Mapping[str, Any], extra: Mapping[str, Any]) -> list[str]:
-    """What the container would run without a lease.
+    """Return the command that the container would run without a lease.
 
     Args:
         config: the image's ``Config``, as the engine's inspection gives it.

@@ -1,4 +1,4 @@
-"""What containers print, read as it comes, so that it is known when one of them has ended.
+"""Reader of containers' output as it comes, which notices the end of a container.
 
 A container that ends by itself is removed by the engine, and its log with it, mostly before anybody
 can ask. So the connection that holds its standard input (see the lease module) carries its output,

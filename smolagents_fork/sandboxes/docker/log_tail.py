@@ -76,11 +76,11 @@ class Tail:
         self._ended.set()
 
     def wait(self, seconds: float) -> bool:
-        """Whether the output has come to its end within ``seconds``; false where it broke off."""
+        """Wait for the output's end within ``seconds``; false where it broke off."""
         return self._ended.wait(seconds) and not self.broken
 
     def text(self) -> str:
-        """What is kept, from the beginning of a line on where there is one."""
+        """Return the kept text, from the beginning of a line where there is one."""
         kept = self._kept
         if self._cut and b"\n" in kept[:-1]:
             kept = kept.partition(b"\n")[2]

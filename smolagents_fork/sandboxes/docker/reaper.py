@@ -79,7 +79,7 @@ def exit_on_sigterm() -> None:
 
 
 def pending() -> int:
-    """How many containers of this process are not removed yet."""
+    """Count the containers of this process that are not removed yet."""
     with _lock:
         return len(_known)
 

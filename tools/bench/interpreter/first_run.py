@@ -72,7 +72,7 @@ def corpus(path: Path = EVERYDAY) -> dict[str, str]:
 
 
 def _awaits(node: ast.AST) -> bool:
-    """Whether there is an ``await`` outside functions."""
+    """Tell whether there is an ``await`` outside functions."""
     if isinstance(node, ast.Await | ast.AsyncFor | ast.AsyncWith):
         return True
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):

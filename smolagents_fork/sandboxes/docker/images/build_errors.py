@@ -22,7 +22,7 @@ _SHOWN_COMMAND_CHARS = 160
 def failure_message(
     tag: str, arguments: Mapping[str, str], failure: str, lines: Sequence[str]
 ) -> str:
-    """What to tell about a build that has failed.
+    """Format the message of a build that has failed.
 
     Args:
         tag: of the image.
@@ -70,7 +70,7 @@ def _hint(said: str) -> str:
 
 
 def _of_the_last_step(lines: Sequence[str]) -> Sequence[str]:
-    """What the step that ran last has said; all lines where its beginning is not among them."""
+    """Select the output of the last step; all lines if its beginning is not among them."""
     begins = [number for number, line in enumerate(lines) if _STEP_BEGINS.match(line)]
     return lines[begins[-1] + 1 :] if begins else lines
 

@@ -1,4 +1,4 @@
-"""Where the image definitions are: in the installed package, or in the repository's ``docker/``."""
+"""Image definitions, from the installed package or the repository's ``docker/``."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def plan(
     image: str | None = None,
     requirements: Sequence[str] = (),
 ) -> ImagePlan:
-    """What has to be there for these settings; asks no engine.
+    """Plan the images for these settings without asking an engine.
 
     Args:
         base_image: what the default image is built on; ``None``: ``SMOLAGENTS_FORK_BASE_IMAGE`` of
@@ -171,7 +171,7 @@ def ensure(
 
 
 def exists(client: Any, tag: str) -> bool:
-    """Whether the engine has the image."""
+    """Tell whether the engine has the image."""
     import docker
 
     with mapped_errors("looking for the image", image=tag):

@@ -16,7 +16,7 @@ __all__ = ["NAMESPACES", "distribution_in"]
 
 
 class _Custom(NamedTuple):
-    """How a namespace names its distributions.
+    """Rule by which a namespace names its distributions.
 
     Attributes:
         depth: how many parts of the import name make the distribution's name.

@@ -97,7 +97,7 @@ _REQUIREMENT = re.compile(
 
 
 def requirements_for(imports: Iterable[str], extra: Iterable[str] = ()) -> tuple[str, ...]:
-    """What pip has to install, sorted, without duplicates.
+    """List what pip has to install, sorted, without duplicates.
 
     Args:
         imports: import names, as in ``additional_authorized_imports``.
