@@ -30,8 +30,8 @@ LOCAL_BASE = "smolagents-fork-base:bookworm"
 #: Files and folders, longest first: a long file begun last would run alone at the end.
 LONGEST_FIRST = (
     "tools/test_rebase_made_up.py",
-    "tools/test_rebase_killed.py",
     "tools/test_rebase_rehearsals.py",
+    "tools/test_rebase_killed.py",
     "build/test_front_ends.py",
     "hostile/",
     "tools/test_regression_end_to_end.py",
@@ -135,7 +135,7 @@ def engine() -> Iterator[Any]:
     """
     from smolagents_fork.errors import EngineUnavailableError
     from smolagents_fork.sandboxes.docker.engine import connect
-    from smolagents_fork.sandboxes.docker.images import BASE_IMAGE_VARIABLE, exists
+    from smolagents_fork.sandboxes.docker.images.image_plans import BASE_IMAGE_VARIABLE, exists
 
     try:
         client = connect(timeout=60)

@@ -17,7 +17,7 @@ from ..output import PrintContainer, truncated
 from ..texts import class_name
 from . import messages
 from .compiling.ast_builders import ticks_name
-from .compiling.numeric_types import ASSUMED_BUILTINS
+from .compiling.numeric_types import ASSUMED_BUILTINS, is_word
 from .compiling.program import Program, ProgramOptions, compile_program
 from .guards.attributes import AttributeGuard
 from .guards.builtins_table import program_builtins
@@ -299,7 +299,7 @@ class Interpreter:
         program = compile_program(code, options)
         contradicted = any(
             name in self._written
-            or (name in state and type(state[name]) not in (int, float, bool))
+            or (name in state and not is_word(state[name]))
             or (name not in state and name in builtins)
             for name in program.assumed
         )

@@ -539,7 +539,7 @@ class MeteredItems:
     def __init__(self, meter: Meter) -> None:
         self._meter = meter
 
-    def fed(self, items: Any) -> Any:
+    def fed(self, items: Any, *_: Any) -> Any:
         """Meter an iterator that C code takes item by item, perhaps without an end."""
         return self.metered(items, 1) if hasattr(type(items), "__next__") else items
 

@@ -24,11 +24,11 @@ RESOLVING = {"resolved"}
 
 @dataclass
 class Story:
-    """One rebase that dropped a patch and was never interrupted, and its start.
+    """A rebase that drops a patch.
 
     Attributes:
         before: the project as it was.
-        after: the project as the rebase has left it.
+        after: the project as the rebase has left it that was never interrupted.
         started: the project right after a start that was killed before anything was done.
         decided: the project when all was tried out and decided, and nothing was written.
     """
@@ -47,18 +47,18 @@ def story(tiny_template, tmp_path_factory):
     first.publish("9.1.0", tiny_tree("9.1.0", ("FIRST_5 = 5\n", "")))
     first.publish("9.2.0", tiny_tree("9.2.0", ("FIRST_5 = 5\n", ""), taken))
     before = snapshot(first.project)
+    whole = first.copy(folder / "whole")
+    status, said = whole("start")
+    assert status == 0, said
+    after = snapshot(whole.project)
+    assert after != before
     status, said = first("start", kill_at="planned")
     assert status == KILLED, said
     started = first.copy(folder / "started")
     status, said = first("continue", kill_at="decided")
     assert status == KILLED, said
     assert snapshot(first.project) == before
-    decided = first.copy(folder / "decided")
-    status, said = first("continue")
-    assert status == 0, said
-    after = snapshot(first.project)
-    assert after != before
-    return Story(before, after, started, decided)
+    return Story(before, after, started, first)
 
 
 def test_killed_again_and_again_it_reaches_the_same_end(story, tmp_path):

@@ -6,6 +6,7 @@ import ast
 import re
 
 from smolagents_fork.interpreter import Interpreter
+from smolagents_fork.interpreter.compiling.ast_builders import walk
 from smolagents_fork.interpreter.compiling.facts import Facts
 from smolagents_fork.interpreter.compiling.rewriter import Rewriter
 from tools.paths import ROOT
@@ -22,7 +23,7 @@ def _joined(text: str) -> str:
 
 def test_program_becomes_the_fragment_that_is_shown() -> None:
     tree = ast.parse(PROGRAM)
-    facts = Facts(tree, frozenset(), trust_globals=True)
+    facts = Facts(tree, walk(tree), frozenset(), trust_globals=True)
     rewriter = Rewriter(facts, frozenset(), frozenset(), max_while=1_000_000)
     tree.body = rewriter.statements(tree.body)
     assert _joined(ast.unparse(ast.fix_missing_locations(tree))) == _joined(REWRITTEN)

@@ -9,8 +9,8 @@ from typing import Any
 from ...errors import ConfigurationError
 from ...jupyter.collector import without_colours
 from ...jupyter.protocol import KernelError
-from ...sandboxes.docker.namespaces import NAMESPACES
-from ...sandboxes.docker.requirements import requirements_for
+from ...sandboxes.docker.images.namespaces import NAMESPACES
+from ...sandboxes.docker.images.requirements import requirements_for
 from ...upstream import AgentError
 
 __all__ = ["CodeFailedError", "NoLogger", "failure_words"]

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ...deadline import Deadline
-from ...sandboxes.docker import images
 from ...sandboxes.docker.engine import mapped_errors
-from ...sandboxes.docker.requirements import requirements_for
+from ...sandboxes.docker.images import image_plans
+from ...sandboxes.docker.images.requirements import requirements_for
 from .option_groups import ImageOptions
 
 __all__ = ["ExecutorImage", "Report", "shown_progress"]
@@ -46,14 +46,14 @@ class ExecutorImage:
         image, name = options.image, options.image_name
         if image is None and name is not None and not options.build_new_image:
             # Upstream's meaning of build_new_image=False: what is there under that name is taken.
-            image = name if images.exists(client, name) else None
-        wanted = images.plan(
+            image = name if image_plans.exists(client, name) else None
+        wanted = image_plans.plan(
             base_image=options.base_image,
             dockerfile_content=options.dockerfile_content if image is None else None,
             image=image,
             requirements=requirements_for(imports, options.requirements),
         )
-        tag = images.ensure(
+        tag = image_plans.ensure(
             client,
             wanted,
             report=report,

@@ -21,7 +21,7 @@ from ...deadline import Deadline, check_seconds
 from ...errors import ConfigurationError, ExecutorClosedError, ExecutorStartError, ForkError
 from ...sandboxes.docker import reaper
 from ...sandboxes.docker.docker_provisioner import DockerProvisioner
-from ...sandboxes.docker.requirements import requirements_for
+from ...sandboxes.docker.images.requirements import requirements_for
 from ..async_calls import in_thread
 from ..validation import check_count, names_of
 from .connection import KernelConnection

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from ...errors import ConfigurationError
-from ...sandboxes.docker.requirements import requirements_for
+from ...sandboxes.docker.images.requirements import requirements_for
 from .options import Options
 
 __all__ = ["options_for"]

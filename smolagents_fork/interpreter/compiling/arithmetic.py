@@ -11,7 +11,18 @@ import ast
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from .ast_builders import assign, call, const, expression, load, node_types, place, statement, store
+from .ast_builders import (
+    assign,
+    call,
+    const,
+    expression,
+    load,
+    node_types,
+    place,
+    statement,
+    store,
+    walk,
+)
 from .facts import Facts
 from .scopes import Scope
 
@@ -26,11 +37,8 @@ _IN_PLACE_GUARDS: dict[type[ast.operator], str] = {
 }
 #: Largest integer that CPython compares without looking at more than one digit.
 _DIGIT = (1 << 30) - 1
-_WORD = 1 << 64
 #: Shifts by fewer bits than this add little to what there is.
 _SMALL_SHIFT = 64
-#: Nodes of an expression that may be written twice.
-_LONG_CODE = 150
 #: Operands of sums in a row that are looked at together.
 _LONGEST_CHAIN = 8
 #: Values that are not iterators, whatever they contain.
@@ -54,27 +62,33 @@ _CHECKED_SUM = expression(
     f"result if {_UNGROWN.format('result := plain', '_short')}"
     " else _grown(result, (result := None))"
 )
-#: An integer, or any number, checked after the fact; two words cost one comparison more.
-_BOUNDED = (
-    f"(number if {-_DIGIT} < (number := {{}}) < {_DIGIT}"
-    f" else number if {-_WORD} < number < {_WORD} else _large(number))"
-)
+#: Integers, checked after the fact.
+_BOUNDED = f"(number if {-_DIGIT} < (number := {{}}) < {_DIGIT} else _large(number))"
 _NUMBERS = expression(_BOUNDED.format("plain"))
-# One type to look at where one side is a constant number: it cannot repeat a number.
-_BY_CONSTANT = expression(
-    f"{_BOUNDED.format('first * right')} if (kind := _type(first := left)) is _int"
-    " else first * right if kind is _float else _multiply(first, right, (first := None))"
+# One type to look at where one side is a number of few bits: it cannot repeat a number.
+_IS_NUMBER = "_type({0}) is _int or _type({0}) is _float"
+_NAME_BY_SMALL = expression(
+    f"left * right if {_IS_NUMBER.format('left')} else _multiply(left, right)"
+)
+_BY_SMALL = expression(
+    "first * right if (kind := _type(first := left)) is _int or kind is _float"
+    " else _multiply(first, right, (first := None))"
 )
 _OF_CONSTANT = expression(
-    f"{_BOUNDED.format('left * second')} if (kind := _type(second := right)) is _int"
-    " else left * second if kind is _float else _multiply(left, second, (second := None))"
+    "left * second if (kind := _type(second := right)) is _int or kind is _float"
+    " else _multiply(left, second, (second := None))"
 )
-#: Tests two operands for one type; evaluates left, then right, each once.
-_SAME_TYPE = "(kind := _type(first := left)) is _type(second := right)"
 _BOTH = "(first, second, (first := None), (second := None))"
+#: Evaluates left, then right, each once. A factor of few bits adds few; a float repeats nothing.
+_TIMES = (
+    f"{{0}} * {{1}} if {{2}} is _int and {-_DIGIT} < {{1}} < {_DIGIT}"
+    " else {0} * {1} if _type({1}) is _float or _type({0}) is _float else _multiply"
+)
 _PRODUCT = expression(
-    f"(first * second if kind is _float else {_BOUNDED.format('first * second')} if kind is _int"
-    f" else _multiply{_BOTH}) if {_SAME_TYPE} else _multiply{_BOTH}"
+    _TIMES.format("first", "second", "_type(first := left) is _type(second := right)") + _BOTH
+)
+_PRODUCT_OF_NAMES = expression(
+    _TIMES.format("left", "right", "_type(left) is _type(right)") + "(left, right)"
 )
 _POWER = "base**exponent if (kind := _type(base := left)) is _float else {}"
 _POWER_GUARD = "_power(base, exponent, (base := None))"
@@ -85,11 +99,13 @@ _SMALL_POWER = expression(
 _REMAINDER_BY_NAME = expression(
     "first % right if _type(first := left) is _int else _modulo(first, right, (first := None))"
 )
-_REMAINDER = expression(f"first % second if {_SAME_TYPE} and kind is _int else _modulo{_BOTH}")
+_REMAINDER_OF_NAME = expression("left % right if _type(left) is _int else _modulo(left, right)")
+_SAME_TYPE = "_type(first := left) is _type(second := right) is _int"
+_REMAINDER = expression(f"first % second if {_SAME_TYPE} else _modulo{_BOTH}")
 _SHIFT = expression(
-    f"first << second if {_SAME_TYPE} and kind is _int and second < {_SMALL_SHIFT}"
-    f" else _shift{_BOTH}"
+    f"first << second if {_SAME_TYPE} and second < {_SMALL_SHIFT} else _shift{_BOTH}"
 )
+_SHIFT_BY_NUMBER = expression(f"left << right if right < {_SMALL_SHIFT} else _shift(left, right)")
 _SHIFTED_CONSTANT = expression(
     f"left << second if _type(second := right) is _int and second < {_SMALL_SHIFT}"
     " else _shift(left, second, (second := None))"
@@ -121,12 +137,23 @@ _IN_PLACE: dict[type[ast.operator], Callable[..., ast.stmt]] = {
 _LONG_LIST = statement(
     f"if not ({_UNGROWN.format('result', '_most_items')}):\n    _appended(result)"
 )
-#: A number stays one whatever is added, and a string takes nothing item by item.
+#: A number adds to nothing item by item, nor does a string, which may make a long one.
+_FED = statement(
+    "name += second if (kind := _type(second := value)) is _int or kind is _float or kind is _str"
+    " else _fed(second, (second := None))"
+)
+_LONGER = statement(
+    "if kind is not _int and kind is not _float"
+    " and (kind is not _str or _len(name) > _most_items):\n    _appended(name)"
+)
+
+
+#: The same where nothing rebinds the name meanwhile: its own type says more.
 _ADDED = statement(
-    "if (kind := _type(name)) is _int or kind is _float:\n    name += value\n"
-    "elif kind is _str:\n    name += value\n"
+    "if _type(name) is _int or _type(name) is _float:\n    name += second\n"
+    "elif _type(name) is _str:\n    name += second\n"
     "    if _len(name) > _most_items:\n        _appended(name)\n"
-    "else:\n    name += fed\n    _appended(name)"
+    "else:\n    name += _fed(second, (second := None))\n    _appended(name)"
 )
 
 
@@ -174,20 +201,28 @@ class Arithmetic:
         facts, left, right = self._facts, plain.left, plain.right
         if facts.is_float(node.left) or facts.is_float(node.right):
             return plain
+        numbers = facts.is_number(node.left) and facts.is_number(node.right)
+        small = facts.is_small(node.right)
+        if numbers and (small or facts.is_small(node.left)):
+            return plain  # a factor of few bits adds few, as a shift does
         if not scope.walrus or facts.is_sequence(node.left) or facts.is_sequence(node.right):
             return call("@multiply", left, right)
-        if facts.is_number(node.left) and facts.is_number(node.right):
+        if numbers:
             return _NUMBERS(scope.temporary, plain=plain)
-        rule = _PRODUCT
-        if isinstance(node.right, ast.Constant):
-            rule = _BY_CONSTANT
-        elif isinstance(node.left, ast.Constant):
-            rule = _OF_CONSTANT
-        return rule(scope.temporary, left=left, right=right)
+        names = isinstance(node.left, ast.Name), isinstance(node.right, (ast.Name, ast.Constant))
+        if small and names[1]:
+            if names[0]:
+                return _NAME_BY_SMALL(left=left, right=right)
+            return _BY_SMALL(scope.temporary, left=left, right=right)
+        if isinstance(node.left, ast.Constant) and facts.is_small(node.left):
+            return _OF_CONSTANT(scope.temporary, left=left, right=right)
+        if all(names):
+            return _PRODUCT_OF_NAMES(left=left, right=right)
+        return _PRODUCT(scope.temporary, left=left, right=right)
 
     def _power(self, node: ast.BinOp, plain: ast.BinOp, scope: Scope) -> Any:
         facts, exponent = self._facts, node.right
-        if facts.is_float(node.left) and facts.is_number(exponent):
+        if facts.is_small(node) or (facts.is_float(node.left) and facts.is_number(exponent)):
             return plain
         value = exponent.value if isinstance(exponent, ast.Constant) else None
         if type(value) not in (int, float) or not scope.walrus:
@@ -207,6 +242,8 @@ class Arithmetic:
             return call("@modulo", left, right)
         # Nothing runs between two reads of a name, so it needs no hidden one.
         simple = isinstance(node.right, (ast.Name, ast.Constant))
+        if simple and isinstance(node.left, ast.Name):
+            return _REMAINDER_OF_NAME(left=left, right=right)
         rule = _REMAINDER_BY_NAME if simple else _REMAINDER
         return rule(scope.temporary, left=left, right=right)
 
@@ -217,6 +254,9 @@ class Arithmetic:
             return plain if count.value < _SMALL_SHIFT else call("@shift", left, right)
         if not scope.walrus:
             return call("@shift", left, right)
+        simple = isinstance(node.left, (ast.Name, ast.Constant)) and isinstance(count, ast.Name)
+        if simple and self._facts.is_number(count):
+            return _SHIFT_BY_NUMBER(left=left, right=right)
         rule = _SHIFTED_CONSTANT if isinstance(node.left, ast.Constant) else _SHIFT
         return rule(scope.temporary, left=left, right=right)
 
@@ -237,6 +277,7 @@ class Arithmetic:
             small = facts.is_scalar(value) or facts.is_number(node.target)
         elif isinstance(operator, ast.Mult):
             small = facts.is_float(value) or facts.is_float(node.target)
+            small = small or (facts.is_number(node.target) and facts.is_small(value))
         elif isinstance(operator, ast.Mod):
             small = facts.is_number(node.target)
         elif isinstance(operator, ast.LShift):
@@ -255,7 +296,7 @@ class Arithmetic:
         plain = ast.AugAssign(target=store(name), op=operator, value=value)
         if isinstance(operator, ast.Add):
             made = self._added(node, plain, name, scope)
-        elif not scope.walrus or any(isinstance(inner, _REBINDING) for inner in ast.walk(value)):
+        elif not scope.walrus or any(isinstance(inner, _REBINDING) for inner in walk(value)):
             made = [assign(name, call(guard, load(name), value))]
         else:
             second = scope.temporary()
@@ -271,15 +312,21 @@ class Arithmetic:
         if isinstance(node.value, ast.Constant) and len(str(node.value.value)) <= 16:
             return [plain]  # little at a time: the count of operations bounds it
         iterator = not isinstance(node.value, _NOT_ITERATORS)
-        if not scope.walrus or sum(1 for _ in ast.walk(value)) > _LONG_CODE:
+        if not scope.walrus:
             plain.value = call("@fed", value) if iterator else value
             return [plain, ast.Expr(value=call("@appended", load(name)))]
         sum_, _terms = self._sums.get(value, (value, 0))
+        if not iterator:
+            plain.value = sum_
+            return [plain, _LONG_LIST(kind=scope.temporary(), result=name)]
+        second = scope.temporary()
+        local = scope.kind == "function" and name not in self._facts.shared
+        if local or not any(isinstance(inner, _REBINDING) for inner in walk(value)):
+            read = ast.Expr(value=load(name))  # first: it may be unbound
+            return [read, assign(second, sum_), _ADDED(name=name, second=second)]
         kind = scope.temporary()
-        if iterator:
-            return [_ADDED(fed=call("@fed", value), kind=kind, name=name, value=sum_)]
-        plain.value = sum_
-        return [plain, _LONG_LIST(kind=kind, result=name)]
+        fed = _FED(kind=kind, name=name, second=second, value=sum_)
+        return [fed, _LONGER(kind=kind, name=name)]
 
     def added_to_part(self, node: ast.AugAssign, value: ast.expr, scope: Scope) -> ast.expr:
         """Rewrite what ``+=`` adds to an attribute or an item: it bounds what is gained."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from .ast_builders import node_types
+from .ast_builders import children, node_types
 
 __all__ = ["COMPREHENSIONS", "Costs", "goes_over_items"]
 
@@ -59,7 +59,7 @@ class Costs:
         if isinstance(node, COMPREHENSIONS):
             return 1 + self.expression(node.generators[0].iter)
         own = 0 if isinstance(node, _UNCOUNTED) else 1
-        return own + self.total(ast.iter_child_nodes(node))
+        return own + self.total(children(node))
 
     def total(self, nodes: Iterable[ast.AST | None]) -> int:
         """Sum the costs of several expressions."""
@@ -112,4 +112,4 @@ class Costs:
             return 1 + sum(self.block(getattr(node, f)) for f in ("body", "orelse", "finalbody"))
         if isinstance(node, ast.Match):
             return 1 + self.expression(node.subject) + max(self.block(c.body) for c in node.cases)
-        return 1 + self.total(ast.iter_child_nodes(node))
+        return 1 + self.total(children(node))

@@ -21,18 +21,41 @@ class Facts:
 
     Args:
         tree: the program.
+        nodes: all its nodes.
         taken: names of builtins that something else may stand behind.
         trust_globals: whether variables of the top level are inferred, too.
     """
 
-    def __init__(self, tree: ast.Module, taken: frozenset[str], trust_globals: bool) -> None:
+    def __init__(
+        self, tree: ast.Module, nodes: list[ast.AST], taken: frozenset[str], trust_globals: bool
+    ) -> None:
         self.costs = Costs()
-        #: Globals that were assumed to be numbers; see :func:`infer_numeric_types`.
-        self.numeric, self.assumed = infer_numeric_types(tree, taken, trust_globals)
+        #: Names that functions declare global, and those that a scope shares with another.
+        self.written: set[str] = set()
+        self.shared: set[str] = set()
+        for node in nodes:
+            if isinstance(node, (ast.Global, ast.Nonlocal)):
+                self.shared.update(node.names)
+                if isinstance(node, ast.Global):
+                    self.written.update(node.names)
+        #: The types of operands, and the globals that were assumed to be numbers.
+        self.numeric, self.assumed, self._bound = infer_numeric_types(
+            tree, nodes, taken, trust_globals
+        )
+        #: Names that the top level binds, or that a function shares with it.
+        self.module_names = set(self._bound[tree]) - {"*"}
+
+    def is_bound_once(self, name: str, function: ast.AST) -> bool:
+        """Tell whether nothing binds a parameter of ``function`` anew."""
+        return name not in self.shared and self._bound[function][name] == 1
 
     def is_number(self, node: ast.AST) -> bool:
         """Tell whether an expression can only be an integer or a float."""
         return node in self.numeric
+
+    def is_small(self, node: ast.AST) -> bool:
+        """Tell whether an expression can only be an integer of few bits."""
+        return isinstance(self.numeric.get(node), int)
 
     def is_float(self, node: ast.AST) -> bool:
         """Tell whether arithmetic with this operand can only give a float or an error."""

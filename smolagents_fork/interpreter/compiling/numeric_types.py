@@ -2,7 +2,8 @@
 
 A fixpoint over the assignments of each scope: a variable is numeric when everything ever bound to
 it is, supposing the others are. Only what is certain counts: locals that no other scope binds, and
-globals, which the run checks in its state before it starts.
+globals, which the run checks in its state before it starts. A type is ``FLOAT``, ``INTEGER``,
+``NUMBER`` (one of them) or the bits that an integer has at most.
 """
 
 from __future__ import annotations
@@ -10,19 +11,30 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator
 
+from .ast_builders import FIELDS, children
 from .costs import COMPREHENSIONS
-from .scopes import all_arguments, bound_by
+from .scopes import BINDING_NODES, all_arguments, bound_by
 
-__all__ = ["ASSUMED_BUILTINS", "FLOAT", "INTEGER", "NUMBER", "infer_numeric_types"]
+__all__ = ["ASSUMED_BUILTINS", "FLOAT", "NumericType", "infer_numeric_types", "is_word"]
+
+NumericType = str | int
 
 FLOAT, INTEGER, NUMBER = "float", "integer", "number"
 #: Nothing is known against a variable yet: the bottom of the lattice.
 _UNKNOWN_YET = ""
 #: The pairs that ``enumerate`` gives.
 _PAIRS = "pairs"
+#: Bits of what a constant, a length or a global of an earlier run has at most.
+WORD = 64
+#: Integers of more bits count as unbounded.
+_MOST_BITS = 512
+#: Bits that a variable gains by additions to itself: it takes years to do more of them.
+_SUMMED = 41
+#: Rounds of the fixpoint after which an integer that still grows counts as unbounded.
+_ROUNDS = 8
 
 #: Builtins whose result is a number whatever they are given, unless their name is taken.
-_RESULTS = {"len": INTEGER, "ord": INTEGER, "float": FLOAT, "int": INTEGER}
+_RESULTS: dict[str, NumericType] = {"len": WORD, "ord": WORD, "float": FLOAT, "int": INTEGER}
 #: Builtins whose result is as numeric as all their arguments.
 _ALIKE = frozenset({"abs", "min", "max"})
 #: Every builtin whose name is taken to mean what it means in Python.
@@ -32,13 +44,44 @@ _BITWISE = (ast.LShift, ast.RShift, ast.BitAnd, ast.BitOr, ast.BitXor)
 _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod)
 
 
-def _join(one: str | None, other: str | None) -> str | None:
+#: Bits of the result, from those of two integers.
+_BITS: dict[type[ast.operator], Callable[[int, int], int]] = {
+    **dict.fromkeys(
+        (ast.Add, ast.Sub, ast.BitAnd, ast.BitOr, ast.BitXor), lambda a, b: max(a, b) + 1
+    ),
+    ast.Mult: lambda a, b: a + b,
+    ast.FloorDiv: lambda a, _b: a + 1,
+    ast.RShift: lambda a, _b: a,
+    ast.Mod: lambda _a, b: b,
+}
+#: What is bound to a name; a list has the arguments of the range that a loop goes over.
+_Bound = ast.expr | list[ast.expr] | NumericType | None
+
+
+def _join(one: NumericType | None, other: NumericType | None) -> NumericType | None:
     """Join two types; ``None`` is "may be anything"."""
     if one is None or other is None:
         return None
     if one in (_UNKNOWN_YET, other):
         return other
-    return one if other == _UNKNOWN_YET else NUMBER
+    if other == _UNKNOWN_YET:
+        return one
+    if isinstance(one, int) and isinstance(other, int):
+        return max(one, other)
+    return NUMBER if FLOAT in (one, other) or NUMBER in (one, other) else INTEGER
+
+
+def is_word(value: object) -> bool:
+    """Tell whether a global may be assumed to be a number."""
+    kind = type(value)
+    if kind is int:
+        return -(1 << WORD) < value < 1 << WORD  # type: ignore[operator]
+    return kind is float or kind is bool
+
+
+def _bits(most: int) -> NumericType:
+    """Give the type of integers of at most ``most`` bits."""
+    return most if most <= _MOST_BITS else INTEGER
 
 
 class _ScopeNames:
@@ -49,12 +92,12 @@ class _ScopeNames:
         self.node = node
         self.is_class = isinstance(node, ast.ClassDef)
         self.is_comprehension = isinstance(node, COMPREHENSIONS)
-        self.bound: dict[str, list[ast.expr | str | None]] = {}
-        self.types: dict[str, str | None] = {}
-        #: Expressions evaluated in the scope itself.
+        self.bound: dict[str, list[_Bound]] = {}
+        self.types: dict[str, NumericType | None] = {}
+        #: Operators of the scope itself, and their operands.
         self.expressions: list[ast.expr] = []
 
-    def bind(self, name: str, what: ast.expr | str | None) -> None:
+    def bind(self, name: str, what: _Bound) -> None:
         self.bound.setdefault(name, []).append(what)
 
 
@@ -91,16 +134,19 @@ class _Collector:
             self._node(node, scope)
 
     def _node(self, node: ast.AST, scope: _ScopeNames) -> None:
-        handler = self._handlers.get(type(node))
-        if isinstance(node, ast.expr):
-            scope.expressions.append(node)
+        kind = type(node)
+        if isinstance(node, ast.BinOp):
+            scope.expressions += (node, node.left, node.right)
+        handler = self._handlers.get(kind)
         if handler is not None and handler(node, scope):
             return
-        if node not in self._known_targets:
+        if kind in BINDING_NODES and node not in self._known_targets:
             for name in bound_by(node):
                 scope.bind(name, None)
                 self.imports_all = self.imports_all or name == "*"
-        self._all(ast.iter_child_nodes(node), scope)
+        if FIELDS[kind]:
+            for child in children(node):
+                self._node(child, scope)
 
     # Each handler returns whether it has walked the node's children itself.
 
@@ -149,6 +195,7 @@ class _Collector:
 
     def _augmented(self, node: ast.AST, scope: _ScopeNames) -> bool:
         assert isinstance(node, ast.AugAssign)
+        scope.expressions += (node.target, node.value)
         if isinstance(node.target, ast.Name):
             read = ast.Name(id=node.target.id, ctx=ast.Load())
             self._target(node.target, ast.BinOp(left=read, op=node.op, right=node.value), scope)
@@ -176,7 +223,7 @@ class _Collector:
             holder = holder.parent
         return True
 
-    def _target(self, target: ast.expr, value: ast.expr | str | None, scope: _ScopeNames) -> None:
+    def _target(self, target: ast.expr, value: _Bound, scope: _ScopeNames) -> None:
         if isinstance(target, ast.Name):
             self._known_targets.add(target)
             scope.bind(target.id, None if value == _PAIRS else value)
@@ -187,9 +234,7 @@ class _Collector:
                 self._target(one, part, scope)
 
     @staticmethod
-    def _parts(
-        target: ast.Tuple | ast.List, value: ast.expr | str | None
-    ) -> list[ast.expr | str | None]:
+    def _parts(target: ast.Tuple | ast.List, value: _Bound) -> list[_Bound]:
         """Match the parts of an unpacked value with its targets."""
         count = len(target.elts)
         if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == count:
@@ -197,18 +242,24 @@ class _Collector:
             if not any(starred):
                 return list(value.elts)
         if value == _PAIRS and count == 2 and not isinstance(target.elts[0], ast.Starred):
-            return [INTEGER, None]
+            return [WORD, None]
         return [None] * count
 
-    def _element(self, source: ast.expr) -> str | None:
+    def _element(self, source: ast.expr) -> _Bound:
         """Infer what a loop over ``source`` binds."""
         if isinstance(source, ast.Call) and isinstance(source.func, ast.Name):
             if source.func.id == "range" and "range" not in self.taken:
-                return INTEGER
+                return source.args
             counted = source.func.id == "enumerate" and "enumerate" not in self.taken
             if counted and len(source.args) == 1 and not source.keywords:
                 return _PAIRS
         return None
+
+
+def _whole(node: ast.expr) -> int | None:
+    """Give the value of a constant that is a natural number."""
+    value = node.value if isinstance(node, ast.Constant) else None
+    return value if type(value) is int and value >= 0 else None
 
 
 class _Solver:
@@ -227,22 +278,40 @@ class _Solver:
                 else:
                     scope.types[name] = _UNKNOWN_YET
                     open_names.append((scope, name))
-        changed = True
+        changed, rounds = True, 0
         while changed:
-            changed = False
+            changed, rounds = False, rounds + 1
             for scope, name in open_names:
                 old = scope.types[name]
                 if old is None:
                     continue
-                new: str | None = old  # only ever up the lattice, so the loop ends
+                new: NumericType | None = old  # only ever up the lattice, so the loop ends
                 for what in scope.bound[name]:
-                    found = what if not isinstance(what, ast.AST) else self.type_of(what, scope)
-                    new = _join(new, found)
+                    new = _join(new, self._bound_type(what, name, scope))
+                if rounds > _ROUNDS and isinstance(new, int) and new != old:
+                    new = INTEGER
                 if new != old:
                     scope.types[name] = new
                     changed = True
 
-    def _lookup(self, name: str, scope: _ScopeNames) -> str | None:
+    def _bound_type(self, what: _Bound, name: str, scope: _ScopeNames) -> NumericType | None:
+        if isinstance(what, list):
+            result: NumericType | None = _UNKNOWN_YET
+            for argument in what:
+                result = _join(result, self.type_of(argument, scope))
+            return result if isinstance(result, int) or result == _UNKNOWN_YET else INTEGER
+        if not isinstance(what, ast.AST):
+            return what
+        if isinstance(what, ast.BinOp) and isinstance(what.op, (ast.Add, ast.Sub)):
+            left = what.left
+            if isinstance(left, ast.Name) and left.id == name:
+                added = self.type_of(what.right, scope)
+                before = scope.types[name]
+                if isinstance(added, int) and (isinstance(before, int) or before == _UNKNOWN_YET):
+                    return _bits(added + _SUMMED)
+        return self.type_of(what, scope)
+
+    def _lookup(self, name: str, scope: _ScopeNames) -> NumericType | None:
         holder: _ScopeNames | None = scope
         first = True
         while holder is not None:
@@ -253,14 +322,14 @@ class _Solver:
             holder = holder.parent
         return None
 
-    def type_of(self, node: ast.AST, scope: _ScopeNames) -> str | None:
+    def type_of(self, node: ast.AST, scope: _ScopeNames) -> NumericType | None:
         kind = type(node)
         if kind is ast.Name:
             return self._lookup(node.id, scope)  # type: ignore[attr-defined]
         if kind is ast.Constant:
             value = node.value  # type: ignore[attr-defined]
-            if type(value) in (int, bool):
-                return INTEGER
+            if isinstance(value, int):
+                return _bits(max(WORD, value.bit_length()))
             return FLOAT if type(value) is float else None
         if kind is ast.BinOp:
             return self._arithmetic(node, scope)  # type: ignore[arg-type]
@@ -270,56 +339,72 @@ class _Solver:
             return self.type_of(node.value, scope)  # type: ignore[attr-defined]
         return self._logical(node, scope)
 
-    def _logical(self, node: ast.AST, scope: _ScopeNames) -> str | None:
+    def _logical(self, node: ast.AST, scope: _ScopeNames) -> NumericType | None:
         if isinstance(node, ast.UnaryOp):
             if isinstance(node.op, ast.Not):
-                return INTEGER
+                return WORD
             found = self.type_of(node.operand, scope)
-            inverted = isinstance(node.op, ast.Invert) and found not in (_UNKNOWN_YET, INTEGER)
-            return None if inverted else found
+            if isinstance(node.op, ast.Invert) and found != _UNKNOWN_YET:
+                return _bits(found + 1) if isinstance(found, int) else found and INTEGER
+            return found
         if isinstance(node, ast.IfExp):
             return _join(self.type_of(node.body, scope), self.type_of(node.orelse, scope))
         if isinstance(node, ast.BoolOp):
-            result: str | None = _UNKNOWN_YET
+            result: NumericType | None = _UNKNOWN_YET
             for value in node.values:
                 result = _join(result, self.type_of(value, scope))
             return result
         if isinstance(node, ast.Compare):
             simple = (ast.Is, ast.IsNot, ast.In, ast.NotIn)
-            return INTEGER if len(node.ops) == 1 and isinstance(node.ops[0], simple) else None
+            return WORD if len(node.ops) == 1 and isinstance(node.ops[0], simple) else None
         return None
 
-    def _called(self, node: ast.Call, scope: _ScopeNames) -> str | None:
+    def _called(self, node: ast.Call, scope: _ScopeNames) -> NumericType | None:
         if not isinstance(node.func, ast.Name) or node.func.id in self._taken or node.keywords:
             return None
         name = node.func.id
         if name in _RESULTS:
             return _RESULTS[name]
         if name in _ALIKE and len(node.args) >= (1 if name == "abs" else 2):
-            result: str | None = _UNKNOWN_YET
+            result: NumericType | None = _UNKNOWN_YET
             for argument in node.args:
                 starred = isinstance(argument, ast.Starred)
                 result = _join(result, None if starred else self.type_of(argument, scope))
             return result
         return None
 
-    def _arithmetic(self, node: ast.BinOp, scope: _ScopeNames) -> str | None:
+    def _arithmetic(self, node: ast.BinOp, scope: _ScopeNames) -> NumericType | None:
         left, right = self.type_of(node.left, scope), self.type_of(node.right, scope)
         if left is None or right is None:
             return None
+        if _UNKNOWN_YET in (left, right):
+            return _UNKNOWN_YET
+        whole = _whole(node.right)
+        if isinstance(left, int) and isinstance(right, int):
+            if bits := _BITS.get(type(node.op)):
+                return _bits(bits(left, right))
+            few = whole if whole is not None and whole <= _MOST_BITS else _MOST_BITS + 1
+            if isinstance(node.op, ast.LShift):
+                return _bits(left + few)
+            if isinstance(node.op, ast.Pow) and whole is not None:
+                return _bits(max(WORD, left * few))
         if isinstance(node.op, ast.Pow):
-            exponent = node.right
-            whole = isinstance(exponent, ast.Constant) and type(exponent.value) is int
-            return left if whole and exponent.value >= 0 else None  # type: ignore[attr-defined]
+            return None if whole is None else INTEGER if isinstance(left, int) else left
         if isinstance(node.op, _BITWISE):
-            return INTEGER if {left, right} <= {INTEGER, _UNKNOWN_YET} else None
+            integers = not {FLOAT, NUMBER} & {left, right}
+            return _join(left, right) and INTEGER if integers else None
         if isinstance(node.op, ast.Div):
             return FLOAT
         if isinstance(node.op, _ARITHMETIC):
-            return FLOAT if FLOAT in (left, right) else _join(left, right)
+            if FLOAT in (left, right):
+                return FLOAT
+            if isinstance(node.op, ast.Mod) and left == INTEGER and isinstance(right, int):
+                return right
+            joined = _join(left, right)
+            return INTEGER if isinstance(joined, int) else joined
         return None
 
-    def results(self) -> Iterator[tuple[ast.expr, str]]:
+    def results(self) -> Iterator[tuple[ast.expr, NumericType]]:
         for scope in self._scopes:
             for node in scope.expressions:
                 found = self.type_of(node, scope)
@@ -328,31 +413,38 @@ class _Solver:
 
 
 def infer_numeric_types(
-    tree: ast.Module, taken: frozenset[str], trust_globals: bool
-) -> tuple[dict[ast.AST, str], frozenset[str]]:
+    tree: ast.Module, nodes: list[ast.AST], taken: frozenset[str], trust_globals: bool
+) -> tuple[dict[ast.AST, NumericType], frozenset[str], dict[ast.AST, dict[str, int]]]:
     """Infer which expressions of ``tree`` can only be numbers.
 
     Args:
         tree: the program.
+        nodes: all its nodes.
         taken: names of builtins that something else may stand behind.
         trust_globals: whether variables of the top level are inferred, too.
 
     Returns:
-        The type of each expression that has one, and the globals that were assumed to be numbers:
-        the result holds only if the state has nothing but numbers under these names.
+        The type of each operand that has one; the globals that were assumed to be numbers, for it
+        holds only if the state has nothing but numbers of a word under these names; and for each
+        scope's node the names that are bound there, and how often.
     """
     taken = taken | {
         name
-        for node in ast.walk(tree)
+        for node in nodes
+        if type(node) in BINDING_NODES or type(node) is ast.arg
         for name in ((node.arg,) if isinstance(node, ast.arg) else bound_by(node))
         if name in ASSUMED_BUILTINS
     }
     collector = _Collector(taken)
     top = collector.collect(tree)
+    bound = {
+        scope.node: {name: len(values) for name, values in scope.bound.items()}
+        for scope in collector.scopes
+    }
     if collector.imports_all or not trust_globals:
         for name in top.bound:
             top.bind(name, None)
     solver = _Solver(taken, collector.scopes)
     solver.solve()
     assumed = frozenset(name for name, found in top.types.items() if found)
-    return dict(solver.results()), assumed
+    return dict(solver.results()), assumed, bound

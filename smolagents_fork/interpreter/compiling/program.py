@@ -5,6 +5,7 @@ import __future__
 
 import ast
 import functools
+import gc
 import itertools
 import sys
 import warnings
@@ -27,10 +28,10 @@ from .ast_builders import (
     node_types,
     place,
     store,
+    walk,
 )
 from .facts import Facts
 from .rewriter import Rewriter
-from .scopes import module_names
 
 __all__ = ["PROGRAM_FILE", "Program", "ProgramOptions", "compile_program", "program_of_file"]
 
@@ -111,7 +112,14 @@ def compile_program(source: str, options: ProgramOptions) -> Program:
         if program is not None:
             _cache.move_to_end(key)
             return program
-    program = _compile(source, options)
+    # Trees have no cycles; looking for some would take an eighth of the time.
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        program = _compile(source, options)
+    finally:
+        if collects:
+            gc.enable()
     with _lock:
         _cache[key] = _by_filename[program.filename] = program
         while len(_by_filename) > 2 * _KEEP:
@@ -152,8 +160,9 @@ def _compile(source: str, options: ProgramOptions) -> Program:
         warnings.simplefilter("ignore")
         try:
             tree = ast.parse(source, filename)
-            _check_nodes(tree)
-            _check_expansion(tree)
+            nodes = walk(tree)
+            _check_nodes(nodes)
+            _check_expansion(tree, len(nodes))
             # Compiled as it stands first: the compiler's own errors, in its own words.
             plain = compile(
                 source, filename, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True
@@ -161,7 +170,7 @@ def _compile(source: str, options: ProgramOptions) -> Program:
             # On 3.10 a frame of Python takes the thread's own stack, as the parser's limit has it.
             deep = recursion_limit(_DEEPEST, lower=False)
             with deep if sys.version_info >= (3, 11) else nullcontext():
-                return _rewritten(source, tree, filename, plain, options)
+                return _rewritten(source, tree, nodes, filename, plain, options)
         except SyntaxError as error:
             raise _syntax_error(source, error) from None
         except (RecursionError, MemoryError) as error:
@@ -213,17 +222,17 @@ def _expanded(statements: list[ast.stmt], finals: int) -> int:
     return total
 
 
-def _check_nodes(tree: ast.Module) -> None:
+def _check_nodes(nodes: list[ast.AST]) -> None:
     """Refuse syntax without a rule, such as that of a later Python."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if type(node) not in policy.ALLOWED_NODES:
             line = getattr(node, "lineno", 1)
             raise ProgramRefusedError(f"{type(node).__name__} is not supported. (line {line})")
 
 
-def _check_expansion(tree: ast.Module) -> None:
+def _check_expansion(tree: ast.Module, nodes: int) -> None:
     size = _expanded(tree.body, 0)
-    if size > _MOST_EXPANDED and size > 20 * sum(1 for _ in ast.walk(tree)):
+    if size > _MOST_EXPANDED and size > 20 * nodes:
         raise InterpreterError(
             f"Code parsing failed: its nested finally blocks would expand to more than "
             f"{_MOST_EXPANDED:,} nodes; put them into functions"
@@ -234,16 +243,18 @@ def _check_expansion(tree: ast.Module) -> None:
 
 
 def _rewritten(
-    source: str, tree: ast.Module, filename: str, plain: CodeType, options: ProgramOptions
+    source: str,
+    tree: ast.Module,
+    nodes: list[ast.AST],
+    filename: str,
+    plain: CodeType,
+    options: ProgramOptions,
 ) -> Program:
     is_async = bool(plain.co_flags & _COROUTINE)
     future = plain.co_flags & __future__.annotations.compiler_flag
-    facts = Facts(tree, options.taken, options.trust_globals)
-    names = module_names(tree)
-    written = frozenset(
-        name for node in ast.walk(tree) if isinstance(node, ast.Global) for name in node.names
-    )
-    if _keep_documentation(tree):
+    facts = Facts(tree, nodes, options.taken, options.trust_globals)
+    names = facts.module_names
+    if _keep_documentation(tree, nodes):
         names.add("__doc__")
     cost = facts.costs.block(tree.body)
     tree.body = [s for s in tree.body if getattr(s, "module", None) != "__future__"]
@@ -263,10 +274,10 @@ def _rewritten(
         _FUNCTION, [*start, *body, ast.Return(value=load(_RESULT))], is_async=is_async
     )
     place(function, like)
-    module = ast.fix_missing_locations(ast.Module(body=[function], type_ignores=[]))
-    code = compile(module, filename, "exec", future, dont_inherit=True)
-    costs = frozenset(rewriter.prices)
-    return Program(source, _unwrapped(code), filename, is_async, costs, facts.assumed, written)
+    module = ast.Module(body=[function], type_ignores=[])
+    code = _unwrapped(compile(module, filename, "exec", future, dont_inherit=True))
+    costs, written = frozenset(rewriter.prices), frozenset(facts.written)
+    return Program(source, code, filename, is_async, costs, facts.assumed, written)
 
 
 def _note_sources(body: list[ast.stmt], lines: list[str]) -> None:
@@ -278,11 +289,11 @@ def _note_sources(body: list[ast.stmt], lines: list[str]) -> None:
             statement.decorator_list.append(place(call("@source", const(text)), statement))
 
 
-def _keep_documentation(tree: ast.Module) -> bool:
+def _keep_documentation(tree: ast.Module, nodes: list[ast.AST]) -> bool:
     """Give a program that asks for ``__doc__`` what a module's would be."""
     text = ast.get_docstring(tree, clean=False)
     if text is None or not any(
-        isinstance(node, ast.Name) and node.id == "__doc__" for node in ast.walk(tree)
+        isinstance(node, ast.Name) and node.id == "__doc__" for node in nodes
     ):
         return False
     tree.body.insert(0, place(assign("__doc__", const(text)), tree.body[0]))

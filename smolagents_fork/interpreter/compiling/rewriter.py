@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from .. import policy
 from .arithmetic import Arithmetic
 from .ast_builders import (
+    FIELDS,
     assign,
     call,
     const,
@@ -26,10 +27,11 @@ from .ast_builders import (
     place,
     statement,
     ticks_name,
+    walk,
 )
 from .costs import COMPREHENSIONS, goes_over_items
 from .facts import Facts
-from .scopes import Scope, all_arguments, bound_by, mangled
+from .scopes import Scope, all_arguments, mangled
 
 __all__ = ["Rewriter"]
 
@@ -70,6 +72,13 @@ def _is_object_or_super(node: ast.expr) -> bool:
 
 def _has_documentation(node: Any) -> bool:
     return ast.get_docstring(node, clean=False) is not None
+
+
+def _outside_function(node: ast.stmt) -> list[ast.AST]:
+    """List what the scope around a statement evaluates, if that defines a function."""
+    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return [node]
+    return [*node.decorator_list, node.args, *([node.returns] if node.returns else [])]
 
 
 class Rewriter:
@@ -124,7 +133,7 @@ class Rewriter:
         return rule(node)
 
     def _children(self, node: Any) -> Any:
-        for field in node._fields:
+        for field in FIELDS[type(node)]:
             value = getattr(node, field, None)
             if isinstance(value, ast.AST):
                 setattr(node, field, self._visit(value))
@@ -483,7 +492,7 @@ class Rewriter:
 
     def _visit_Lambda(self, node: ast.Lambda) -> ast.expr:
         self._parameters(node.args)
-        calls = any(isinstance(n, _CALLING) or goes_over_items(n) for n in ast.walk(node.body))
+        calls = any(isinstance(n, _CALLING) or goes_over_items(n) for n in walk(node.body))
         cost = max(1, self._costs.expression(node.body))
         with self._inside("lambda", walrus=not self._scope.banned, receiver=None):
             node.body = self._visit(node.body)
@@ -572,19 +581,13 @@ class Rewriter:
         simple = all(isinstance(part, (ast.Name, ast.Constant)) for part in parts)
         return first + simple, cost
 
-    @staticmethod
-    def _receiver(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str | None:
+    def _receiver(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> str | None:
         """Name a method's first argument, if nothing in the method binds it anew."""
         first = [*node.args.posonlyargs, *node.args.args][:1]
         if not first:
             return None
         name = first[0].arg
-        for inner in ast.walk(node):
-            if name in bound_by(inner):
-                return None
-            if isinstance(inner, (ast.Nonlocal, ast.Global, ast.Import, ast.ImportFrom)):
-                return None
-        return name
+        return name if self._facts.is_bound_once(name, node) else None
 
     _visit_FunctionDef = _visit_AsyncFunctionDef = _function
 
@@ -600,10 +603,11 @@ class Rewriter:
         with self._inside("class", class_name=node.name, walrus=False, numbers=numbers):
             node.body = self.statements(node.body)
         # The guards' names are no business of the namespace that a metaclass prepares.
+        # Names in functions do not go by way of the class.
+        direct = [part for one in node.body for part in _outside_function(one)]
         hidden = {
             inner.id
-            for statement_ in node.body
-            for inner in ast.walk(statement_)
+            for inner in walk(*direct)
             if isinstance(inner, ast.Name) and inner.id[:1] == "@" and not inner.id[1:].isdigit()
         }
         names = sorted(hidden - {"@mine", "@spent"})
@@ -650,7 +654,7 @@ class Rewriter:
         body = [*([self._counted(cost, first)] if in_class else []), *self.statements(node.body)]
         orelse = self.statements(node.orelse)
         # Where "else" may run in the loop it needs no name.
-        kept = any(isinstance(n, (ast.Break, ast.Continue)) for s in orelse for n in ast.walk(s))
+        kept = any(isinstance(n, (ast.Break, ast.Continue)) for n in walk(*orelse))
         finished = self._scope.temporary()
         leave = [assign(finished, const(True))] if kept else orelse
         stop = ast.If(

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from .costs import COMPREHENSIONS
+from .ast_builders import node_types
 
-__all__ = ["Scope", "all_arguments", "bound_by", "mangled", "module_names"]
+__all__ = ["BINDING_NODES", "Scope", "all_arguments", "bound_by", "mangled"]
+
+#: Nodes that may bind a name themselves.
+BINDING_NODES = frozenset(
+    node_types(
+        "Name FunctionDef AsyncFunctionDef ClassDef Import ImportFrom ExceptHandler MatchAs"
+        " MatchStar MatchMapping"
+    )
+)
 
 
 @dataclass
@@ -66,31 +74,3 @@ def bound_by(node: ast.AST) -> list[str]:
     if isinstance(node, ast.MatchMapping):
         return [node.rest] if node.rest else []
     return []
-
-
-def _bound_outside(node: ast.AST) -> Iterator[str]:
-    """Give what the scope of ``node`` binds in it, without entering functions and classes."""
-    yield from bound_by(node)
-    parts: Iterable[ast.AST | None] = ast.iter_child_nodes(node)
-    if isinstance(node, COMPREHENSIONS):
-        # Its own targets stay inside; a walrus in it binds outside.
-        parts = [inner.target for inner in ast.walk(node) if isinstance(inner, ast.NamedExpr)]
-    elif isinstance(node, ast.ClassDef):
-        parts = (*node.decorator_list, *node.bases, *(k.value for k in node.keywords))
-    elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-        decorators = getattr(node, "decorator_list", ())
-        parts = (*decorators, *node.args.defaults, *node.args.kw_defaults)
-    elif type(node).__name__ == "TypeAlias":
-        parts = [node.name]  # type: ignore[attr-defined]
-    for part in parts:
-        if part is not None:
-            yield from _bound_outside(part)
-
-
-def module_names(tree: ast.Module) -> set[str]:
-    """Collect the names that the top level binds, or that a function declares global."""
-    names = set(_bound_outside(tree)) - {"*"}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Global):
-            names.update(node.names)
-    return names

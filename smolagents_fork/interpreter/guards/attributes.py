@@ -218,15 +218,13 @@ class AttributeGuard:
     def _own(self, value: Any, name: str, found: Any) -> Any:
         """Give the namespace of an object, or the family of a class: the program's only."""
         if name == "__dict__":
-            if is_a(value, type) and value in self._classes:
-                return dict(self.vars_(value))
-            if is_a(value, (type, types.ModuleType)):
+            if not self.owns(value):
                 raise AttributeRefusedError(
-                    "Forbidden access to dunder attribute: __dict__; use vars(x) on objects of "
-                    "your own"
+                    "Forbidden access to dunder attribute: __dict__; use vars(x), or dir(x)"
                 )
-            real = self.owns(value) and type(value) is not types.FunctionType
-            return found if real else self.vars_(value)
+            if is_a(value, type):
+                return dict(self.vars_(value))
+            return self.vars_(value) if type(value) is types.FunctionType else found
         if is_a(value, type) and self.owns(value):
             return found
         what = (

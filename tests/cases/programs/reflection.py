@@ -118,8 +118,8 @@ import functools
 from collections import OrderedDict
 p = functools.partial(int, base=2)
 p.label = "binary"
-(p.__dict__ == {"label": "binary"}, vars(p)["label"], hasattr(p, "__dict__"), OrderedDict(a=1).__dict__ == {}, hasattr(1, "__dict__"))
-# case: namespace-of-a-class
+(vars(p) == {"label": "binary"}, vars(p)["label"], vars(OrderedDict(a=1)) == {}, hasattr(1, "__dict__"))
+# case: descriptors-in-the-namespace-of-a-class
 class C:
     x = 1
     def m(self): pass

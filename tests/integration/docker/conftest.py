@@ -11,7 +11,7 @@ import pytest
 from docker_proxy import Proxy
 
 from smolagents_fork.executors.docker import DockerExecutor
-from smolagents_fork.sandboxes.docker.images import BASE_IMAGE_VARIABLE
+from smolagents_fork.sandboxes.docker.images.image_plans import BASE_IMAGE_VARIABLE
 
 SCIENCE = ["numpy", "pandas", "matplotlib", "PIL"]
 

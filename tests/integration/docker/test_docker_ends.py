@@ -26,9 +26,10 @@ from smolagents_fork.errors import (
 )
 from smolagents_fork.executors.docker import DockerExecutor, DockerPool, connection
 from smolagents_fork.executors.docker.session import KernelSession
-from smolagents_fork.sandboxes.docker import docker_provisioner, images, reaper
+from smolagents_fork.sandboxes.docker import docker_provisioner, reaper
 from smolagents_fork.sandboxes.docker.container import DockerSandbox
 from smolagents_fork.sandboxes.docker.docker_provisioner import DockerProvisioner
+from smolagents_fork.sandboxes.docker.images import image_plans
 from smolagents_fork.sandboxes.docker.labels import LABEL
 
 
@@ -80,7 +81,7 @@ def state_of_process():
 
 
 STAGES = [
-    (images, "ensure"),
+    (image_plans, "ensure"),
     (docker_provisioner, "container_arguments"),
     (DockerProvisioner, "_created"),
     (DockerProvisioner, "start"),

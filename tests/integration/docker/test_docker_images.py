@@ -22,7 +22,7 @@ from smolagents_fork.errors import (
     ImageBuildError,
 )
 from smolagents_fork.executors.docker import DockerExecutor
-from smolagents_fork.sandboxes.docker import images
+from smolagents_fork.sandboxes.docker.images import image_plans
 
 
 def test_second_setup_and_second_start_build_nothing(image, make, engine, proxy):
@@ -73,7 +73,7 @@ def test_base_image_that_cannot_be_had_says_which_and_what_to_do():
         DockerExecutor.setup(base_image="127.0.0.1:9/no-such:image", progress=lambda _line: None)
     assert time.monotonic() - started < 40
     assert "base image '127.0.0.1:9/no-such:image' cannot be had" in str(caught.value)
-    assert f"pass base_image= or set {images.BASE_IMAGE_VARIABLE}" in str(caught.value)
+    assert f"pass base_image= or set {image_plans.BASE_IMAGE_VARIABLE}" in str(caught.value)
 
 
 def test_image_that_does_not_exist_and_cannot_be_pulled(image):
@@ -142,10 +142,10 @@ def test_two_processes_build_the_same_new_image_at_once_with_plain_lines(
     # that signs anew, only ca_bundle= lets pip reach its index.
     requirement = f"iniconfig>=2.0,!=0.{random.randrange(10**9)}"
     ca_bundle = tmp_path / "ca.pem"
-    trusted = images.ca_bytes(None) or Path(certifi.where()).read_bytes()
+    trusted = image_plans.ca_bytes(None) or Path(certifi.where()).read_bytes()
     ca_bundle.write_bytes(b"# a mark of the certificates\n" + trusted)
     keywords = {"requirements": [requirement], "ca_bundle": str(ca_bundle)}
-    variables = {k: v for k, v in os.environ.items() if k not in images._CA_VARIABLES}
+    variables = {k: v for k, v in os.environ.items() if k not in image_plans._CA_VARIABLES}
     variables["PIP_TRUSTED_HOST"] = "mark-of-the-index.invalid"
     builders = [set_up(keywords, env=variables) for _ in range(2)]
     told = told_by(builders)

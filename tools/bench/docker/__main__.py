@@ -26,7 +26,11 @@ import docker
 from smolagents_fork.errors import ForkError
 from smolagents_fork.executors.docker import DockerExecutor
 from smolagents_fork.sandboxes.docker.engine import connect
-from smolagents_fork.sandboxes.docker.images import BASE_IMAGE_VARIABLE, DEFAULT_BASE_IMAGE, exists
+from smolagents_fork.sandboxes.docker.images.image_plans import (
+    BASE_IMAGE_VARIABLE,
+    DEFAULT_BASE_IMAGE,
+    exists,
+)
 
 from ..machine import busy_words, machine
 from ..pristine import PristineError, checked_version, pristine_python

@@ -6,7 +6,7 @@ import pytest
 
 from smolagents_fork.executors.docker.error_text import failure_words
 from smolagents_fork.jupyter.protocol import KernelError
-from smolagents_fork.sandboxes.docker.build_errors import failure_message
+from smolagents_fork.sandboxes.docker.images.build_errors import failure_message
 
 COMMAND = "if [ -s /build/ca.pem ]; then export PIP_CERT=/build/ca.pem; fi     && " + "pip " * 99
 FAILURE = f"The command '/bin/sh -c {COMMAND}' returned a non-zero code: 1"

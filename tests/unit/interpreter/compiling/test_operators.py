@@ -6,7 +6,11 @@ import itertools
 import textwrap
 
 import pytest
-from program_harness import in_ours, in_python
+from program_harness import in_ours, in_python, stopped
+
+from smolagents_fork.errors import LimitExceededError
+from smolagents_fork.interpreter import Interpreter
+from smolagents_fork.interpreter.compiling.program import ProgramOptions, compile_program
 
 OPERATORS = ("+", "*", "%", "<<", "**", "-", "&", "|", "^", ">>", "//", "/", "@")
 REWRITTEN = ("+", "*", "%", "<<", "**")
@@ -263,3 +267,48 @@ f()
 result = gone
 """
     compared(code)
+
+
+SQUARED = {
+    "itself": "x = 3\nfor i in range(60): x = x * x",
+    "a copy": "x = 3\nfor i in range(60):\n    y = x + 0\n    x = y * y",
+    "two in turn": "a = b = 3\nfor i in range(90): a, b = b * b, a * 2",
+    "the variable of a loop": (
+        "y = 3\nfor i in range(60):\n    for x in range(y, y + 1): y = x * x"
+    ),
+    "sums that double": (
+        "x = y = 1\nfor i in range(30): x = x + x\n"
+        "def f(n):\n    a = b = 1\n    for i in range(n): a, b = a + b, a * b\nf(60)"
+    ),
+    "a power": "x = 3\nfor i in range(60): x = x ** 2",
+    "a shifted product": "x = 3\nfor i in range(60): x = (x << 60) * (x >> 1)",
+}
+
+
+@pytest.mark.parametrize("code", SQUARED.values(), ids=SQUARED)
+def test_integers_that_feed_on_their_products_end_at_the_limit(code: str) -> None:
+    assert "would make an integer of" in stopped(code)
+
+
+def test_large_global_of_an_earlier_run_is_not_taken_for_small() -> None:
+    interpreter = Interpreter()
+    interpreter.run("x = 7 ** 300_000")
+    with pytest.raises(LimitExceededError, match="A multiplication would make an integer of"):
+        interpreter.run("y = x * x\nif not y: x = 1")
+
+
+def test_factor_of_few_bits_needs_no_guard() -> None:
+    program = compile_program(
+        "t = 0\nn = len('text')\nfor i in range(n): t += i * n * 31",
+        ProgramOptions(frozenset(), frozenset(), 1000),
+    )
+    assert {"range", "t"} <= set(program.code.co_names)
+    assert not {"@multiply", "@large"} & set(program.code.co_names)
+
+
+def test_unbound_name_is_found_before_what_is_added() -> None:
+    code = (
+        "seen = []\ndef f():\n    x += seen.append(1)\n"
+        "try: f()\nexcept UnboundLocalError as e: result = (str(e), seen)"
+    )
+    assert in_ours(code) == in_python(code)

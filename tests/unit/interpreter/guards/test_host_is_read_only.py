@@ -187,7 +187,9 @@ def test_namespace_of_a_hosts_object_shows_public_names_in_a_view() -> None:
 
     made = Interpreter()
     made.send_variables({"host": Host()})
-    code = "[dict(host.__dict__), dict(vars(host)), type(host.__dict__).__name__]"
-    assert made.run(code).output == [{"shown": 1}, {"shown": 1}, "mappingproxy"]
+    code = "[dict(vars(host)), type(vars(host)).__name__]"
+    assert made.run(code).output == [{"shown": 1}, "mappingproxy"]
     with pytest.raises(InterpreterError, match="does not support item assignment"):
-        made.run("host.__dict__['shown'] = 3")
+        made.run("vars(host)['shown'] = 3")
+    with pytest.raises(InterpreterError, match="Forbidden access to dunder attribute: __dict__"):
+        made.run("host.__dict__")

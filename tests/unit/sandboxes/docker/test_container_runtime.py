@@ -11,10 +11,10 @@ import sys
 
 import pytest
 
-from smolagents_fork.sandboxes.docker import images
 from smolagents_fork.sandboxes.docker.container_options import ContainerOptions
 from smolagents_fork.sandboxes.docker.create_arguments import container_arguments, merged
 from smolagents_fork.sandboxes.docker.exec_stream import ExecStream, StreamUnsupported, exec_stream
+from smolagents_fork.sandboxes.docker.images import image_plans
 from smolagents_fork.sandboxes.docker.labels import LABEL, labels, owner_is_gone, this_machine
 from smolagents_fork.sandboxes.provisioner import SandboxSpec, SandboxStatus
 from smolagents_fork.sandboxes.resource_limits import parse_size
@@ -114,27 +114,27 @@ def test_connection_that_is_no_socket_is_refused():
 
 def test_tag_depends_on_content_and_on_nothing_else(monkeypatch):
     monkeypatch.setenv("PIP_INDEX_URL", "https://user:secret@example.com/simple")
-    one = images.plan(base_image="a", requirements=["x"])
-    assert one == images.plan(base_image="a", requirements=["x"])
-    assert one.tag != images.plan(base_image="b", requirements=["x"]).tag
-    assert one.tag != images.plan(base_image="a", requirements=["y"]).tag
+    one = image_plans.plan(base_image="a", requirements=["x"])
+    assert one == image_plans.plan(base_image="a", requirements=["x"])
+    assert one.tag != image_plans.plan(base_image="b", requirements=["x"]).tag
+    assert one.tag != image_plans.plan(base_image="a", requirements=["y"]).tag
     assert one.base is not None
-    assert one.base.tag == images.plan(base_image="a").tag
+    assert one.base.tag == image_plans.plan(base_image="a").tag
     assert "secret" not in str(one)
 
 
 def test_base_image_from_the_environment(monkeypatch):
-    monkeypatch.setenv(images.BASE_IMAGE_VARIABLE, "from-environment")
-    assert images.plan().arguments["BASE_IMAGE"] == "from-environment"
-    monkeypatch.delenv(images.BASE_IMAGE_VARIABLE)
-    assert images.plan().arguments["BASE_IMAGE"] == "python:3.12-slim"
+    monkeypatch.setenv(image_plans.BASE_IMAGE_VARIABLE, "from-environment")
+    assert image_plans.plan().arguments["BASE_IMAGE"] == "from-environment"
+    monkeypatch.delenv(image_plans.BASE_IMAGE_VARIABLE)
+    assert image_plans.plan().arguments["BASE_IMAGE"] == "python:3.12-slim"
 
 
 def test_local_folders_of_pip_are_not_passed_to_the_builder(monkeypatch):
     monkeypatch.setenv("PIP_EXTRA_INDEX_URL", "file:///somewhere https://example.com/simple")
     monkeypatch.setenv("PIP_INDEX_URL", "file:///elsewhere")
     monkeypatch.delenv("PIP_TRUSTED_HOST", raising=False)
-    assert images.index_settings() == {"PIP_EXTRA_INDEX_URL": "https://example.com/simple"}
+    assert image_plans.index_settings() == {"PIP_EXTRA_INDEX_URL": "https://example.com/simple"}
 
 
 SIGTERM = """

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...deadline import Deadline
-from ...errors import ConfigurationError
+from ....deadline import Deadline
+from ....errors import ConfigurationError
+from ..engine import mapped_errors
 from .builds import BASE_IMAGE_VARIABLE, Report, build, one_builder, pull
-from .engine import mapped_errors
 from .image_definitions import image_folder
 
 __all__ = [

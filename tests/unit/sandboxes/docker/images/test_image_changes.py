@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from smolagents_fork.sandboxes.docker.image_definitions import image_folder
+from smolagents_fork.sandboxes.docker.images.image_definitions import image_folder
 
 CHANGES = str(image_folder("jupyter").joinpath("changes.py"))
 

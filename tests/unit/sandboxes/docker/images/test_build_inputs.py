@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from smolagents_fork.sandboxes.docker import images
+from smolagents_fork.sandboxes.docker.images import image_plans
 from smolagents_fork.sandboxes.docker.lease import leased
 
 CA_VARIABLES = ("PIP_CERT", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE")
@@ -18,21 +18,21 @@ def empty_environment(monkeypatch):
 
 
 def test_certificates_are_those_given_else_those_the_environment_names(monkeypatch, tmp_path):
-    assert images.ca_bytes(None) == b""
+    assert image_plans.ca_bytes(None) == b""
     for name in reversed(CA_VARIABLES):  # an earlier one has precedence
         (tmp_path / name).write_bytes(name.encode())
         monkeypatch.setenv(name, str(tmp_path / name))
-        assert images.ca_bytes(None) == name.encode()
+        assert image_plans.ca_bytes(None) == name.encode()
     (tmp_path / "given").write_bytes(b"given")
-    assert images.ca_bytes(tmp_path / "given") == b"given"
+    assert image_plans.ca_bytes(tmp_path / "given") == b"given"
 
 
 def test_index_is_that_of_the_environment_without_folders_of_this_machine(monkeypatch):
-    assert images.index_settings() == {}
+    assert image_plans.index_settings() == {}
     monkeypatch.setenv("PIP_INDEX_URL", "https://packages.example/simple")
     monkeypatch.setenv("PIP_EXTRA_INDEX_URL", "file:///here https://more.example/simple")
     monkeypatch.setenv("PIP_TRUSTED_HOST", "packages.example")
-    assert images.index_settings() == {
+    assert image_plans.index_settings() == {
         "PIP_INDEX_URL": "https://packages.example/simple",
         "PIP_EXTRA_INDEX_URL": "https://more.example/simple",
         "PIP_TRUSTED_HOST": "packages.example",

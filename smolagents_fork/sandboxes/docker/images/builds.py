@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ...deadline import Deadline
-from ...errors import ExecutorStartError, ImageBuildError
+from ....deadline import Deadline
+from ....errors import ExecutorStartError, ImageBuildError
+from ..engine import mapped_errors, post_patience
 from .build_errors import BASE_IMAGE_VARIABLE, failure_message, words_of
-from .engine import mapped_errors, post_patience
 
 __all__ = ["BASE_IMAGE_VARIABLE", "Report", "build", "one_builder", "pull"]
 

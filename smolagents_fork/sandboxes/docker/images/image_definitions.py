@@ -7,7 +7,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...errors import ImageBuildError
+from ....errors import ImageBuildError
 
 if TYPE_CHECKING:
     if sys.version_info >= (3, 11):
@@ -27,7 +27,7 @@ def image_folder(name: str) -> Traversable:
     packaged = resources.files("smolagents_fork").joinpath("_images").joinpath(name)
     if packaged.joinpath("Dockerfile").is_file():
         return packaged
-    repository = Path(__file__).resolve().parents[3] / "docker" / name
+    repository = Path(__file__).resolve().parents[4] / "docker" / name
     if (repository / "Dockerfile").is_file():
         return repository
     raise ImageBuildError(
