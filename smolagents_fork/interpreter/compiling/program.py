@@ -41,6 +41,8 @@ _RESULT = "@result"
 _FUNCTION = "@program"
 #: Programs kept compiled, over all interpreters of the process: code objects have no state.
 _KEEP = 256
+#: Bytecode that nested ``finally`` blocks may expand to, in nodes of the tree.
+_MOST_EXPANDED = 300_000
 #: Frames that the rewriter may use: as many as the parser's own limit of nesting asks for.
 _DEEPEST = 6000
 _cache: OrderedDict[Any, Program] = OrderedDict()
@@ -160,6 +162,7 @@ def _compile(source: str, options: ProgramOptions) -> Program:
             tree = ast.parse(source, filename)
             nodes = walk(tree)
             _check_nodes(nodes)
+            _check_expansion(tree, len(nodes))
             # Compiled as it stands first: the compiler's own errors, in its own words.
             plain = compile(
                 source, filename, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True
@@ -184,12 +187,56 @@ def _compile(source: str, options: ProgramOptions) -> Program:
             ) from error
 
 
+def _expanded(statements: list[ast.stmt], finals: int) -> int:
+    """Count the nodes that CPython's compiler makes code for, copies of ``finally`` included.
+
+    A ``finally`` block is compiled twice, and once more for each statement that leaves through it.
+
+    Args:
+        statements: a block.
+        finals: the count for all ``finally`` blocks around it.
+    """
+    total = 0
+    for statement in statements:
+        if isinstance(statement, (ast.Return, ast.Break, ast.Continue)):
+            total += finals
+        inner = finals
+        final = getattr(statement, "finalbody", None)
+        if final:
+            copied = _expanded(final, finals)
+            total += 2 * copied
+            inner += copied
+        if total > _MOST_EXPANDED:
+            return total
+        compound = False
+        for field in ("body", "orelse", "handlers", "cases"):
+            blocks = getattr(statement, field, None)
+            if not isinstance(blocks, list) or not blocks:
+                continue
+            compound = True
+            if field in ("handlers", "cases"):
+                total += sum(_expanded(block.body, inner) for block in blocks)
+            else:
+                total += _expanded(blocks, inner)
+        total += 4 if compound else sum(1 for _ in ast.walk(statement))
+    return total
+
+
 def _check_nodes(nodes: list[ast.AST]) -> None:
     """Refuse syntax without a rule, such as that of a later Python."""
     for node in nodes:
         if type(node) not in policy.ALLOWED_NODES:
             line = getattr(node, "lineno", 1)
             raise ProgramRefusedError(f"{type(node).__name__} is not supported. (line {line})")
+
+
+def _check_expansion(tree: ast.Module, nodes: int) -> None:
+    size = _expanded(tree.body, 0)
+    if size > _MOST_EXPANDED and size > 20 * nodes:
+        raise InterpreterError(
+            f"Code parsing failed: its nested finally blocks would expand to more than "
+            f"{_MOST_EXPANDED:,} nodes; put them into functions"
+        )
 
 
 # -- rewriting --
