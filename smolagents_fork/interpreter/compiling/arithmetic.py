@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from textwrap import indent
 from typing import Any, ClassVar
 
 from .ast_builders import (
@@ -149,11 +150,19 @@ _LONGER = statement(
 
 
 #: The same where nothing rebinds the name meanwhile: its own type says more.
-_ADDED = statement(
+_ADDED_TEXT = (
     "if _type(name) is _int or _type(name) is _float:\n    name += second\n"
     "elif _type(name) is _str:\n    name += second\n"
     "    if _len(name) > _most_items:\n        _appended(name)\n"
     "else:\n    name += _fed(second, (second := None))\n    _appended(name)"
+)
+_ADDED = statement(_ADDED_TEXT)
+#: A product of two numbers is a number, which adds few to anything.
+_PRODUCT_ADDED = statement(
+    "if (kind := _type(first := left)) is _type(second := right) and (kind is _float"
+    f" or kind is _int and {-_DIGIT} < second < {_DIGIT}):\n    name += first * second\n"
+    "else:\n    second = first * second if _type(second) is _float or _type(first) is _float"
+    " else _multiply(first, second)\n    first = None\n" + indent(_ADDED_TEXT, "    ")
 )
 
 
@@ -170,6 +179,8 @@ class Arithmetic:
         self._facts = facts
         #: For each sum that ends in a check: the sum without it, and how many operands it has.
         self._sums: dict[ast.expr, tuple[ast.expr, int]] = {}
+        #: The operands of products whose types decide.
+        self._products: dict[ast.expr, dict[str, ast.expr]] = {}
 
     # -- binary operators --
 
@@ -217,8 +228,11 @@ class Arithmetic:
         if isinstance(node.left, ast.Constant) and facts.is_small(node.left):
             return _OF_CONSTANT(scope.temporary, left=left, right=right)
         if all(names):
-            return _PRODUCT_OF_NAMES(left=left, right=right)
-        return _PRODUCT(scope.temporary, left=left, right=right)
+            made = _PRODUCT_OF_NAMES(left=left, right=right)
+        else:
+            made = _PRODUCT(scope.temporary, left=left, right=right)
+        self._products[made] = {"left": left, "right": right}
+        return made
 
     def _power(self, node: ast.BinOp, plain: ast.BinOp, scope: Scope) -> Any:
         facts, exponent = self._facts, node.right
@@ -323,6 +337,9 @@ class Arithmetic:
         local = scope.kind == "function" and name not in self._facts.shared
         if local or not any(isinstance(inner, _REBINDING) for inner in walk(value)):
             read = ast.Expr(value=load(name))  # first: it may be unbound
+            if operands := self._products.get(value):
+                hidden = {"kind": scope.temporary(), "first": scope.temporary(), "second": second}
+                return [read, _PRODUCT_ADDED(name=name, **hidden, **operands)]
             return [read, assign(second, sum_), _ADDED(name=name, second=second)]
         kind = scope.temporary()
         fed = _FED(kind=kind, name=name, second=second, value=sum_)

@@ -122,6 +122,16 @@ def test_every_pair_of_types_gives_what_it_gives_in_python(form: str, operator: 
     compared(each(form, operator))
 
 
+@pytest.mark.parametrize("start", ["1", "1 << 40", "2.5", "'t'", "[0]", "Own(1)", "Row([1])"])
+@pytest.mark.parametrize("product", ["a * b", "pair[0] * pair[1]"])
+def test_added_product_gives_what_it_gives_in_python(product: str, start: str) -> None:
+    form = (
+        "def act():\n    a, b = left, right\n"
+        f"    pair, s = [a, b], {start}\n    s += {product}\n    return s"
+    )
+    compared(each(form, "*"))
+
+
 @pytest.mark.parametrize("operator", sorted(set(OPERATORS) - set(REWRITTEN)))
 def test_operators_that_are_not_rewritten_give_what_they_give_in_python(operator: str) -> None:
     compared(each(FORMS["names"], operator))
@@ -281,6 +291,7 @@ SQUARED = {
         "def f(n):\n    a = b = 1\n    for i in range(n): a, b = a + b, a * b\nf(60)"
     ),
     "a power": "x = 3\nfor i in range(60): x = x ** 2",
+    "an added product": "def f():\n    x = 3\n    for i in range(60): x += x * x\nf()",
     "a shifted product": "x = 3\nfor i in range(60): x = (x << 60) * (x >> 1)",
 }
 
