@@ -17,7 +17,7 @@ import hostile_table
 from hostile_table import Program
 
 if TYPE_CHECKING:
-    from process_harness import ProcessHost
+    from process_host import ProcessHost
 
 PLAIN = False
 PARTS = hostile_table.in_parts(hostile_table.all_programs(), 30)

@@ -25,7 +25,7 @@ from smolagents_fork.codec import decode, encode
 from smolagents_fork.errors import DecodeError, ForkError, ProtocolError
 
 if TYPE_CHECKING:
-    from process_harness import ProcessHost
+    from process_host import ProcessHost
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="the hosts of these tests are Linux"),
@@ -166,7 +166,7 @@ def worker() -> Iterator[Worker]:
 
 @pytest.fixture(scope="module", params=["interpreter", "plain"])
 def host(request: pytest.FixtureRequest) -> Iterator[ProcessHost]:
-    from process_harness import ProcessHost
+    from process_host import ProcessHost
 
     with ProcessHost(plain=request.param == "plain") as host:
         yield host

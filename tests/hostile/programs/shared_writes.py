@@ -263,6 +263,7 @@ trip("renamed") if f.name == "evil" else None
 
 # hostile: handle-made-anew
 # ends: quietly: there is nothing in a function to make anew
+# weak: nothing changes without guards either
 before = lookup.__name__, lookup.__doc__
 type(lookup).__init__(lookup)
 if (lookup.__name__, lookup.__doc__) != before:
