@@ -294,6 +294,7 @@ class Interpreter:
             self._protected,
             self._extra_dunders,
             self.limits.max_while_iterations,
+            self.limits.max_operations,
             frozenset(name for name in ASSUMED_BUILTINS if name in state) | self._taken,
         )
         program = compile_program(code, options)

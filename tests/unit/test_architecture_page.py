@@ -24,7 +24,9 @@ def _joined(text: str) -> str:
 def test_program_becomes_the_fragment_that_is_shown() -> None:
     tree = ast.parse(PROGRAM)
     facts = Facts(tree, walk(tree), frozenset(), trust_globals=True)
-    rewriter = Rewriter(facts, frozenset(), frozenset(), max_while=1_000_000)
+    rewriter = Rewriter(
+        facts, frozenset(), frozenset(), max_while=1_000_000, max_operations=10_000_000
+    )
     tree.body = rewriter.statements(tree.body)
     assert _joined(ast.unparse(ast.fix_missing_locations(tree))) == _joined(REWRITTEN)
 

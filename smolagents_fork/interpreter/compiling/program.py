@@ -60,6 +60,7 @@ class ProgramOptions:
         protected: names that the top level may not bind.
         extra_dunders: dunder attributes allowed on top of policy.
         max_while: iterations that one ``while`` loop may make.
+        max_operations: operations that one run may make.
         taken: names of builtins that something else may stand behind.
         trust_globals: whether variables of the top level may be taken for numbers.
     """
@@ -67,6 +68,7 @@ class ProgramOptions:
     protected: frozenset[str]
     extra_dunders: frozenset[str]
     max_while: int
+    max_operations: int
     taken: frozenset[str] = frozenset()
     trust_globals: bool = True
 
@@ -263,7 +265,12 @@ def _rewritten(
     # Python 3.14 evaluates annotations only when somebody asks.
     evaluates = not future and not hasattr(ast, "TemplateStr")
     rewriter = Rewriter(
-        facts, options.protected, options.extra_dunders, options.max_while, evaluates
+        facts,
+        options.protected,
+        options.extra_dunders,
+        options.max_while,
+        options.max_operations,
+        evaluates,
     )
     body = rewriter.statements(tree.body)
     like = ast.Pass(lineno=1, col_offset=0, end_lineno=1, end_col_offset=0)

@@ -48,7 +48,8 @@ _ENDLESS_PROTOCOLS = frozenset({"__next__", "__anext__", "__getitem__"})
 _ERASES_TOOL = "Cannot assign to name '{}': doing this would erase the existing tool!"
 _KNOWN_DUNDERS = policy.ALLOWED_DUNDER_NAMES | policy.WRITABLE_DUNDERS
 _TICK = statement("for _spent in ticks:\n    break")
-_TICKED_WHILE = statement(
+_TICKED_WHILE = statement("for _spent in ticks:\n    pass")
+_BOUNDED_WHILE = statement(
     "for _spent in _islice(ticks, most):\n    pass\nelse:\n    _while_exceeded()"
 )
 _BOUNDED_LOOP = statement("for () in _empties():\n    pass\nelse:\n    _while_exceeded()")
@@ -89,6 +90,7 @@ class Rewriter:
         protected: names of tools, which may not be bound at the top level.
         extra_dunders: dunder attributes allowed on top of policy.
         max_while: iterations that one ``while`` loop may make.
+        max_operations: operations that one run may make.
         evaluates_annotations: whether annotations of variables are evaluated.
     """
 
@@ -98,6 +100,7 @@ class Rewriter:
         protected: frozenset[str],
         extra_dunders: frozenset[str],
         max_while: int,
+        max_operations: int,
         evaluates_annotations: bool = True,
     ) -> None:
         self._facts = facts
@@ -106,6 +109,7 @@ class Rewriter:
         self._protected = protected
         self._allowed_dunders = policy.ALLOWED_DUNDERS | extra_dunders
         self._max_while = max_while
+        self._max_operations = max_operations
         self._evaluates_annotations = evaluates_annotations
         self._scopes: list[Scope] = [Scope("module")]
         #: Names bound in the present statement that may not be; each a message.
@@ -645,7 +649,8 @@ class Rewriter:
     def _visit_While(self, node: ast.While) -> list[ast.stmt]:
         """Make a ``for`` loop over ticks, as many as rounds are allowed; running dry is the limit.
 
-        In a class body, where hidden names would land in the namespace, it goes over ``()``.
+        The count of operations alone bounds a loop whose rounds are dear enough. In a class body,
+        where hidden names would land in the namespace, the loop goes over ``()``.
         """
         in_class = self._scope.kind == "class"
         cost = max(1, self._costs.expression(node.test) + self._costs.block(node.body))
@@ -660,11 +665,13 @@ class Rewriter:
         stop = ast.If(
             test=ast.UnaryOp(op=ast.Not(), operand=test), body=[*leave, ast.Break()], orelse=[]
         )
-        loop: Any = (
-            _BOUNDED_LOOP()
-            if in_class
-            else _TICKED_WHILE(ticks=self._ticks(cost), most=const(self._max_while + 1))
-        )
+        loop: Any
+        if in_class:
+            loop = _BOUNDED_LOOP()
+        elif cost * self._max_while > self._max_operations:
+            loop = _TICKED_WHILE(ticks=self._ticks(cost))
+        else:
+            loop = _BOUNDED_WHILE(ticks=self._ticks(cost), most=const(self._max_while + 1))
         loop.orelse = [place(one, first) for one in loop.orelse]
         loop.body = [place(stop, node.test), *body]
         whole: list[ast.stmt] = [loop]

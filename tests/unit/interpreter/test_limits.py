@@ -42,6 +42,12 @@ def test_the_while_limit_is_exact(most: int) -> None:
     )
 
 
+def test_operations_end_a_loop_before_its_rounds_where_they_are_dearer() -> None:
+    limits = Limits(max_while_iterations=1000, max_operations=4000)
+    for body, words in (("pass", "While loop exceeded"), ("x = 1 + 2 + 3", "number of operations")):
+        assert words in stopped(f"while True:\n    {body}", limits)
+
+
 def test_words_of_the_operations_limit() -> None:
     assert "Reached the max number of operations of 20000. Maybe there is an infinite loop" in (
         stopped("for i in range(10**9):\n    print(i)")

@@ -117,7 +117,7 @@ def test_a_state_that_contradicts_what_was_supposed_is_noticed() -> None:
 
 
 def test_compiled_programs_are_kept() -> None:
-    options = ProgramOptions(frozenset(), frozenset(), 10)
+    options = ProgramOptions(frozenset(), frozenset(), 10, 1000)
     assert compile_program("1 + 41", options) is compile_program("1 + 41", options)
 
 

@@ -311,7 +311,7 @@ def test_large_global_of_an_earlier_run_is_not_taken_for_small() -> None:
 def test_factor_of_few_bits_needs_no_guard() -> None:
     program = compile_program(
         "t = 0\nn = len('text')\nfor i in range(n): t += i * n * 31",
-        ProgramOptions(frozenset(), frozenset(), 1000),
+        ProgramOptions(frozenset(), frozenset(), 1000, 1_000_000),
     )
     assert {"range", "t"} <= set(program.code.co_names)
     assert not {"@multiply", "@large"} & set(program.code.co_names)
