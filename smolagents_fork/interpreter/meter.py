@@ -301,6 +301,8 @@ class Meter:
                     self.taking_back.discard(get_ident())
                 self._used -= len(unused) * source.cost
                 source.portion.clear()
+                # Next time about as many as were used: a loop that calls a tool needs one.
+                source.size = max(1, source.size - len(unused))
 
     def empty(self) -> None:
         """Let every tick come to a look at the limits, without a lock, from any thread."""
@@ -401,6 +403,8 @@ class Meter:
         if not self.tools:
             raise RuntimeError(RUN_ENDED)
         with self._lock:
+            # Without ticks at hand, all that the program does from now on shows in the count.
+            self.take_back()
             self._put_off()
             self._away += 1
             return self.number
@@ -418,7 +422,6 @@ class Meter:
         Not so if code of the program ran meanwhile, which the count shows: a function that was
         given to the tool, or another thread.
         """
-        self.take_back()
         now, counter = time.monotonic(), self._used
         since, before = self._away_since
         if self._away and counter == before and self._deadline is not None:
@@ -484,7 +487,8 @@ class Ticks(map):  # type: ignore[type-arg]
     portion: list[bool]
     #: What compiled code takes its ticks from.
     ticks: Iterator[bool]
-    _size: int
+    #: Ticks of the next portion, about.
+    size: int
     _run: int
     _since: float
 
@@ -492,7 +496,7 @@ class Ticks(map):  # type: ignore[type-arg]
         """Begin without ticks; a constructor is the iterator's own."""
         self.meter, self.cost, self.portion = meter, cost, []
         self.ticks = chain.from_iterable(cycle((self.portion, self)))
-        self._size, self._run, self._since = _FIRST_TICKS, -1, 0.0
+        self.size, self._run, self._since = _FIRST_TICKS, -1, 0.0
 
     def __next__(self) -> NoReturn:
         meter = self.meter
@@ -500,13 +504,13 @@ class Ticks(map):  # type: ignore[type-arg]
             raise TakenBack
         now = meter.look()
         if self._run != meter.number:
-            self._size, self._run = _FIRST_TICKS, meter.number
+            self.size, self._run = _FIRST_TICKS, meter.number
         elif now - self._since > SLOW_PORTION:
-            self._size = max(1, self._size >> 2)
-        elif now - self._since < SLOW_PORTION / 8 and self._size < _MOST_TICKS:
-            self._size = max(self._size, min(2 * self._size, PORTION // self.cost))
+            self.size = max(1, self.size >> 2)
+        elif now - self._since < SLOW_PORTION / 8 and self.size < _MOST_TICKS:
+            self.size = max(self.size, min(2 * self.size, PORTION // self.cost))
         self._since = now
-        size = meter.hand_out(self._size, self.cost)
+        size = meter.hand_out(self.size, self.cost)
         if len(self.portion) != size:
             self.portion[:] = [True] * size
         if meter.over:
