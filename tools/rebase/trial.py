@@ -32,10 +32,21 @@ TEST_TIMEOUT_SECONDS = 1800.0
 
 # Left out of the copy of a folder that is no git repository.
 _NOT_COPIED = (
-    ".git", ".rebase", ".venv", "build", "dist", "reports", "node_modules",
-    ".hypothesis", ".mypy_cache", ".pytest_cache", ".ruff_cache", "__pycache__",
-    "*.pyc", "*.egg-info",
-)  # fmt: skip
+    ".git",
+    ".rebase",
+    ".venv",
+    "build",
+    "dist",
+    "reports",
+    "node_modules",
+    ".hypothesis",
+    ".mypy_cache",
+    ".pytest_cache",
+    ".ruff_cache",
+    "__pycache__",
+    "*.pyc",
+    "*.egg-info",
+)
 
 
 @dataclass(frozen=True)

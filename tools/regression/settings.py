@@ -9,9 +9,19 @@ from pathlib import Path
 from tools.paths import BUILD, CACHE, REPORTS, ROOT
 
 __all__ = [
-    "CACHE", "CONSTRAINTS", "DEVIATIONS", "EXTRAS", "OPTIONAL", "OVERLAY", "PROJECT", "REPORTS",
-    "REQUIREMENTS", "ROOT", "SCRATCH", "environment_of_a_run",
-]  # fmt: skip
+    "CACHE",
+    "CONSTRAINTS",
+    "DEVIATIONS",
+    "EXTRAS",
+    "OPTIONAL",
+    "OVERLAY",
+    "PROJECT",
+    "REPORTS",
+    "REQUIREMENTS",
+    "ROOT",
+    "SCRATCH",
+    "environment_of_a_run",
+]
 
 SCRATCH = BUILD / "regression"
 UPSTREAM = ROOT / "tests" / "upstream"

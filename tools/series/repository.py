@@ -20,9 +20,18 @@ from tools.series.message import PATCH_NAME, parse_message
 from tools.upstream.fetch import fetch_wheel, unpack_wheel
 
 __all__ = [
-    "BASE", "BRANCH", "commit_tree", "create", "exported", "folder_digest", "patch_bytes",
-    "read_tree", "refuse_unfinished", "release_base", "series_files",
-]  # fmt: skip
+    "BASE",
+    "BRANCH",
+    "commit_tree",
+    "create",
+    "exported",
+    "folder_digest",
+    "patch_bytes",
+    "read_tree",
+    "refuse_unfinished",
+    "release_base",
+    "series_files",
+]
 
 BASE = "refs/tags/base"
 BRANCH = "series"

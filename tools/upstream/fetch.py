@@ -20,9 +20,13 @@ from tools.command import run
 from tools.errors import CommandError, FetchError
 
 __all__ = [
-    "FetchError", "fetch_sdist", "fetch_wheel", "released_versions", "unpack_sdist",
+    "FetchError",
+    "fetch_sdist",
+    "fetch_wheel",
+    "released_versions",
+    "unpack_sdist",
     "unpack_wheel",
-]  # fmt: skip
+]
 
 # Seconds that one pip call may take: a release is 200 KB, but its sdist needs a build environment.
 PIP_TIMEOUT_SECONDS = 300.0
