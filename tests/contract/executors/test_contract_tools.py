@@ -350,11 +350,11 @@ def test_calls_are_capped(contract):
         assert not contract.takes("max_tool_calls")
         return
     executor = contract.limited
-    executor.send_tools({"one": lambda: 1})
+    executor.send_tools({"capped_tool": lambda: 1})
     words = f"more than max_calls={TOOL_CALLS} calls of tools in one run"
     with pytest.raises(Exception, match=words):
-        executor(f"for n in range({TOOL_CALLS + 1}):\n    one()")
-    assert executor(f"sum(one() for n in range({TOOL_CALLS}))").output == TOOL_CALLS
+        executor(f"for n in range({TOOL_CALLS + 1}):\n    capped_tool()")
+    assert executor(f"sum(capped_tool() for n in range({TOOL_CALLS}))").output == TOOL_CALLS
 
 
 @behaviour("Tools", "The code cannot take a tool's name for something else.")
