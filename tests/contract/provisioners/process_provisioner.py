@@ -150,18 +150,22 @@ class ProcessSandbox:
 
     @property
     def there(self) -> bool:
-        """Whether its main process lives."""
+        """Tell whether its main process lives."""
         return self._process.poll() is None
 
     def remove(self) -> None:
         if self._removed.is_set():
             return
         self._removed.set()
-        # Kernels have sessions of their own: their parent ends them, or its end does.
-        for pid in [*_children(self._process.pid), self._process.pid]:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        # First the gateway, which starts kernels until it ends; then what it has started.
+        self._process.kill()
         self._process.wait()
+        end = time.monotonic() + 10
+        while (started := _processes_of(self._folder)) and time.monotonic() < end:
+            for pid in started:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            time.sleep(0.01)
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
@@ -186,11 +190,11 @@ class ProcessProvisioner:
         pass
 
 
-def _children(parent: int) -> list[int]:
+def _processes_of(folder: Path) -> list[int]:
+    """List the processes whose environment names ``folder``: a sandbox's gateway and kernels."""
     found = []
-    for folder in Path("/proc").glob("[0-9]*"):
+    for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            fields = (folder / "stat").read_text().rpartition(")")[2].split()
-            if int(fields[1]) == parent:
-                found.append(int(folder.name))
+            if os.fsencode(folder) in (process / "environ").read_bytes():
+                found.append(int(process.name))
     return found
