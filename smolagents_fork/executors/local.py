@@ -10,7 +10,6 @@ import importlib
 import threading
 import types
 from collections.abc import Callable, Mapping, Sequence
-from importlib.util import find_spec
 from typing import Any, ClassVar
 
 from .. import upstream
@@ -21,7 +20,7 @@ from ..output import PrintContainer
 from ..texts import class_name, exact_text, plain_text, without_text
 from ..upstream import CodeOutput, PythonExecutor
 from .local_errors import as_upstreams, is_class_of_host
-from .validation import check_functions, check_known, names_of, parameters_of
+from .validation import check_functions, check_known, missing_modules, names_of, parameters_of
 
 __all__ = ["LocalPythonExecutor", "evaluate_python_code"]
 
@@ -79,7 +78,7 @@ def _write_figures(interpreter: Interpreter, state: dict[str, Any]) -> None:
     printed = interpreter.output
     try:
         str(printed)
-    except Exception:  # the program has appended what is no text
+    except Exception:  # the program has appended something that is not text
         printed = PrintContainer(interpreter.limits.max_print_outputs_length)
     state["_print_outputs"] = printed
     count = interpreter.meter.count["counter"]
@@ -317,18 +316,8 @@ class LocalPythonExecutor(PythonExecutor):  # type: ignore[misc]  # upstream shi
         )
 
     def _check_authorized_imports_are_installed(self) -> None:
-        missing = [
-            base
-            for entry in self.authorized_imports
-            if entry != "*" and find_spec(base := entry.split(".")[0]) is None
-        ]
-        if missing:
-            raise as_upstreams(
-                InterpreterError(
-                    f"Non-installed authorized modules: {', '.join(missing)}. Please install these "
-                    "modules or remove them from the authorized imports list."
-                )
-            )
+        if message := missing_modules(self.authorized_imports):
+            raise as_upstreams(InterpreterError(message))
 
     def __call__(self, code_action: str) -> CodeOutput:
         """Run ``code_action`` (upstream's contract).

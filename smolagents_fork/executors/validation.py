@@ -10,6 +10,7 @@ import difflib
 import inspect
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib.util import find_spec
 from typing import Any
 
 from ..errors import ConfigurationError
@@ -24,6 +25,7 @@ __all__ = [
     "check_output_function",
     "check_text",
     "mapping_of",
+    "missing_modules",
     "names_of",
     "parameters_of",
     "paths_of",
@@ -64,7 +66,7 @@ def check_flag(name: str, value: object) -> None:
 
 
 def check_count(name: str, value: object, least: int = 1) -> None:
-    """Refuse what is no whole number of at least ``least``."""
+    """Refuse anything but a whole number of at least ``least``."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise ConfigurationError(f"{name}={value!r}: give a whole number above {least - 1}")
 
@@ -158,3 +160,20 @@ def check_functions(functions: Any) -> dict[str, Callable[..., Any]]:
                 "function goes in with send_variables"
             )
     return found
+
+
+def missing_modules(imports: Iterable[str]) -> str:
+    """Describe, in upstream's words, authorised imports that are not installed; empty without any.
+
+    Args:
+        imports: names as given to an executor: ``pkg``, ``pkg.module``, ``pkg.*`` or ``*``.
+    """
+    missing = [
+        base for entry in imports if entry != "*" and find_spec(base := entry.split(".")[0]) is None
+    ]
+    if not missing:
+        return ""
+    return (
+        f"Non-installed authorized modules: {', '.join(missing)}. Please install these "
+        "modules or remove them from the authorized imports list."
+    )

@@ -112,7 +112,7 @@ def _is_number(value: object) -> bool:
 
 
 def check_size(name: str, size: int | float | str | None, *, optional: bool = True) -> None:
-    """Refuse what is no size; ``None`` is none where there may be no limit.
+    """Reject invalid sizes; ``None`` means unlimited where that is allowed.
 
     Raises:
         ConfigurationError: neither a number of bytes nor text with a unit.

@@ -40,7 +40,7 @@ class ExecutorImage:
 
         Raises:
             ImageBuildError: a build failed.
-            ConfigurationError: something that is no requirement.
+            ConfigurationError: an entry is not a requirement.
         """
         client, options = self._client, self._options
         image, name = options.image, options.image_name

@@ -46,7 +46,7 @@ def inherited(action: str, owner: int) -> ExecutorError:
 
 
 def check_host(host: object) -> None:
-    """The engine takes what is no address for all addresses, and opens the port to everybody."""
+    """Refuse a host that is not an address: the engine would open the port on all addresses."""
     try:
         ipaddress.ip_address(host if isinstance(host, str) else "")
     except ValueError:
@@ -90,7 +90,7 @@ def check_user(name: str, user: object) -> None:
 
 
 def check_workdir(workdir: object) -> None:
-    """Refuse what is no folder of its own."""
+    """Refuse a path that is not a folder of its own."""
     if not isinstance(workdir, str) or not workdir.startswith("/"):
         raise ConfigurationError(f"workdir={workdir!r}: give an absolute path")
     if posixpath.normpath(workdir) in ("/", "//", "/tmp"):

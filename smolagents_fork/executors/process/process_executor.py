@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from importlib.util import find_spec
 from typing import Any, ClassVar
 
 from ... import codec
@@ -24,6 +23,7 @@ from ..validation import (
     check_functions,
     check_known,
     mapping_of,
+    missing_modules,
     parameters_of,
     paths_of,
 )
@@ -163,16 +163,8 @@ class ProcessExecutor(Executor):
 
     def _start(self) -> None:
         _check_platform(self.kernel.platform, self.options.allow_unconfined)
-        missing = [
-            base
-            for entry in self.additional_imports
-            if entry != "*" and find_spec(base := entry.split(".")[0]) is None
-        ]
-        if missing:
-            raise ConfigurationError(
-                f"Non-installed authorized modules: {', '.join(missing)}. Please install these "
-                "modules or remove them from the authorized imports list."
-            )
+        if message := missing_modules(self.additional_imports):
+            raise ConfigurationError(message)
         imports = [*DEFAULT_IMPORTS, *self.additional_imports]
         self._session = ProcessSession(
             self.options,

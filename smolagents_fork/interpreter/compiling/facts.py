@@ -76,7 +76,7 @@ class Facts:
         return isinstance(node.op, _NEVER_SUM_OF_SEQUENCES)
 
     def is_sequence(self, node: ast.AST) -> bool:
-        """Tell whether an expression is a sequence for certain, or a constant that is no number."""
+        """Tell whether an expression is surely a sequence, or a constant that is not a number."""
         return isinstance(node, _DISPLAYS) or (
             isinstance(node, ast.Constant) and node not in self.numeric
         )

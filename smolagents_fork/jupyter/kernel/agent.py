@@ -54,7 +54,7 @@ class Sandbox:
         self.unsent = True
         self.allow_pickle = settings["allow_pickle"]
         self.show_by_shell = shell.showtraceback
-        #: Errors of what is no Python, and of IPython's own commands.
+        #: Errors of text that is not Python, and of IPython's own commands.
         self.left_to_the_shell = _errors_of_the_shell()
         self.groups = getattr(builtins, "BaseExceptionGroup", ())
         #: Whether the host serves no more calls of the run that is on.
