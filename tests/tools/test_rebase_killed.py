@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pytest
 from rebase_harness import COMMAND_TIMEOUT_SECONDS, Rebase, snapshot, tiny_tree
 
-from tools.rebase.points import POINTS
+from tools.rebase.state import POINTS
 
 pytestmark = pytest.mark.network  # the build backend comes from the index, once
 
