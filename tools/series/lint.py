@@ -70,7 +70,6 @@ def lint_series(
     """Lint every patch, and the series as a whole.
 
     Args:
-        project: the checkout.
         with_release: also apply the series, in memory, to the release (fetched when not cached).
         cache: folder of downloaded releases; None for the checkout's own.
 

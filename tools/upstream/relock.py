@@ -30,13 +30,7 @@ def console_scripts(site: Path, version: str) -> dict[str, str]:
 
 
 def lock_of_release(version: str, wheel: Path, sdist: Path) -> Lock:
-    """The lock of one release.
-
-    Args:
-        version: upstream's version.
-        wheel: its wheel.
-        sdist: its source distribution.
-    """
+    """The lock of one release."""
     with tempfile.TemporaryDirectory() as scratch:
         site = unpack_wheel(wheel, Path(scratch))
         info = site / f"{PACKAGE}-{version}.dist-info"
