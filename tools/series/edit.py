@@ -50,7 +50,7 @@ def _replacement(project: Project) -> Replacement:
 
 
 def finish_export(project: Project) -> None:
-    """Finish an export that was interrupted while it replaced files; any command does this first."""
+    """Finish an interrupted export; every command does this first."""
     export = _replacement(project)
     if export.is_decided:
         export.finish()
