@@ -13,6 +13,7 @@ from smolagents_fork._version import fork_revision, upstream_version
 
 # Public name -> module that owns it. Looked up on first use (PEP 562).
 _EXPORTS: dict[str, str] = {
+    "AgentSandbox": "smolagents_fork.executors.docker.agent_sandbox",
     "DockerExecutor": "smolagents_fork.executors.docker",
     "DockerPool": "smolagents_fork.executors.docker",
     "LocalPythonExecutor": "smolagents_fork.executors.local",

@@ -20,6 +20,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("process",),
     ("upstream",),
     ("bridge",),
+    ("agent_sandbox",),
     ("executors",),
     ("__init__",),
 )
