@@ -178,7 +178,8 @@ def _read(
         if deadline.expired():
             raise SandboxTimeoutError(
                 f"the program ran past timeout_seconds={deadline.seconds}; its processes were "
-                f"killed and the sandbox's files stay. Its output ended with:\n{output.end()[-_SHOWN:]}"
+                "killed, and the sandbox's files stay. Its output ended with:\n"
+                + output.end()[-_SHOWN:]
             )
         if is_closed():
             raise ConnectionLost("the sandbox was closed")

@@ -72,10 +72,11 @@ def main() -> None:
                     sys.stderr.write(f"supervisor: {type(error).__name__}: {error}\n")
                 finally:
                     kill_descendants()
+                    reap()
 
 
 def kill_descendants() -> None:
-    """Kill every process that has come from this one, and reap those nobody waits for.
+    """Kill every process that has come from this one.
 
     A tree that does not end takes the supervisor with it, and the sandbox with that.
     """
@@ -88,6 +89,13 @@ def kill_descendants() -> None:
             sys.stderr.write(f"supervisor: {len(alive)} processes do not end\n")
             os._exit(1)
         time.sleep(0.005)
+
+
+def reap() -> None:
+    """Reap every child that has ended: orphans, since a run's program has been waited for."""
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
 
 
 def _descendants() -> list[int]:
@@ -168,6 +176,8 @@ class Run:
                     listener = stack.enter_context(socket.socket(socket.AF_UNIX))
                     listener.bind(str(address))
                     listener.listen(16)
+                    # Closing alone would leave the thread in accept().
+                    stack.callback(_shut, listener, socket.SHUT_RDWR)
                     environment[ADDRESS_VARIABLE] = str(address)
                     _in_thread(self._take_calls, listener)
                 argv = [part.replace("{run}", str(self._folder)) for part in job["argv"]]
@@ -190,10 +200,11 @@ class Run:
             _in_thread(self._forward, kind, stream.fileno())
             for kind, stream in ((Kind.OUTPUT, process.stdout), (Kind.ERRORS, process.stderr))
         ]
-        _in_thread(self._take_replies, process)
+        taker = _in_thread(self._take_replies, process)
         code = process.wait()
         # What the program left running ends with it, and lets go of its output.
         kill_descendants()
+        reap()
         end = time.monotonic() + _OUTPUT_SECONDS
         for pump in pumps:
             pump.join(max(0.0, end - time.monotonic()))
@@ -202,8 +213,10 @@ class Run:
             self._send(Kind.RESULT, 0, result.read_bytes())
         self._send(Kind.ENDED, 0, encode({"exit_code": code}))
         # The host closes the connection when it has read everything.
-        with contextlib.suppress(OSError):
-            self._connection.shutdown(socket.SHUT_WR)
+        _shut(self._connection, socket.SHUT_WR)
+        taker.join(_OUTPUT_SECONDS)
+        _shut(self._connection, socket.SHUT_RDWR)
+        taker.join(_OUTPUT_SECONDS)
 
     def _forward(self, kind: Kind, descriptor: int) -> None:
         with contextlib.suppress(OSError):
@@ -269,6 +282,11 @@ class Run:
     def _send(self, kind: Kind, number: int = 0, body: bytes = b"") -> None:
         with self._send_lock:
             self._connection.sendall(pack(kind, number, body))
+
+
+def _shut(connection: socket.socket, how: int) -> None:
+    with contextlib.suppress(OSError):
+        connection.shutdown(how)
 
 
 def _in_thread(function: Any, *arguments: Any) -> threading.Thread:
