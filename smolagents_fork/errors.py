@@ -6,7 +6,7 @@
     ├── ConfigurationError (ValueError)      an argument, or a combination, that cannot work
     ├── ConfigurationTypeError (TypeError)   an argument of the wrong kind
     ├── CodecError (ValueError)              a value and its encoding
-    │   ├── EncodeError                      a value that cannot travel; names the path to it
+    │   ├── EncodeError                      a value that cannot be encoded; names the path to it
     │   └── DecodeError                      bytes that are no valid encoding
     ├── ExecutorError                        an executor could not do what was asked
     │   ├── ExecutorStartError               it did not come up
@@ -73,7 +73,7 @@ class CodecError(ForkError, ValueError):
 
 
 class EncodeError(CodecError):
-    """A value cannot travel; the message names the path to it, as in ``vars['a'][3].b``."""
+    """A value cannot be encoded; the message names the path to it, as in ``vars['a'][3].b``."""
 
 
 class DecodeError(CodecError):

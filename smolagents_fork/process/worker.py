@@ -285,7 +285,7 @@ class Worker:
             self._in_program = False
 
     def _encoded(self, value: Any) -> bytes:
-        """The value of the last expression; its text where it cannot travel."""
+        """The value of the last expression; its text where it cannot be encoded."""
         try:
             return encode(value, max_bytes=self._max_value_bytes)
         except EncodeError:
