@@ -385,7 +385,7 @@ def test_a_tool_that_blocks_does_not_hold_an_interruption_up(seconds):
     stubs = connected(dispatcher)
     assert stubs["context"]() == "of the caller"
     start = time.monotonic()
-    words = r"slow\(\) was interrupted; it goes on on the host"
+    words = r"slow\(\) was interrupted; it keeps running on the host"
     try:
         with (
             acting(begun.is_set, dispatcher.interrupt),
@@ -432,7 +432,7 @@ def test_tools_can_be_kept_to_the_calling_thread():
     dispatcher = Dispatcher(calling_thread=True)
     dispatcher.register({"ident": threading.get_ident})
     assert connected(dispatcher)["ident"]() == threading.get_ident()
-    with pytest.raises(ConfigurationError, match="cannot be given up on"):
+    with pytest.raises(ConfigurationError, match="cannot be abandoned"):
         Dispatcher(calling_thread=True, tool_timeout_seconds=1)
 
 
