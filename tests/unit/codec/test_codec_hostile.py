@@ -155,7 +155,7 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
     "extra key": (tagged("tuple", v=[], w=1), "a tuple has the keys"),
     "object dtype as bytes": (tagged("ndarray", d="|O", s=[1], v=b64(b"x" * 8)), "permitted dtype"),
     "void dtype": (tagged("ndarray", d="|V8", s=[1], v=b64(b"x" * 8)), "permitted dtype"),
-    "dtype by expression": (tagged("ndarray", d="i4,O", s=[1], v=b64(b"x" * 12)), "permitted dtype"),
+    "dtype by expression": (tagged("ndarray", d="i4,O", s=[1], v=b64(b"x" * 12)), "ted dtype"),
     "short array": (tagged("ndarray", d="<f8", s=[2], v="AAAA"), "need 16 bytes, there are 3"),
     "huge array": (tagged("ndarray", d="<f8", s=[1 << 39], v=""), "need 4398046511104 bytes"),
     "huge empty array": (tagged("ndarray", d="<U0", s=[1 << 39], v=""), "elements have no size"),
