@@ -1,11 +1,10 @@
 """The only module of the fork that imports ``smolagents``.
 
-Everything above this layer takes upstream's types from here, so that a release which moves a name
-breaks in one file. Nothing below this layer (codec, jupyter, containers, interpreter, wasm) may
-import it.
+All layers above import upstream's types from here, so that a release which moves a name breaks only
+this file. Layers below (codec, jupyter, sandboxes, interpreter) may not import it.
 
-Names are looked up on first use (PEP 562): the hooks of the patch series run while
-``smolagents`` is being imported, and take only what is defined by then.
+Names are looked up on first use (PEP 562). The hooks of the patch series run while ``smolagents``
+is being imported, and use only names that are defined by then.
 """
 
 from __future__ import annotations
@@ -107,7 +106,7 @@ _OWNERS = {name: f"smolagents.{module}" for module, names in _MODULES.items() fo
 
 
 def load() -> None:
-    """Import ``smolagents``, which a patch of the series may make import the fork in turn."""
+    """Import ``smolagents``, whose patches may in turn import the fork."""
     importlib.import_module("smolagents")
 
 

@@ -1,7 +1,7 @@
-"""The child's own part: takes code, runs it in the interpreter, sends back what it gave.
+"""Child side: receives code, runs it in the interpreter, and sends the result.
 
-It shares its process with the program, so the host trusts nothing it says; what it does here is for
-programs that mean no harm.
+It shares its process with the program, so the host does not trust it. Its checks serve programs
+that are not hostile.
 """
 
 from __future__ import annotations
@@ -53,25 +53,25 @@ from .frames import (
 
 __all__ = ["main", "warm_up"]
 
-#: Seconds between two frames of printed text. What waits is in the log, where the host sees it.
+#: Seconds between two frames of printed text. Unsent text is in the log, which the host reads.
 _FLUSH_SECONDS = 0.05
 _LARGE = 1 << 16
 # A character takes at most 12 bytes of a frame, and such a frame has 1 MiB at most.
 _LONGEST_REPR = 80_000
-# The state's name for the value whose text is made.
+# Name in the state of the value that is converted to text.
 _VALUE = "_output_of_the_last_call"
 
 
 def main(data_number: int, log_number: int, bounds: Bounds, parent: socket.socket) -> None:
-    """Confine this process, say so, and serve the host until it closes the connection.
+    """Confine this process, report that, and serve the host until it closes the connection.
 
     Args:
         data_number: descriptor of the connection to the host.
         log_number: descriptor of the output log.
         bounds: the limits of this process.
-        parent: connection to the fork server, which keeps some of them.
+        parent: connection to the fork server, which enforces some of them.
     """
-    # Ends with this process; the finalisers of mmap and socket never run.
+    # Open until the process exits; the finalisers of mmap and socket never run.
     log = mmap.mmap(log_number, LOG_SIZE)
     os.close(log_number)
     link = Link(socket.socket(fileno=data_number), log)
@@ -88,14 +88,14 @@ def main(data_number: int, log_number: int, bounds: Bounds, parent: socket.socke
 
 
 def warm_up() -> None:
-    """Run everything once in the fork server, so that children find it imported and compiled."""
+    """Run the interpreter once in the fork server, so that children have it imported."""
     interpreter = Interpreter()
     interpreter.run("import math\nprint([math.sqrt(n) for n in range(3)])")
     decode(encode({"a": (1, 2.5)}))
 
 
 def _copy_without_modes() -> None:
-    # Modes and times of files cannot be changed here, and copies of files are worth having.
+    # Modes and times of files cannot be changed here, but copying files should work.
     for name in ("copymode", "copystat"):
         setattr(shutil, name, _forgiving(getattr(shutil, name)))
 
@@ -110,7 +110,7 @@ def _forgiving(function: Callable[..., None]) -> Callable[..., None]:
 
 
 class Link:
-    """The child's end of the connection; one writer at a time."""
+    """Child side of the connection; one writer at a time."""
 
     def __init__(self, data: socket.socket, log: mmap.mmap) -> None:
         self._socket = data
@@ -121,17 +121,17 @@ class Link:
         self._sent = 0
         self._flushed = time.monotonic()
         self.run = 0
-        #: Holds an interruption back while a frame is written.
+        #: Context manager that defers an interruption while a frame is written.
         self.shield: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
 
     @property
     def stop_asked(self) -> bool:
-        """Tell whether the host has asked the present run to stop."""
+        """Return whether the host has asked the current run to stop."""
         (run,) = STOPPED_RUN.unpack_from(self._log, LOG_HEADER.size)
         return bool(run == self.run)
 
     def receive(self) -> Frame | None:
-        """The next frame; none when the host has closed the connection."""
+        """Return the next frame; ``None`` if the host has closed the connection."""
         while True:
             wanted = self._reader.wanted
             data = self._socket.recv(min(wanted, 1 << 20)) if wanted else b""
@@ -142,18 +142,18 @@ class Link:
                 return frame
 
     def send(self, kind: Kind, run: int, body: bytes = b"") -> None:
-        """Send a frame, after whatever was printed before it."""
+        """Send a frame, after the text printed before it."""
         with self._lock:
             self.flush()
             if len(body) < _LARGE:
                 self._socket.sendall(packed(kind, run, body))
             else:
-                # Apart, so that it is not copied once more under a memory limit.
+                # Sent separately, to avoid another copy under a memory limit.
                 self._socket.sendall(HEADER.pack(kind, run, len(body)))
                 self._socket.sendall(body)
 
     def write(self, text: str) -> None:
-        """Take printed text. It is in shared memory when this returns, so it outlives the child."""
+        """Write printed text to shared memory, so that it survives the child."""
         data = text.encode("utf-8", "surrogatepass")
         room = LOG_SIZE - LOG_TEXT
         with self._lock:
@@ -169,21 +169,21 @@ class Link:
                 self.flush()
 
     def flush(self) -> None:
-        """Send what is in the log."""
+        """Send the text in the log."""
         with self._lock, self.shield():
             self._flushed = time.monotonic()
             if self._logged:
                 data = self._log[LOG_TEXT : LOG_TEXT + self._logged]
                 self._socket.sendall(packed(Kind.OUTPUT, self.run, data))
                 self._logged = 0
-                # Empty first: the new number with the old length would have it all read again.
+                # Clear the length first: the new number with the old length would repeat the text.
                 LOG_HEADER.pack_into(self._log, 0, self._sent, 0)
                 self._sent = (self._sent + 1) & 0xFFFFFFFF
                 LOG_HEADER.pack_into(self._log, 0, self._sent, 0)
 
 
 class Worker:
-    """The interpreter and what connects it to the host.
+    """The interpreter and its connection to the host.
 
     Args:
         link: the connection.
@@ -197,7 +197,7 @@ class Worker:
         self._cpu_seconds = options["cpu_seconds"]
         limits = Limits(**options["limits"])
         self._interpreter = _Streaming(link, options["imports"], limits)
-        # The host ends whoever sends more; a program that means no harm gets an error before.
+        # The host ends a child that sends more; a program that is not hostile gets an error first.
         self._max_value_bytes = options["max_value_bytes"]
         self._calls = HostCalls(self._ask_host, self._finish, self._max_value_bytes, self._stop)
         self._in_run = False
@@ -211,15 +211,15 @@ class Worker:
                 self._run(frame)
             elif frame.kind in (Kind.TOOLS, Kind.VARIABLES):
                 self._accept(frame)
-            # A late REPLY, to a call whose program was stopped meanwhile, is nobody's any more.
+            # A late REPLY, to a call whose program was stopped meanwhile, is ignored.
 
-    # -- the host asks the program to stop --
+    # -- interruption by the host --
 
     def stop_if_asked(self, *_: Any) -> None:
         """Stop the program if the host has asked its run to stop.
 
-        Handles the signal, which may come at any time, also when the run that it was for is over.
-        Called as well where a signal was not obeyed: before the program, and after a frame.
+        Handles the signal, which may arrive at any time, even after the end of its run. Also called
+        at points where the signal is deferred: before the program, and after a frame.
         """
         if self._in_program and not self._shielded and self._link.stop_asked:
             self._stop()
@@ -232,7 +232,7 @@ class Worker:
 
     @contextlib.contextmanager
     def shielded(self) -> Iterator[None]:
-        """Put off an interruption until the block is through."""
+        """Defer an interruption until the end of the block."""
         main = threading.current_thread() is threading.main_thread()
         self._shielded += main
         try:
@@ -252,7 +252,7 @@ class Worker:
                 cpu_limit(self._cpu_seconds)
             kind, body = self._outcome(frame.body.decode("utf-8", "surrogatepass"))
         except ProgramStop as stop:
-            # It came between the program's end and here.
+            # The interruption came after the end of the program.
             self._in_program = False
             kind, body = Kind.FAILED, _failure("TimeLimitExceededError", str(stop))
         finally:
@@ -279,13 +279,13 @@ class Worker:
         except ProgramStop:
             raise
         except BaseException as error:
-            # A BaseException of the program's own; it must not end the child.
+            # A BaseException of the program, which must not end the child.
             return Kind.FAILED, _failure("ProgramFailedError", _text_of_error(error))
         finally:
             self._in_program = False
 
     def _encoded(self, value: Any) -> bytes:
-        """The value of the last expression; its text where it cannot travel."""
+        """Encode the value of the last expression, or its text if it cannot be encoded."""
         try:
             return encode(value, max_bytes=self._max_value_bytes)
         except EncodeError:
@@ -293,7 +293,7 @@ class Worker:
         return encode(text[: min(_LONGEST_REPR, self._max_value_bytes // 12)])
 
     def _text_of(self, value: Any) -> str:
-        """``repr(value)``, made by a run of its own: within the limits, and with the tools."""
+        """Compute ``repr(value)`` in a separate run, with the limits and the tools."""
         text = plain_text(value, "repr")
         if text is not None:
             return text
@@ -335,13 +335,13 @@ class Worker:
         os._exit(0)  # the host has closed the connection
 
     def _finish(self) -> None:
-        # The value is the host's already. Stays in force through every handler of the program.
+        # The host already has the value. The stop survives every handler of the program.
         self._interpreter.meter.finish(None)
         raise FinalAnswer(None)
 
 
 class _Streaming(Interpreter):
-    """The interpreter, with what it prints sent to the host as it is printed."""
+    """Interpreter that sends printed text to the host immediately."""
 
     def __init__(self, link: Link, imports: list[str], limits: Limits) -> None:
         self._link = link
@@ -364,7 +364,7 @@ class _Streaming(Interpreter):
 
 
 def _text_of_error(error: BaseException) -> str:
-    """Give name and text of an exception; only the name where its class may be the program's."""
+    """Return name and text of an exception; only the name if the program may define its class."""
     name = class_name(error)
     plain = all(type(one) in (str, int) for one in exception_field(error, "args"))
     if not plain or not is_static(type(error)):

@@ -306,7 +306,7 @@ class ProcessExecutor(Executor):
         """Set variables in the code's namespace.
 
         Raises:
-            EncodeError: a value cannot travel; names the path to it.
+            EncodeError: a value cannot be encoded; names the path to it.
         """
         if not variables:
             return

@@ -147,7 +147,7 @@ class ProcessRun:
         death = self._child.death()
         if stop.reason == "answered":
             return death
-        self._sink(self._child.last_words())
+        self._sink(self._child.remaining_text())
         self.killed = True
         grace = (
             f"did not stop within interrupt_grace_seconds={self._options.interrupt_grace_seconds}"

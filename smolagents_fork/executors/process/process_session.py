@@ -298,7 +298,7 @@ class ProcessSession:
         except (SandboxDiedError, ProtocolError) as error:
             child.kill()
             child.death()
-            self._sink(child.last_words())
+            self._sink(child.remaining_text())
             self._drop()
             if self._dispatcher.has_final_answer:
                 return Outcome(self._dispatcher.final_answer, True, deadline.elapsed())

@@ -69,7 +69,7 @@ def test_the_text_of_an_answer_calls_no_tool(contract):
         words = "RuntimeError: tools can be called while the code runs; it has ended"
         assert text == f"<Speaking whose str() raised {words}>"
     else:
-        with pytest.raises(Exception, match="cannot travel"):
+        with pytest.raises(Exception, match="cannot be encoded"):
             executor("final_answer(Speaking())")
     assert called == []
 

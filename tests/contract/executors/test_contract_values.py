@@ -81,42 +81,42 @@ def test_images(contract):
     assert (back.size, back.mode, back.getpixel((5, 5))) == ((20, 10), "RGB", (10, 20, 30))
 
 
-@behaviour("Values", "An argument that cannot travel is an error that names argument and tool.")
+@behaviour("Values", "An argument that cannot be encoded is an error that names argument and tool.")
 def test_arguments_that_cannot_travel(contract):
     executor = contract.shared
     executor.send_tools({"take": lambda first, second=None: callable(first) or callable(second)})
     if contract.differs:
         assert executor("take(lambda: 1)").output is True
         return
-    with pytest.raises(Exception, match=r"argument 'first' of take\(\): .*cannot travel"):
+    with pytest.raises(Exception, match=r"argument 'first' of take\(\): .*cannot be encoded"):
         executor("take(lambda: 1)")
     with pytest.raises(Exception, match=r"argument 'second' of take\(\)\['a'\]\[1\]: "):
         executor("take(1, {'a': [1, lambda: 1]})")
 
 
-@behaviour("Values", "A result that cannot travel is an error that names the tool.")
+@behaviour("Values", "A result that cannot be encoded is an error that names the tool.")
 def test_results_that_cannot_travel(contract):
     executor = contract.shared
     executor.send_tools({"give": lambda: (number for number in [1])})
     if contract.differs:
         assert executor("list(give())").output == [1]
         return
-    with pytest.raises(Exception, match=r"result of give\(\): .*generator cannot travel"):
+    with pytest.raises(Exception, match=r"result of give\(\): .*generator cannot be encoded"):
         executor("give()")
 
 
-@behaviour("Values", "A variable that cannot travel is an error that names it.")
+@behaviour("Values", "A variable that cannot be encoded is an error that names it.")
 def test_variables_that_cannot_travel(contract):
     executor = contract.shared
     if contract.differs:
         executor.send_variables({"odd": {"deep": [len]}})
         assert executor("odd['deep'][0]([1, 2])").output == 2
         return
-    with pytest.raises(ValueError, match=r"\['odd'\].*cannot travel"):
+    with pytest.raises(ValueError, match=r"\['odd'\].*cannot be encoded"):
         executor.send_variables({"odd": {"deep": [open]}})
 
 
-@behaviour("Values", "A last value that cannot travel comes as text.")
+@behaviour("Values", "A last value that cannot be encoded comes as text.")
 def test_outputs_that_cannot_travel(contract):
     output = contract.shared("def shown(n):\n    return n\nshown").output
     if contract.differs:

@@ -71,7 +71,7 @@ def test_all_requests_in_one_run_call_nothing_and_then_end_it():
             for path in files("requests"):
                 dispatcher.handle(path.read_bytes())
 
-    with pytest.raises(ProtocolError, match="went on after 100 refused calls"):
+    with pytest.raises(ProtocolError, match="continued after 100 refused calls"):
         all_of_them()
     assert called == []
 

@@ -138,7 +138,7 @@ def test_child_that_is_closed_by_another_thread_has_ended(ends):
         ends.child.receive(60)
     with pytest.raises(SandboxDiedError):
         ends.child.send(Kind.RUN, 1, b"", Deadline(60))
-    assert ends.child.last_words() == ""
+    assert ends.child.remaining_text() == ""
     ends.child.interrupt(1)
     ends.child.kill()
 

@@ -80,7 +80,7 @@ def test_a_body_over_its_limit_is_refused_by_its_header_alone(kind):
 
 @pytest.mark.parametrize("number", [0, 8, 15, 21, 255])
 def test_an_unknown_kind_is_refused(number):
-    with pytest.raises(ProtocolError, match=f"a frame of kind {number}, which may not come here"):
+    with pytest.raises(ProtocolError, match=f"an unexpected frame of kind {number}"):
         FrameReader(CHILD).feed(struct.pack("!BII", number, 0, 0))
 
 
