@@ -17,7 +17,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("codec",),
     ("help",),
     ("interpreter", "jupyter", "sandboxes"),
-    ("process",),
+    ("guest",),
+    ("process", "wasm"),
     ("upstream",),
     ("bridge",),
     ("executors",),
@@ -31,7 +32,8 @@ ROOMS: dict[str, tuple[tuple[str, ...], ...]] = {
     "executors": (
         ("async_calls", "call_lock", "registry", "validation"),
         ("base",),
-        ("agents", "docker", "local", "process"),
+        ("guests",),
+        ("agents", "docker", "local", "process", "wasm"),
     ),
 }
 # Who may import what has an engine's name, the engine's library included.
