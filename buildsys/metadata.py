@@ -17,7 +17,7 @@ ADDED_DEPENDENCIES = {
 }
 
 ADDED_EXTRAS = {
-    "wasm": ["deno>=2.9,<3"],  # WasmExecutor runs Pyodide in it
+    "wasm": {"deno>=2.9,<3": "WasmExecutor runs Pyodide in it"},
 }
 
 DYNAMIC_FIELDS = (
@@ -43,6 +43,9 @@ def project_fields(root: Path) -> dict[str, Any]:
         "version": fork_version(root / "smolagents_fork" / "_version.py", lock),
         "requires-python": lock.requires_python,
         "dependencies": [*lock.dependencies, *ADDED_DEPENDENCIES],
-        "optional-dependencies": {**lock.extras, **ADDED_EXTRAS},
+        "optional-dependencies": {
+            **lock.extras,
+            **{name: list(added) for name, added in ADDED_EXTRAS.items()},
+        },
         "scripts": lock.scripts,
     }

@@ -13,7 +13,7 @@ __all__ = ["ENGINES", "LAYERS", "PACKAGE", "ROOMS", "room_imports", "violations"
 # siblings and never import each other.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("_version", "errors"),
-    ("deadline", "hints", "output", "results", "texts"),
+    ("deadline", "distributions", "hints", "output", "results", "texts"),
     ("codec",),
     ("help",),
     ("interpreter", "jupyter", "sandboxes"),

@@ -52,9 +52,14 @@ class DenoProcess:
         self._errors, their_errors = os.pipe()
         try:
             self._process = subprocess.Popen(
-                command, stdin=theirs.fileno(), stdout=theirs.fileno(), stderr=their_errors, env=BARE_ENVIRONMENT,
-                cwd=tempfile.gettempdir(), start_new_session=True,
-            )  # fmt: skip
+                command,
+                stdin=theirs.fileno(),
+                stdout=theirs.fileno(),
+                stderr=their_errors,
+                env=BARE_ENVIRONMENT,
+                cwd=tempfile.gettempdir(),
+                start_new_session=True,
+            )
         except OSError as error:
             self._closed = True
             self._close_ends()

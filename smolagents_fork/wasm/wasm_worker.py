@@ -63,8 +63,16 @@ def main(read: _Read, write: Callable[[bytes], None], stopped_run: Callable[[], 
 
 
 def _install(wheel: bytes) -> None:
+    """Unpack a wheel; programs of its own are left out, since nothing could start them."""
+    target = sysconfig.get_path("purelib")
     with zipfile.ZipFile(io.BytesIO(wheel)) as archive:
-        archive.extractall(sysconfig.get_path("purelib"))
+        for member in archive.infolist():
+            root, _, rest = member.filename.partition("/")
+            if root.endswith(".data"):
+                kind, _, member.filename = rest.partition("/")
+                if kind not in ("purelib", "platlib"):
+                    continue
+            archive.extract(member, target)
     importlib.invalidate_caches()
 
 

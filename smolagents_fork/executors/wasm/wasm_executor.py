@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 from ... import codec
+from ...distributions.requirements import requirements_for
 from ...errors import ConfigurationError, ExecutorStartError
+from ...wasm.wheels import wheels_for
 from ..guests.guest_executor import GuestExecutor, interpreter_limits
 from ..validation import check_known, parameters_of
 from .wasm_launcher import WasmLauncher, installation
@@ -16,8 +19,8 @@ from .wasm_options import WasmOptions
 
 __all__ = ["WasmExecutor"]
 
-# Modules that are JavaScript's objects. Programs get Python.
-_JAVASCRIPT = frozenset({"js", "pyodide_js"})
+# Modules that lead to JavaScript. Programs get Python.
+_JAVASCRIPT = frozenset({"_pyodide", "js", "pyodide", "pyodide_js"})
 
 
 class WasmExecutor(GuestExecutor):
@@ -134,8 +137,17 @@ class WasmExecutor(GuestExecutor):
                 f"additional_authorized_imports: {', '.join(refused)}: JavaScript is not for "
                 "programs; give the code a tool"
             )
+        requirements = requirements_for(self.additional_imports)
         base = installation(self.options)
-        self._launch(WasmLauncher(self.options, base, list(self.additional_imports), []))
+        folder = self.options.packages_dir
+        wheels = wheels_for(
+            requirements,
+            base.cache,
+            base.pyodide / "pyodide-lock.json",
+            None if folder is None else Path(folder).resolve(),
+            self.options.setup_timeout_seconds,
+        )
+        self._launch(WasmLauncher(self.options, base, list(self.additional_imports), wheels))
 
     @classmethod
     def setup(cls, **options: Any) -> None:
