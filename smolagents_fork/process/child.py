@@ -16,16 +16,8 @@ from typing import Any
 
 from ..deadline import Deadline
 from ..errors import ProtocolError, SandboxDiedError
-from .frames import (
-    LOG_HEADER,
-    LOG_SIZE,
-    LOG_TEXT,
-    STOPPED_RUN,
-    Frame,
-    FrameReader,
-    Kind,
-    packed,
-)
+from ..guest.frames import Frame, FrameReader, Kind, packed
+from .output_log import LOG_HEADER, LOG_SIZE, LOG_TEXT, STOPPED_RUN
 
 __all__ = ["Child"]
 
