@@ -6,9 +6,7 @@ import base64
 import hashlib
 import io
 import json
-import re
 import zipfile
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,12 +18,10 @@ from tools.regression import Kind, Report, environments, run
 from tools.regression.comparison import compare
 from tools.regression.environments import Side, Twins
 from tools.regression.execution import THE_RUN, Runner
-from tools.regression.settings import REQUIREMENTS
 from tools.upstream.fetch import fetch_wheel
 
 pytestmark = [pytest.mark.slow, pytest.mark.network]
 
-FUNCTION = "create_agent_gradio_app_template"
 LOCKED = json.loads((Path(__file__).parents[2] / "upstream.lock").read_text("utf-8"))["version"]
 
 
@@ -47,22 +43,32 @@ def altered(wheel: Path, folder: Path, module: str, code: str) -> Path:
     return path
 
 
-FEW = ("ipython", "numpy", "pandas", "pytest", "pytest-timeout", "pytest-xdist")
+# Takes the choices out of every schema. One test is about them: each difference is run again.
+BREAK = """
+
+_whole = get_json_schema
 
 
-def compared(
-    wheel: Path, folder: Path, tests: list[str], packages: Sequence[str] = FEW, **options: Any
-) -> Report:
+def get_json_schema(func):
+    schema = _whole(func)
+    for one in schema["function"]["parameters"]["properties"].values():
+        one.pop("enum", None)
+    return schema
+"""
+TESTS = "test_function_type_hints_utils.py"
+
+
+def compared(wheel: Path, folder: Path, **options: Any) -> Report:
     """Run the suite with the packages that these tests of upstream's need, and no others."""
     console = Console(record=True, width=120)
     with pytest.MonkeyPatch.context() as patch:
-        kept = [one for one in REQUIREMENTS if re.split("[=><]", one)[0] in packages]
+        kept = [one for one in environments.REQUIREMENTS if one.startswith("pytest")]
         patch.setattr(environments, "REQUIREMENTS", kept)
-        patch.setattr(environments, "EXTRAS", ["vision"] if packages is FEW else [])
+        patch.setattr(environments, "EXTRAS", [])
         patch.setattr(environments, "OPTIONAL", {})
         report = run(
             fork_wheel=wheel,
-            tests=tests,
+            tests=[TESTS],
             folder=folder,
             reports=folder / "reports",
             console=console,
@@ -98,11 +104,10 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Suite:
     """The suite on a fork with one broken function."""
     folder = tmp_path_factory.mktemp("suite")
     pristine = fetch_wheel(LOCKED, CACHE)
-    # One test is about it: each difference is run again four times.
-    code = f"\n\ndef {FUNCTION}():\n    return None\n"
     (folder / "wheel").mkdir()
-    broken = altered(pristine, folder / "wheel", "smolagents/utils.py", code)
-    report = compared(broken, folder, ["test_utils.py"])
+    module = "smolagents/_function_type_hints_utils.py"
+    broken = altered(pristine, folder / "wheel", module, BREAK)
+    report = compared(broken, folder)
     sides = [
         Side(name, folder / f"{name}-env" / "bin" / "python", wheel, LOCKED)
         for name, wheel in (("pristine", pristine), ("fork", broken))
@@ -115,7 +120,7 @@ def test_a_broken_function_is_caught(suite: Suite) -> None:
     different = suite.report.of(Kind.UNDECLARED)
     assert suite.report.exit_status == 1
     assert [found.test for found in different] == [
-        "tests/test_utils.py::test_agent_gradio_app_template_excludes_class_keyword"
+        f"tests/{TESTS}::TestGetJsonSchema::test_enum_choices"
     ]
     assert len(different[0].again) == 2
     assert len(suite.report.of(Kind.PASSED_BOTH)) > 30
@@ -124,14 +129,14 @@ def test_a_broken_function_is_caught(suite: Suite) -> None:
 
 
 def test_a_module_or_a_fork_that_no_longer_imports_is_caught(suite: Suite) -> None:
-    suite.break_module("vision_web_browser.py")
-    report = suite.again("test_vision_web_browser.py")
+    suite.break_module("cli.py")
+    report = suite.again("test_cli.py")
     assert report.exit_status == 1
     different = {found.test: found.fork.status for found in report.of(Kind.UNDECLARED)}
-    assert different.pop("tests/test_vision_web_browser.py") == "error"
+    assert different.pop("tests/test_cli.py") == "error"
     assert set(different.values()) == {"missing"}
     suite.break_module("__init__.py")
-    report = suite.again("test_function_type_hints_utils.py")
+    report = suite.again(TESTS)
     assert report.exit_status == 1
     outcomes = {found.test: found.fork for found in report.of(Kind.UNDECLARED)}
     assert "OSError: broken" in outcomes[THE_RUN].message
@@ -141,8 +146,7 @@ def test_a_module_or_a_fork_that_no_longer_imports_is_caught(suite: Suite) -> No
 def test_an_older_release_runs_on_the_versions_it_wants(tmp_path: Path) -> None:
     # 1.24.0 wants huggingface-hub below 1.0, which the pinned versions are not.
     wheel = fetch_wheel("1.24.0", CACHE)
-    tests, packages = ["test_function_type_hints_utils.py"], FEW[-3:]
-    report = compared(wheel, tmp_path, tests, packages, release="1.24.0", unlocked=True)
+    report = compared(wheel, tmp_path, release="1.24.0", unlocked=True)
     assert report.exit_status == 0
     assert report.release == report.fork_version == "1.24.0"
     assert len(report.of(Kind.PASSED_BOTH)) > 3
