@@ -73,7 +73,7 @@ def test_a_body_over_its_limit_is_refused_by_its_header_alone(kind):
     reader = FrameReader(CHILD)
     header = HEADER.pack(kind, 1, CHILD.get(kind, 0) + 1)
     with pytest.raises(
-        ProtocolError, match=rf"{kind.name} frame of \d+ bytes, over|may not come here"
+        ProtocolError, match=rf"{kind.name} frame of \d+ bytes, over|an unexpected frame"
     ):
         reader.feed(header)
 
@@ -86,7 +86,8 @@ def test_an_unknown_kind_is_refused(number):
 
 def test_each_side_takes_only_what_the_other_sends():
     assert not from_host().keys() & CHILD.keys()
-    assert from_host().keys() | CHILD.keys() == set(Kind)
+    # Those two pass while a Wasm machine starts, and have readers of their own.
+    assert set(Kind) - from_host().keys() - CHILD.keys() == {Kind.SNAPSHOT, Kind.SOURCES}
     assert CHILD[Kind.OUTPUT] == MOST_OUTPUT
 
 
