@@ -1,5 +1,6 @@
 """Run the table of hostile programs in ``local`` and sort it: what does not hold goes to `process`.
 
+    export PYTHONPATH=tests/cases                                     # for the commands below
     python tests/hostile/sort_programs.py                             # counts, changes nothing
     python tests/hostile/sort_programs.py held_classes -v             # one family, with the faults
     python tests/hostile/sort_programs.py held_classes::held-rexec    # one program
@@ -21,8 +22,6 @@ import re
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 import hostile_harness
 from hostile_harness import Program, Worker, local_faults

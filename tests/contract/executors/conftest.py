@@ -8,6 +8,8 @@ import pytest
 from contract_declarations import EXECUTORS, fault
 from contract_kinds import KINDS, Contract, Shared
 
+MARKS = {"local": (), "process": pytest.mark.slow, "docker": pytest.mark.docker}
+
 
 @pytest.fixture(scope="session")
 def shared_executors() -> Iterator[Shared]:
@@ -16,12 +18,7 @@ def shared_executors() -> Iterator[Shared]:
     shared.close()
 
 
-@pytest.fixture(
-    params=[
-        pytest.param(name, marks=pytest.mark.docker if name == "docker" else ())
-        for name in EXECUTORS
-    ]
-)
+@pytest.fixture(params=[pytest.param(name, marks=MARKS[name]) for name in EXECUTORS])
 def contract(request: pytest.FixtureRequest, shared_executors: Shared) -> Iterator[Contract]:
     """One executor, and whether it differs in this test."""
     if request.param == "docker":
