@@ -14,10 +14,10 @@ from tools.git import Git, GitError, environment
 
 NAME = "smolagents/file.py"
 
+
 # git is a process, several of them for an example.
 def with_git(test):
     return pytest.mark.slow(settings(max_examples=25)(test))
-
 
 
 # Few different lines, so that a hunk could match at many places; and the characters that other

@@ -28,6 +28,7 @@ BATCHES, LIMIT_PROGRAMS = 6, 20
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="the worker forks its children"),
+    pytest.mark.slow,
     # A search that is asked for takes as long as it is given.
     pytest.mark.limit(300 + SECONDS),
 ]

@@ -8,14 +8,17 @@ import io
 import json
 import re
 import zipfile
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
-from tools.regression import Kind, Report, comparison, environments, run
+from tools.regression import Kind, Report, comparison, environments, run, suite
 from tools.regression.execution import THE_RUN
 from tools.upstream.fetch import fetch_wheel
+from tools.uv import Uv
 
 pytestmark = [pytest.mark.slow, pytest.mark.network]
 
@@ -62,14 +65,16 @@ def compared(
     return report
 
 
-@pytest.fixture(autouse=True)
-def few_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="module", autouse=True)
+def few_packages() -> Iterator[None]:
     """The packages that these tests of upstream's need; `make test` installs them all."""
-    monkeypatch.setattr(environments, "EXTRAS", ["vision"])
-    monkeypatch.setattr(environments, "OPTIONAL", {})
     needed = ("ipython", "numpy", "pandas", "pytest", "pytest-timeout", "pytest-xdist")
     kept = [one for one in environments.REQUIREMENTS if re.split("[=><]", one)[0] in needed]
-    monkeypatch.setattr(environments, "REQUIREMENTS", kept)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(environments, "EXTRAS", ["vision"])
+        patch.setattr(environments, "OPTIONAL", {})
+        patch.setattr(environments, "REQUIREMENTS", kept)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -77,6 +82,25 @@ def pristine_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return fetch_wheel(LOCKED, tmp_path_factory.mktemp("cache"))
 
 
+@pytest.fixture(scope="module")
+def twins(pristine_wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> environments.Twins:
+    """Both environments, made once: a fresh one compiles all that its tests import."""
+    folder = tmp_path_factory.mktemp("twins")
+    return environments.build_twins(pristine_wheel, pristine_wheel, folder, pinned=True)
+
+
+@pytest.fixture
+def made_once(twins: environments.Twins, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the wheel under test installed into the environments that there are."""
+
+    def renewed(fork_wheel: Path, *_: object, **__: object) -> environments.Twins:
+        Uv().install(twins.fork.python, "--no-deps", "--reinstall", fork_wheel.resolve())
+        return replace(twins, fork=twins.fork._replace(wheel=fork_wheel))
+
+    monkeypatch.setattr(suite, "build_twins", renewed)
+
+
+@pytest.mark.usefixtures("made_once")
 def test_a_broken_function_is_caught(tmp_path: Path, pristine_wheel: Path) -> None:
     (tmp_path / "wheel").mkdir()
     # One test is about it: each difference is run again four times.
@@ -95,6 +119,7 @@ def test_a_broken_function_is_caught(tmp_path: Path, pristine_wheel: Path) -> No
     assert (tmp_path / "reports" / "regression.xml").exists()
 
 
+@pytest.mark.usefixtures("made_once")
 def test_a_module_that_no_longer_imports_is_caught(
     tmp_path: Path, pristine_wheel: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -109,6 +134,7 @@ def test_a_module_that_no_longer_imports_is_caught(
     assert set(different.values()) == {"missing"}
 
 
+@pytest.mark.usefixtures("made_once")
 def test_a_fork_that_does_not_import_is_a_difference(tmp_path: Path, pristine_wheel: Path) -> None:
     (tmp_path / "wheel").mkdir()
     code = '\n\nraise OSError("broken")\n'
