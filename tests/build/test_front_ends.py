@@ -53,7 +53,7 @@ def pip_wheel(source: Path, out: Path) -> Path:
     return only(out, "*.whl")
 
 
-PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check")
+UV = (sys.executable, "-m", "uv")
 # uv reads certificates from a file only when told; pip has them from its configuration.
 UV_SETTINGS = {"UV_NATIVE_TLS": "true"}
 #: PyPA's front end. Its environments come from uv, which takes a tenth of pip's time.
@@ -212,26 +212,29 @@ def python_of(folder: Path) -> Callable[..., str]:
 
 def uv_environment(folder: Path, *install: str) -> Callable[..., str]:
     """An environment that uv makes and installs into."""
-    uv = (sys.executable, "-m", "uv")
-    run(*uv, "venv", "-q", str(folder), "--python", sys.executable)
-    python = str(folder / "bin" / "python")
-    run(*uv, "pip", "install", "-q", "--python", python, *install, **UV_SETTINGS)
+    run(*UV, "venv", "-q", str(folder), "--python", sys.executable)
+    uv_install(folder, *install)
     return python_of(folder)
+
+
+def uv_install(folder: Path, *packages: str) -> None:
+    """Install into an environment, as pip would in ten times the time."""
+    python = str(folder / "bin" / "python")
+    run(*UV, "pip", "install", "-q", "--python", python, *packages, **UV_SETTINGS)
 
 
 @pytest.fixture(scope="session")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
     """An environment with the wheel, and beside it packages that require ``smolagents``."""
     folder = tmp_path_factory.mktemp("installed")
-    # uv takes a tenth of pip's time for what is not the subject: whether pip keeps the fork.
     call = uv_environment(folder, str(wheel))
-    packages = ("openinference-instrumentation-smolagents", "mcpadapt[smolagents]")
-    run(*PIP, "--python", str(folder), "install", "-q", *packages)
+    uv_install(folder, "openinference-instrumentation-smolagents", "mcpadapt[smolagents]")
     return call
 
 
 def test_fork_stays_beside_packages_that_require_smolagents(installed, wheel):
-    pip = (*PIP, "--python", installed("-c", "import sys; print(sys.executable)").strip())
+    python = installed("-c", "import sys; print(sys.executable)").strip()
+    pip = (sys.executable, "-m", "pip", "--python", python)
     assert "No broken requirements found" in run(*pip, "check")
     listed = json.loads(run(*pip, "list", "--format", "json"))
     versions = {entry["name"]: entry["version"] for entry in listed}

@@ -34,7 +34,7 @@ MEMORY_BYTES = 768 * 2**20
 THREADS_GONE_SECONDS = 10.0
 WEAK_LIMIT_SECONDS = 0.05
 #: A limit program that plain CPython still runs by then has outlived the limit.
-WEAK_DEADLINE_SECONDS = 0.2
+WEAK_DEADLINE_SECONDS = 0.12
 
 
 class WeakLimit(Exception):

@@ -404,7 +404,8 @@ def test_a_langchain_tool(contract, call):
     executor = contract.shared
     executor.send_tools({"price_of": Tool.from_langchain(price_of)})
     assert executor(call).output == "8 EUR"
-    assert asked == [("desk", 2, "EUR")]
+    assert executor("price_of('rug', 3)").output == "9 USD"
+    assert asked == [("desk", 2, "EUR"), ("rug", 3, "USD")]
 
 
 @behaviour("Tools", "What a LangChain tool raises, and a call that does not fit it, are errors.")
