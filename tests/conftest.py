@@ -46,7 +46,7 @@ LONGEST_FIRST = (
     "contract/",
 )
 #: Workers beside one for each core: that many wait for an engine, an installer or a clock.
-WAITING_WORKERS = 2
+WAITING_WORKERS = 3
 
 
 @pytest.hookimpl(optionalhook=True)
