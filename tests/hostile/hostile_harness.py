@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import select
 import subprocess
 import sys
@@ -24,11 +25,16 @@ __all__ = [
     "Worker",
     "all_programs",
     "local_faults",
+    "timeout_of",
     "weak_answers",
 ]
 
 HERE = Path(__file__).parent
+#: For a process that pytest has not given this folder's neighbour.
+SHARED_HELPERS = os.pathsep.join([str(HERE.parent / "cases"), str(HERE.parents[1])])
 TIMEOUT_SECONDS = 0.1
+#: The same for a program that fights a limit: it lasts as long as it is let.
+LIMIT_TIMEOUT_SECONDS = 0.05
 #: One second past the timeout is what is promised, and quiet, all keep it; twice that shows that a
 #: program was stopped for its time on machines of other kinds, too.
 LATEST_SECONDS = TIMEOUT_SECONDS + 2
@@ -47,6 +53,11 @@ LIMITS = {
 }
 #: The Python that the table was written against: there, every program reaches its canary.
 REFERENCE = (3, 11)
+
+
+def timeout_of(program: Program) -> float:
+    """Seconds that a program is given."""
+    return LIMIT_TIMEOUT_SECONDS if program.limit else TIMEOUT_SECONDS
 
 
 class Worker:
@@ -81,6 +92,7 @@ class Worker:
             self._process = subprocess.Popen(
                 [sys.executable, str(HERE / "hostile_worker.py")],
                 cwd=self.folder,
+                env={**os.environ, "PYTHONPATH": SHARED_HELPERS},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,
@@ -119,7 +131,7 @@ class Worker:
                 "code": program.code,
                 "imports": program.modules,
                 "limited": bool(program.limit),
-                "limits": LIMITS,
+                "limits": {**LIMITS, "timeout_seconds": timeout_of(program)},
             }
             for program in programs
         ]
@@ -201,7 +213,7 @@ def _fault(program: Program, answer: dict[str, Any], worker: Worker) -> str:
     if reached:
         return f"reached: {', '.join(reached)} {answer['error']}"[:1000]
     if answer["seconds"] > LATEST_SECONDS:
-        return f"took {answer['seconds']:.1f} s with timeout_seconds={TIMEOUT_SECONDS}"
+        return f"took {answer['seconds']:.1f} s with timeout_seconds={timeout_of(program)}"
     if answer["ended"] == "ok":
         if program.ends or _has_no_target(weak_answers(worker, [program])[0]):
             return ""
