@@ -97,7 +97,7 @@ def test_stray_file_that_is_not_pruned_is_named(project, site):
     relock(project, site, "smolagents/notes.bak.py")
     assert error_of(project, site) == (
         "smolagents/notes.bak.py: stray: nothing in the release imports or runs it; "
-        "name it in patches/prune.list"
+        "list it in patches/prune.list"
     )
 
 
