@@ -103,7 +103,7 @@ def test_same_bytes_as_git_gives(git, pair, context, algorithm):
 
 @with_git
 @given(data=contents(), creates=st.booleans())
-def test_created_and_deleted_files_are_as_git_has_them(git, data, creates):
+def test_created_and_deleted_files_are_the_same_as_with_git(git, data, creates):
     old, new = (None, data) if creates else (data, None)
     patch = parse_patch("a.patch", patch_between(git, old, new))
     assert apply_patch(patch, tree_of(old)) == tree_of(new)
@@ -130,7 +130,7 @@ def test_a_change_in_what_a_hunk_expects_is_always_refused(git, pair, draw):
 
 @with_git
 @given(length=st.integers(8, 30), draw=st.data(), shift=st.integers(1, 5))
-def test_a_hunk_that_git_moves_to_where_the_text_is_is_refused(git, length, draw, shift):
+def test_hunk_that_git_would_move_is_refused(git, length, draw, shift):
     """The reason there is an applier of our own: git accepts an offset and says nothing."""
     at = draw.draw(st.integers(0, length - 1))
     lines = [b"line %d\n" % number for number in range(length)]
@@ -145,7 +145,7 @@ def test_a_hunk_that_git_moves_to_where_the_text_is_is_refused(git, length, draw
         apply_patch(parse_patch("a.patch", data), {NAME: moved})
 
 
-def test_git_in_a_subfolder_does_nothing_and_says_nothing(git):
+def test_git_in_a_subfolder_silently_does_nothing(git):
     """The other reason: exit status 0, no word, no change."""
     data = patch_between(git, b"a\n", b"b\n")
     commit(git, b"a\n")
@@ -205,7 +205,7 @@ def test_random_bytes_are_only_ever_a_build_error(data):
 
 @pure
 @given(draw=st.data())
-def test_damaged_patches_are_refused_or_do_no_more_than_they_say(draw):
+def test_damaged_patches_are_refused_or_change_only_named_files(draw):
     data = bytearray(VALID)
     for _ in range(draw.draw(st.integers(1, 4))):
         at = draw.draw(st.integers(0, len(data) - 1))

@@ -136,7 +136,7 @@ def test_sdist_gives_the_same_sdist(sdist, tmp_path):
     assert digest(only(tmp_path / "out", "*.tar.gz")) == digest(sdist)
 
 
-def test_time_zone_umask_and_place_do_not_matter(checkout, wheel, tmp_path):
+def test_time_zone_umask_and_folder_do_not_matter(checkout, wheel, tmp_path):
     elsewhere = tmp_path / "a folder with blanks"
     shutil.copytree(checkout, elsewhere)
     build = f"'{sys.executable}' -m uv build -q --wheel . --out-dir '{tmp_path / 'out'}'"
@@ -145,14 +145,14 @@ def test_time_zone_umask_and_place_do_not_matter(checkout, wheel, tmp_path):
     assert digest(only(tmp_path / "out", "*.whl")) == digest(wheel)
 
 
-def test_sdist_holds_no_line_of_upstreams_package(sdist):
+def test_sdist_contains_no_line_of_upstreams_package(sdist):
     with tarfile.open(sdist) as archive:
         names = [name.partition("/")[2] for name in archive.getnames()]
     assert not [name for name in names if name.startswith("smolagents/")]
     assert {"upstream.lock", "patches/series", "buildsys/backend.py", "LICENSE"} <= set(names)
 
 
-def test_wheel_holds_both_packages_licence_and_notice(wheel):
+def test_wheel_contains_both_packages_licence_and_notice(wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         info = f"{wheel.name.split('-py3')[0]}.dist-info"
@@ -170,7 +170,7 @@ def test_wheel_holds_both_packages_licence_and_notice(wheel):
         assert f"Requires-Dist: {requirement}\n" in metadata
 
 
-def test_failed_build_leaves_nothing(checkout, tmp_path):
+def test_failed_build_leaves_nothing_behind(checkout, tmp_path):
     project = tmp_path / "damaged"
     shutil.copytree(checkout, project)
     patch = project / "patches" / "executor-class.patch"

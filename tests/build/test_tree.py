@@ -83,7 +83,7 @@ def test_file_that_is_not_in_the_lock_is_named(project, site):
     )
 
 
-def test_what_installers_write_is_no_part_of_the_release(project, site):
+def test_installer_files_are_not_part_of_the_release(project, site):
     info = next(site.glob("*.dist-info"))
     for name in ("INSTALLER", "REQUESTED", "direct_url.json"):
         (info / name).write_text("pip")
@@ -127,7 +127,7 @@ def test_hunk_that_does_not_match_names_patch_file_line_and_both_texts(project, 
     ), text
 
 
-def test_hunk_at_another_line_is_refused_although_the_text_is_there(project, site):
+def test_hunk_at_another_line_is_refused_despite_equal_text(project, site):
     patch = project / "patches" / "idempotent-cleanup.patch"
     moved = re.sub(rb"@@ -(\d+)", lambda match: b"@@ -%d" % (int(match[1]) + 1), patch.read_bytes())
     patch.write_bytes(moved)
@@ -154,7 +154,7 @@ def test_patch_listed_twice_is_named(project, site):
 
 
 @pytest.mark.parametrize(("times", "where"), [(0, ""), (2, r" \(lines 17, 33\)")])
-def test_version_that_stands_there_zero_or_two_times_is_an_error(project, site, times, where):
+def test_version_text_found_zero_or_two_times_is_an_error(project, site, times, where):
     path = site / "smolagents" / "__init__.py"
     version = lockfile.load(project / "upstream.lock").version
     line = f'__version__ = "{version}"\n'.encode()
@@ -169,7 +169,7 @@ def test_version_that_stands_there_zero_or_two_times_is_an_error(project, site, 
     assert re.match(expected, text), text
 
 
-def test_licence_header_that_is_gone_stops_the_notice(project, site):
+def test_missing_licence_header_stops_the_notice(project, site):
     with pytest.raises(BuildError, match=r"a\.py: the text to stamp, b'x', occurs 3 times \(lines"):
         apply_stamps({"a.py": b"x\nx x"}, [Stamp("a.py", b"x", b"y")])
     with pytest.raises(BuildError, match=r"b\.py: to be stamped, but not in the tree"):

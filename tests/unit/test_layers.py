@@ -103,7 +103,7 @@ def test_rooms_are_drawn_as_they_are():
     assert drawn == room_imports(ROOT / PACKAGE)
 
 
-def test_files_that_the_walk_names_are_there():
+def test_files_named_on_the_page_exist():
     page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
     walk = page.split("## One call from the agent")[1].split("\n## ")[0]
     named = re.findall(r"\b((?:bridge|docker|executors|jupyter|sandboxes)/[\w/]+\.py)\b", walk)

@@ -16,7 +16,7 @@ from tools.paths import ROOT
 TESTS = ROOT / "tests"
 
 
-def test_no_folder_of_tests_is_left_out(pytestconfig: pytest.Config) -> None:
+def test_every_test_folder_is_collected(pytestconfig: pytest.Config) -> None:
     # pytest's own list names "build" and "dist", for instance.
     patterns = pytestconfig.getini("norecursedirs")
     files = [file.relative_to(TESTS) for file in TESTS.rglob("test_*.py")]

@@ -124,7 +124,7 @@ def test_a_program_that_overwrites_stubs_and_numbers(kernel):
 
 
 @pytest.mark.docker
-def test_calls_in_the_name_of_an_earlier_run_are_not_served(kernel):
+def test_calls_of_an_earlier_run_are_not_served(kernel):
     kernel.executor("earlier = __smolagents_fork__.kernel.get_parent('shell')")
     kernel.executor(
         f"import time\nfor n in range(20):\n    ask([{CALL!r}], parent=earlier)\ntime.sleep(0.5)"
@@ -144,14 +144,14 @@ def test_a_flood_over_the_kernels_stdin_channel_is_cut_off(kernel, buffers):
 
 
 @pytest.mark.docker
-def test_what_a_kernel_wants_repeated_is_bounded(kernel):
+def test_repeated_requests_of_a_kernel_are_bounded(kernel):
     kernel.executor("import time\nask([b'x'], prompt='x ' + '1' * 20_000_000)\ntime.sleep(0.5)")
     assert kernel.called == []
     assert kernel.works()
 
 
 @pytest.mark.docker
-def test_an_interruption_breaks_no_message_in_two(kernel):
+def test_interruption_does_not_split_a_message(kernel):
     """Between two parts of a message, where it would spoil the socket for good."""
     code = (
         "import os, signal\nkept = 'from before'\n"

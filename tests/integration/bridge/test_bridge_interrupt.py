@@ -59,7 +59,7 @@ def test_a_step_ends_though_its_tool_blocks(sandbox: Sandbox, blocking: Blocking
     assert again.run("go") == 2
 
 
-def test_it_reaches_the_agent_of_an_agent(sandbox: Sandbox) -> None:
+def test_interrupt_reaches_the_agent_of_an_agent(sandbox: Sandbox) -> None:
     """Three agents, each with an executor of its own; the innermost never ends by itself."""
     begun = threading.Event()
     with ProcessExecutor(timeout_seconds=120) as of_the_middle:

@@ -62,7 +62,7 @@ def test_requirements_of_a_tool_in_the_sandbox_are_built_into_its_image(engine):
         assert executor("smallest([9, 8])[0]").output == 8
 
 
-def test_where_nothing_can_be_installed_the_sandbox_is_refused():
+def test_sandbox_placement_is_refused_without_an_image():
     with pytest.raises(ConfigurationError, match="calls tools on the host only"):
         ProcessExecutor(tool_placement={"smallest": "sandbox"})
     with pytest.raises(ConfigurationError, match="no parameter 'tool_placement'"):

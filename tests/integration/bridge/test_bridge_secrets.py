@@ -89,7 +89,7 @@ def test_no_secret_is_in_memory(sandbox, executor, request):
     assert found == ["held-here-on-purpose"]
 
 
-def test_a_default_of_a_parameter_is_not_told(sandbox):
+def test_default_of_a_parameter_is_not_sent(sandbox):
     def connect(host: str = "db", password: str = SECRET) -> str:
         return host + str(len(password))
 
@@ -111,7 +111,7 @@ with ProcessExecutor() as executor:
 """
 
 
-def test_a_host_that_starts_with_the_secret_gives_no_child_its_environment():
+def test_secret_in_the_hosts_environment_reaches_no_child():
     """Children come from a template that a running host may have started before."""
     host = subprocess.Popen(
         [sys.executable, "-c", FRESH],

@@ -22,7 +22,7 @@ def test_prints_arrive_before_the_call_that_follows_them(sandbox):
     assert "".join(sandbox.streamed) == result.logs == "".join(lines)
 
 
-def test_code_that_waits_for_its_reader_is_answered(sandbox):
+def test_output_arrives_while_the_code_runs(sandbox):
     """The host lets the code go on when it has seen its print: it must come while it runs."""
     seen = threading.Event()
     sandbox.on_output = lambda text: seen.set() if "ready" in text else None

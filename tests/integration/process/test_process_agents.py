@@ -90,7 +90,7 @@ def test_an_agent_runs_with_tools_that_stay_on_the_host():
         assert "first" in str(agent.memory.steps[1].observations)
 
 
-def test_an_error_of_a_tool_names_the_tool_and_the_line():
+def test_tool_error_names_the_tool_and_the_line():
     with executor() as ex:
         ex.send_tools({"archive": Archive(SECRET)})
         with pytest.raises(
@@ -292,7 +292,7 @@ def test_interrupt_reaches_an_agent_that_works_for_the_program():
         assert working.stopped.is_set()
 
 
-def test_executors_in_threads_do_not_get_in_each_others_way():
+def test_executors_in_threads_are_independent():
     def work(number: int) -> int:
         with executor() as ex:
             ex.send_tools({"add": lambda a, b: a + b})
@@ -302,7 +302,7 @@ def test_executors_in_threads_do_not_get_in_each_others_way():
     assert at_once(*calls) == [20 * n + 190 for n in range(8)]
 
 
-def test_a_tool_that_uses_its_own_executor_is_an_error_and_no_deadlock():
+def test_tool_using_its_own_executor_is_an_error_not_a_deadlock():
     with executor(timeout_seconds=30) as ex:
         ex.send_tools({"again": lambda: ex("1 + 1")})
         with pytest.raises(ProgramFailedError, match="call from within a tool that its own code"):
@@ -320,7 +320,7 @@ def test_a_tool_may_clean_up_its_executor():
         assert not os.path.exists(folder)
 
 
-def test_code_that_is_told_of_the_end_before_it_is_killed_ends_the_same_way(monkeypatch):
+def test_code_that_sees_the_end_before_the_kill_ends_the_same(monkeypatch):
     """The kill is another process' work, and may come late."""
     with executor(timeout_seconds=30) as ex:
         ex.send_tools({"finish": ex.cleanup})

@@ -40,7 +40,7 @@ LOST = "its state is lost, the next call starts in a new process"
         ("import os\nos.close(3)\nimport time\ntime.sleep(600)", "closed its connection and was"),
     ],
 )
-def test_a_child_that_dies_says_how(code: str, words: str):
+def test_child_death_names_the_cause(code: str, words: str):
     with executor(SHARP, timeout_seconds=600) as ex:
         ex.send_tools({"three": lambda: 3})
         start = time.monotonic()

@@ -63,7 +63,7 @@ def test_refusal_is_an_ordinary_error(raw, code: str):
     assert raw(tried(code)).output == "refused"
 
 
-def test_nothing_of_it_is_refused_where_nothing_confines():
+def test_nothing_is_refused_without_confinement():
     bare = Kernel(landlock=0, seccomp=False, namespaces=False)
     with raw_executor(bare, allow_unconfined=True) as made:
         shown = {name: made(tried(code)).output for name, code in REFUSED.items()}
@@ -71,7 +71,7 @@ def test_nothing_of_it_is_refused_where_nothing_confines():
 
 
 @pytest.mark.parametrize("code", GRANTED.values(), ids=GRANTED)
-def test_what_takes_its_place_works(raw, code: str):
+def test_replacement_works(raw, code: str):
     raw(f"{PRELUDE}\n{code}")
 
 
@@ -84,7 +84,7 @@ def test_locks_by_fcntl_are_granted_without_asking(raw):
         assert raw(code).output == "granted"
 
 
-def test_existence_figures_and_links_can_be_asked_for_and_contents_cannot(raw, tmp_path: Path):
+def test_stat_and_links_are_readable_and_contents_are_not(raw, tmp_path: Path):
     (tmp_path / "secret").write_text("12345")
     (tmp_path / "link").symlink_to("secret")
     code = f"""
@@ -144,7 +144,7 @@ threading.Thread(target=work, daemon=True).start()
         assert eventually(lambda: made.stats().cpu_seconds > before + 0.05)
 
 
-def test_child_with_the_network_reaches_what_listens_here():
+def test_child_with_the_network_reaches_local_services():
     import socket
 
     code = "import socket\nsocket.create_connection(('127.0.0.1', {port})).close()"

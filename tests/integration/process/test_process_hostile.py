@@ -89,7 +89,7 @@ for _ in range(4):
 """
 
 
-def test_links_put_in_the_way_of_removal_lead_nowhere(tmp_path):
+def test_links_do_not_redirect_removal(tmp_path):
     # The child is killed and its folder removed at once: for a moment both go on.
     (tmp_path / "kept").write_text("x")
     (tmp_path / "folder").mkdir(mode=0o750)

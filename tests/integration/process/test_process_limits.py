@@ -97,7 +97,7 @@ def test_cleanup_ends_a_call_in_another_thread():
     assert eventually(lambda: gone(pid))
 
 
-def test_the_clock_stands_still_while_the_host_works():
+def test_clock_is_paused_while_the_host_works():
     with executor(timeout_seconds=1.5) as ex:
         ex.send_tools({"slow": lambda: time.sleep(2.0)})
         assert ex("slow()\n'done'").output == "done"
@@ -138,14 +138,14 @@ def test_files_are_limited_in_size():
     ],
     ids=["operations", "iterations", "recursion"],
 )
-def test_limits_of_the_interpreter_are_those_asked_for(limit, code, message):
+def test_limits_of_the_interpreter_are_those_requested(limit, code, message):
     with executor(**limit) as ex:
         with pytest.raises(InterpreterError, match=message):
             ex(code)
         assert ex("1 + 1").output == 2
 
 
-def test_what_is_of_the_wrong_kind_is_named():
+def test_parameter_of_the_wrong_type_is_named():
     with executor() as ex:
         for call, words in (
             (
@@ -190,6 +190,6 @@ def test_stats():
         ({"tool_placement": {"a": "sandbox"}}, "calls tools on the host only"),
     ],
 )
-def test_arguments_that_cannot_work_are_errors_at_once(options, message):
+def test_invalid_arguments_are_errors_at_once(options, message):
     with pytest.raises(ConfigurationError, match=message), executor(**options):
         pass

@@ -47,7 +47,7 @@ def test_interrupt_while_a_new_child_starts(executor, monkeypatch):
     assert executor("double(2)").output == 4
 
 
-def test_interrupt_just_before_the_run_is_none_of_its_tools(executor, monkeypatch):
+def test_interrupt_just_before_the_run_is_not_lost(executor, monkeypatch):
     begin = executor._dispatcher.begin_run
 
     def begin_and_interrupt():
@@ -129,7 +129,7 @@ def test_cleanup_while_a_new_child_starts_leaves_none(executor, monkeypatch, ask
     assert not os.path.exists(folder)
 
 
-def test_child_that_takes_more_words_to_ask_for_than_come_in_one_piece(tmp_path):
+def test_long_request_for_a_child_is_read_in_several_pieces(tmp_path):
     paths = [tmp_path / f"{number:04}{'x' * 100}" for number in range(600)]
     for path in paths:
         path.mkdir()

@@ -83,7 +83,7 @@ def regrouped(request, monkeypatch):
         way.close()
 
 
-def test_every_behaviour_wherever_the_stream_is_cut(regrouped):
+def test_behaviour_is_independent_of_packet_boundaries(regrouped):
     printed = []
     with ProcessExecutor(
         ["time"],

@@ -71,7 +71,7 @@ def test_binding_and_its_errors_are_pythons_own(function, args, kwargs):
     st.lists(st.integers(), max_size=5),
     st.dictionaries(st.sampled_from("abcdefx"), st.integers(), max_size=5),
 )
-def test_any_call_is_as_without_the_bridge(args, kwargs):
+def test_any_call_is_the_same_as_without_the_bridge(args, kwargs):
     assert outcome(stub_of(every_kind), args, kwargs) == outcome(every_kind, args, kwargs)
 
 
@@ -155,21 +155,21 @@ def test_a_tool_that_takes_anything_has_the_signature_of_its_inputs():
         stub()
 
 
-def test_a_builtin_without_a_signature_binds_for_itself():
+def test_builtin_without_a_signature_checks_its_arguments():
     assert stub_of(max)(1, 5, 3) == 5
     with pytest.raises(TypeError, match="max expected at least 1 argument, got 0"):
         stub_of(max)()
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a.b", "class", "1a", "a\n", "a();import os"])
-def test_a_name_that_no_program_could_call_is_refused(name):
+def test_uncallable_name_is_refused(name):
     with pytest.raises(
         ConfigurationError, match="programs cannot call it; use a Python identifier"
     ):
         describe(name, plain)
 
 
-def test_an_input_that_no_program_could_name_is_refused():
+def test_unusable_input_name_is_refused():
     tool = FromServer()
     tool.inputs = {"a): pass\nimport os #": {"type": "string", "description": "x"}}
     with pytest.raises(ConfigurationError, match="programs cannot name it"):

@@ -41,7 +41,7 @@ def test_each_kind_comes_back_as_it_was(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-def test_a_value_that_passes_through_a_stranger_is_unchanged(name: str) -> None:
+def test_value_passing_through_an_unaware_side_is_unchanged(name: str) -> None:
     # Stand-ins are encoded as what they stand for.
     data = codec.encode(SAMPLES[name])
     again = codec.encode(codec.decode(data))
@@ -87,7 +87,7 @@ def test_a_record_can_be_copied_and_pickled_probes_do_not_recurse() -> None:
         codec.Record.__new__(codec.Record)._fields  # noqa: B018 - an empty one, as copy makes it
 
 
-def test_a_subclass_of_a_builtin_travels_as_the_builtin() -> None:
+def test_subclass_of_a_builtin_is_encoded_as_the_builtin() -> None:
     class Liar(str):
         __slots__ = ()
 

@@ -46,14 +46,14 @@ def waited_for(connection, monkeypatch, seconds):
     channel.wait(request, Deadline(seconds, clock=connection.clock))
 
 
-def test_silence_is_the_end_of_the_connection(monkeypatch):
+def test_silence_ends_the_connection(monkeypatch):
     connection = SlowConnection(0)
     with pytest.raises(ConnectionLost, match="has not answered a ping for 21 s"):
         waited_for(connection, monkeypatch, 600)
     assert connection.pings
 
 
-def test_part_of_a_message_is_no_silence(monkeypatch):
+def test_partial_message_is_not_silence(monkeypatch):
     connection = SlowConnection(1)
     with pytest.raises(DeadlinePassed):
         waited_for(connection, monkeypatch, 600)

@@ -56,7 +56,7 @@ def test_gateways_ping_is_answered_after_the_time_of_what_was_sent_before(opened
     assert bytes(a ^ b for a, b in zip(mask, masked, strict=False)) == b"abc"
 
 
-def test_ping_that_nobody_takes_is_no_end(opened):
+def test_unread_ping_keeps_connection_open(opened):
     connection, far = opened
     filled = 0
     far.setblocking(False)

@@ -42,7 +42,7 @@ def read_for(near, seconds):
         near.recv(1)
 
 
-def test_bytes_now_and_then_do_not_make_a_wait_longer(ends):
+def test_slow_bytes_do_not_prolong_a_wait(ends):
     near, far = ends
     done = []
     with running(trickle, far, lambda: bool(done)):
@@ -57,7 +57,7 @@ def test_bytes_now_and_then_do_not_make_a_wait_longer(ends):
             done.append(True)
 
 
-def test_reader_that_reads_now_and_then_does_not_make_sending_longer(ends):
+def test_slow_reader_does_not_prolong_sending(ends):
     near, far = ends
     done = []
     with running(trickle, far, lambda: bool(done)):
@@ -71,7 +71,7 @@ def test_reader_that_reads_now_and_then_does_not_make_sending_longer(ends):
             done.append(True)
 
 
-def test_what_has_come_is_read_without_time_to_wait(ends):
+def test_received_bytes_are_read_without_time_to_wait(ends):
     near, far = ends
     far.sendall(b"here")
     near.receive_for(0, at_most=30)

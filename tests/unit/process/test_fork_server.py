@@ -58,7 +58,7 @@ print("served on")
 """
 
 
-def test_child_that_is_stopped_where_it_has_just_ended():
+def test_stopping_a_child_that_just_ended():
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=60, check=False
     )

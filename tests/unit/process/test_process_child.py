@@ -53,7 +53,7 @@ def end(ends):
     ends.status.close()
 
 
-def test_last_frame_is_not_lost_where_the_end_is_seen_first(ends, monkeypatch):
+def test_last_frame_is_not_lost_if_the_end_is_seen_first(ends, monkeypatch):
     look = children._ready
 
     def end_seen_first(watched, event, seconds):
@@ -74,7 +74,7 @@ def test_last_frame_is_not_lost_where_the_end_is_seen_first(ends, monkeypatch):
         ends.child.receive(60)
 
 
-def test_end_that_comes_byte_by_byte_is_whole(ends):
+def test_exit_status_sent_byte_by_byte_is_read(ends):
     for byte in ENDED:
         assert not ends.child.ended
         ends.status.sendall(bytes([byte]))
@@ -110,7 +110,7 @@ def test_log_that_is_sent_and_written_anew_while_it_is_read(ends, monkeypatch, s
     assert text + told(ends) == "first second third and more"
 
 
-def test_host_that_has_taken_the_frame_before_the_child_has_noted_it(ends, monkeypatch):
+def test_frame_read_before_the_child_recorded_it(ends, monkeypatch):
     link = Link(ends.data, ends.log)
     link.write("once ")
     text = ""
@@ -181,7 +181,7 @@ def test_host_with_more_descriptors_than_select_takes():
         try:
             assert ends.child.receive(0.01) is None
             ends.data.setblocking(False)
-            with pytest.raises(ProtocolError, match="and then no more"):
+            with pytest.raises(ProtocolError, match="the child read only"):
                 ends.child.send(Kind.RUN, 1, bytes(10_000_000), Deadline(0.05))
             end(ends)
             with pytest.raises(SandboxDiedError, match="exit code 3"):

@@ -51,7 +51,7 @@ def piped() -> Iterator[Piped]:
     )
 
 
-def test_what_the_thread_holds_is_waited_for(piped):
+def test_unforwarded_text_is_awaited(piped):
     # As long as a thread may wait for a processor on a machine that has much to do.
     stream, reader = piped(slow=1.5)
     os.write(stream.writer, b"one\n")
@@ -61,7 +61,7 @@ def test_what_the_thread_holds_is_waited_for(piped):
     assert stream.text == "one\ntwo\n"
 
 
-def test_characters_are_whole_however_they_come(piped):
+def test_characters_are_never_split(piped):
     stream, reader = piped()
     for byte in "ä€😀".encode():
         os.write(stream.writer, bytes([byte]))
@@ -69,7 +69,7 @@ def test_characters_are_whole_however_they_come(piped):
     assert stream.text == "ä€😀"
 
 
-def test_a_writer_without_end_holds_nobody(piped):
+def test_endless_writer_blocks_no_reader(piped):
     stream, reader = piped()
     stopped = threading.Event()
 
