@@ -1,4 +1,4 @@
-"""The strict applier beside git: same bytes where git is exact, refusal where git is lenient."""
+"""The strict applier compared with git: same bytes if git is exact, refusal if git is lenient."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tools.git import Git, GitError, environment
 
 NAME = "smolagents/file.py"
 
-# git is a process; a few hundred of them are enough, and none is ever slow.
+# git is a process; a few hundred examples are enough.
 with_git = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 pure = settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
-# Few different lines, so that a hunk could match at many places; and the characters that other
-# tools split lines at, or take for marks of a patch.
+# Few different lines, so that a hunk could match at many places. They contain the characters at
+# which other tools split lines, and the marks of a patch.
 line_texts = st.sampled_from(
     [b"", b"a", b"b", b" a", b"-a", b"+a", b"@@ -1 +1 @@", b"\\ No newline at end of file",
      b"diff --git a/x b/x", b"--- a/x", b"\r", b"a\r", b"\x0b", b"\x0c", b"\x1c", b"\xc2\x85",
@@ -29,7 +29,7 @@ line_texts = st.sampled_from(
 
 @st.composite
 def contents(draw: st.DrawFn) -> bytes:
-    """A file: lines that resemble each other, with or without a final line end."""
+    """Draw a file: similar lines, with or without a final newline."""
     lines = draw(st.lists(line_texts, max_size=40))
     data = b"".join(line + b"\n" for line in lines)
     return data[:-1] if data and draw(st.booleans()) else data
@@ -37,7 +37,7 @@ def contents(draw: st.DrawFn) -> bytes:
 
 @st.composite
 def edited(draw: st.DrawFn) -> tuple[bytes, bytes]:
-    """A file and what an editor has made of it."""
+    """Draw a file and an edited version of it."""
     old = draw(contents())
     if draw(st.integers(0, 4)) == 0:
         return old, draw(contents())
@@ -131,7 +131,7 @@ def test_a_change_in_what_a_hunk_expects_is_always_refused(git, pair, draw):
 @with_git
 @given(length=st.integers(8, 30), draw=st.data(), shift=st.integers(1, 5))
 def test_hunk_that_git_would_move_is_refused(git, length, draw, shift):
-    """The reason there is an applier of our own: git accepts an offset and says nothing."""
+    """git silently accepts an offset, hence the fork's own applier."""
     at = draw.draw(st.integers(0, length - 1))
     lines = [b"line %d\n" % number for number in range(length)]
     new = b"".join([*lines[:at], b"another\n", *lines[at + 1 :]])
@@ -146,7 +146,7 @@ def test_hunk_that_git_would_move_is_refused(git, length, draw, shift):
 
 
 def test_git_in_a_subfolder_silently_does_nothing(git):
-    """The other reason: exit status 0, no word, no change."""
+    """git exits with status 0, prints nothing and changes nothing, hence the fork's own applier."""
     data = patch_between(git, b"a\n", b"b\n")
     commit(git, b"a\n")
     subfolder = git.folder / "build" / "smolagents"

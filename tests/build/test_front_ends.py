@@ -1,4 +1,4 @@
-"""Every front end builds the same bytes, and what is built installs and works."""
+"""Every front end builds the same bytes, and the wheel installs and works."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def pip_wheel(source: Path, out: Path) -> Path:
     return only(out, "*.whl")
 
 
-# uv reads certificates from a file only when told; pip has them from its configuration.
+# uv reads certificates from a file only if told to; pip gets them from its configuration.
 UV_SETTINGS = {"UV_NATIVE_TLS": "true"}
 #: PyPA's front end. Its environments come from uv, which takes a tenth of pip's time.
 BUILD = (sys.executable, "-m", "build", "--installer", "uv")
@@ -66,7 +66,7 @@ def uv_wheel(source: Path, out: Path) -> Path:
 
 
 def git_wheel(source: Path, out: Path) -> Path:
-    """``pip install git+...``: pip clones a repository and builds in its own copy."""
+    """Build like ``pip install git+...``: pip clones a repository and builds in its copy."""
     repository = out / "repository"
     shutil.copytree(source, repository)
     git = ("git", "-c", "user.name=t", "-c", "user.email=t@t.invalid")
@@ -81,14 +81,14 @@ def git_wheel(source: Path, out: Path) -> Path:
 
 
 def build_both(source: Path, out: Path) -> Path:
-    """``python -m build``'s default: the wheel is built from the source distribution."""
+    """Build like ``python -m build``: the wheel is built from the source distribution."""
     run(*BUILD, str(source), "--outdir", str(out), **UV_SETTINGS)
     return only(out, "*.whl")
 
 
 @pytest.fixture(scope="session")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The files git tracks, as a clone would have them: not this checkout's leftovers."""
+    """Copy the files that git tracks, as in a clone."""
     copy = tmp_path_factory.mktemp("clone") / "fork"
     if (ROOT / ".git").exists():
         names = run("git", "ls-files", "-z").split("\0")
@@ -201,7 +201,7 @@ def test_failed_build_leaves_nothing_behind(checkout, tmp_path):
 
 
 def python_of(folder: Path) -> Callable[..., str]:
-    """Runs the Python of an environment."""
+    """Return a function that runs the Python of an environment."""
 
     def call(*arguments: str, **environment: str) -> str:
         # Away from the checkout, whose smolagents_fork would be imported from the folder.
@@ -212,7 +212,7 @@ def python_of(folder: Path) -> Callable[..., str]:
 
 @pytest.fixture(scope="session")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
-    """An environment with the wheel, and beside it packages that require ``smolagents``."""
+    """Install the wheel in an environment with packages that require ``smolagents``."""
     folder = tmp_path_factory.mktemp("installed")
     run(sys.executable, "-m", "venv", str(folder))
     call = python_of(folder)
@@ -225,7 +225,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable
 
 
 def uv_environment(folder: Path, *install: str) -> Callable[..., str]:
-    """An environment that uv makes and installs into."""
+    """Create an environment with uv and install into it."""
     uv = (sys.executable, "-m", "uv")
     run(*uv, "venv", "-q", str(folder), "--python", sys.executable)
     python = str(folder / "bin" / "python")
@@ -252,7 +252,7 @@ def test_versions_are_printed(installed, wheel):
 
 
 def test_every_public_name_of_upstream_imports_as_before(installed, pristine_site):
-    """Names of every module, taken from upstream's own release in front of the wheel."""
+    """The names come from every module of upstream's release."""
     listing = (
         "import importlib, json, pkgutil, smolagents\n"
         "names = {}\n"

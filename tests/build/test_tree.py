@@ -1,4 +1,4 @@
-"""Verify, prune, apply, stamp: what stops a build, and with which words."""
+"""Verify, prune, apply, stamp: errors that stop a build, and their messages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def error_of(project: Path, site: Path) -> str:
 
 
 def relock(project: Path, site: Path, *names: str) -> None:
-    """Accept changed or new files of the release, as a maintainer would after a look."""
+    """Accept changed or new files of the release, as a maintainer would after a review."""
     path = project / "upstream.lock"
     data = json.loads(path.read_text())
     for name in names:
@@ -203,7 +203,7 @@ def test_lock_survives_reading_and_writing(project, tmp_path):
 
 
 def test_building_the_fork_on_the_fork_is_refused(project):
-    """The tests run where the fork is installed, which is exactly this mistake."""
+    """The fork is installed where the tests run, so this is exactly that mistake."""
     with pytest.raises(BuildError, match=r"which is the fork: the fork is built from upstream's"):
         installed_release(lockfile.load(project / "upstream.lock"))
 

@@ -1,4 +1,4 @@
-"""What a test starts in another thread is waited for, and its error is told where it belongs."""
+"""Threads started by a test are awaited, and their errors are raised in that test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The benchmark's table: its goals can be missed, and it says so."""
+"""The benchmark's table: it reports missed goals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The benchmark of the interpreter: what it cannot be compared with is a line and no traceback."""
+"""The interpreter's benchmark: a failed comparison prints a line, not a traceback."""
 
 from __future__ import annotations
 

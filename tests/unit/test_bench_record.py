@@ -1,4 +1,4 @@
-"""The page of recorded benchmark runs: a command replaces its own section and nothing else."""
+"""The page of recorded benchmark runs: a command replaces only its own section."""
 
 from __future__ import annotations
 

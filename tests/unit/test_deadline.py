@@ -1,4 +1,4 @@
-"""Deadlines on a clock that only goes forward."""
+"""Deadlines on a monotonic clock."""
 
 from __future__ import annotations
 

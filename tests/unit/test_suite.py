@@ -1,4 +1,4 @@
-"""The runner leaves no test out, ends every test in time, and survives no dead worker."""
+"""The runner collects every test, limits the time of each, and stops at a dead worker."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_every_test_folder_is_collected(pytestconfig: pytest.Config) -> None:
     left_out = [
         str(file)
         for file in files
-        if file.parts[0] != "upstream"  # what is laid over upstream's own tests
+        if file.parts[0] != "upstream"  # files laid over upstream's tests
         and any(fnmatch(part, pattern) for part in file.parts[:-1] for pattern in patterns)
     ]
     assert left_out == []

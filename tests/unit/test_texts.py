@@ -1,4 +1,4 @@
-"""Texts of values whose classes are not to be trusted."""
+"""Texts of values with untrusted classes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def refuse(*_: object) -> str:
 
 
 class Lying(type):
-    """A metaclass that says what its classes are called."""
+    """Metaclass that falsifies the names of its classes."""
 
     __name__ = property(refuse)  # type: ignore[assignment]
     __module__ = property(refuse)  # type: ignore[assignment]

@@ -47,7 +47,7 @@ def test_interrupt_while_a_new_child_starts(executor, monkeypatch):
     assert executor("double(2)").output == 4
 
 
-def test_interrupt_just_before_the_run_is_not_lost(executor, monkeypatch):
+def test_interrupt_just_before_the_run_does_not_affect_it(executor, monkeypatch):
     begin = executor._dispatcher.begin_run
 
     def begin_and_interrupt():

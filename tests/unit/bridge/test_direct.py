@@ -1,4 +1,4 @@
-"""Tools of local code: called directly, by the name and with the signature a stub has."""
+"""Tools of local code: called directly, with the name and signature of a stub."""
 
 from __future__ import annotations
 

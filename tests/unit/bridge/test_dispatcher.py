@@ -29,7 +29,7 @@ from smolagents_fork.errors import ConfigurationError, DecodeError, EncodeError,
 
 
 class Ended(BaseException):
-    """What ends a run in a sandbox."""
+    """Exception that ends a run in a sandbox."""
 
 
 def finish() -> None:
@@ -37,7 +37,7 @@ def finish() -> None:
 
 
 def connected(dispatcher: Dispatcher) -> dict[str, Any]:
-    """The stubs of everything registered."""
+    """Return stubs of all registered callables."""
     calls = HostCalls(dispatcher.handle, finish)
     return {spec.name: calls.stub(**spec.as_data()) for spec in dispatcher.specs}
 
@@ -54,7 +54,7 @@ def request(number: Any = 1, name: Any = "tool", args: Any = (), kwargs: Any = N
     ).encode()
 
 
-# -- what goes through --
+# -- values --
 
 
 def test_values_of_every_type_are_sent_both_ways():
@@ -125,7 +125,7 @@ def test_the_final_answer_is_kept_on_the_host_and_ends_the_run():
     with pytest.raises(Ended):
         stubs["final_answer"](5)
     assert (dispatcher.has_final_answer, dispatcher.final_answer) == (True, {"said": 5})
-    # A program that goes on all the same gets nothing more, and changes nothing.
+    # A program that continues gets no further values and changes nothing.
     for name, args in (("other", ()), ("final_answer", (6,))):
         with pytest.raises(Ended):
             stubs[name](*args)
@@ -251,7 +251,7 @@ def test_exception_that_ends_threads_arrives_as_an_error(error, calling_thread):
     dispatcher.register({"tool": tool, "other": lambda: 1})
     stubs = connected(dispatcher)
     if calling_thread and isinstance(error, KeyboardInterrupt):
-        # Nobody can tell it from Ctrl-C, which must end the host.
+        # It cannot be distinguished from Ctrl-C, which must end the host.
         with pytest.raises(KeyboardInterrupt):
             stubs["tool"]()
         return
@@ -285,7 +285,7 @@ def test_exception_in_the_waiting_thread_is_raised():
     finally:
         signal.signal(signal.SIGUSR1, before)
         release.set()
-    assert stopped.is_set()  # an agent does not go on working for nobody
+    assert stopped.is_set()  # the abandoned agent stops working
     assert [record.error for record in records] == ["SystemExit"]
     assert codec.decode(dispatcher.handle(request(2, "other")))["value"] == 1
 
@@ -331,7 +331,7 @@ def test_sizes_are_limited():
         ValueError, match=r"the host cannot read this call: call: \d+ bytes are over"
     ):
         stubs["take"]("x" * 2000)
-    assert stubs["echo"](3) == "xxx"  # numbers are in step again
+    assert stubs["echo"](3) == "xxx"  # the call numbers agree again
 
 
 def test_tool_past_its_time_is_abandoned():
@@ -394,7 +394,7 @@ def test_blocking_tool_does_not_delay_an_interruption(seconds):
             stubs["slow"]()
         assert time.monotonic() - start < 100
         with pytest.raises(RuntimeError, match=RUN_ENDED):
-            stubs["context"]()  # the rest of the run calls nothing
+            stubs["context"]()  # the run can call no further tools
         dispatcher.begin_run()
     finally:
         release.set()
@@ -466,7 +466,7 @@ def test_object_of_another_thread_gets_a_hint(words):
 
 @pytest.mark.parametrize("calling_thread", [False, True])
 def test_connection_bound_to_its_thread_gets_a_hint(calling_thread):
-    """sqlite3's own words, whatever the Python."""
+    """The message is sqlite3's, in every version of Python."""
     connection = sqlite3.connect(":memory:")
     records: list[CallRecord] = []
     dispatcher = Dispatcher(calling_thread=calling_thread, on_call=records.append)
@@ -507,7 +507,7 @@ def test_interrupt_reaches_an_agent_that_is_running():
 
 
 class Managed:
-    """Upstream's agents take a task, and whatever their run() takes besides."""
+    """Agent like upstream's: accepts a task and further arguments of its run()."""
 
     description = "Helps."
 
@@ -695,7 +695,7 @@ def test_abandoned_call_does_not_disturb_the_next():
 
 
 def test_only_one_call_of_all_threads_is_pending():
-    """A transport has one pair of hands: a second request in the middle would take its reply."""
+    """A second request during the first would receive its reply."""
     dispatcher = Dispatcher()
     dispatcher.register({"double": lambda n: 2 * n})
     inside: list[int] = []

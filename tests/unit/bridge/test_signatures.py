@@ -1,4 +1,4 @@
-"""Stubs bind as Python binds, show what the tool shows, and give away nothing else."""
+"""Stubs bind arguments like Python, show the tool's documentation, and disclose nothing else."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from smolagents_fork.upstream import Tool
 
 
 def stub_of(function: Callable[..., Any], name: str | None = None) -> Any:
-    """A stub that reaches ``function`` through real frames."""
+    """Return a stub that calls ``function`` through real frames."""
     dispatcher = Dispatcher()
     (spec,) = dispatcher.register({name or function.__name__: function})
     return HostCalls(dispatcher.handle, lambda: None).stub(**spec.as_data())
@@ -37,7 +37,7 @@ def keyword_only(*, key):
 
 
 def outcome(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """What a call gives: its value, or the words of its TypeError."""
+    """Return the value of a call, or the message of its TypeError."""
     try:
         return function(*args, **kwargs)
     except TypeError as error:
@@ -142,7 +142,7 @@ def test_a_default_that_may_be_a_secret_is_not_shown():
         ("unit", "POSITIONAL_OR_KEYWORD", "'celsius'"),
         ("options", "POSITIONAL_OR_KEYWORD", "..."),
     )
-    # It stays in force all the same, on the host.
+    # The host still uses the default.
     assert stub_of(tool)("q")[0] == "sk-012345678901234567890123"
 
 

@@ -1,4 +1,4 @@
-"""What cannot be encoded, and what is over a limit, is refused with the way to it."""
+"""Values that cannot be encoded or exceed a limit are refused with the path to them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bytes from a hostile sandbox: only ever a value or a DecodeError, in bounded time and memory."""
+"""Bytes from a hostile sandbox give a value or a DecodeError, in bounded time and memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a kernel says at an awkward moment is taken in all the same."""
+"""Messages that arrive at a deadline or out of order are processed."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from smolagents_fork.jupyter.wire import Message, decode, encode
 
 
 class Kernel:
-    """Both a connection and the kernel behind it; says what the test has it say, when it says so.
+    """Connection to a scripted kernel, which sends the test's messages at the test's times.
 
     Attributes:
-        now: its clock, which is the test's.
-        sent: what it was asked, in order.
+        now: its clock, set by the test.
+        sent: requests received, in order.
         saying: seconds until the next message and the message, in order.
     """
 

@@ -1,4 +1,4 @@
-"""When a gateway counts as gone: after silence, and not while a long message comes in."""
+"""A gateway counts as dead after silence, but not while a long message arrives."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from smolagents_fork.jupyter.websocket import ConnectionLost, WaitTimeout
 
 
 class SlowConnection:
-    """Gives no whole message; every wait brings so many bytes of one. Its clock is the test's."""
+    """Connection without a complete message: every wait receives some bytes on the test's clock."""
 
     v1 = True
 

@@ -1,4 +1,4 @@
-"""Pings, the gateway's and ours, when an earlier message's time is over and nothing is taken."""
+"""Pings in both directions after an earlier send timed out or the stream is full."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
 
 def answer(far):
-    """A gateway's part of the opening."""
+    """Answer the WebSocket handshake like a gateway."""
     request = b""
     while b"\r\n\r\n" not in request:
         request += far.recv(4096)

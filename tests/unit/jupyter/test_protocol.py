@@ -1,4 +1,4 @@
-"""One request's state while its messages come in, in whatever order."""
+"""State of a request while its messages arrive in any order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The two layouts of a message: round trips, and hostile payloads that are errors."""
+"""Both message layouts: round trips, and errors for hostile payloads."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-# In a process of its own: a fork server takes over signals, and forks.
+# In a separate process: a fork server handles signals, and forks.
 SCRIPT = """
 import atexit, os, signal, socket
 from smolagents_fork.process.fork_server import EXIT, ForkServer

@@ -1,4 +1,4 @@
-"""A fork server that nobody asks for children does not stay for ever."""
+"""A fork server without requests ends."""
 
 from __future__ import annotations
 

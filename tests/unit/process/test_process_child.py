@@ -1,4 +1,4 @@
-"""A child's last words, its log and its end, as the host sees them in the worst of orders."""
+"""A child's last output, its log and its exit, seen by the host in the worst orders."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ENDED = struct.pack("!i", 3)
 
 
 class Ends:
-    """A child whose other ends are the test's."""
+    """Child whose other socket ends belong to the test."""
 
     def __init__(self):
         ours, self.data = socket.socketpair()
@@ -48,7 +48,7 @@ def ends():
 
 
 def end(ends):
-    """What the fork server says when the child has ended."""
+    """Send the exit status, as the fork server does."""
     ends.status.sendall(ENDED)
     ends.status.close()
 
@@ -58,7 +58,7 @@ def test_last_frame_is_not_lost_if_the_end_is_seen_first(ends, monkeypatch):
 
     def end_seen_first(watched, event, seconds):
         if ends.child._status in watched and len(watched) > 1:
-            # Looked at in its turn, the connection had nothing yet; then came all this.
+            # The connection was empty when it was polled; then all this arrived.
             ends.data.sendall(packed(Kind.DONE, 1, b"last"))
             ends.data.close()
             end(ends)
@@ -83,7 +83,7 @@ def test_exit_status_sent_byte_by_byte_is_read(ends):
 
 
 def told(ends):
-    """All text the host gets: of the frames that are there, then of the log."""
+    """Return all text the host gets: from the pending frames, then from the log."""
     text = ""
     while (frame := ends.child.receive(0)) is not None:
         text += ends.child.text_of(frame)
@@ -116,7 +116,7 @@ def test_frame_read_before_the_child_recorded_it(ends, monkeypatch):
     text = ""
 
     class Looking:
-        """The log's header, with a look of the host's after each step of the child's."""
+        """Header of the log, which the host reads after each step of the child."""
 
         @staticmethod
         def pack_into(log, offset, sent, length):

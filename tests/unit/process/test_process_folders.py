@@ -1,4 +1,4 @@
-"""Folders that untrusted code leaves behind, and that must go all the same."""
+"""Removal of folders that untrusted code leaves behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frames: any cut of the stream gives the same frames, and nothing too long is ever taken in."""
+"""Frames do not depend on packet boundaries, and an over-long body is never read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The system call filter, run instruction by instruction for machines this one is not."""
+"""The system call filter, emulated for other machines instruction by instruction."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def verdict(
     machine: str, call: str | int, *arguments: int, architecture: int | None = None,
     network: bool = False, listened: bool = True,
 ) -> str:  # fmt: skip
-    """What the filter says to a call, by classic BPF's rules (net/core/filter.c)."""
+    """Return the filter's verdict on a call, by the rules of classic BPF (net/core/filter.c)."""
     code = seccomp.program(machine, PID, network, listened=listened)
     instructions = list(struct.iter_unpack("HBBI", code))
     assert len(instructions) <= 4096  # BPF_MAXINSNS
@@ -102,7 +102,7 @@ def test_threads_are_asked_about_and_processes_are_refused(machine: str):
 def test_calls_on_a_process_reach_oneself_only(machine: str, name: str):
     assert verdict(machine, name, PID) == ALLOW
     assert verdict(machine, name, 0) == ALLOW
-    # The upper half is not looked at by the kernel either.
+    # The kernel ignores the upper half, too.
     assert verdict(machine, name, PID | 1 << 32) == ALLOW
     for other in (1, PID + 1, -1, -PID):
         assert verdict(machine, name, other) == EPERM
