@@ -1,4 +1,4 @@
-"""``["*"]``: any installed module, and what it tries is an ordinary error of the kernel's."""
+"""``["*"]``: any installed module can be imported; the kernel refuses forbidden operations."""
 
 from __future__ import annotations
 

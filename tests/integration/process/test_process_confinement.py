@@ -1,4 +1,4 @@
-"""What the kernel takes away, seen from a program with the sharpest modules authorised."""
+"""Confinement by the kernel, seen by a program with the most powerful modules authorised."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_network_can_be_requested():
             ex(f"import socket\nsocket.create_connection(('localhost', {port}), 30).close()")
             server.settimeout(30)
             server.accept()[0].close()
-        # Services of this machine are asked by UNIX sockets.
+        # Services of this machine listen on UNIX sockets.
         with pytest.raises(ProgramFailedError, match="PermissionError"):
             ex("socket.socket(socket.AF_UNIX)")
         with pytest.raises(ProgramFailedError, match="PermissionError"):

@@ -1,4 +1,4 @@
-"""What the page says that useful programs lose, and that is not promised: each sentence, shown."""
+"""The documented exceptions for useful programs, and the documented gaps: a test for each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tools.paths import ROOT
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the kernel's measures are Linux's")
 
-#: What the kernel refuses to a program in its own folder.
+#: Operations that the kernel refuses in the program's own folder.
 REFUSED = {
     "modes": "os.chmod('own', 0o600)",
     "times": "os.utime('own')",
@@ -76,7 +76,7 @@ def test_replacement_works(raw, code: str):
 
 
 def test_locks_by_fcntl_are_granted_without_asking(raw):
-    """Also one that somebody has; nobody does, in a folder of the child's own."""
+    """This includes a lock that another process has."""
     raw(PRELUDE)
     with open(Path(raw.folder) / "own", "r+", encoding="utf-8") as file:
         fcntl.lockf(file, fcntl.LOCK_EX)

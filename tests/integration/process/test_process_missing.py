@@ -1,4 +1,4 @@
-"""A machine that cannot give a measure: an error that says which, why, and what does without it."""
+"""A machine without a measure: an error names the measure, the reason and the keyword."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_missing_measure_is_an_error(kernel: Kernel, message: str):
     with pytest.raises(ExecutorStartError) as caught, masked(kernel):
         pass
     assert str(caught.value) == message
-    # What it says to write is what works.
+    # The suggested keyword works.
     named = eval(message.rpartition("allow_missing=")[2])
     with masked(kernel, allow_missing=named) as executor:
         assert executor.confinement["missing"].keys() == set(named)
@@ -99,7 +99,7 @@ def test_signals_of_a_machine_without_filters_are_refused_by_landlock():
                 executor(f"import os, signal\nos.kill({neighbour.pid}, signal.SIGKILL)")
             executor(by_ownership)
         assert neighbour.poll() is None
-        # It is Landlock that refused it, and the attack is a real one.
+        # Landlock refused it, and the attack is real.
         with raw_executor(
             Kernel(seccomp=False, landlock=5), allow_missing=[*given_up, "signals"]
         ) as executor:

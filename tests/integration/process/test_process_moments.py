@@ -1,4 +1,4 @@
-"""What comes from another thread at an awkward moment: it counts wholly, or not at all."""
+"""Interruptions and cleanup from another thread at critical moments take effect fully or not."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ def test_interrupt_just_before_the_run_does_not_affect_it(executor, monkeypatch)
 
 @pytest.mark.parametrize("end", ["value", "timeout", "answer", "interrupt"])
 def test_signal_that_comes_after_its_run_stops_no_other(end):
-    """The call of a tool lets the signal come while the next run is under way, each time."""
+    """The call of a tool makes the signal arrive during the next run."""
 
     def late():
         executor._session._child.interrupt(executor._session._run - 1)
-        os.kill(executor.pid, signal.SIGINT)  # on its way before the tool has returned
+        os.kill(executor.pid, signal.SIGINT)  # sent before the tool has returned
 
     tools = {"late": late, "stop": lambda: executor.interrupt(), "final_answer": lambda one: one}
     code, error = {

@@ -52,7 +52,7 @@ def test_output_is_streamed_while_the_code_runs():
 
     with executor(on_output=on_output) as ex:
         ex.send_tools({"wait": wait})
-        # The tool only returns true when the print has arrived before it.
+        # The tool returns true only if the print arrived before it.
         assert ex("print('early')\nok = wait()\nprint('late')\nok").output is True
     assert "".join(seen) == "early\nlate\n"
 
@@ -60,7 +60,7 @@ def test_output_is_streamed_while_the_code_runs():
 def test_a_single_print_before_a_long_silence_is_seen_at_once():
     seen = threading.Event()
     with executor(on_output=lambda text: seen.set(), timeout_seconds=600) as ex:
-        # Stopped from here as soon as the print is seen; it would run into its limit otherwise.
+        # Interrupted here as soon as the print is seen; otherwise it would reach its limit.
         with (
             acting(seen.is_set, ex.interrupt),
             pytest.raises(InterpreterError, match="interrupted"),

@@ -1,4 +1,4 @@
-"""Useful programs, with all of CPython in the confined child: the allow list takes nothing away."""
+"""Useful programs, with all of CPython in the confined child: the allow list suffices."""
 
 from __future__ import annotations
 
