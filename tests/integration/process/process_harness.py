@@ -104,7 +104,7 @@ def by_ordinary_user(arguments: list[str], folder: Path) -> subprocess.Completed
     )  # fmt: skip
 
 
-class Leavings:
+class NewResources:
     """File descriptors and threads of this process that are newer than this object.
 
     They are compared by name, not counted: those of an earlier test may disappear meanwhile.

@@ -13,7 +13,7 @@ import warnings
 
 import pytest
 from background import acting, eventually
-from process_harness import SHARP, Leavings, executor, gone, limited_to, masked
+from process_harness import SHARP, NewResources, executor, gone, limited_to, masked
 
 from smolagents_fork.errors import (
     DecodeError,
@@ -240,7 +240,7 @@ def test_a_value_that_cannot_be_decoded_is_an_error_and_the_state_is_kept():
 def test_fifty_executors_leave_nothing_behind():
     with executor() as ex:
         ex("1")  # starts the fork server, which stays
-    leavings = Leavings()
+    resources = NewResources()
     folders = []
     for _ in range(50):
         with executor() as ex:
@@ -248,7 +248,7 @@ def test_fifty_executors_leave_nothing_behind():
             pid = ex.pid
     # Other code in this process, such as an engine's client, may have opened something meanwhile;
     # a leak of each executor would add fifty.
-    assert len(leavings.new()) < 25, leavings.new()
+    assert len(resources.new()) < 25, resources.new()
     assert not [folder for folder in folders if os.path.exists(folder)]
     assert pid is not None
     assert eventually(lambda: gone(pid))
@@ -257,11 +257,11 @@ def test_fifty_executors_leave_nothing_behind():
 def test_a_start_that_fails_leaves_nothing_behind():
     with executor():
         pass
-    leavings = Leavings()
+    resources = NewResources()
     for _ in range(10):
         with pytest.raises(ExecutorStartError), masked(Kernel(landlock=0)):
             pass
-    assert len(leavings.new()) < 5, leavings.new()  # each would leave two or more
+    assert len(resources.new()) < 5, resources.new()  # each would leave two or more
 
 
 HOST = """

@@ -8,7 +8,7 @@ import sys
 import pytest
 from background import eventually
 from confined_attacks import raw_executor
-from process_harness import SHARP, Leavings, executor, gone
+from process_harness import SHARP, NewResources, executor, gone
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the kernel's measures are Linux's")
 
@@ -28,12 +28,12 @@ def test_the_shared_output_can_be_made_neither_shorter_nor_longer():
 def test_descriptors_sent_over_the_connection_do_not_reach_the_host():
     with executor(SHARP) as ex:
         ex("import os, socket")
-        leavings = Leavings()
+        resources = NewResources()
         # An empty text frame with a hundred descriptors.
         frame = "b'\\x02\\0\\0\\0\\2\\0\\0\\0\\0'"
         code = f"s = socket.socket(fileno=os.dup(3))\nsocket.send_fds(s, [{frame}], [0] * 100)\n1"
         assert ex(code).output == 1
-        assert len(leavings.new()) < 50, leavings.new()
+        assert len(resources.new()) < 50, resources.new()
 
 
 @pytest.mark.parametrize(
