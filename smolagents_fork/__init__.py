@@ -13,10 +13,12 @@ from smolagents_fork._version import fork_revision, upstream_version
 
 # Public name -> module that defines it. Looked up on first use (PEP 562).
 _EXPORTS: dict[str, str] = {
+    "AgentSandbox": "smolagents_fork.executors.docker.agent_sandbox",
     "DockerExecutor": "smolagents_fork.executors.docker",
     "DockerPool": "smolagents_fork.executors.docker",
     "LocalPythonExecutor": "smolagents_fork.executors.local",
     "ProcessExecutor": "smolagents_fork.executors.process",
+    "WasmExecutor": "smolagents_fork.executors.wasm",
 }
 
 __all__ = ["fork_revision", "upstream_version", *sorted(_EXPORTS)]

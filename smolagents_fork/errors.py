@@ -14,6 +14,7 @@
     │   │   └── ImageBuildError              an image could not be built; quotes the builder
     │   ├── ExecutorClosedError              used after ``cleanup()``
     │   ├── SandboxTimeoutError (TimeoutError)  code ran past its limit; says whether state survived
+    │   ├── AgentProgramError                a program in an AgentSandbox failed; has its output
     │   ├── SandboxDiedError                 kernel, process or container ended; names the cause
     │   └── ProtocolError                    the other side violated the protocol
     └── InterpreterError (ValueError)        the local interpreter refused or stopped a program
@@ -32,6 +33,7 @@ do.
 from __future__ import annotations
 
 __all__ = [
+    "AgentProgramError",
     "AttributeRefusedError",
     "CodecError",
     "ConfigurationError",
@@ -111,6 +113,24 @@ class SandboxDiedError(ExecutorError):
 
 class ProtocolError(ExecutorError):
     """The sandbox violated the protocol of its connection."""
+
+
+class AgentProgramError(ExecutorError):
+    """A program in an ``AgentSandbox`` ended with an error.
+
+    Args:
+        message: what happened, with the end of the output.
+        exit_code: of the program; the negative number of the signal that killed it.
+        output: everything it printed; a long one without its middle.
+    """
+
+    def __init__(self, message: str, exit_code: int, output: str) -> None:
+        super().__init__(message, exit_code, output)
+        self.exit_code = exit_code
+        self.output = output
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 class InterpreterError(ForkError, ValueError):

@@ -26,7 +26,17 @@ if TYPE_CHECKING:
         LocalPythonExecutor,
         PythonExecutor,
     )
-    from smolagents.monitoring import AgentLogger, LogLevel
+    from smolagents.models import (
+        MODEL_REGISTRY,
+        ChatMessage,
+        ChatMessageStreamDelta,
+        ChatMessageToolCall,
+        ChatMessageToolCallFunction,
+        ChatMessageToolCallStreamDelta,
+        MessageRole,
+        Model,
+    )
+    from smolagents.monitoring import AgentLogger, LogLevel, TokenUsage
     from smolagents.remote_executors import RemotePythonExecutor
     from smolagents.tools import Tool, get_tools_definition_code
     from smolagents.utils import AgentError, AgentExecutionError
@@ -38,18 +48,27 @@ __all__ = [
     "BASE_PYTHON_TOOLS",
     "MAX_OPERATIONS",
     "MAX_WHILE_ITERATIONS",
+    "MODEL_REGISTRY",
     "AgentError",
     "AgentExecutionError",
     "AgentLogger",
+    "ChatMessage",
+    "ChatMessageStreamDelta",
+    "ChatMessageToolCall",
+    "ChatMessageToolCallFunction",
+    "ChatMessageToolCallStreamDelta",
     "CodeAgent",
     "CodeOutput",
     "ExecutionTimeoutError",
     "InterpreterError",
     "LocalPythonExecutor",
     "LogLevel",
+    "MessageRole",
+    "Model",
     "MultiStepAgent",
     "PythonExecutor",
     "RemotePythonExecutor",
+    "TokenUsage",
     "Tool",
     "get_tools_definition_code",
 ]
@@ -68,7 +87,17 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "LocalPythonExecutor",
         "PythonExecutor",
     ),
-    "monitoring": ("AgentLogger", "LogLevel"),
+    "models": (
+        "MODEL_REGISTRY",
+        "ChatMessage",
+        "ChatMessageStreamDelta",
+        "ChatMessageToolCall",
+        "ChatMessageToolCallFunction",
+        "ChatMessageToolCallStreamDelta",
+        "MessageRole",
+        "Model",
+    ),
+    "monitoring": ("AgentLogger", "LogLevel", "TokenUsage"),
     "remote_executors": ("RemotePythonExecutor",),
     "tools": ("Tool", "get_tools_definition_code"),
     "utils": ("AgentError", "AgentExecutionError"),

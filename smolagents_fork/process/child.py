@@ -16,16 +16,8 @@ from typing import Any
 
 from ..deadline import Deadline
 from ..errors import ProtocolError, SandboxDiedError
-from .frames import (
-    LOG_HEADER,
-    LOG_SIZE,
-    LOG_TEXT,
-    STOPPED_RUN,
-    Frame,
-    FrameReader,
-    Kind,
-    packed,
-)
+from ..guest.frames import Frame, FrameReader, Kind, packed
+from .output_log import LOG_HEADER, LOG_SIZE, LOG_TEXT, STOPPED_RUN
 
 __all__ = ["Child"]
 
@@ -162,7 +154,7 @@ class Child:
 
     @property
     def ended(self) -> bool:
-        """Whether the child is known to have ended."""
+        """True if the child is known to have ended."""
         self._read_status()
         return self.exit_code is not None
 

@@ -25,6 +25,7 @@ import threading
 from dataclasses import dataclass
 from typing import Any
 
+from ..guest.guest_worker import warm_up
 from . import confinement, seccomp, worker
 from .confinement_report import Bounds
 from .folders import remove_tree
@@ -66,7 +67,7 @@ def _warm_up() -> None:
     # The first use of anything costs more than the later ones; children inherit it done.
     ctypes.CDLL(None)
     seccomp.warm_up()
-    worker.warm_up()
+    warm_up()
 
 
 class ForkServer:

@@ -16,9 +16,10 @@ import threading
 from typing import Any
 
 from ..errors import ExecutorStartError
+from ..guest.frames import Kind
 from .child import Child
 from .confinement_report import Bounds
-from .frames import LOG_SIZE, Kind
+from .output_log import LOG_SIZE
 from .sandbox_paths import Layout
 
 __all__ = ["spawn", "stop_fork_servers"]

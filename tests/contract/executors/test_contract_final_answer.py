@@ -68,7 +68,9 @@ def test_nothing_runs_after_the_final_answer(contract, executor):
 
 @behaviour("Final answer", "It can come from a thread of the code.")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_final_answer_from_a_thread(executor):
+def test_final_answer_from_a_thread(contract, executor):
+    if contract.without_threads(executor):
+        return
     code = (
         "import threading\nthread = threading.Thread(target=final_answer, args=(1,))\n"
         "thread.start()\nthread.join()"

@@ -13,7 +13,7 @@ from bridge_harness import Sandbox
 
 from smolagents_fork import ProcessExecutor, codec
 from smolagents_fork.errors import ExecutorError, ProtocolError
-from smolagents_fork.process.frames import HEADER, Kind
+from smolagents_fork.guest.frames import HEADER, Kind
 
 CORPUS = Path(__file__).parents[2] / "unit" / "bridge" / "corpus"
 REQUESTS = {path.stem: path.read_bytes() for path in sorted((CORPUS / "requests").iterdir())}

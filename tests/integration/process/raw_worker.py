@@ -11,7 +11,7 @@ import os
 from types import SimpleNamespace
 from typing import Any
 
-from smolagents_fork.process import worker
+from smolagents_fork.guest import guest_worker
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -50,4 +50,4 @@ class RawPython:
         self.space.update(variables)
 
 
-worker._Streaming = RawPython  # type: ignore[misc, assignment]
+guest_worker._Streaming = RawPython  # type: ignore[misc, assignment]

@@ -12,9 +12,10 @@ import pytest
 
 from smolagents_fork.deadline import Deadline
 from smolagents_fork.errors import ProtocolError, SandboxDiedError
+from smolagents_fork.guest.frames import Kind, from_guest, packed
 from smolagents_fork.process import child as children
 from smolagents_fork.process.child import Child
-from smolagents_fork.process.frames import LOG_SIZE, Kind, from_child, packed
+from smolagents_fork.process.output_log import LOG_SIZE
 from smolagents_fork.process.worker import Link
 
 ENDED = struct.pack("!i", 3)
@@ -30,7 +31,7 @@ class Ends:
         log = os.memfd_create("log")
         os.ftruncate(log, LOG_SIZE)
         self.log = mmap.mmap(log, LOG_SIZE)
-        self.child = Child(ours, status, output, log, from_child(1000, 1000))
+        self.child = Child(ours, status, output, log, from_guest(1000, 1000))
 
     def close(self):
         self.child.close()

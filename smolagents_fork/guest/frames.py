@@ -1,4 +1,4 @@
-"""Frames between the host and a child: one byte of kind, the run's number, a length, a body.
+"""Frames between the host and a guest: one byte of kind, the run's number, a length, a body.
 
 Both sides use this module. The host does not trust its input. An unknown kind, or a length over the
 limit of its kind, raises :class:`ProtocolError` before any byte of the body is read.
@@ -14,32 +14,23 @@ from ..errors import ProtocolError
 
 __all__ = [
     "HEADER",
-    "LOG_HEADER",
-    "LOG_SIZE",
-    "LOG_TEXT",
-    "STOPPED_RUN",
+    "MOST_OUTPUT",
     "Frame",
     "FrameReader",
     "Kind",
-    "from_child",
+    "from_guest",
     "from_host",
     "packed",
 ]
 
 HEADER = struct.Struct("!BII")
-#: The output log: memory shared with the host, which survives the child. The child writes how often
-#: the log was sent, the length of its text, and the text. The host reads text not sent yet.
-LOG_SIZE = 64 * 1024
-LOG_HEADER = struct.Struct("=II")
-#: After the log's header: number of the last run that the host asked to stop, written by the host.
-STOPPED_RUN = struct.Struct("=I")
-#: Offset of the log's text.
-LOG_TEXT = LOG_HEADER.size + STOPPED_RUN.size
+#: Longest body of an OUTPUT frame, in bytes.
+MOST_OUTPUT = 64 * 1024
 _MAX_SMALL = 1 << 20
 
 
 class Kind(enum.IntEnum):
-    """Kinds of frames; those of the child come first."""
+    """Kinds of frames; those of the guest come first."""
 
     READY = 1  # body: the confinement report, encoded
     OUTPUT = 2  # body: printed text, UTF-8
@@ -47,12 +38,15 @@ class Kind(enum.IntEnum):
     DONE = 4  # body: the run's value, encoded
     FINAL = 5  # the run ended with the final answer, which the bridge has
     FAILED = 6  # body: kind and message of the error, encoded
-    ACCEPTED = 7  # tools or variables are set
+    ACCEPTED = 7  # tools or variables are in place
+    SNAPSHOT = 8  # body: the memory of a Wasm machine
     SETUP = 16  # body: imports and limits, encoded
     RUN = 17  # body: code, UTF-8
     REPLY = 18  # body: the bridge's answer
     TOOLS = 19  # body: stubs, encoded
     VARIABLES = 20  # body: name and value of each, encoded
+    SOURCES = 21  # body: an archive of the guest's modules
+    PACKAGE = 22  # body: a wheel
 
 
 @dataclass(frozen=True)
@@ -97,7 +91,7 @@ class FrameReader:
 
     @property
     def partial(self) -> bool:
-        """Whether a frame is incomplete."""
+        """True while a frame is incomplete."""
         return self._kind is not None or bool(self._data)
 
     def feed(self, data: bytes) -> Frame | None:
@@ -127,11 +121,11 @@ class FrameReader:
         return frame
 
 
-def from_child(max_value_bytes: int, max_request_bytes: int) -> dict[Kind, int]:
-    """Return the kinds of frames from a child, with the longest body of each."""
+def from_guest(max_value_bytes: int, max_request_bytes: int) -> dict[Kind, int]:
+    """Return the kinds of frames from a guest, with the longest body of each kind."""
     return {
         Kind.READY: _MAX_SMALL,
-        Kind.OUTPUT: LOG_SIZE,
+        Kind.OUTPUT: MOST_OUTPUT,
         Kind.CALL: max_request_bytes,
         Kind.DONE: max_value_bytes,
         Kind.FINAL: 0,
@@ -141,6 +135,7 @@ def from_child(max_value_bytes: int, max_request_bytes: int) -> dict[Kind, int]:
 
 
 def from_host() -> dict[Kind, int]:
-    """Return the kinds of frames from the host, which a child trusts."""
+    """Return the kinds of frames from the host, which a guest trusts."""
     longest = (1 << 32) - 1
-    return dict.fromkeys((Kind.SETUP, Kind.RUN, Kind.REPLY, Kind.TOOLS, Kind.VARIABLES), longest)
+    kinds = (Kind.SETUP, Kind.RUN, Kind.REPLY, Kind.TOOLS, Kind.VARIABLES, Kind.PACKAGE)
+    return dict.fromkeys(kinds, longest)
