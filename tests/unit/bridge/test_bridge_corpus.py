@@ -1,4 +1,4 @@
-"""Every hostile frame of the corpus, and any sequence of frames, against what reads them."""
+"""Every hostile frame of the corpus, and any sequence of frames, against its reader."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def files(kind: str) -> list[Path]:
 
 @pytest.fixture(autouse=True)
 def _bounded():
-    """No frame may cost the host much: none is over 100 kB."""
+    """Check that frames are cheap for the host: none is over 100 kB."""
     started, before = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     yield
     assert time.process_time() - started < 20
