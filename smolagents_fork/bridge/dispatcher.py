@@ -141,7 +141,7 @@ class Dispatcher:
 
     @property
     def has_final_answer(self) -> bool:
-        """Whether this run gave a final answer."""
+        """True if this run gave a final answer."""
         return self._final is not None
 
     @property

@@ -91,7 +91,7 @@ class FrameReader:
 
     @property
     def partial(self) -> bool:
-        """Whether a frame is incomplete."""
+        """True while a frame is incomplete."""
         return self._kind is not None or bool(self._data)
 
     def feed(self, data: bytes) -> Frame | None:

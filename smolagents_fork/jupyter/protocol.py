@@ -142,7 +142,7 @@ class Request:
 
     @property
     def done(self) -> bool:
-        """Whether the kernel has answered and is idle again."""
+        """True when the kernel has answered and is idle again."""
         return self.idle and self.status is not None
 
     def feed(self, message: Message, skipped: int) -> InputRequest | None:

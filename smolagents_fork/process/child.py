@@ -154,7 +154,7 @@ class Child:
 
     @property
     def ended(self) -> bool:
-        """Whether the child is known to have ended."""
+        """True if the child is known to have ended."""
         self._read_status()
         return self.exit_code is not None
 

@@ -33,7 +33,7 @@ def test_good_series_has_no_finding(tiny, capsys):
     assert main(["lint"], tiny.root) == 0
     said = capsys.readouterr().out
     assert "3 patches, 0 errors, 0 notes" in said
-    assert "docker>=7.1.0: DockerExecutor talks to the engine through it" in said
+    assert "docker>=7.1.0: DockerExecutor uses it to communicate with the engine" in said
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What the executors with a guest share: runs, tools and variables."""
+"""Base of the executors with a guest: runs, tools and variables."""
 
 from __future__ import annotations
 
