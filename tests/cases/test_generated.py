@@ -13,7 +13,7 @@ import case_harness
 import generated
 import pytest
 
-COUNT = int(os.environ.get("GENERATED_PROGRAMS", "480"))
+COUNT = int(os.environ.get("GENERATED_PROGRAMS", "320"))
 BATCHES = 8
 # A new seed a day would make a failure that nobody caused; a fixed one finds what changes break.
 # Set it to search.
