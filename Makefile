@@ -47,7 +47,7 @@ test: $(VENV)/.dev lint ## all tests, and upstream's own (REQUIRE_DOCKER=1: no e
 .PHONY: test-fast
 test-fast: $(VENV)/.dev ## what to run at each change: quick tests, neither network nor Docker
 	@$(RUN) pytest -n logical --dist worksteal --ignore=tests/integration \
-		-m "not docker and not network and not slow"
+		-m "not docker and not wasm and not network and not slow"
 
 .PHONY: coverage
 coverage: $(VENV)/.dev ## the share of lines of smolagents_fork that tests without Docker run, into reports/

@@ -1,4 +1,4 @@
-"""Rules of every run: order, time limits, dead workers; and the engine that tests share."""
+"""Rules of every run: order, time limits, dead workers; and the shared engine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-with contextlib.suppress(ImportError):  # environments that have pytest and nothing else
+with contextlib.suppress(ImportError):  # environments with pytest only
     import hypothesis
 
     # An example may take as long as a busy machine needs, and every run tries the same ones: what
@@ -24,7 +24,7 @@ with contextlib.suppress(ImportError):  # environments that have pytest and noth
     hypothesis.settings.register_profile("search", patient, max_examples=5000)
     hypothesis.settings.load_profile("repeatable")
 
-# What `.ci/run` makes on a machine that reaches no registry.
+# Image that `.ci/run` builds on a machine without access to a registry.
 LOCAL_BASE = "smolagents-fork-base:bookworm"
 
 #: Files and folders, longest first: a long file begun last would run alone at the end.
@@ -82,20 +82,20 @@ def pytest_collection_finish() -> None:
 
 #: Seconds for one test with its fixtures, after which the process that runs it is ended.
 TEST_SECONDS = int(os.environ.get("TEST_SECONDS", "120"))
-#: The same where a marker says that something is built, installed or started.
+#: The same for tests with a marker that they build, install or start something.
 SLOW_TEST_SECONDS = max(600, TEST_SECONDS)
-SLOW_MARKERS = ("slow", "docker", "network")
+SLOW_MARKERS = ("slow", "docker", "network", "wasm")
 
 _stderr = pytest.StashKey[int]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep the terminal's stderr, which pytest takes away while a test runs."""
+    """Keep the terminal's stderr, which pytest redirects while a test runs."""
     config.stash[_stderr] = os.dup(2)
 
 
 def _start_watchdog(item: pytest.Item) -> None:
-    """Start the timer of ``item`` anew.
+    """Restart the timer of ``item``.
 
     The timer is a thread without Python: it also ends a call of C that keeps the interpreter's
     lock. It writes every thread's stack, and ends the process.
@@ -119,7 +119,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 @pytest.hookimpl(trylast=True)
 def pytest_exception_interact(node: pytest.Item | pytest.Collector) -> None:
-    """Limit what follows a failure, too: pytest's own plugin has just stopped the timer."""
+    """Restart the timer after a failure, because pytest's plugin has stopped it."""
     if isinstance(node, pytest.Item):
         _start_watchdog(node)
 
@@ -141,7 +141,7 @@ def pytest_testnodedown(node: Any, error: object | None) -> None:
 
 @pytest.fixture(scope="session")
 def engine() -> Iterator[Any]:
-    """A client for a real Docker engine, and a base image that needs no registry if there is one.
+    """Give a client of a real Docker engine; set a base image that needs no registry if one exists.
 
     Without an engine: a skip that says why, or a failure when ``REQUIRE_DOCKER=1``.
     """
@@ -159,3 +159,20 @@ def engine() -> Iterator[Any]:
         os.environ[BASE_IMAGE_VARIABLE] = LOCAL_BASE
     yield client
     client.close()
+
+
+@pytest.fixture(scope="session")
+def wasm_machine() -> None:
+    """Have what Wasm executors start from, in the user's own cache.
+
+    Without Deno or Pyodide: a skip that says why, or a failure when ``REQUIRE_WASM=1``.
+    """
+    from smolagents_fork import WasmExecutor
+    from smolagents_fork.errors import ExecutorStartError
+
+    try:
+        WasmExecutor.setup()
+    except ExecutorStartError as error:
+        if os.environ.get("REQUIRE_WASM") == "1":
+            pytest.fail(f"REQUIRE_WASM=1, but {error}")
+        pytest.skip(str(error))

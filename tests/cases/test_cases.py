@@ -1,5 +1,4 @@
-"""Every program of the corpus means the same in CPython and in the fork's interpreter, word for
-word."""
+"""Every program of the corpus has the same result in CPython and in the fork's interpreter."""
 
 from __future__ import annotations
 

@@ -15,8 +15,8 @@ import pytest
 
 COUNT = int(os.environ.get("GENERATED_PROGRAMS", "320"))
 BATCHES = 8
-# A new seed a day would make a failure that nobody caused; a fixed one finds what changes break.
-# Set it to search.
+# A random seed would cause failures unrelated to a change; a fixed one finds regressions.
+# Set it to search for more.
 SEED = int(os.environ.get("GENERATED_SEED", "20240607"))
 
 
@@ -50,7 +50,7 @@ def test_generated_programs_mean_what_they_mean_in_cpython(batch: int) -> None:
 
 
 def test_generated_programs_are_not_all_errors_at_the_start() -> None:
-    """A generator whose programs all fail at once would compare nothing."""
+    """If all programs failed at the start, nothing would be compared."""
     stream = generated.programs(SEED)
     outcomes = [case_harness.run_reference(next(stream)) for _ in range(200)]
     assert sum(not outcome.error for outcome in outcomes) >= 20

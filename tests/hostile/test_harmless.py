@@ -1,4 +1,4 @@
-"""Programs that a clumsy guard would refuse do what they do in CPython."""
+"""Programs that an imprecise guard would refuse behave as in CPython."""
 
 from __future__ import annotations
 

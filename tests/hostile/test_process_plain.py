@@ -1,6 +1,6 @@
-"""Every hostile program in a child process that has plain CPython: the kernel alone holds it.
+"""Every hostile program in a child process with plain CPython: the kernel alone confines it.
 
-A program that comes to full power in its child is given every attempt of ``assault.py`` besides.
+A program that reaches its canary in the child also makes every attempt of ``assault.py``.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def test_program_that_reaches_its_canary_is_given_every_attempt(
 
 
 def test_most_programs_reach_their_canary(host: ProcessHost) -> None:
-    """Those that fight no limit, in CPython's own words and builtins."""
+    """Programs that attack a limit are not included."""
     programs = [p for p in hostile_table.all_programs() if p.family == "refused_builtins"]
     before = host.assaults
     host.check(programs)
@@ -84,7 +84,7 @@ while True:
     assert host.recorder.calls == []
 
 
-#: Attempts that leave nothing which the watch cannot take away, and need no right of root's.
+#: Attempts whose effects the test can remove, and that need no root rights.
 UNCONFINED = [
     "read_secret_file", "list_names", "read_environment_of_host", "list_descriptors_of_host",
     "watch_names", "write_file", "truncate_file", "create_file", "make_folder", "link_in",
@@ -97,7 +97,7 @@ UNCONFINED = [
 
 
 def test_attempts_are_not_refused_where_nothing_confines(tmp_path: Path) -> None:
-    """The test of the tests: what is made of them on the host is reached, and seen."""
+    """Test of the tests: on the host, the attempts succeed and are detected."""
     from host_watch import HostWatch
 
     watch = HostWatch()

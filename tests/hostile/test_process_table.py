@@ -1,6 +1,6 @@
 """Every hostile program, through the interpreter in a child process: nothing outside is reached.
 
-A file beside ``test_process_plain.py`` and not a part of it, so that the two run side by side.
+Separate from ``test_process_plain.py``, so that the two files run in parallel.
 """
 
 from __future__ import annotations

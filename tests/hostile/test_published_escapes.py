@@ -1,4 +1,4 @@
-"""Escapes from smolagents' executors that have been published, each under its number.
+"""Published escapes from smolagents' executors, by CVE number.
 
 The programs are our own, after the public descriptions. In `local` each ends in an error and
 reaches nothing; in `process` nothing outside the child is reached, even in plain CPython.
@@ -29,8 +29,8 @@ pytestmark = [
     pytest.mark.limit(120),
 ]
 
-#: CVE-2025-5120 (GHSA-6v92-r5mx-h5fx, upstream's #1375): modules that are authorised hold others
-#: that are not, and attributes lead there, also by ``getattr``.
+#: CVE-2025-5120 (GHSA-6v92-r5mx-h5fx, upstream's #1375): authorised modules contain unauthorised
+#: ones, which attributes and ``getattr`` reach.
 CVE_2025_5120 = {
     "a private name of a module": "import random\nrandom._os.system('true')\ntrip()",
     "getattr on a module": (
@@ -49,8 +49,8 @@ CVE_2025_5120 = {
     "imported from it": "from random import _os\n_os.system('true')\ntrip()",
 }
 
-#: CVE-2025-9959: attributes with two underscores were refused where they are written in the code,
-#: and not where text formats them or a built-in reads them.
+#: CVE-2025-9959: attributes with two underscores were refused in code, but not in text formatting
+#: and in built-ins that read them.
 CVE_2025_9959 = {
     "subclasses of object": (
         "for c in ().__class__.__base__.__subclasses__():\n"
@@ -71,8 +71,8 @@ CVE_2025_9959 = {
     "a getter": "import operator\nleak(operator.attrgetter('__globals__')(search))",
 }
 
-#: CVE-2026-4963: the correction of CVE-2025-9959 left the ways in which a name is read for an
-#: augmented assignment, written, deleted, called, and bound by ``with``.
+#: CVE-2026-4963: the fix of CVE-2025-9959 did not cover augmented assignment, assignment, deletion,
+#: calls, and ``with``.
 CVE_2026_4963 = {
     "augmented read": (
         "class Take:\n"
@@ -118,7 +118,7 @@ CVE_2026_4963 = {
     ),
 }  # fmt: skip
 
-#: CVE-2025-14931 (ZDI-25-1143, GHSA-q9r5-6hrr-9ph7): what came back from a sandbox was unpickled.
+#: CVE-2025-14931 (ZDI-25-1143, GHSA-q9r5-6hrr-9ph7): data from a sandbox was unpickled.
 CVE_2025_14931 = {
     "an answer that reduces": (
         "class Answer:\n"
@@ -186,13 +186,13 @@ def test_process_holds(number: str, host: ProcessHost) -> None:
 
 @pytest.mark.parametrize("name", ESCAPES)
 def test_plain_cpython_does_not(name: str, worker: Worker) -> None:
-    """The test of the tests: what leads nowhere anyway shows nothing."""
+    """Test of the tests: the programs escape in plain CPython."""
     answer = hostile_harness.weak_answers(worker, [program(name, ESCAPES[name])])[0]
     assert answer["reached"], answer
 
 
 class Evil:
-    """What a rogue sandbox sends: unpickled, it runs a command on the host."""
+    """Object from a rogue sandbox: unpickled, it runs a command on the host."""
 
     def __reduce__(self) -> Any:
         return os.putenv, ("HOSTILE_PICKLE", "1")
@@ -210,7 +210,7 @@ def test_cve_2025_14931_codec_makes_no_pickle() -> None:
         encode(Evil())
 
 
-#: A rogue child: it writes frames of its own to the connection.
+#: A rogue child that writes forged frames to the connection.
 ROGUE = """
 import os, pickle, struct
 class Evil:
@@ -236,7 +236,7 @@ def test_cve_2025_14931_rogue_child_is_not_unpickled(kind: int, host: ProcessHos
 
 
 def host_environment() -> str:
-    """What this process's C library has for an environment; ``os.environ`` is a copy."""
+    """Return the environment of this process's C library; ``os.environ`` is a copy."""
     import ctypes
 
     library = ctypes.CDLL(None)

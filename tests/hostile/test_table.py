@@ -1,4 +1,4 @@
-"""The table of hostile programs is whole, and can be sorted by a command."""
+"""The table of hostile programs is complete, and a command sorts it."""
 
 from __future__ import annotations
 

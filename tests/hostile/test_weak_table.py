@@ -1,4 +1,4 @@
-"""Each program that `local` holds reaches its canary in plain CPython: the tests can fail."""
+"""Each program that `local` stops reaches its canary in plain CPython: the tests can fail."""
 
 from __future__ import annotations
 
@@ -30,8 +30,10 @@ def worker() -> Iterator[Worker]:
 
 @pytest.mark.parametrize("programs", PARTS.values(), ids=PARTS)
 def test_programs_reach_their_canaries(programs: list[Program], worker: Worker) -> None:
-    """Once shows that it can be reached: how a process without memory ends is not always the
-    same, hence three tries."""
+    """Reaching the canary once is sufficient.
+
+    A process without memory does not always end in the same way, hence three tries.
+    """
     left = list(programs)
     for _ in range(3):
         answers = hostile_harness.weak_answers(worker, left)
