@@ -51,7 +51,7 @@ test-fast: $(VENV)/.dev ## what to run at each change: quick tests, neither netw
 
 .PHONY: coverage
 coverage: $(VENV)/.dev ## the share of lines of smolagents_fork that tests without Docker run, into reports/
-	@$(RUN) pytest -n auto --dist worksteal -m "not docker and not network" \
+	@$(RUN) pytest -n auto --dist worksteal -m "not docker and not wasm and not network" \
 		--cov --cov-report=term --cov-report=xml
 
 .PHONY: test-python
