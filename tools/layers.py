@@ -27,10 +27,14 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 # or a folder that every other may import.
 ROOMS: dict[str, tuple[tuple[str, ...], ...]] = {
     "jupyter": (("wire",), ("protocol", "websocket"), ("kernel",)),
-    "sandboxes": (("resource_limits",), ("provisioner",), ("docker",)),
+    "sandboxes": (
+        ("namespaces", "pip_settings", "resource_limits"),
+        ("provisioner", "requirements"),
+        ("docker",),
+    ),
     "executors": (
         ("async_calls", "call_lock", "registry", "validation"),
-        ("base",),
+        ("base", "jupyter"),
         ("agents", "docker", "local", "process"),
     ),
 }

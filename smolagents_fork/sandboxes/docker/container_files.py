@@ -11,8 +11,8 @@ from typing import Protocol
 
 from ...errors import ExecutorError
 from ..provisioner import FileTooLarge
-from .exec_run import TooMuchOutput
-from .exec_stream import StreamUnsupported
+from .streams.exec_run import TooMuchOutput
+from .streams.exec_stream import StreamUnsupported
 
 __all__ = ["read_file", "write_file"]
 

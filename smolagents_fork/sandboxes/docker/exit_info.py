@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 from ..provisioner import SandboxStatus
-from .log_tail import Tail
+from .streams.log_tail import Tail
 
 __all__ = ["container_status"]
 

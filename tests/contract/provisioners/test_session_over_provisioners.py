@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from smolagents_fork.errors import ExecutorClosedError, SandboxDiedError, SandboxTimeoutError
-from smolagents_fork.executors.docker.connection import KernelConnection, KernelSettings
-from smolagents_fork.executors.docker.files import get_file, put_file
-from smolagents_fork.executors.docker.session import KernelSession, SessionLimits
+from smolagents_fork.executors.jupyter.connection import KernelConnection, KernelSettings
+from smolagents_fork.executors.jupyter.files import get_file, put_file
+from smolagents_fork.executors.jupyter.session import KernelSession, SessionLimits
 from smolagents_fork.jupyter.collector import Collector
 
 #: For a start on a machine that does other work; quiet, it takes less than a second.
@@ -95,7 +95,7 @@ def test_code_past_its_time_is_interrupted_and_its_state_kept(make):
 
 def test_kernel_that_ends_is_named_and_replaced(make):
     made = make()
-    with pytest.raises(SandboxDiedError, match=r"the kernel in container \w+ ended .*exit code 3"):
+    with pytest.raises(SandboxDiedError, match=r"the kernel in sandbox \w+ ended .*exit code 3"):
         made.run("import os; os._exit(3)")
     assert made.run("prepared") is True
     assert made.prepared == 2
@@ -104,7 +104,7 @@ def test_kernel_that_ends_is_named_and_replaced(make):
 def test_sandbox_that_ends_is_named_and_replaced(make):
     made = make()
     first = made.session.sandbox.id
-    with pytest.raises(SandboxDiedError, match=rf"container {first} ended .*exit code 137"):
+    with pytest.raises(SandboxDiedError, match=rf"sandbox {first} ended .*exit code 137"):
         made.run("import os, signal, time; os.kill(os.getppid(), signal.SIGKILL); time.sleep(60)")
     assert made.run("prepared") is True
     assert made.session.sandbox.id != first

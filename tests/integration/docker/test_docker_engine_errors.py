@@ -17,8 +17,9 @@ from smolagents.utils import AgentError
 
 from smolagents_fork.errors import ConfigurationError, EngineUnavailableError, ExecutorStartError
 from smolagents_fork.executors.docker import DockerExecutor
-from smolagents_fork.sandboxes.docker import container, reaper
-from smolagents_fork.sandboxes.docker.exec_stream import StreamUnsupported
+from smolagents_fork.sandboxes.docker import container
+from smolagents_fork.sandboxes.docker.lifetime import reaper
+from smolagents_fork.sandboxes.docker.streams.exec_stream import StreamUnsupported
 
 QUICK_SECONDS = 30
 

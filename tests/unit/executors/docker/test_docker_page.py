@@ -15,7 +15,8 @@ from smolagents_fork.executors.docker import pool as pool_module
 from smolagents_fork.executors.docker.options import Options, option_names
 from smolagents_fork.jupyter import collector, displays, wire
 from smolagents_fork.results import ExecutorStats
-from smolagents_fork.sandboxes.docker import engine, log_tail
+from smolagents_fork.sandboxes.docker import engine
+from smolagents_fork.sandboxes.docker.streams import log_tail
 from tools.paths import ROOT
 
 PAGE = (ROOT / "docs" / "executors" / "docker.md").read_text()

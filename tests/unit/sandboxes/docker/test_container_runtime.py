@@ -13,9 +13,9 @@ import pytest
 
 from smolagents_fork.sandboxes.docker.container_options import ContainerOptions
 from smolagents_fork.sandboxes.docker.create_arguments import container_arguments, merged
-from smolagents_fork.sandboxes.docker.exec_stream import ExecStream, StreamUnsupported, exec_stream
+from smolagents_fork.sandboxes.docker.streams.exec_stream import ExecStream, StreamUnsupported, exec_stream
 from smolagents_fork.sandboxes.docker.images import image_plans
-from smolagents_fork.sandboxes.docker.labels import LABEL, labels, owner_is_gone, this_machine
+from smolagents_fork.sandboxes.docker.lifetime.labels import LABEL, labels, owner_is_gone, this_machine
 from smolagents_fork.sandboxes.provisioner import SandboxSpec, SandboxStatus
 from smolagents_fork.sandboxes.resource_limits import parse_size
 
@@ -139,7 +139,7 @@ def test_local_folders_of_pip_are_not_passed_to_the_builder(monkeypatch):
 
 SIGTERM = """
 import signal
-from smolagents_fork.sandboxes.docker.reaper import exit_on_sigterm
+from smolagents_fork.sandboxes.docker.lifetime.reaper import exit_on_sigterm
 def own(*_): print("own")
 for handler in (own, signal.SIG_IGN):
     signal.signal(signal.SIGTERM, handler)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from smolagents_fork.executors.docker.diagnosis import find_ending
+from smolagents_fork.executors.jupyter.diagnosis import find_ending
 from smolagents_fork.sandboxes.provisioner import SandboxStatus
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from smolagents_fork.executors.docker.error_text import failure_words
+from smolagents_fork.executors.jupyter.error_text import failure_text
 from smolagents_fork.jupyter.protocol import KernelError
 from smolagents_fork.sandboxes.docker.images.build_errors import failure_message
 
@@ -65,7 +65,7 @@ def test_what_is_no_step_that_ran_is_told_in_the_engines_words():
 
 def words_for(module: str, *, name: str = "ModuleNotFoundError", **how) -> str:
     error = KernelError(name, f"No module named '{module}'", "Traceback: it is missing")
-    words = failure_words(error, **{"interrupted": False, "present": (), "of_pool": False, **how})
+    words = failure_text(error, **{"interrupted": False, "present": (), "of_pool": False, **how})
     assert words.startswith("Traceback: it is missing")
     return words.removeprefix("Traceback: it is missing")
 

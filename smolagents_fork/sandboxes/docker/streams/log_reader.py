@@ -18,7 +18,7 @@ import threading
 from collections import deque
 from typing import Any
 
-from ...errors import ExecutorStartError
+from ....errors import ExecutorStartError
 from .exec_stream import AttachedConnection, plain_socket
 from .log_tail import Tail
 

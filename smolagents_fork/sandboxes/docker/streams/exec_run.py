@@ -9,8 +9,8 @@ import threading
 import time
 from typing import Any
 
-from ...errors import ExecutorError
-from .engine import mapped_errors
+from ....errors import ExecutorError
+from ..engine import mapped_errors
 from .exec_stream import STDERR, AttachedConnection, ExecStream, frames
 
 __all__ = ["TooMuchOutput", "exit_code", "run_attached", "run_detached"]
