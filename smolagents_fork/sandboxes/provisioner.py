@@ -6,8 +6,8 @@ and no local socket. Every implementation passes the test suite ``tests/contract
 
 Who calls what: an executor calls :meth:`Provisioner.prepare_image` and :meth:`Provisioner.start`.
 It calls :meth:`Sandbox.open_stream` once for each connection to the gateway, and
-:meth:`Sandbox.status` when something has ended. :meth:`Provisioner.start` may be called from several
-threads at once, :meth:`Sandbox.remove` from any thread, any number of times.
+:meth:`Sandbox.status` when something has ended. Several threads may call :meth:`Provisioner.start`
+at once. :meth:`Sandbox.remove` may be called from any thread, any number of times.
 """
 
 from __future__ import annotations

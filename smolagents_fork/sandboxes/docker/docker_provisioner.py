@@ -164,7 +164,7 @@ class DockerProvisioner:
                 raise
         size = arguments.pop("storage_opt")["size"]
         warnings.warn(
-            f"read_only=False with disk_size={size!r}: this engine cannot limit how much a container "
+            f"read_only=False with disk_size={size!r}: this engine cannot limit what a container "
             f"writes to its root file system ({text}); the code can fill the engine's disk",
             UserWarning,
             stacklevel=2,

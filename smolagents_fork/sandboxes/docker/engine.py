@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import ipaddress
 import os
 import re
@@ -22,6 +21,7 @@ __all__ = [
     "PING_SECONDS",
     "carries_output",
     "check_answers",
+    "client_copy",
     "connect",
     "disconnect",
     "engine_address",
@@ -231,17 +231,29 @@ def _innermost(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def one_call_client(api: Any, seconds: float) -> Any:
-    """Return a low-level client for one call, with a limit and response hooks of its own.
+def client_copy(api: Any, seconds: float) -> Any:
+    """Return a low-level client with a limit and response hooks of its own.
 
-    docker-py sets no limit for some calls, and has one list of hooks for all threads of a client.
+    The client of all threads must not be changed for one call.
 
     Args:
         api: docker-py's low-level client, whose connections are shared.
+        seconds: limit of a wait for the engine.
+    """
+    # Not copy.copy(): docker-py's client drops attributes when it is copied or pickled.
+    own = object.__new__(type(api))
+    vars(own).update(vars(api), timeout=seconds, hooks={"response": []})
+    return own
+
+
+def one_call_client(api: Any, seconds: float) -> Any:
+    """Return a copy of a low-level client for one call to which docker-py sets no limit.
+
+    Args:
+        api: docker-py's low-level client.
         seconds: until the answer has to begin.
     """
-    own = copy.copy(api)
-    own.hooks = {"response": []}
+    own = client_copy(api, seconds)
 
     def post(*args: Any, **keywords: Any) -> Any:
         return type(api).post(own, *args, **{**keywords, "timeout": seconds})

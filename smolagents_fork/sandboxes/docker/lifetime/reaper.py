@@ -215,7 +215,7 @@ def reap(client: Any) -> list[str]:
 
 
 def _after_fork() -> None:
-    """Start anew in a forked child, which has no threads and owns none of its parent's containers."""
+    """Reset a forked child, which has no other threads and owns none of its parent's containers."""
     global _lock, _queue, _worker, _starts
     _lock, _queue, _worker, _starts = threading.Lock(), queue.Queue(), None, 0
     _known.clear()
