@@ -1,4 +1,4 @@
-"""Frames of a child, checked, and frames for a child, composed."""
+"""Validation of frames from a child, and composition of frames for it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ __all__ = ["checked_report", "failure", "joined", "program_error"]
 
 
 def program_error(kind: str) -> type[InterpreterError]:
-    """The error class that a FAILED frame names."""
-    # Compared with the classes there are; nothing is looked up that the child could choose.
+    """Return the error class that a FAILED frame names."""
+    # From a list of known classes: the child chooses no attribute that is read.
     known = {
         name: value
         for name, value in vars(errors).items()
@@ -24,7 +24,7 @@ def program_error(kind: str) -> type[InterpreterError]:
 
 
 def failure(body: bytes) -> tuple[str, str]:
-    """Kind and message of a FAILED frame."""
+    """Return kind and message of a FAILED frame."""
     try:
         data = decode(body, path="failure")
     except DecodeError as error:
@@ -37,14 +37,14 @@ def failure(body: bytes) -> tuple[str, str]:
 def checked_report(data: Any) -> dict[str, dict[str, str]]:
     """Check a READY frame and return the measures in force and those missing."""
     if type(data) is not dict or data.keys() != {"in_force", "missing"}:
-        raise ProtocolError("a READY frame has what is in force and what is missing")
+        raise ProtocolError("a READY frame has the measures in force and those missing")
     for part in data.values():
         if type(part) is not dict or not all(type(text) is str for text in part.values()):
-            raise ProtocolError("a READY frame has words for every measure")
+            raise ProtocolError("a READY frame has a text for every measure")
     return data
 
 
 def joined(encoded: Mapping[str, bytes]) -> bytes:
-    """One encoded dict of values that are encoded already: its text is JSON's."""
+    """Return one encoded dict of encoded values; the encoding is JSON, so they can be joined."""
     parts = [encode(name) + b":" + value for name, value in encoded.items()]
     return b"{" + b",".join(parts) + b"}"

@@ -1,4 +1,4 @@
-"""One child at a time: start, runs, replacement. Knows nothing of smolagents."""
+"""Session of the process executor: one child at a time, its runs and its replacement."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ __all__ = ["ProcessSession"]
 
 
 class ProcessSession:
-    """A child, its folder, and what a new one must be told.
+    """A child, its folder, and the tools and variables for its successor.
 
     Args:
         options: limits and callbacks.
-        layout: where the child finds modules.
+        layout: folders with the child's modules.
         imports: modules programs may import.
         dispatcher: serves the calls of the bridge.
-        sink: takes printed text, as it comes.
-        kernel: the features of the kernel that are used.
+        sink: takes printed text while the code runs.
+        kernel: features of the kernel that are used.
     """
 
     def __init__(
@@ -68,8 +68,9 @@ class ProcessSession:
         self._variables: dict[str, bytes] = {}
         self._run = 0
         self._interrupted = threading.Event()
-        # What interrupt(), which comes from other threads, has to know of the run.
-        self._state = threading.RLock()  # a signal's handler may interrupt, wherever it comes
+        # Guards the state of the run that interrupt() reads from other threads. Reentrant: the
+        # handler of a signal may interrupt while its own thread has the lock.
+        self._state = threading.RLock()
         self._running = False
         self._idle = threading.Event()
         self._idle.set()
@@ -78,16 +79,15 @@ class ProcessSession:
     # -- the child --
 
     def open(self) -> None:
-        """Start a child and see what is in force.
+        """Start a child and check its measures.
 
         Raises:
-            ExecutorStartError: no child, or a measure is missing that may not be.
-            ExecutorClosedError: it was closed meanwhile.
+            ExecutorStartError: it did not start, or a required measure is missing.
+            ExecutorClosedError: :meth:`close` was called meanwhile.
         """
         try:
             self._open()
-            # After the child was made known: whoever closes sets the mark first, and looks for a
-            # child then.
+            # After the child was stored: close() sets the mark before it reads the child.
             if self._closing:
                 raise ExecutorClosedError("the executor has been closed")
         except BaseException as error:
@@ -133,7 +133,7 @@ class ProcessSession:
             reasons = self.report["missing"]
             lines = "; ".join(f"{name} ({reasons.get(name, 'no reason')})" for name in missing)
             raise ExecutorStartError(
-                f"this machine cannot give what keeps code in its process: {lines}. Use "
+                f"this machine cannot confine the code: {lines}. Use "
                 "executor_type='docker', or do without: "
                 f"allow_missing={(*sorted(options.allow_missing), *missing)!r}"
             )
@@ -148,14 +148,14 @@ class ProcessSession:
         options = self.options
         if options.cpu_seconds is not None or options.timeout_seconds is None:
             return options.cpu_seconds
-        # More than one thread can use more than the wall clock's time, but not without end.
+        # Several threads can use more than the wall-clock time, so their sum needs a limit, too.
         return 2 * (options.timeout_seconds + options.interrupt_grace_seconds)
 
     def close(self, *, from_inside: bool = False) -> None:
         """Kill the child and remove its folder. Idempotent; a run in another thread ends first.
 
         Args:
-            from_inside: a tool or a callback of the run asks: the run cleans up when it ends.
+            from_inside: whether a tool or a callback of the run calls: then the run cleans up.
         """
         self._closing = True
         child = self._child
@@ -175,12 +175,12 @@ class ProcessSession:
 
     @property
     def pid(self) -> int | None:
-        """The child's process number; ``None`` without a child."""
+        """Process id of the child; ``None`` without a child."""
         return None if self._child is None else self._child.pid
 
     @property
     def folder(self) -> str | None:
-        """The only folder the child may write to."""
+        """Only folder the child may write to."""
         return self._folder
 
     @property
@@ -189,7 +189,7 @@ class ProcessSession:
         return self._child is not None and not self._child.ended
 
     def restart(self) -> None:
-        """Kill the child and start another; tools and sent variables are given to it again."""
+        """Kill the child and start another, which gets tools and sent variables again."""
         self._drop()
         self.open()
 
@@ -199,8 +199,8 @@ class ProcessSession:
             child.close()
 
     def interrupt(self) -> None:
-        """Stop what runs now; from any thread. Nothing runs: nothing happens."""
-        # All of it within the run: a moment later, it would be half of an interruption of the next.
+        """Interrupt the running code; no-op when idle. From any thread."""
+        # Under the lock: an interrupt that is sent after the run would stop the next one.
         with self._state:
             if not self._running:
                 return
@@ -211,7 +211,7 @@ class ProcessSession:
     # -- tools and variables --
 
     def send_tools(self, specs: list[dict[str, Any]]) -> None:
-        """Make stubs for all of ``specs``; they replace those sent before."""
+        """Make stubs for ``specs``; they replace those sent before."""
         self._tools = specs
         self._put(Kind.TOOLS, encode(specs), "send_tools")
 
@@ -220,19 +220,19 @@ class ProcessSession:
         self._put(Kind.VARIABLES, joined(encoded), "send_variables")
         self._variables.update(encoded)
 
-    def _put(self, kind: Kind, body: bytes, what: str) -> None:
+    def _put(self, kind: Kind, body: bytes, action: str) -> None:
         child = self._ready_child()
         try:
-            self._exchange(child, kind, body, what)
+            self._exchange(child, kind, body, action)
         except (SandboxDiedError, ProtocolError) as error:
             self._drop()
-            raise type(error)(f"{what}: {error}{LOST}") from error
+            raise type(error)(f"{action}: {error}{LOST}") from error
 
-    def _exchange(self, child: Child, kind: Kind, body: bytes, what: str) -> None:
-        # A second a megabyte is slow even for a busy machine.
+    def _exchange(self, child: Child, kind: Kind, body: bytes, action: str) -> None:
+        # One second per megabyte is enough even on a busy machine.
         deadline = Deadline(30.0 + len(body) / 1e6)
         child.send(kind, self._run, body, deadline)
-        self._answer(Kind.ACCEPTED, self._run, deadline, what)
+        self._answer(Kind.ACCEPTED, self._run, deadline, action)
 
     def _ready_child(self) -> Child:
         if self._child is None or self._child.ended:
@@ -241,22 +241,22 @@ class ProcessSession:
         assert self._child is not None
         return self._child
 
-    def _answer(self, kind: Kind, run: int, deadline: Deadline, what: str) -> Frame:
-        """The frame that answers a request outside runs."""
+    def _answer(self, kind: Kind, run: int, deadline: Deadline, action: str) -> Frame:
+        """Receive the frame that answers a request outside of runs."""
         assert self._child is not None
         while True:
             frame = self._child.receive(deadline.at_most(SLICE))
             if frame is None:
                 if deadline.expired():
-                    raise ProtocolError(f"{what}: no answer within {deadline.seconds} s")
+                    raise ProtocolError(f"{action}: no answer within {deadline.seconds} s")
             elif frame.kind is Kind.OUTPUT:
                 self._sink(self._child.text_of(frame))
             elif frame.run == run and frame.kind is kind:
                 return frame
             elif frame.run == run and frame.kind is Kind.FAILED:
-                raise ConfigurationError(f"{what}: {failure(frame.body)[1]}")
+                raise ConfigurationError(f"{action}: {failure(frame.body)[1]}")
             else:
-                raise ProtocolError(f"{what}: a {frame.kind.name} frame instead of an answer")
+                raise ProtocolError(f"{action}: a {frame.kind.name} frame instead of an answer")
 
     # -- runs --
 
@@ -267,7 +267,7 @@ class ProcessSession:
             InterpreterError: the program was refused, failed, or met a limit of the interpreter.
             SandboxTimeoutError: it ran past ``timeout_seconds``; says whether its state survived.
             SandboxDiedError: the child ended; says how.
-            ProtocolError: the child sent what it may not.
+            ProtocolError: the child violated the protocol.
         """
         self._dispatcher.begin_run()
         with self._state:
@@ -309,12 +309,11 @@ class ProcessSession:
             if current.killed:
                 self._drop()
             if self._closing:
-                # The kill takes another process, and the code may be told first that its tool was
-                # given up on.
+                # The child may report the cancelled tool before the kill takes effect.
                 raise ExecutorClosedError("the code was ended by cleanup()") from error
             raise
         except BaseException:
-            # Ctrl-C, or a callback that raised: the program must not go on unwatched.
+            # Ctrl-C, or a callback that raised: the program must not run without a reader.
             if not current.abandon():
                 self._drop()
             raise

@@ -168,12 +168,12 @@ class DockerSandbox:
         api = self._client.api
         with mapped_errors("opening a stream into the container", container=self.id):
             exec_id = api.exec_create(self.container.id, argv, stdin=True)["Id"]
-            handed_over = api.exec_start(exec_id, socket=True)
+            attached = api.exec_start(exec_id, socket=True)
         try:
-            stream = exec_stream(handed_over)
+            stream = exec_stream(attached)
         except StreamUnsupported:
             self._streams = False
-            AttachedConnection(handed_over).close()
+            AttachedConnection(attached).close()
             raise
         self._streams = True
         return stream, exec_id

@@ -138,13 +138,13 @@ class DockerProvisioner:
         params = {"stdin": 1, "stdout": output, "stderr": output, "stream": 1}
         # docker-py sets no limit for this call.
         api = one_call_client(self._client.api, API_TIMEOUT_SECONDS)
-        handed_over = api.attach_socket(container.id, params=params)
+        attached = api.attach_socket(container.id, params=params)
         if not output:
-            return AttachedConnection(handed_over)
+            return AttachedConnection(attached)
         try:
-            return LoggedConnection(handed_over, framed=framed)
+            return LoggedConnection(attached, framed=framed)
         except StreamUnsupported:
-            AttachedConnection(handed_over).close()
+            AttachedConnection(attached).close()
             raise
 
     def _created(self, arguments: dict[str, Any]) -> Any:

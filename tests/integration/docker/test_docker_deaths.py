@@ -186,8 +186,8 @@ def test_last_words_do_not_depend_on_the_engines_log(make, engine):
 
 
 def test_lost_log_is_said_where_the_connection_carries_no_output(make, engine, monkeypatch):
-    def refused(_handed_over, **_keywords):
-        raise StreamUnsupported("this connection to the engine is no plain socket")
+    def refused(_attached, **_keywords):
+        raise StreamUnsupported("this connection to the engine is not a plain socket")
 
     monkeypatch.setattr(docker_provisioner, "LoggedConnection", refused)
     executor = make(container_run_kwargs=NO_LOG)

@@ -26,8 +26,8 @@ from smolagents_fork.sandboxes.docker.streams.exec_stream import StreamUnsupport
 
 @pytest.fixture
 def no_streams(monkeypatch):
-    def refused(_handed_over):
-        raise StreamUnsupported("this connection to the engine is no plain socket")
+    def refused(_attached):
+        raise StreamUnsupported("this connection to the engine is not a plain socket")
 
     monkeypatch.setattr(container, "exec_stream", refused)
 

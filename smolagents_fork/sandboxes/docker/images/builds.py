@@ -103,8 +103,8 @@ def pull(client: Any, tag: str, report: Report, deadline: Deadline) -> None:
         raise ExecutorStartError(_pull_failed(tag, error)) from error
     if failure is _TOO_LONG:
         raise ImageBuildError(
-            f"image {tag} was not pulled in build_timeout_seconds={deadline.seconds}; check that its "
-            "registry answers, or raise it if the pull only needs longer. The last lines:\n"
+            f"image {tag} was not pulled in build_timeout_seconds={deadline.seconds}; check that "
+            "its registry answers, or raise it if the pull only needs longer. The last lines:\n"
             + (builder_output(lines) or "(no output)")
         )
     if failure is not None:
