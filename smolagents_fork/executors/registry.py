@@ -103,7 +103,8 @@ def plug_in(name: str) -> Factory | None:
         )
     for entry in found.values():
         try:
-            return entry.load()  # type: ignore[no-any-return]
+            factory: Factory = entry.load()
+            return factory
         except Exception as error:
             raise ConfigurationError(
                 f"executor_type={name!r}: entry point {entry.value!r} could not be loaded: "

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...deadline import Deadline
 from ...errors import ExecutorStartError
@@ -27,6 +27,9 @@ from .streams.exec_stream import (
     StreamUnsupported,
     exec_stream,
 )
+
+if TYPE_CHECKING:
+    from docker import DockerClient
 
 __all__ = ["DockerSandbox", "StartedContainer"]
 
@@ -74,7 +77,7 @@ class DockerSandbox:
 
     def __init__(
         self,
-        client: Any,
+        client: DockerClient,
         started: StartedContainer,
         spec: SandboxSpec,
         access: GatewayAccess,

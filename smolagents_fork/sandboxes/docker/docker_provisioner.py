@@ -55,7 +55,7 @@ class DockerProvisioner:
     ) -> None:
         self._options = options or ContainerOptions()
         self._address = engine_address() if address is None else address
-        self._client: Any = connect(self._address)
+        self._client = connect(self._address)
         try:
             self._access = GatewayAccess(self._client, self._address, self._options, note)
         except BaseException:
@@ -112,8 +112,9 @@ class DockerProvisioner:
                     network=options.network,
                     port=options.port if published else None,
                 ):
-                    config = self._client.api.inspect_image(spec.image)["Config"] or {}
-                    command = main_command(config, options.container_run_kwargs)
+                    # Its stub has no types.
+                    image = self._client.api.inspect_image(spec.image)  # type: ignore[no-untyped-call]
+                    command = main_command(image["Config"] or {}, options.container_run_kwargs)
                     arguments = container_arguments(
                         spec, options, name, token=token, published=published, command=command
                     )

@@ -14,7 +14,8 @@ from urllib.parse import urlsplit
 from ...errors import ConfigurationError, EngineUnavailableError, ExecutorStartError
 
 if TYPE_CHECKING:
-    import docker
+    from docker import DockerClient
+    from docker.api.client import APIClient
 
 __all__ = [
     "API_TIMEOUT_SECONDS",
@@ -49,7 +50,7 @@ def engine_address() -> str:
     return os.environ.get("DOCKER_HOST", "")
 
 
-def connect(address: str | None = None, timeout: int = API_TIMEOUT_SECONDS) -> docker.DockerClient:
+def connect(address: str | None = None, timeout: int = API_TIMEOUT_SECONDS) -> DockerClient:
     """Connect to an engine, with the TLS settings of the environment.
 
     Args:
@@ -93,7 +94,7 @@ def connect(address: str | None = None, timeout: int = API_TIMEOUT_SECONDS) -> d
         raise
 
 
-def disconnect(client: Any) -> None:
+def disconnect(client: DockerClient) -> None:
     """Close a client and every connection that it keeps; idempotent.
 
     The client's own ``close`` is not enough. The HTTP client closes a pool of connections when the
@@ -110,13 +111,13 @@ def disconnect(client: Any) -> None:
     client.close()
 
 
-def _ping(api: Any, seconds: float) -> Any:
+def _ping(api: APIClient, seconds: float) -> Any:
     response = api.get(f"{api.base_url}/_ping", timeout=seconds)
     response.raise_for_status()
     return response
 
 
-def engine_responds(client: Any, seconds: float = PING_SECONDS) -> bool:
+def engine_responds(client: DockerClient, seconds: float = PING_SECONDS) -> bool:
     """Tell whether the engine answers now.
 
     Args:
@@ -130,7 +131,7 @@ def engine_responds(client: Any, seconds: float = PING_SECONDS) -> bool:
     return True
 
 
-def check_answers(client: Any) -> None:
+def check_answers(client: DockerClient) -> None:
     """Ping the engine before a call with a longer limit.
 
     Raises:
@@ -140,7 +141,7 @@ def check_answers(client: Any) -> None:
         _ping(client.api, PING_SECONDS)
 
 
-def carries_output(client: Any) -> bool:
+def carries_output(client: DockerClient) -> bool:
     """Tell whether its connections are sockets, which one thread can select from.
 
     A Windows named pipe and docker-py's own SSH connection are not.
@@ -152,7 +153,7 @@ def carries_output(client: Any) -> bool:
     return base.scheme != "http+docker" or base.hostname not in ("localnpipe", "ssh")
 
 
-def remote_host(client: Any, address: str) -> str | None:
+def remote_host(client: DockerClient, address: str) -> str | None:
     """Return the name or address of the engine's machine; ``None`` when that is this one.
 
     Args:
@@ -174,7 +175,7 @@ def remote_host(client: Any, address: str) -> str | None:
     return host
 
 
-def publishes_on(client: Any, network: str) -> bool:
+def publishes_on(client: DockerClient, network: str) -> bool:
     """Return whether the engine publishes ports on this network: not on an internal one.
 
     Args:
@@ -231,7 +232,7 @@ def _innermost(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def client_copy(api: Any, seconds: float) -> Any:
+def client_copy(api: APIClient, seconds: float) -> APIClient:
     """Return a low-level client with a limit and response hooks of its own.
 
     The client of all threads must not be changed for one call.
@@ -246,7 +247,7 @@ def client_copy(api: Any, seconds: float) -> Any:
     return own
 
 
-def one_call_client(api: Any, seconds: float) -> Any:
+def one_call_client(api: APIClient, seconds: float) -> APIClient:
     """Return a copy of a low-level client for one call to which docker-py sets no limit.
 
     Args:
@@ -258,7 +259,7 @@ def one_call_client(api: Any, seconds: float) -> Any:
     def post(*args: Any, **keywords: Any) -> Any:
         return type(api).post(own, *args, **{**keywords, "timeout": seconds})
 
-    own.post = post
+    vars(own)["post"] = post
     return own
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..provisioner import SandboxStatus
 from .engine import client_copy
 from .streams.log_tail import Tail
+
+if TYPE_CHECKING:
+    from docker.api.client import APIClient
 
 __all__ = ["container_status"]
 
@@ -22,7 +25,7 @@ _NO_STREAM = "this connection to the engine cannot carry a stream that keeps it"
 
 
 def container_status(
-    api: Any, container_id: str, since: float, tail: Tail | None = None
+    api: APIClient, container_id: str, since: float, tail: Tail | None = None
 ) -> SandboxStatus:
     """Return the status of a container; never raises.
 
@@ -58,7 +61,7 @@ def container_status(
     return SandboxStatus("ended", code, oom or bool(state.get("OOMKilled")), lines, missing)
 
 
-def _log_lines(api: Any, container_id: str) -> tuple[str, ...]:
+def _log_lines(api: APIClient, container_id: str) -> tuple[str, ...]:
     return _shown(api.logs(container_id, tail=_LOG_LINES).decode("utf-8", "replace"))
 
 
@@ -82,13 +85,15 @@ def _shown(text: str) -> tuple[str, ...]:
     return tuple(line for line in lines if line.strip() and "IPKernelApp" not in line)
 
 
-def _exit_from_events(api: Any, container_id: str, since: float) -> tuple[int | None, bool]:
+def _exit_from_events(api: APIClient, container_id: str, since: float) -> tuple[int | None, bool]:
     """Return exit code and out-of-memory from the engine's events, which outlive the container."""
     code, oom = None, False
     with contextlib.suppress(Exception):
+        # Any: docker-py's types lack fractions of a second.
+        until: Any = f"{time.time():.6f}"
         events = api.events(
             since=int(since) - 1,
-            until=f"{time.time():.6f}",
+            until=until,
             filters={"container": container_id},
             decode=True,
         )

@@ -6,12 +6,15 @@ import ipaddress
 import socket
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ...deadline import Deadline
 from ...errors import ConfigurationError, ExecutorStartError
 from .container_options import ContainerOptions
 from .engine import publishes_on, remote_host
+
+if TYPE_CHECKING:
+    from docker import DockerClient
 
 __all__ = ["GatewayAccess", "connect_to_gateway", "publish_address"]
 
@@ -38,7 +41,7 @@ class GatewayAccess:
 
     def __init__(
         self,
-        client: Any,
+        client: DockerClient,
         address: str,
         options: ContainerOptions,
         note: Callable[[str], None],

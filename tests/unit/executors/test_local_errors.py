@@ -113,12 +113,12 @@ def test_what_is_put_in_front_of_a_field_is_not_called():
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="groups came with Python 3.11")
 def test_groups_are_copied_up_to_a_depth():
-    group = ExceptionGroup("outer", [ValueError("a"), program_class("Own")("b")])  # noqa: F821
+    group = ExceptionGroup("outer", [ValueError("a"), program_class("Own")("b")])  # noqa: F821 - of 3.11
     made = passive_cause(group, text)
     assert made.message == "outer"
     assert [str(one) for one in made.exceptions] == ["a", "text of Own"]
     for _ in range(3_000):
-        group = ExceptionGroup("around", [group])  # noqa: F821
+        group = ExceptionGroup("around", [group])  # noqa: F821 - of 3.11
     made, depth = passive_cause(group, text), 0
     while hasattr(made, "exceptions"):
         made, depth = made.exceptions[0], depth + 1

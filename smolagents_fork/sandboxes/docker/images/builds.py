@@ -10,7 +10,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ....deadline import Deadline
 from ....errors import ExecutorStartError, ImageBuildError
@@ -18,13 +18,17 @@ from ...provisioner import Report
 from ..engine import mapped_errors, one_call_client
 from .build_errors import BASE_IMAGE_VARIABLE, builder_output, failure_message
 
+if TYPE_CHECKING:
+    from docker import DockerClient
+    from docker.api.client import APIClient
+
 __all__ = ["BASE_IMAGE_VARIABLE", "build", "one_builder", "pull"]
 
 _KEPT_LINES = 40
 
 
 def build(
-    client: Any,
+    client: DockerClient,
     tag: str,
     context: io.BytesIO,
     arguments: Mapping[str, str],
@@ -51,7 +55,7 @@ def build(
     report(f"building {tag}")
     lines: list[str] = []
 
-    def start(api: Any) -> Any:
+    def start(api: APIClient) -> Any:
         return api.build(
             fileobj=context,
             custom_context=True,
@@ -61,7 +65,7 @@ def build(
             rm=True,
             forcerm=True,
             nocache=no_cache,
-            timeout=deadline.at_most(1e6),
+            timeout=deadline.at_most(1e6),  # type: ignore[arg-type]  # requests takes a float
         )
 
     try:
@@ -80,7 +84,7 @@ def build(
         raise ImageBuildError(failure_message(tag, arguments, failure, lines))
 
 
-def pull(client: Any, tag: str, report: Report, deadline: Deadline) -> None:
+def pull(client: DockerClient, tag: str, report: Report, deadline: Deadline) -> None:
     """Fetch an image from its registry.
 
     Raises:
@@ -93,7 +97,7 @@ def pull(client: Any, tag: str, report: Report, deadline: Deadline) -> None:
     if version and ":" in tag.rpartition("/")[2]:
         repository, _, version = tag.rpartition(":")
 
-    def start(api: Any) -> Any:
+    def start(api: APIClient) -> Any:
         return api.pull(repository, tag=version, stream=True, decode=True)
 
     try:
@@ -122,7 +126,11 @@ _TOO_LONG = "too long"
 
 
 def _followed(
-    client: Any, start: Callable[[Any], Any], lines: list[str], report: Report, deadline: Deadline
+    client: DockerClient,
+    start: Callable[[APIClient], Any],
+    lines: list[str],
+    report: Report,
+    deadline: Deadline,
 ) -> str | None:
     """Read the engine's progress to its end; return the error in it, or ``None``."""
     failure: str | None = None

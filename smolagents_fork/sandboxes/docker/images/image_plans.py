@@ -13,7 +13,7 @@ import os
 import tarfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ....deadline import Deadline
 from ....errors import ConfigurationError
@@ -22,6 +22,9 @@ from ...provisioner import BUILD_SECONDS, Report
 from ..engine import mapped_errors
 from .builds import BASE_IMAGE_VARIABLE, build, one_builder, pull
 from .image_definitions import image_folder
+
+if TYPE_CHECKING:
+    from docker import DockerClient
 
 __all__ = [
     "BASE_IMAGE_VARIABLE",
@@ -114,7 +117,7 @@ def _addressed(
 
 
 def ensure(
-    client: Any,
+    client: DockerClient,
     wanted: ImagePlan,
     *,
     report: Report = lambda _line: None,
@@ -162,13 +165,13 @@ def ensure(
     return wanted.tag
 
 
-def exists(client: Any, tag: str) -> bool:
+def exists(client: DockerClient, tag: str) -> bool:
     """Tell whether the engine has the image."""
     import docker
 
     with mapped_errors("looking for the image", image=tag):
         try:
-            client.api.inspect_image(tag)
+            client.api.inspect_image(tag)  # type: ignore[no-untyped-call]  # of its stub
         except docker.errors.ImageNotFound:
             return False
     return True

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ....deadline import Deadline
 from ...provisioner import ImageSpec, Report
 from ..engine import mapped_errors
 from . import image_plans
 
+if TYPE_CHECKING:
+    from docker import DockerClient
+
 __all__ = ["prepare_image"]
 
 
-def prepare_image(client: Any, spec: ImageSpec, *, report: Report, rebuild: bool = False) -> str:
+def prepare_image(
+    client: DockerClient, spec: ImageSpec, *, report: Report, rebuild: bool = False
+) -> str:
     """Pull or build the image unless the engine has it, and return its name.
 
     Args:
-        client: docker-py client; typed ``Any`` because docker-py ships no types.
+        client: docker-py client.
         spec: of the image.
         report: takes one line at a time while something is built.
         rebuild: build again, without the engine's cache.

@@ -15,11 +15,14 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ....errors import ExecutorStartError
 from ..engine import connect, disconnect
 from .labels import LABEL, owner_is_gone
+
+if TYPE_CHECKING:
+    from docker import DockerClient
 
 __all__ = [
     "exit_on_sigterm",
@@ -90,7 +93,7 @@ def pending() -> int:
         return len(_known)
 
 
-def remove(client: Any, name: str, *, wait: bool) -> None:
+def remove(client: DockerClient, name: str, *, wait: bool) -> None:
     """Kill and remove a container; no-op when it is gone.
 
     Args:
@@ -128,7 +131,7 @@ def wait_until_removed(timeout: float) -> bool:
     return False
 
 
-def _remove_now(client: Any, name: str) -> None:
+def _remove_now(client: DockerClient, name: str) -> None:
     import docker
 
     for attempt in range(3):
@@ -152,7 +155,7 @@ def _remove_now(client: Any, name: str) -> None:
 
 def _work() -> None:
     """Remove queued containers; end when the queue is empty for a second."""
-    clients: dict[str, Any] = {}
+    clients: dict[str, DockerClient] = {}
     try:
         while True:
             try:
@@ -201,7 +204,7 @@ def reap_once(address: str) -> None:
     threading.Thread(target=work, name="smolagents-fork-reaper", daemon=True).start()
 
 
-def reap(client: Any) -> list[str]:
+def reap(client: DockerClient) -> list[str]:
     """Remove containers whose owning process, on this machine, has died; return their names.
 
     A container without the fork's label, or of an owner that lives or is on another machine, stays.

@@ -7,11 +7,14 @@ import queue
 import select
 import threading
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ....errors import ExecutorError
 from ..engine import mapped_errors
 from .exec_stream import STDERR, AttachedConnection, ExecStream, frames
+
+if TYPE_CHECKING:
+    from docker.api.client import APIClient
 
 __all__ = ["TooMuchOutput", "exit_code", "run_attached", "run_detached"]
 
@@ -70,7 +73,7 @@ def run_attached(stream: ExecStream, *, stdin: bytes, timeout: float, max_bytes:
 
 
 def run_detached(
-    api: Any, container_id: str, argv: list[str], *, timeout: float, max_bytes: int
+    api: APIClient, container_id: str, argv: list[str], *, timeout: float, max_bytes: int
 ) -> tuple[int, bytes, bytes]:
     """Run a program without input, for connections that cannot carry both directions.
 
@@ -140,7 +143,7 @@ def _collected(arrived: queue.Queue[Any], timeout: float, max_bytes: int) -> tup
             raise TooMuchOutput(f"it wrote more than {max_bytes} bytes")
 
 
-def exit_code(api: Any, container_id: str, exec_id: str) -> int:
+def exit_code(api: APIClient, container_id: str, exec_id: str) -> int:
     """Return the exit code of a program whose output has ended.
 
     The engine notices that end separately from the output's, and mostly later. At first it may
