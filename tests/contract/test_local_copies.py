@@ -109,7 +109,7 @@ def failing(code: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "kind", "words"),
+    ("code", "kind", "message"),
     [
         ("1 / 0", errors.ProgramFailedError, "ZeroDivisionError: division by zero"),
         ("import socket", errors.ImportRefusedError, "Import of socket is not allowed"),
@@ -125,8 +125,8 @@ def failing(code: str) -> None:
         ("raise SystemExit(3)", errors.ProgramFailedError, "SystemExit: 3"),
     ],
 )
-def test_errors_arrive_as_themselves(copied, code, kind, words):
-    with pytest.raises(errors.InterpreterError, match=words) as caught:
+def test_errors_arrive_as_themselves(copied, code, kind, message):
+    with pytest.raises(errors.InterpreterError, match=message) as caught:
         failing(code)
     made = copied(caught.value)
     assert isinstance(made, kind)

@@ -23,12 +23,12 @@ def shared_executors() -> Iterator[Shared]:
     ]
 )
 def contract(request: pytest.FixtureRequest, shared_executors: Shared) -> Iterator[Contract]:
-    """One executor, and whether it differs in this test."""
+    """Give a test one executor, and whether it differs there."""
     if request.param == "docker":
         request.getfixturevalue("engine")
     known = fault(request.param, request.function.__name__)
     if known is not None:
-        request.applymarker(pytest.mark.xfail(reason=known.words, strict=True))
+        request.applymarker(pytest.mark.xfail(reason=known.text, strict=True))
     made = Contract(KINDS[request.param], request.function.__name__, shared_executors)
     yield made
     made.close()
