@@ -72,7 +72,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 TEST_SECONDS = int(os.environ.get("TEST_SECONDS", "120"))
 #: The same where a marker says that something is built, installed or started.
 SLOW_TEST_SECONDS = max(600, TEST_SECONDS)
-SLOW_MARKERS = ("slow", "docker", "network")
+SLOW_MARKERS = ("slow", "docker", "network", "wasm")
 
 _stderr = pytest.StashKey[int]()
 
@@ -147,3 +147,20 @@ def engine() -> Iterator[Any]:
         os.environ[BASE_IMAGE_VARIABLE] = LOCAL_BASE
     yield client
     client.close()
+
+
+@pytest.fixture(scope="session")
+def wasm_machine() -> None:
+    """Have what Wasm executors start from, in the user's own cache.
+
+    Without Deno or Pyodide: a skip that says why, or a failure when ``REQUIRE_WASM=1``.
+    """
+    from smolagents_fork import WasmExecutor
+    from smolagents_fork.errors import ExecutorStartError
+
+    try:
+        WasmExecutor.setup()
+    except ExecutorStartError as error:
+        if os.environ.get("REQUIRE_WASM") == "1":
+            pytest.fail(f"REQUIRE_WASM=1, but {error}")
+        pytest.skip(str(error))

@@ -13,13 +13,15 @@ __all__ = ["ENGINES", "LAYERS", "PACKAGE", "ROOMS", "room_imports", "violations"
 # siblings and never import each other.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("_version", "errors"),
-    ("deadline", "hints", "output", "results", "texts"),
+    ("deadline", "distributions", "hints", "output", "results", "texts"),
     ("codec",),
     ("help",),
     ("interpreter", "jupyter", "sandboxes"),
-    ("process",),
+    ("guest",),
+    ("process", "wasm"),
     ("upstream",),
     ("bridge",),
+    ("agent_sandbox",),
     ("executors",),
     ("__init__",),
 )
@@ -27,15 +29,12 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 # or a folder that every other may import.
 ROOMS: dict[str, tuple[tuple[str, ...], ...]] = {
     "jupyter": (("wire",), ("protocol", "websocket"), ("kernel",)),
-    "sandboxes": (
-        ("namespaces", "pip_settings", "resource_limits"),
-        ("provisioner", "requirements"),
-        ("docker",),
-    ),
+    "sandboxes": (("pip_settings", "resource_limits"), ("provisioner",), ("docker",)),
     "executors": (
         ("async_calls", "call_lock", "registry", "validation"),
-        ("base", "jupyter"),
-        ("agents", "docker", "local", "process"),
+        ("base",),
+        ("guests", "jupyter"),
+        ("agents", "docker", "local", "process", "wasm"),
     ),
 }
 # Who may import what has an engine's name, the engine's library included.

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from buildsys import lock as lockfile
-from buildsys.metadata import ADDED_DEPENDENCIES
+from buildsys.metadata import ADDED_DEPENDENCIES, ADDED_EXTRAS
 from tools.paths import ROOT
 from tools.upstream.fetch import unpack_sdist
 
@@ -164,7 +164,7 @@ def test_wheel_holds_both_packages_licence_and_notice(wheel):
         metadata = archive.read(f"{info}/METADATA").decode()
     for name, target in lock.scripts.items():
         assert f"{name} = {target}" in scripts
-    for extra in lock.extras:
+    for extra in (*lock.extras, *ADDED_EXTRAS):
         assert f"Provides-Extra: {extra}\n" in metadata
     for requirement in (*lock.dependencies, *ADDED_DEPENDENCIES):
         assert f"Requires-Dist: {requirement}\n" in metadata

@@ -29,10 +29,11 @@ from plain_marks import ASSAULT_MADE, REACHED
 from smolagents_fork.codec import decode, encode
 from smolagents_fork.codec.rpc import HostCalls
 from smolagents_fork.errors import EncodeError
+from smolagents_fork.guest.frames import Frame, Kind
 from smolagents_fork.process import worker
 from smolagents_fork.process.confinement import confine, cpu_limit
 from smolagents_fork.process.confinement_report import Bounds
-from smolagents_fork.process.frames import LOG_SIZE, Frame, Kind
+from smolagents_fork.process.output_log import LOG_SIZE
 from smolagents_fork.process.worker import Link
 
 #: Modules that programs and attempts use: imported once, before the fork.

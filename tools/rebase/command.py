@@ -12,10 +12,9 @@ from buildsys.series import load_prune_list, load_series
 from tools.errors import RebaseError, ToolError
 from tools.paths import Project
 from tools.rebase.bases import steps_between
-from tools.rebase.points import reached
 from tools.rebase.replay import Replay
 from tools.rebase.report import conflict_text, report_text
-from tools.rebase.state import Folder, Plan, Trial
+from tools.rebase.state import Folder, Plan, Trial, reached
 from tools.rebase.trial import Verdict, scratch_copy, try_out
 from tools.series.edit import finish_export
 from tools.series.repository import folder_digest

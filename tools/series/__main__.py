@@ -11,7 +11,7 @@ from rich.syntax import Syntax
 from rich.table import Table
 
 from buildsys.errors import BuildError
-from buildsys.metadata import ADDED_DEPENDENCIES
+from buildsys.metadata import ADDED_DEPENDENCIES, ADDED_EXTRAS
 from buildsys.series import load_series
 from tools.errors import ToolError
 from tools.paths import ROOT, Project
@@ -87,6 +87,9 @@ def _lint(project: Project, options: argparse.Namespace) -> int:
     _console.print("Dependencies beyond upstream's:")
     for requirement, reason in ADDED_DEPENDENCIES.items():
         _console.print(f"  {requirement}: {reason}", markup=False)
+    for extra, added in ADDED_EXTRAS.items():
+        for requirement, reason in added.items():
+            _console.print(f"  [{extra}] {requirement}: {reason}", markup=False)
     errors = sum(finding.is_error for finding in findings)
     count = len(load_series(project.patches))
     _console.print(f"{count} patches, {errors} errors, {len(findings) - errors} notes")

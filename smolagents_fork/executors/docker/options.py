@@ -9,7 +9,7 @@ from typing import Any
 
 from ...sandboxes.docker.container_options import ContainerOptions
 from ...sandboxes.provisioner import ImageSpec, Provisioner, SandboxSpec
-from ...sandboxes.requirements import requirements_for
+from ...distributions.requirements import requirements_for
 from ...sandboxes.resource_limits import fitting_sizes
 from ..jupyter.connection import KernelConnection, KernelSettings
 from ..jupyter.host_bindings import BridgeOptions

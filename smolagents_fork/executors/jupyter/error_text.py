@@ -9,8 +9,8 @@ from typing import Any
 from ...errors import ConfigurationError
 from ...jupyter.collector import without_colours
 from ...jupyter.protocol import KernelError
-from ...sandboxes.namespaces import NAMESPACES
-from ...sandboxes.requirements import requirements_for
+from ...distributions.namespaces import NAMESPACES
+from ...distributions.requirements import requirements_for
 from ...upstream import AgentError
 
 __all__ = ["CodeFailedError", "NoLogger", "failure_text"]

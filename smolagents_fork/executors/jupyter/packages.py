@@ -12,7 +12,7 @@ from ...errors import ConfigurationError, ExecutorError
 from ...jupyter.kernel.bootstrap import packages_request
 from ...sandboxes.pip_settings import ca_bytes, index_settings
 from ...sandboxes.provisioner import Report
-from ...sandboxes.requirements import requirements_for
+from ...distributions.requirements import requirements_for
 from .image_progress import shown_progress
 from .session import KernelSession
 

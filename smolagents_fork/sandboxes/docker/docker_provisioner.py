@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from ...deadline import Deadline
 from ...errors import ConfigurationError
 from ..provisioner import ImageSpec, Report, SandboxSpec
 from .container import DockerSandbox, StartedContainer
@@ -23,6 +24,7 @@ from .engine import (
     one_call_client,
 )
 from .gateway_access import GatewayAccess
+from .images import image_plans
 from .images.preparation import prepare_image
 from .lifetime import reaper
 from .lifetime.labels import LABEL, owner_label
@@ -77,6 +79,22 @@ class DockerProvisioner:
             ExecutorStartError: an image to use as it is cannot be pulled.
         """
         return prepare_image(self._client, spec, report=report, rebuild=rebuild)
+
+    def ensure(self, plan: image_plans.ImagePlan, spec: ImageSpec, *, report: Report) -> str:
+        """Build or pull a planned image unless the engine has it, and return its tag.
+
+        Args:
+            plan: of the image.
+            spec: gives CA bundle and time limit.
+            report: takes one line at a time while something is built.
+        """
+        return image_plans.ensure(
+            self._client,
+            plan,
+            report=report,
+            ca_bundle=spec.ca_bundle,
+            deadline=Deadline(spec.build_timeout_seconds),
+        )
 
     def start(self, spec: SandboxSpec) -> DockerSandbox:
         """Create and start a container. From any thread.

@@ -8,6 +8,9 @@ import pytest
 from contract_declarations import EXECUTORS, fault
 from contract_kinds import KINDS, Contract, Shared
 
+#: Executor -> the fixture that says whether its machinery is here; a marker has its name.
+NEEDS = {"docker": "engine", "wasm": "wasm_machine"}
+
 
 @pytest.fixture(scope="session")
 def shared_executors() -> Iterator[Shared]:
@@ -18,14 +21,14 @@ def shared_executors() -> Iterator[Shared]:
 
 @pytest.fixture(
     params=[
-        pytest.param(name, marks=pytest.mark.docker if name == "docker" else ())
+        pytest.param(name, marks=getattr(pytest.mark, name) if name in NEEDS else ())
         for name in EXECUTORS
     ]
 )
 def contract(request: pytest.FixtureRequest, shared_executors: Shared) -> Iterator[Contract]:
-    """Give a test one executor, and whether it differs there."""
-    if request.param == "docker":
-        request.getfixturevalue("engine")
+    """One executor, and whether it differs in this test."""
+    if request.param in NEEDS:
+        request.getfixturevalue(NEEDS[request.param])
     known = fault(request.param, request.function.__name__)
     if known is not None:
         request.applymarker(pytest.mark.xfail(reason=known.text, strict=True))

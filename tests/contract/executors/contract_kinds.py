@@ -11,11 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
 from background import acting
 from contract_declarations import difference
 from smolagents import LocalPythonExecutor
 
-from smolagents_fork import DockerExecutor, ProcessExecutor
+from smolagents_fork import DockerExecutor, ProcessExecutor, WasmExecutor
+from smolagents_fork.errors import ExecutorStartError
 from smolagents_fork.executors.docker.options import option_names
 
 #: Imports of the suite's programs, in every executor.
@@ -43,6 +45,7 @@ KINDS = {
     "local": Kind("local", LocalPythonExecutor, "max_print_outputs_length"),
     "process": Kind("process", ProcessExecutor, "max_print_outputs_length"),
     "docker": Kind("docker", DockerExecutor, "max_output_bytes"),
+    "wasm": Kind("wasm", WasmExecutor, "max_print_outputs_length"),
 }
 
 
@@ -84,7 +87,9 @@ class Shared:
                     options["max_tool_calls"] = TOOL_CALLS
                     # Code that catches every exception has to be killed here.
                     options["interrupt_grace_seconds"] = 3.0
-            imports = list(SCIENCE if which == "science" else PLAIN)
+            # Wheels for Pyodide cannot be had on every machine; without, it is one more executor.
+            science = which == "science" and kind.name != "wasm"
+            imports = list(SCIENCE if science else PLAIN)
             self._made[key] = made = kind.cls(imports, **kind.options(**options))
             self._stack.callback(made.cleanup)
         return self._made[key]
@@ -109,6 +114,20 @@ class Contract:
         """Tell whether a difference is declared for this test and executor."""
         self.asked = True
         return self.declared is not None
+
+    def without_threads(self, executor: Any) -> bool:
+        """Hold the difference that code starts no threads, where it is declared."""
+        if self.differs:
+            with pytest.raises(Exception, match="can't start new thread"):
+                executor("import threading\nthreading.Thread(target=print).start()")
+        return self.differs
+
+    def without_wheels(self, name: str) -> bool:
+        """Hold the difference that a package cannot be had here, where it is declared."""
+        if self.differs:
+            with pytest.raises(ExecutorStartError, match=name):
+                self.kind.cls([name])
+        return self.differs
 
     @property
     def shared(self) -> Any:

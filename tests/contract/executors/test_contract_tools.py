@@ -234,6 +234,8 @@ def test_calls_from_threads(contract):
         "all(results[s] == [2 * m for m in range(s, s + 50)] for s in range(0, 4000, 1000))"
     )
     executor = contract.shared
+    if contract.without_threads(executor):
+        return
     executor.send_tools({"double": lambda number: 2 * number})
     assert executor(code).output is True
 
@@ -242,6 +244,8 @@ def test_calls_from_threads(contract):
 def test_calls_after_the_end_of_a_run(contract):
     calls: list[str] = []
     executor = contract.shared
+    if contract.without_threads(executor):
+        return
     executor.send_tools({"late": calls.append, "one": lambda: 1})
     code = (
         "import threading, time\nwords = []\n"

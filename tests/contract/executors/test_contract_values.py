@@ -49,6 +49,8 @@ def test_plain_values_both_ways(contract, name):
     "Values", "Arrays keep type, shape and values; 50 MB pass through a tool in both directions."
 )
 def test_arrays(contract):
+    if contract.without_wheels("numpy"):
+        return
     executor = contract.science
     executor.send_tools({"turned": lambda array: array[::-1]})
     small = executor(
@@ -62,6 +64,8 @@ def test_arrays(contract):
 
 @behaviour("Values", "DataFrames keep columns, index, types and missing values.")
 def test_data_frames(contract):
+    if contract.without_wheels("pandas"):
+        return
     executor = contract.science
     frame = pd.DataFrame(
         {"n": [1, 2], "x": [0.5, None], "t": pd.to_datetime(["2024-01-01", "2024-02-01"])},
@@ -76,6 +80,8 @@ def test_data_frames(contract):
 
 @behaviour("Values", "Images keep size, mode and pixels.")
 def test_images(contract):
+    if contract.without_wheels("PIL"):
+        return
     executor = contract.science
     executor.send_variables({"picture": PIL.Image.new("RGB", (40, 20), (10, 20, 30))})
     executor.send_tools({"half": lambda image: image.resize((20, 10))})
@@ -90,7 +96,7 @@ def test_arguments_that_cannot_travel(contract):
     if contract.differs:
         assert executor("take(lambda: 1)").output is True
         return
-    with pytest.raises(Exception, match=r"argument 'first' of take\(\): .*cannot travel"):
+    with pytest.raises(Exception, match=r"argument 'first' of take\(\): .*cannot be encoded"):
         executor("take(lambda: 1)")
     with pytest.raises(Exception, match=r"argument 'second' of take\(\)\['a'\]\[1\]: "):
         executor("take(1, {'a': [1, lambda: 1]})")
@@ -103,7 +109,7 @@ def test_results_that_cannot_travel(contract):
     if contract.differs:
         assert executor("list(give())").output == [1]
         return
-    with pytest.raises(Exception, match=r"result of give\(\): .*generator cannot travel"):
+    with pytest.raises(Exception, match=r"result of give\(\): .*generator cannot be encoded"):
         executor("give()")
 
 
@@ -114,7 +120,7 @@ def test_variables_that_cannot_travel(contract):
         executor.send_variables({"odd": {"deep": [len]}})
         assert executor("odd['deep'][0]([1, 2])").output == 2
         return
-    with pytest.raises(ValueError, match=r"\['odd'\].*cannot travel"):
+    with pytest.raises(ValueError, match=r"\['odd'\].*cannot be encoded"):
         executor.send_variables({"odd": {"deep": [open]}})
 
 

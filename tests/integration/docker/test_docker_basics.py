@@ -89,7 +89,7 @@ def test_exception_called_final_answer_is_an_ordinary_error(shared):
 
 
 def test_input_says_at_once_that_nobody_is_there(shared):
-    with pytest.raises(AgentError, match=r"input\(\) has nobody to ask"):
+    with pytest.raises(AgentError, match=r"input\(\) is not available"):
         shared("input('name? ')")
 
 

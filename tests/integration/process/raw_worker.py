@@ -12,7 +12,7 @@ import os
 from types import SimpleNamespace
 from typing import Any
 
-from smolagents_fork.process import worker
+from smolagents_fork.guest import guest_worker
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -51,4 +51,4 @@ class RawPython:
         self.space.update(variables)
 
 
-worker._Streaming = RawPython  # type: ignore[misc, assignment]
+guest_worker._Streaming = RawPython  # type: ignore[misc, assignment]

@@ -136,7 +136,7 @@ def test_threads_and_socket_pairs_still_work(sharp):
 def test_network_can_be_asked_for():
     with executor(SHARP, network=True) as ex:
         missing = ex.confinement["missing"]
-        assert missing == {"network": "network=True asked for the host's"}
+        assert missing == {"network": "network=True: the host's network was requested"}
         with socket.create_server(("127.0.0.1", 0)) as server:
             port = server.getsockname()[1]
             ex(f"import socket\nsocket.create_connection(('localhost', {port}), 30).close()")

@@ -31,18 +31,21 @@ END = ". Use executor_type='docker', or do without: allow_missing="
         ),
         (
             Kernel(seccomp=False, namespaces=False),
-            f"{BEGIN}syscalls (the kernel has no system call filters); processes ({FILTER}); "
+            f"{BEGIN}syscalls (the kernel does not have system call filters); "
+            f"processes ({FILTER}); "
             f"network ({FILTER}){END}('syscalls', 'processes', 'network')",
         ),
         (
             Kernel(seccomp=False, landlock=5, namespaces=False),
-            f"{BEGIN}syscalls (the kernel has no system call filters); processes ({FILTER}); "
+            f"{BEGIN}syscalls (the kernel does not have system call filters); "
+            f"processes ({FILTER}); "
             f"network ({FILTER}); signals (needs the system call filter, or Landlock 6){END}"
             "('syscalls', 'processes', 'network', 'signals')",
         ),
         (
             Kernel(listener=False),
-            f"{BEGIN}processes (no new process, but no limit on threads: no seccomp listener){END}"
+            f"{BEGIN}processes (no new process, but threads are not limited: no seccomp "
+            f"listener){END}"
             "('processes',)",
         ),
     ],

@@ -317,7 +317,7 @@ def test_a_flood_over_the_cap_is_cut_off():
             with pytest.raises(RuntimeError):
                 stub()
 
-    with pytest.raises(ProtocolError, match="went on after 100 refused calls; the last: more than"):
+    with pytest.raises(ProtocolError, match="after 100 refused calls; the last: more than"):
         flood()
 
 
@@ -385,7 +385,7 @@ def test_a_tool_that_blocks_does_not_hold_an_interruption_up(seconds):
     stubs = connected(dispatcher)
     assert stubs["context"]() == "of the caller"
     start = time.monotonic()
-    words = r"slow\(\) was interrupted; it goes on on the host"
+    words = r"slow\(\) was interrupted; it keeps running on the host"
     try:
         with (
             acting(begun.is_set, dispatcher.interrupt),
@@ -432,7 +432,7 @@ def test_tools_can_be_kept_to_the_calling_thread():
     dispatcher = Dispatcher(calling_thread=True)
     dispatcher.register({"ident": threading.get_ident})
     assert connected(dispatcher)["ident"]() == threading.get_ident()
-    with pytest.raises(ConfigurationError, match="cannot be given up on"):
+    with pytest.raises(ConfigurationError, match="cannot be abandoned"):
         Dispatcher(calling_thread=True, tool_timeout_seconds=1)
 
 
@@ -445,14 +445,14 @@ def test_tools_can_be_kept_to_the_calling_thread():
         "main thread is not in main loop",
     ],
 )
-def test_what_belongs_to_another_thread_gets_a_hint(words):
+def test_object_of_another_thread_gets_a_hint(words):
     def tool() -> None:
         raise RuntimeError(words)
 
     _, stubs = serving(tool=tool, other=lambda: 1 / 0)
     with pytest.raises(RuntimeError, match="tools_in_calling_thread=True") as caught:
         stubs["tool"]()
-    assert str(caught.value).startswith(f"{words} (an executor's tools run in a thread of")
+    assert str(caught.value).startswith(f"{words} (an executor's tools run in a separate")
     assert len(caught.value.args) == 1
     with pytest.raises(ZeroDivisionError, match=r"^division by zero$"):
         stubs["other"]()

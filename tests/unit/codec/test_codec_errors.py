@@ -1,4 +1,4 @@
-"""What cannot travel, and what is over a limit, is refused with the way to it."""
+"""What cannot be encoded, and what is over a limit, is refused with the way to it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from codec_values import Point
 from smolagents_fork import codec
 from smolagents_fork.errors import CodecError, DecodeError, EncodeError
 
-REFUSED = "a value of type builtins.object cannot travel; send plain data instead"
+REFUSED = "a value of type builtins.object cannot be encoded; send plain data instead"
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_a_value_that_cannot_travel_is_named_by_its_path(value: Any, where: str)
 def test_the_message_says_what_to_do() -> None:
     with pytest.raises(EncodeError, match=re.escape(f"value: {REFUSED}")):
         codec.encode(object())
-    with pytest.raises(EncodeError, match="value: the class Point cannot travel; send an instance"):
+    with pytest.raises(EncodeError, match="the class Point cannot be encoded; send an instance"):
         codec.encode(Point)
     with pytest.raises(EncodeError, match=r"value\[0\]: a value of type builtins.function"):
         codec.encode([lambda: None])
@@ -53,7 +53,7 @@ def test_a_cycle_is_named() -> None:
     with pytest.raises(EncodeError) as caught:
         codec.encode(value, path="vars")
     assert str(caught.value) == (
-        "vars['a'][1]['back']: this list contains itself; a cycle cannot travel"
+        "vars['a'][1]['back']: this list contains itself; cycles cannot be encoded"
     )
 
 
@@ -66,7 +66,7 @@ def test_limits_of_size() -> None:
         codec.encode(["\x00" * 332], max_bytes=1500)
     with pytest.raises(EncodeError, match="more than max_items=10 items"):
         codec.encode([[1]] * 11, max_items=10)
-    with pytest.raises(EncodeError, match="at most 8000000 can travel"):
+    with pytest.raises(EncodeError, match="at most 8000000 can be encoded"):
         codec.encode(1 << 9_000_000)
     assert codec.decode(codec.encode(b"x" * 600, max_bytes=1000), max_bytes=1000) == b"x" * 600
 
@@ -135,5 +135,5 @@ def test_a_column_that_cannot_travel_names_its_dtype() -> None:
 
 
 def test_bad_arguments_of_an_array_are_errors() -> None:
-    with pytest.raises(EncodeError, match=r"an array of dtype \|V8 cannot travel"):
+    with pytest.raises(EncodeError, match=r"an array of dtype \|V8 cannot be encoded"):
         codec.encode(np.zeros(2, dtype="V8"))

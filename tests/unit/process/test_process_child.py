@@ -12,9 +12,10 @@ import pytest
 
 from smolagents_fork.deadline import Deadline
 from smolagents_fork.errors import ProtocolError, SandboxDiedError
+from smolagents_fork.guest.frames import Kind, from_guest, packed
 from smolagents_fork.process import child as children
 from smolagents_fork.process.child import Child
-from smolagents_fork.process.frames import LOG_SIZE, Kind, from_child, packed
+from smolagents_fork.process.output_log import LOG_SIZE
 from smolagents_fork.process.worker import Link
 
 ENDED = struct.pack("!i", 3)
@@ -30,7 +31,7 @@ class Ends:
         log = os.memfd_create("log")
         os.ftruncate(log, LOG_SIZE)
         self.log = mmap.mmap(log, LOG_SIZE)
-        self.child = Child(ours, status, output, log, from_child(1000, 1000))
+        self.child = Child(ours, status, output, log, from_guest(1000, 1000))
 
     def close(self):
         self.child.close()
@@ -138,7 +139,7 @@ def test_child_that_is_closed_by_another_thread_has_ended(ends):
         ends.child.receive(60)
     with pytest.raises(SandboxDiedError):
         ends.child.send(Kind.RUN, 1, b"", Deadline(60))
-    assert ends.child.last_words() == ""
+    assert ends.child.remaining_text() == ""
     ends.child.interrupt(1)
     ends.child.kill()
 
@@ -181,7 +182,7 @@ def test_host_with_more_descriptors_than_select_takes():
         try:
             assert ends.child.receive(0.01) is None
             ends.data.setblocking(False)
-            with pytest.raises(ProtocolError, match="and then no more"):
+            with pytest.raises(ProtocolError, match=r"read only \d+ of 10000000 bytes in 0\.05 s"):
                 ends.child.send(Kind.RUN, 1, bytes(10_000_000), Deadline(0.05))
             end(ends)
             with pytest.raises(SandboxDiedError, match="exit code 3"):

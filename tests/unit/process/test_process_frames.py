@@ -9,18 +9,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smolagents_fork.errors import ProtocolError
-from smolagents_fork.process.frames import (
+from smolagents_fork.guest.frames import (
     HEADER,
-    LOG_SIZE,
+    MOST_OUTPUT,
     Frame,
     FrameReader,
     Kind,
-    from_child,
+    from_guest,
     from_host,
     packed,
 )
 
-CHILD = from_child(1000, 2000)
+CHILD = from_guest(1000, 2000)
 
 
 def read_all(reader: FrameReader, data: bytes, sizes: list[int]) -> list[Frame]:
@@ -73,21 +73,22 @@ def test_a_body_over_its_limit_is_refused_by_its_header_alone(kind):
     reader = FrameReader(CHILD)
     header = HEADER.pack(kind, 1, CHILD.get(kind, 0) + 1)
     with pytest.raises(
-        ProtocolError, match=rf"{kind.name} frame of \d+ bytes, over|may not come here"
+        ProtocolError, match=rf"{kind.name} frame of \d+ bytes, over|an unexpected frame"
     ):
         reader.feed(header)
 
 
 @pytest.mark.parametrize("number", [0, 8, 15, 21, 255])
 def test_an_unknown_kind_is_refused(number):
-    with pytest.raises(ProtocolError, match=f"a frame of kind {number}, which may not come here"):
+    with pytest.raises(ProtocolError, match=f"an unexpected frame of kind {number}"):
         FrameReader(CHILD).feed(struct.pack("!BII", number, 0, 0))
 
 
 def test_each_side_takes_only_what_the_other_sends():
     assert not from_host().keys() & CHILD.keys()
-    assert from_host().keys() | CHILD.keys() == set(Kind)
-    assert CHILD[Kind.OUTPUT] == LOG_SIZE
+    # Those two pass while a Wasm machine starts, and have readers of their own.
+    assert set(Kind) - from_host().keys() - CHILD.keys() == {Kind.SNAPSHOT, Kind.SOURCES}
+    assert CHILD[Kind.OUTPUT] == MOST_OUTPUT
 
 
 def test_a_frame_that_does_not_fit_its_length_is_not_made():

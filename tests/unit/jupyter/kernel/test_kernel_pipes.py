@@ -57,7 +57,7 @@ def test_what_the_thread_holds_is_waited_for(piped):
     os.write(stream.writer, b"one\n")
     assert stream.entered.wait(60)  # the pipe is empty, the text is not passed on yet
     os.write(stream.writer, b"two\n")
-    reader.drain()
+    reader.flush()
     assert stream.text == "one\ntwo\n"
 
 
@@ -65,7 +65,7 @@ def test_characters_are_whole_however_they_come(piped):
     stream, reader = piped()
     for byte in "ä€😀".encode():
         os.write(stream.writer, bytes([byte]))
-        reader.drain()
+        reader.flush()
     assert stream.text == "ä€😀"
 
 
@@ -80,9 +80,9 @@ def test_a_writer_without_end_holds_nobody(piped):
     with running(write, stop=stopped.set):
         started = time.monotonic()
         for _ in range(20):
-            reader.drain()
+            reader.flush()
         # Each has at most five seconds to wait for what is read at the moment; quiet, none waits.
         assert time.monotonic() - started < 50
         stopped.set()
-    reader.drain()
+    reader.flush()
     assert set(stream.text) == {"x"}
