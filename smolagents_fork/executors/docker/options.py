@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...distributions.requirements import requirements_for
 from ...sandboxes.docker.container_options import ContainerOptions
 from ...sandboxes.provisioner import ImageSpec, Provisioner, SandboxSpec
-from ...distributions.requirements import requirements_for
 from ...sandboxes.resource_limits import fitting_sizes
 from ..jupyter.connection import KernelConnection, KernelSettings
 from ..jupyter.host_bindings import BridgeOptions

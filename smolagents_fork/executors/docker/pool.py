@@ -22,7 +22,6 @@ from ...distributions.requirements import requirements_for
 from ...errors import ConfigurationError, ExecutorClosedError, ExecutorStartError, ForkError
 from ...sandboxes.docker.docker_provisioner import DockerProvisioner
 from ...sandboxes.docker.lifetime import reaper
-from ...distributions.requirements import requirements_for
 from ..async_calls import in_thread
 from ..jupyter.connection import KernelConnection
 from ..validation import check_count, names_of

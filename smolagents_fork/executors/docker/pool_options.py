@@ -6,7 +6,6 @@ from collections.abc import Collection, Sequence
 
 from ...distributions.requirements import requirements_for
 from ...errors import ConfigurationError
-from ...distributions.requirements import requirements_for
 from .options import Options
 
 __all__ = ["options_for"]

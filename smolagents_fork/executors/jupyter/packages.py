@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from ...distributions.requirements import requirements_for
 from ...errors import ConfigurationError, ExecutorError
 from ...jupyter.kernel.bootstrap import packages_request
 from ...sandboxes.pip_settings import ca_bytes, index_settings
 from ...sandboxes.provisioner import Report
-from ...distributions.requirements import requirements_for
 from .image_progress import shown_progress
 from .session import KernelSession
 

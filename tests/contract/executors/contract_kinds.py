@@ -53,7 +53,7 @@ KINDS = {
 #: busy machine may need much more.
 GRACE = 20.0
 #: Limits of the executor that tests of limits share; a start costs seconds.
-TIMEOUT, TOOL_TIMEOUT, OUTPUT_LIMIT, TOOL_CALLS = 2.0, 4.0, 1000, 50
+TIMEOUT, TOOL_TIMEOUT, OUTPUT_LIMIT = 2.0, 4.0, 1000
 
 
 #: Seconds from a call of the code to the action of another thread; no result depends on them.
@@ -84,8 +84,7 @@ class Shared:
                     options.update(max_operations=10**12, max_while_iterations=10**12)
                 if kind.name != "local":
                     options["tool_timeout_seconds"] = TOOL_TIMEOUT
-                    options["max_tool_calls"] = TOOL_CALLS
-                    # Code that catches every exception has to be killed here.
+                    # Here, code that catches everything is to be ended by force.
                     options["interrupt_grace_seconds"] = 3.0
             # Wheels for Pyodide cannot be had on every machine; without, it is one more executor.
             science = which == "science" and kind.name != "wasm"

@@ -27,6 +27,7 @@ def test_committed_page_is_up_to_date():
     )
 
 
+@pytest.mark.slow
 def test_the_page_can_be_made_by_its_command():
     """The command imports the suite itself."""
     code = "from tools import contract_table as t; print(len(t._declarations().all_behaviours()))"
