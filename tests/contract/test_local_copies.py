@@ -132,6 +132,7 @@ def failing(code: str) -> None:
         ("raise SystemExit(3)", errors.ProgramFailedError, "SystemExit: 3"),
     ],
 )
+@both_copies
 def test_errors_arrive_as_themselves(copied, code, kind, message):
     with pytest.raises(errors.InterpreterError, match=message) as caught:
         failing(code)
