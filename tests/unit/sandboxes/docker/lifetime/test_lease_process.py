@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from smolagents_fork.sandboxes.docker.lease import FIRST_PROCESS, leased
+from smolagents_fork.sandboxes.docker.lifetime.lease import FIRST_PROCESS, leased
 
 # Only to see that nothing hangs.
 PROMPT_SECONDS = 60

@@ -1,7 +1,7 @@
-"""Whose a container is: labels that name the owning process so that nobody else's is removed.
+"""Labels of containers, which name the process that owns each.
 
-A process id alone is reused, means nothing on another machine and nothing in another container. The
-label therefore holds the machine (boot id and PID namespace), the process id and when it started.
+A process id alone is reused, and has another meaning on another machine or in another container. So
+the label has the machine (boot id and PID namespace), the process id and its start time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ VERSION_LABEL = "smolagents-fork.version"
 
 
 def labels(version: str) -> dict[str, str]:
-    """Labels for a container of this process."""
+    """Return the labels for a container of this process."""
     return {
         LABEL: owner_label(),
         CREATED_LABEL: str(int(time.time())),
@@ -37,7 +37,7 @@ def owner_label() -> str:
 def owner_is_gone(container_labels: Mapping[str, str]) -> bool:
     """Tell whether the labels name a process of this machine that no longer runs.
 
-    An owner elsewhere, or one that cannot be told, counts as alive.
+    An owner on another machine, or one that cannot be identified, counts as alive.
     """
     parts = container_labels.get(LABEL, "").split(":")
     if len(parts) != 3 or parts[0] != this_machine() or not parts[1].isdigit():
@@ -50,7 +50,7 @@ def owner_is_gone(container_labels: Mapping[str, str]) -> bool:
 
 @functools.cache
 def this_machine() -> str:
-    """A name for this boot of this machine, and this PID namespace of it."""
+    """Return a name for this boot of this machine and this PID namespace."""
     try:
         with open("/proc/sys/kernel/random/boot_id") as file:
             boot = file.read().strip()
@@ -66,7 +66,7 @@ def _start_time(pid: int) -> int | None:
             fields = file.read().rsplit(b")", 1)[1].split()
     except (OSError, IndexError):
         return None
-    # A zombie runs no more, though its number is still taken.
+    # A zombie has ended, though its process id is still in use.
     return None if fields[0] in (b"Z", b"X") else int(fields[19])
 
 

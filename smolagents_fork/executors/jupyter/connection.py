@@ -1,10 +1,10 @@
-"""A sandbox, the kernel in it, and the channel to that: opened, dropped, opened again.
+"""Connection to a kernel in a sandbox: started, dropped and started again.
 
 Who calls what: a pool or an executor makes a connection and calls :meth:`KernelConnection.open`
-once. The session that works on it calls :meth:`KernelConnection.ready` before each request, from
-one thread at a time, and says by :meth:`~KernelConnection.drop_channel` and
-:meth:`~KernelConnection.drop_sandbox` what has ended. :meth:`~KernelConnection.close` and
-:meth:`~KernelConnection.drop_sandbox` may come at any moment from any thread.
+once. A session calls :meth:`KernelConnection.ready` before each request, from one thread at a time.
+When a channel or a sandbox has ended, it calls :meth:`~KernelConnection.drop_channel` or
+:meth:`~KernelConnection.drop_sandbox`. The latter and :meth:`~KernelConnection.close` may be called
+from any thread.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class KernelSettings:
     """Settings that prepare a kernel.
 
     Attributes:
-        max_output_bytes: what one call may print.
+        max_output_bytes: largest output of one call.
         max_value_bytes: largest encoded value, either way.
-        allow_pickle: whether the kernel may pickle an answer the codec does not take.
+        allow_pickle: whether the kernel may pickle an answer that the codec refuses.
         allow_root: whether the kernel may run as root.
-        start_advice: what may help a start that has failed, for the end of its message.
+        start_advice: advice for the end of a failed start's message; may be empty.
     """
 
     max_output_bytes: int = 1_000_000
@@ -51,12 +51,12 @@ class KernelSettings:
 
 @dataclass
 class Link:
-    """A channel to a kernel, and how far the kernel has been prepared.
+    """An open channel to a kernel, and the steps of the kernel's preparation that are done.
 
     Attributes:
-        channel: open.
-        installed: the kernel's side of the protocol is there.
-        prepared: it also has the host's tools and variables.
+        channel: to the kernel.
+        installed: whether the kernel has its side of the protocol.
+        prepared: whether it also has the host's tools and variables.
     """
 
     channel: Channel
@@ -68,7 +68,7 @@ class KernelConnection:
     """A kernel in a sandbox of its own, and the channel to it.
 
     Args:
-        provisioner: starts the sandbox; owned from now on.
+        provisioner: starts the sandbox; closed with the connection.
         spec: of the sandbox.
         settings: of the kernel.
     """
@@ -85,17 +85,17 @@ class KernelConnection:
         self._closed = False
         self._comm_id = ""
         self._kernels_ended = 0
-        # How the link ended, where that was noticed outside of a call; the next call says so.
+        # The error that ended the link outside of a call; the next call raises it.
         self._unread_end: Exception | None = None
 
     @property
     def sandbox(self) -> Sandbox | None:
-        """The sandbox there is now."""
+        """Present sandbox; ``None`` when there is none."""
         return self._sandbox
 
     @property
     def channel(self) -> Channel | None:
-        """The channel there is now."""
+        """Present channel; ``None`` when there is none."""
         link = self._link
         return None if link is None else link.channel
 
@@ -110,27 +110,27 @@ class KernelConnection:
         return self._closed
 
     def use_image(self, image: str) -> None:
-        """Start sandboxes from another image from the next one on.
+        """Use another image for later sandboxes.
 
         Args:
-            image: as the provisioner takes it.
+            image: name that the provisioner returned.
         """
         self._spec = dataclasses.replace(self._spec, image=image)
 
     # -- opening --
 
     def open(self, timeout: float) -> None:
-        """Start the sandbox and its kernel, and prepare the kernel; all of it or nothing.
+        """Start the sandbox and its kernel and prepare the kernel; a failure leaves nothing.
 
         Args:
-            timeout: seconds for all of it.
+            timeout: seconds for all steps together.
 
         Raises:
-            ExecutorStartError: it did not come up in time.
-            ExecutorClosedError: it was closed meanwhile.
+            ExecutorStartError: the kernel did not start in time.
+            ExecutorClosedError: :meth:`close` was called meanwhile.
         """
         deadline = Deadline(timeout)
-        self._take(self._start())
+        self._register(self._provisioner.start(self._spec))
         try:
             self._connect(deadline)
             self._install(deadline)
@@ -145,11 +145,11 @@ class KernelConnection:
             sandbox = self._sandbox
             if sandbox is None:
                 raise
-            # The stream may end before the provisioner has noticed that the sandbox did.
+            # The stream may end before the provisioner has noticed the sandbox's end.
             ending = find_ending(sandbox, of_kernel=False, known=0)
             message = (
-                f"the kernel in container {sandbox.id} (image {self._spec.image}) did not come up "
-                f"in startup_timeout_seconds={timeout}: "
+                f"the kernel in sandbox {sandbox.id} (image {self._spec.image}) did not start in "
+                f"startup_timeout_seconds={timeout}: "
                 f"{str(error) or 'the kernel did not answer'}; "
                 f"{ending.status}{self._settings.start_advice}"
             )
@@ -160,15 +160,15 @@ class KernelConnection:
             raise
 
     def ready(self, timeout: float) -> Link:
-        """Return the link, made anew where the last one ended, its kernel's side installed.
+        """Return a link with the kernel's side installed; a new one when the last has ended.
 
         Args:
-            timeout: seconds for all of it.
+            timeout: seconds for all steps together.
 
         Raises:
-            ConnectionLost, KernelGone, ProtocolError: something ended meanwhile.
+            ConnectionLost, KernelGone, ProtocolError: stream, kernel or gateway ended meanwhile.
             DeadlinePassed: the kernel did not answer in time.
-            ExecutorStartError: a new sandbox did not come up.
+            ExecutorStartError: a new sandbox did not start.
         """
         deadline = Deadline(timeout)
         if self._sandbox is None:
@@ -178,7 +178,7 @@ class KernelConnection:
             try:
                 self._connect(deadline)
             except ProtocolError:
-                # The gateway gives up on kernels that keep ending, and knows none of that id.
+                # The gateway has given up a kernel that ended repeatedly, and does not know its id.
                 self.drop_sandbox()
                 self.open(timeout)
         link = self._link
@@ -188,33 +188,28 @@ class KernelConnection:
             self._install(deadline)
         return link
 
-    def _start(self) -> Sandbox:
-        # A token for each sandbox: the program in it can read it.
-        token = secrets.token_urlsafe(24)
-        return self._provisioner.start(dataclasses.replace(self._spec, gateway_token=token))
-
-    def _take(self, sandbox: Sandbox) -> None:
-        """Make a started sandbox this one's; not when it was closed in the meantime."""
+    def _register(self, sandbox: Sandbox) -> None:
+        """Store a started sandbox, or remove it when the connection has been closed meanwhile."""
         self._sandbox = sandbox
-        # In this order: whoever closes sets the mark first and looks for a sandbox then.
+        # In this order: close() sets the mark before it reads the sandbox.
         if self._closed:
             sandbox.remove()
             self._check_not_closed()
 
     def _check_not_closed(self) -> None:
         if self._closed:
-            raise ExecutorClosedError("the executor was closed while its container started")
+            raise ExecutorClosedError("the executor was closed while its sandbox started")
 
     def _connect(self, deadline: Deadline) -> None:
-        """Open the kernel's channels, starting a kernel when there is none yet."""
+        """Open the kernel's channel; start a kernel when there is none."""
         sandbox = self._sandbox
         if sandbox is None:
-            raise ConnectionLost("the sandbox was removed while it was connected to")
+            raise ConnectionLost("the sandbox was removed while the channel was opened")
         try:
             sock = TimedSocket(sandbox.open_stream(timeout=deadline.at_most(1e6)))
         except OSError as error:
             raise ConnectionLost(str(error)) from error
-        token = sandbox.spec.gateway_token
+        token = sandbox.gateway_token
         session_id = uuid.uuid4().hex
         try:
             if self._kernel_id is None:
@@ -235,9 +230,9 @@ class KernelConnection:
         self._comm_id = secrets.token_hex(16)
         requests = Requests(session_id, self._comm_id)
         self._link = Link(Channel(connection, requests, engine_responds=sandbox.engine_responds))
-        if self._sandbox is not sandbox:  # dropped by another thread, which saw no link yet
+        if self._sandbox is not sandbox:  # another thread dropped it before there was a link
             self.drop_channel()
-            raise ConnectionLost("the sandbox was removed while it was connected to")
+            raise ConnectionLost("the sandbox was removed while the channel was opened")
 
     def _install(self, deadline: Deadline) -> None:
         link = self._link
@@ -267,7 +262,7 @@ class KernelConnection:
     def is_alive(self) -> bool:
         """Return whether the next call can be expected to work without a new sandbox.
 
-        Reads the news that has come in the meantime; must not be called while code runs.
+        Reads the messages that have arrived; must not be called while code runs.
         """
         link = self._link
         if self._closed or self._sandbox is None or link is None or self._unread_end is not None:
@@ -275,13 +270,13 @@ class KernelConnection:
         try:
             link.channel.read_pending(unsent_request())
         except (ConnectionLost, KernelGone) as error:
-            # The next call tells it: the state is lost, and silence would hide that.
+            # The next call raises it, or the user would not learn that the state is lost.
             self._unread_end = error
             return False
         return True
 
     def check_end(self) -> None:
-        """Raise how the link ended, where :meth:`is_alive` has taken the news out of it.
+        """Raise the error that ended the link and that :meth:`is_alive` has read.
 
         Raises:
             ConnectionLost: the stream ended.
@@ -291,11 +286,11 @@ class KernelConnection:
             raise self._unread_end
 
     def find_ending(self, sandbox: Sandbox, *, of_kernel: bool) -> Ending:
-        """Return what the provisioner knows of an end that has been noticed.
+        """Return the provisioner's evidence about an end that has been noticed.
 
         Args:
-            sandbox: in which something ended.
-            of_kernel: whether it was the kernel.
+            sandbox: in which kernel or gateway ended, or that ended itself.
+            of_kernel: whether the kernel ended.
         """
         ending = find_ending(sandbox, of_kernel=of_kernel, known=self._kernels_ended)
         if ending.kernel is not None and of_kernel and ending.status.running:
@@ -303,14 +298,14 @@ class KernelConnection:
         return ending
 
     def drop_channel(self) -> None:
-        """Let go of the channel; the next request connects anew. From any thread."""
+        """Close the channel; the next request opens another. From any thread."""
         link, self._link, self._unread_end = self._link, None, None
         if link is not None:
             link.channel.close()
 
     def drop_sandbox(self) -> None:
-        """Let go of the sandbox; the next request starts another. From any thread."""
-        # In this order: whoever connects makes a link first and looks for the sandbox then.
+        """Remove the sandbox; the next request starts another. From any thread."""
+        # In this order: _connect() stores a link before it reads the sandbox.
         sandbox, self._sandbox = self._sandbox, None
         self.drop_channel()
         self._kernel_id = None
@@ -319,14 +314,14 @@ class KernelConnection:
             sandbox.remove()
 
     def close(self) -> None:
-        """End everything; from any thread, any number of times."""
+        """Remove the sandbox and close the provisioner; idempotent, from any thread."""
         self._closed = True
         self.drop_sandbox()
         with contextlib.suppress(Exception):
             self._provisioner.close()
 
     def wait_until_removed(self, timeout: float) -> bool:
-        """Wait for sandboxes that are being removed; return whether all are gone.
+        """Wait for pending removals of sandboxes; return whether all are done.
 
         Args:
             timeout: seconds to wait at most.
@@ -335,5 +330,5 @@ class KernelConnection:
 
 
 def unsent_request() -> Request:
-    """Return a request that was never sent, to read past messages of earlier ones."""
+    """Return a request that is never sent, for reading messages of earlier requests."""
     return Request(Requests("", "").execute("", silent=True), Sink(), "")

@@ -1,4 +1,4 @@
-"""Files into a sandbox and out of it: paths relative to the work folder, errors that name both."""
+"""Files into and out of a sandbox: paths relative to its work folder, errors that name both."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def put_file(sandbox: Sandbox, source: str | os.PathLike[str] | bytes, target: s
     Args:
         sandbox: running.
         source: a path on the host, or the content.
-        target: path in the sandbox; relative to the work folder.
+        target: path in the sandbox, relative to the work folder or absolute.
 
     Raises:
         ExecutorError: it could not be written (no space, no permission).
@@ -38,7 +38,7 @@ def put_file(sandbox: Sandbox, source: str | os.PathLike[str] | bytes, target: s
         sandbox.write_file(path, data)
     except ExecutorError as error:
         raise type(error)(
-            f"put_file: {len(data)} bytes could not be written to {path} in container "
+            f"put_file: {len(data)} bytes could not be written to {path} in sandbox "
             f"{sandbox.id}: {error}"
         ) from error
 
@@ -48,8 +48,8 @@ def get_file(sandbox: Sandbox, source: str, max_bytes: int) -> bytes:
 
     Args:
         sandbox: running.
-        source: path in the sandbox; relative to the work folder.
-        max_bytes: most to take.
+        source: path in the sandbox, relative to the work folder or absolute.
+        max_bytes: largest size allowed.
 
     Raises:
         ExecutorError: there is no such file, or it is larger.
@@ -60,13 +60,13 @@ def get_file(sandbox: Sandbox, source: str, max_bytes: int) -> bytes:
         return sandbox.read_file(path, max_bytes)
     except FileTooLarge as error:
         raise ExecutorError(
-            f"get_file: {path} in container {sandbox.id}: {error}; raise max_bytes"
+            f"get_file: {path} in sandbox {sandbox.id}: {error}; raise max_bytes"
         ) from None
     except ExecutorError as error:
-        raise type(error)(f"get_file: {path} in container {sandbox.id}: {error}") from error
+        raise type(error)(f"get_file: {path} in sandbox {sandbox.id}: {error}") from error
 
 
 def _path(sandbox: Sandbox, path: str) -> str:
     if not isinstance(path, str) or not path or "\0" in path:
-        raise ConfigurationError(f"{path!r} is no path in the sandbox: give text")
+        raise ConfigurationError(f"{path!r} is not a path in the sandbox: give text")
     return posixpath.normpath(posixpath.join(sandbox.spec.workdir, path))

@@ -9,7 +9,7 @@ import time
 import pytest
 from background import acting
 
-from smolagents_fork.sandboxes.docker.log_tail import KEPT_BYTES, Tail
+from smolagents_fork.sandboxes.docker.streams.log_tail import KEPT_BYTES, Tail
 
 
 def frame(stream: int, data: bytes) -> bytes:

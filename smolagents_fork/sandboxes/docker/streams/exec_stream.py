@@ -4,8 +4,8 @@
 the container joins it to the kernel gateway on the container's loopback, so neither a published
 port nor a network is needed, and it works wherever the engine's API does (a remote engine too).
 
-Towards the container the stream is raw; what comes back is cut into frames of an 8-byte header
-(stream number, length) and a payload, as the engine's API documents for ``attach``.
+To the container the stream is raw. From it come frames of an 8-byte header (stream number, length)
+and a payload, as the engine's API documents for ``attach``.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ __all__ = [
     "plain_socket",
 ]
 
-# Runs in the container as: python3 -I -S -c RELAY port seconds. It tries to connect for the seconds
-# given (the gateway may still be starting), then copies both ways until one side ends. Neither way
-# waits for the other: the host sends a large value without reading what the code prints meanwhile.
-# What the gateway said before it ended is passed on to the end.
+# Runs in the container as: python3 -I -S -c RELAY port seconds. It tries to connect for the given
+# seconds (the gateway may still be starting), then copies in both directions until one side ends.
+# Neither direction waits for the other: the host sends a large value without reading output.
+# All bytes that the gateway sent before its end are passed on.
 RELAY = """
 import os,select,socket,sys,time
 end=time.monotonic()+float(sys.argv[2])
@@ -48,33 +48,33 @@ while 1:
 s.setsockopt(socket.IPPROTO_TCP,socket.TCP_NODELAY,1)
 g=s.fileno()
 for f in 0,1,g: os.set_blocking(f,False)
-ways=[(0,g,bytearray()),(g,1,bytearray())]
-told=ways[1][2]
+copies=[(0,g,bytearray()),(g,1,bytearray())]
+output=copies[1][2]
 ended=False
-while told or not ended:
-    r=[f for f,_,held in ways if len(held)<65536 and not (ended and f==g)]
-    r,w,_=select.select(r,[t for _,t,held in ways if held],[])
-    for f,t,held in ways:
+while output or not ended:
+    r=[f for f,_,data in copies if len(data)<65536 and not (ended and f==g)]
+    r,w,_=select.select(r,[t for _,t,data in copies if data],[])
+    for f,t,data in copies:
         if f in r:
             try: b=os.read(f,65536)
             except BlockingIOError: continue
             except OSError: b=b""
             if not b and f==0: sys.exit()
             ended=ended or not b
-            held+=b
-        if held and (f in r or t in w):
-            try: del held[:os.write(t,held)]
+            data+=b
+        if data and (f in r or t in w):
+            try: del data[:os.write(t,data)]
             except BlockingIOError: pass
             except OSError:
                 if t==1: sys.exit()
-                held.clear()
+                data.clear()
 """  # noqa: E501 - sent as it is
 
 _HEADER = struct.Struct(">BxxxL")
 # Windows' ERROR_BROKEN_PIPE: the other end of a named pipe has been closed.
 _PIPE_ENDED = 109
-# What is open, so that garbage collection finds it by its owner only: of an executor in a cycle, as
-# every agent's is, it could take the socket first, which Python tells as one that nobody closed.
+# References to open sockets, so that garbage collection reaches them through their owner only. An
+# agent's executor is in a cycle; its socket could be collected first, with a warning.
 _open: set[Any] = set()
 # Number of the stream that carries standard error.
 STDERR = 2
@@ -82,15 +82,15 @@ _MAX_STDERR = 8192
 
 
 class StreamUnsupported(Exception):
-    """This connection to the engine cannot be used as a raw stream (a Windows named pipe, say)."""
+    """This connection to the engine cannot be a raw stream, such as a Windows named pipe."""
 
 
 class ExecStream:
-    """The container's end of an attached ``docker exec``, as a non-blocking socket.
+    """Stream of an attached ``docker exec``, with the interface of a non-blocking socket.
 
     Args:
-        sock: the raw connection the engine handed over.
-        leftover: bytes of the stream that were read along with the HTTP response.
+        sock: the raw connection.
+        leftover: bytes of the stream that were read with the HTTP response.
         response: the HTTP response that owns the connection, closed with it.
     """
 
@@ -107,10 +107,10 @@ class ExecStream:
         self.cut_short = False
 
     def recv(self, size: int) -> bytes:
-        """Bytes of the container's standard output; ``b""`` at the end of the stream.
+        """Return bytes of the program's standard output; ``b""`` at the end of the stream.
 
         Raises:
-            BlockingIOError: nothing has come.
+            BlockingIOError: no bytes have arrived.
         """
         while not self._data:
             if not self._raw:
@@ -126,7 +126,7 @@ class ExecStream:
         return piece[:size]
 
     def _take(self) -> None:
-        """Move what ``_raw`` holds to where it belongs, as far as it goes."""
+        """Move the payload in ``_raw`` to the output or to standard error."""
         raw = self._raw
         if self._left_in_frame == 0:
             if len(raw) < _HEADER.size:
@@ -153,10 +153,10 @@ class ExecStream:
             raise BlockingIOError from None
 
     def send(self, data: bytes) -> int:
-        """Bytes for the container's standard input; how many of them were taken.
+        """Send bytes to the program's standard input; return the number of bytes sent.
 
         Raises:
-            BlockingIOError: none can be taken now.
+            BlockingIOError: none can be sent now.
         """
         try:
             return self._sock.send(data)
@@ -173,10 +173,10 @@ class ExecStream:
         self._sock.settimeout(seconds)
 
     def end_input(self) -> None:
-        """Tell the container's program that its standard input has ended, where that can be told.
+        """End the program's standard input, except over TLS.
 
-        Python's TLS has no end of one way only: what came the other way would be read undecrypted.
-        A program must know itself where its input ends.
+        Python's TLS cannot end one direction: the other would be read without decryption. So a
+        program must know the length of its input.
         """
         if isinstance(self._sock, ssl.SSLSocket):
             return
@@ -201,59 +201,58 @@ class ExecStream:
 
 
 class AttachedConnection:
-    """A connection that is kept open and never used; any kind the engine hands over will do.
+    """A connection that is kept open and never used, of any type.
 
     Args:
-        handed_over: what docker-py returns for a connection it has given up.
+        attached: docker-py's object for an attached connection.
     """
 
-    #: The end of what comes out of it, where that is read: see the log_reader module.
+    #: The end of its output, if that is read: see the log_reader module.
     tail: Tail | None = None
 
-    def __init__(self, handed_over: Any) -> None:
-        self._held: Any = handed_over
-        _open.add(handed_over)
+    def __init__(self, attached: Any) -> None:
+        self._connection: Any = attached
+        _open.add(attached)
 
     def close(self) -> None:
-        """Close it. Safe at any time."""
-        held, self._held = self._held, None
-        parts: list[Any] = [getattr(held, name, None) for name in ("_response", "_sock")]
-        for part in (*parts, held):
+        """Close it. Idempotent, at any time."""
+        connection, self._connection = self._connection, None
+        parts: list[Any] = [getattr(connection, name, None) for name in ("_response", "_sock")]
+        for part in (*parts, connection):
             with contextlib.suppress(Exception):
                 part.close()
-        _open.discard(held)
+        _open.discard(connection)
 
     def __del__(self) -> None:
         self.close()
 
 
-def exec_stream(handed_over: Any) -> ExecStream:
-    """The stream behind what docker-py returns for ``exec_start(..., socket=True)``.
+def exec_stream(attached: Any) -> ExecStream:
+    """Return the stream of docker-py's result of ``exec_start(..., socket=True)``.
 
     Raises:
-        StreamUnsupported: there is no plain socket under it.
+        StreamUnsupported: the connection is not a plain socket.
     """
-    return ExecStream(*plain_socket(handed_over))
+    return ExecStream(*plain_socket(attached))
 
 
-def frames(handed_over: Any) -> Iterator[tuple[int, bytes]]:
-    """Stream number and payload of each frame, waited for without a limit.
+def frames(attached: Any) -> Iterator[tuple[int, bytes]]:
+    """Yield stream number and payload of each frame, waiting without a limit.
 
-    From the HTTP client's reader, whatever kind of connection is under it, and not from that
-    connection: an answer of a few bytes may have been read along with the response's head, and
-    would be lost. docker-py's own iterator loses it.
+    They are read from the HTTP client's buffer and not from the connection: a short answer may have
+    been read with the response's head, and would be lost. docker-py's own iterator loses it.
 
     Args:
-        handed_over: what docker-py returned for ``exec_start(..., socket=True)``.
+        attached: docker-py's result of ``exec_start(..., socket=True)``.
 
     Raises:
         EOFError: the stream ended within a frame.
     """
-    parts: list[Any] = [handed_over, getattr(handed_over, "_sock", None)]
+    parts: list[Any] = [attached, getattr(attached, "_sock", None)]
     for part in parts:
         if hasattr(part, "settimeout"):
             part.settimeout(None)
-    reader = handed_over._response.raw._fp.fp
+    reader = attached._response.raw._fp.fp
     while head := _read(reader, _HEADER.size):
         number = size = 0
         payload = b""
@@ -268,16 +267,15 @@ def frames(handed_over: Any) -> Iterator[tuple[int, bytes]]:
 
 
 def _read(reader: Any, size: int) -> bytes:
-    """So many bytes, or what there is before the end; a named pipe may end in an error."""
-    # Where there is a choice, no more than one read below the buffer at a time: what came before
-    # the error would be lost with it.
+    """Read ``size`` bytes, or fewer at the end; a named pipe may end in an error."""
+    # If possible, one read of the connection at a time: an error would discard earlier bytes.
     take = getattr(reader, "read1", reader.read)
     found = bytearray()
     while len(found) < size:
         try:
             piece = take(size - len(found))
         except Exception as error:
-            # pywintypes.error, which there is on Windows only; docker-py takes it for the end, too.
+            # pywintypes.error, which exists on Windows only; docker-py treats it as the end, too.
             if error.args[:1] != (_PIPE_ENDED,):
                 raise
             break
@@ -287,28 +285,28 @@ def _read(reader: Any, size: int) -> bytes:
     return bytes(found)
 
 
-def plain_socket(handed_over: Any) -> tuple[socket.socket, bytes, Any]:
-    """The non-blocking socket behind a connection that docker-py has given up.
+def plain_socket(attached: Any) -> tuple[socket.socket, bytes, Any]:
+    """Return the non-blocking socket of an attached connection.
 
-    The HTTP client may have read past the response's head into the stream; that is kept.
+    The HTTP client may have read past the response's head into the stream; those bytes are kept.
 
     Args:
-        handed_over: what docker-py returned.
+        attached: docker-py's object for it.
 
     Returns:
-        the socket, what was read of its stream already, and the response that owns it.
+        the socket, the bytes of its stream that were read already, and the response that owns it.
 
     Raises:
-        StreamUnsupported: there is no plain socket under it.
+        StreamUnsupported: the connection is not a plain socket.
     """
-    response = getattr(handed_over, "_response", None)
+    response = getattr(attached, "_response", None)
     try:
         reader = response.raw._fp.fp  # type: ignore[union-attr]  # checked by the except
         sock = reader.raw._sock
     except AttributeError:
         reader = sock = None
     if not isinstance(sock, socket.socket):
-        raise StreamUnsupported("this connection to the engine is no plain socket")
+        raise StreamUnsupported("this connection to the engine is not a plain socket")
     sock.setblocking(False)
     leftover = b""
     with contextlib.suppress(BlockingIOError, ssl.SSLWantReadError):

@@ -1,4 +1,4 @@
-"""Running a program beside the kernel: over an attached stream, or, without one, for its output."""
+"""Execution of a program in a container, over an attached stream or without input."""
 
 from __future__ import annotations
 
@@ -7,22 +7,25 @@ import queue
 import select
 import threading
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ...errors import ExecutorError
-from .engine import mapped_errors
+from ....errors import ExecutorError
+from ..engine import mapped_errors
 from .exec_stream import STDERR, AttachedConnection, ExecStream, frames
+
+if TYPE_CHECKING:
+    from docker.api.client import APIClient
 
 __all__ = ["TooMuchOutput", "exit_code", "run_attached", "run_detached"]
 
-# Most of standard error that is kept.
+# Bytes of standard error that are kept.
 _MAX_STDERR = 8192
-# How long the engine may take to hear that a program has ended whose output has.
+# Time the engine may take to notice the end of a program after the end of its output.
 _EXIT_SECONDS = 15.0
 
 
 class TooMuchOutput(ExecutorError):
-    """A program wrote more than was to be taken."""
+    """A program wrote more than the caller allowed."""
 
 
 def run_attached(stream: ExecStream, *, stdin: bytes, timeout: float, max_bytes: int) -> bytes:
@@ -30,9 +33,9 @@ def run_attached(stream: ExecStream, *, stdin: bytes, timeout: float, max_bytes:
 
     Args:
         stream: to the program.
-        stdin: what it reads; not every connection can tell it where that ends.
+        stdin: its input, whose end not every connection can signal.
         timeout: seconds it may take.
-        max_bytes: most bytes of standard output to take.
+        max_bytes: largest standard output allowed.
 
     Raises:
         ExecutorError: it took too long.
@@ -41,7 +44,7 @@ def run_attached(stream: ExecStream, *, stdin: bytes, timeout: float, max_bytes:
     end = time.monotonic() + timeout
     output = bytearray()
     try:
-        # One that ends without reading everything says why in its own words.
+        # A program that ends without reading all of its input reports the reason itself.
         with contextlib.suppress(OSError):
             _write_all(stream, stdin, end)
         stream.end_input()
@@ -70,16 +73,16 @@ def run_attached(stream: ExecStream, *, stdin: bytes, timeout: float, max_bytes:
 
 
 def run_detached(
-    api: Any, container_id: str, argv: list[str], *, timeout: float, max_bytes: int
+    api: APIClient, container_id: str, argv: list[str], *, timeout: float, max_bytes: int
 ) -> tuple[int, bytes, bytes]:
-    """Run a program that reads nothing, where the engine's connection cannot carry both ways.
+    """Run a program without input, for connections that cannot carry both directions.
 
     Args:
         api: docker-py's low-level client.
-        container_id: where.
-        argv: program and arguments; no shell.
+        container_id: of the container.
+        argv: program and arguments, without a shell.
         timeout: seconds it may take.
-        max_bytes: most bytes of standard output to take.
+        max_bytes: largest standard output allowed.
 
     Returns:
         exit code, standard output, the end of standard error.
@@ -90,76 +93,76 @@ def run_detached(
     """
     with mapped_errors("running a program in the container", container=container_id[:12]):
         exec_id = api.exec_create(container_id, argv)["Id"]
-        handed_over = api.exec_start(exec_id, socket=True)
-    # Such a connection can only be waited for without a limit, so a thread does that: it ends with
-    # the program.
+        attached = api.exec_start(exec_id, socket=True)
+    # Such a connection can only be read without a limit, so a thread does that, which ends with the
+    # program.
     arrived: queue.Queue[tuple[int, bytes] | Exception | None] = queue.Queue(64)
-    given_up = threading.Event()
+    abandoned = threading.Event()
 
     def read() -> None:
         last: Exception | None = None
         try:
-            for piece in frames(handed_over):
-                if given_up.is_set():
+            for piece in frames(attached):
+                if abandoned.is_set():
                     return
                 arrived.put(piece)
         except Exception as error:
             last = error
         finally:
-            AttachedConnection(handed_over).close()
+            AttachedConnection(attached).close()
         arrived.put(last)
 
     threading.Thread(target=read, name="smolagents-fork-exec", daemon=True).start()
     try:
-        output, words = _taken(arrived, timeout, max_bytes)
+        output, stderr = _collected(arrived, timeout, max_bytes)
     finally:
-        given_up.set()
-        while not arrived.empty():  # the reader may wait for room
+        abandoned.set()
+        while not arrived.empty():  # the reader may be blocked by a full queue
             arrived.get_nowait()
-    return exit_code(api, container_id, exec_id), output, words
+    return exit_code(api, container_id, exec_id), output, stderr
 
 
-def _taken(arrived: queue.Queue[Any], timeout: float, max_bytes: int) -> tuple[bytes, bytes]:
+def _collected(arrived: queue.Queue[Any], timeout: float, max_bytes: int) -> tuple[bytes, bytes]:
     end = time.monotonic() + timeout
-    output, words = bytearray(), b""
+    output, stderr = bytearray(), b""
     while True:
         try:
             piece = arrived.get(timeout=max(0.0, end - time.monotonic()))
         except queue.Empty:
             raise ExecutorError(_too_long(timeout)) from None
         if piece is None:
-            return bytes(output), words
+            return bytes(output), stderr
         if isinstance(piece, Exception):
-            raise ExecutorError(f"the engine's answer broke off: {piece}") from piece
+            raise ExecutorError(f"the engine's answer was cut off: {piece}") from piece
         number, data = piece
         if number == STDERR:
-            words = (words + data)[-_MAX_STDERR:]
+            stderr = (stderr + data)[-_MAX_STDERR:]
         else:
             output += data
         if len(output) > max_bytes:
             raise TooMuchOutput(f"it wrote more than {max_bytes} bytes")
 
 
-def exit_code(api: Any, container_id: str, exec_id: str) -> int:
+def exit_code(api: APIClient, container_id: str, exec_id: str) -> int:
     """Return the exit code of a program whose output has ended.
 
-    The engine hears of that end apart from the output's, and mostly later: asked at once it may say
-    that the program runs and has no exit code.
+    The engine notices that end separately from the output's, and mostly later. At first it may
+    report that the program runs and has no exit code.
 
     Raises:
-        ExecutorError: it is not known to have ended after a while, so its output is not all of it.
+        ExecutorError: the engine did not report its end in time, so the output may be incomplete.
     """
     end = time.monotonic() + _EXIT_SECONDS
     pause = 0.002
     while True:
         with mapped_errors("asking for an exit code", container=container_id[:12]):
-            told = api.exec_inspect(exec_id)
-        if told["ExitCode"] is not None and not told.get("Running"):
-            return int(told["ExitCode"])
+            report = api.exec_inspect(exec_id)
+        if report["ExitCode"] is not None and not report.get("Running"):
+            return int(report["ExitCode"])
         if time.monotonic() > end:
             raise ExecutorError(
-                "the stream to a program in the container has ended, and the engine does not say "
-                f"in {_EXIT_SECONDS:g} s that the program has"
+                "the stream to a program in the container has ended, and the engine did not report "
+                f"the program's end in {_EXIT_SECONDS:g} s"
             )
         time.sleep(pause)
         pause = min(2 * pause, 0.1)

@@ -1,10 +1,10 @@
-"""Reader of containers' output as it comes, which notices the end of a container.
+"""Reader of containers' output, which keeps its end and notices the end of a container.
 
-A container that ends by itself is removed by the engine, and its log with it, mostly before anybody
-can ask. So the connection that holds its standard input (see the lease module) carries its output,
-too. Somebody has to read that: the engine keeps about a megabyte of a stream that nobody reads, and
-then the container's writes wait. One thread does it for all containers of the process. It starts
-with the first of them and ends with the last.
+The engine removes a container that ends by itself, and its log with it, mostly before the log can
+be read. So the connection to its standard input (see the lease module) carries its output, too.
+The engine buffers about a megabyte of output that is not read; then the container's writes block.
+One thread reads for all containers of the process. It starts with the first and ends with the
+last.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import threading
 from collections import deque
 from typing import Any
 
-from ...errors import ExecutorStartError
+from ....errors import ExecutorStartError
 from .exec_stream import AttachedConnection, plain_socket
 from .log_tail import Tail
 
@@ -28,22 +28,22 @@ _READ_BYTES = 262_144
 
 
 class _Source:
-    """One container's connection, as the reading thread knows it."""
+    """Connection to one container, of the reading thread."""
 
-    def __init__(self, handed_over: Any, tail: Tail) -> None:
-        self.sock, leftover, _ = plain_socket(handed_over)
-        self._held = AttachedConnection(handed_over)
+    def __init__(self, attached: Any, tail: Tail) -> None:
+        self.sock, leftover, _ = plain_socket(attached)
+        self._connection = AttachedConnection(attached)
         self.tail = tail
         self.unwanted = False
         self.released = False
         tail.feed(leftover)
 
     def read(self) -> bool:
-        """Take what has come; whether there can be more."""
+        """Read the bytes that have arrived; return whether there can be more."""
         try:
             while data := self.sock.recv(_READ_BYTES):
                 self.tail.feed(data)
-                # What TLS has decrypted already makes no socket readable.
+                # A socket is not readable because of bytes that TLS has decrypted already.
                 if not (isinstance(self.sock, ssl.SSLSocket) and self.sock.pending()):
                     return True
         except (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
@@ -57,21 +57,21 @@ class _Source:
     def release(self) -> None:
         """Close the connection, and with it the container's standard input."""
         self.released = True
-        self._held.close()
+        self._connection.close()
 
     def abandon(self) -> None:
-        """Close this process' copy of the descriptor only: no lock, no TLS, no farewell."""
+        """Close this process's copy of the descriptor only, without locks and TLS messages."""
         self.released = True
         with contextlib.suppress(OSError):
             os.close(self.sock.detach())
 
 
 class _LogReader:
-    """The thread that reads, and what it reads."""
+    """The reading thread and its connections."""
 
     def __init__(self) -> None:
-        # Held while the thread starts or ends. Never taken by discard(), which garbage collection
-        # may call anywhere, also in the middle of what holds this.
+        # Acquired while the thread starts or ends. Never by discard(), which garbage collection may
+        # call anywhere, also in a thread that has the lock.
         self._lock = threading.Lock()
         self._wake_lock = threading.RLock()
         self._changes: deque[_Source] = deque()
@@ -82,10 +82,10 @@ class _LogReader:
         self._woken: socket.socket | None = None
 
     def add(self, source: _Source) -> None:
-        """Read it from now on.
+        """Start to read a connection.
 
         Raises:
-            OSError: no descriptors are left.
+            OSError: the process has no free descriptors.
             RuntimeError: no thread can be started.
         """
         with self._lock:
@@ -102,18 +102,18 @@ class _LogReader:
         self._wake()
 
     def discard(self, source: _Source) -> None:
-        """Let the thread close it, soon. Safe anywhere, in a destructor too."""
+        """Have the thread close a connection. Safe anywhere, also in a destructor."""
         source.unwanted = True
         if source.released:
             return
-        # As long as one is not released, the thread runs.
+        # The thread runs as long as one connection is not released.
         self._changes.append(source)
         self._wake()
 
     def abandon(self) -> None:
-        """Close what a forked child has of its parent's; the parent's own stays open.
+        """Close a forked child's copies of its parent's connections; the parent's stay open.
 
-        The lease ends with the process that holds it, even if a child of it lives on.
+        Otherwise the lease would not end with the parent while the child runs.
         """
         for source in self._sources:
             source.abandon()
@@ -141,10 +141,10 @@ class _LogReader:
                     part.close()
 
     def _wake(self) -> None:
-        # Under a lock, or the number of a closed socket could be another file's by now.
+        # Under a lock: the descriptor of a closed socket could be another file's by now.
         with self._wake_lock:
             if self._waker is not None:
-                with contextlib.suppress(OSError):  # full: it wakes anyway
+                with contextlib.suppress(OSError):  # full: the thread wakes anyway
                     self._waker.send(b"\0")
 
     def _work(self) -> None:
@@ -158,7 +158,7 @@ class _LogReader:
                     elif not source.read():
                         self._drop(source, selector)
         except BaseException as error:
-            # Nobody would read them any more, and their containers would wait for ever.
+            # Their output would not be read, and the containers' writes would block for ever.
             with self._lock:
                 for source in self._sources:
                     source.tail.end(f"{type(error).__name__}: {error}")
@@ -169,7 +169,7 @@ class _LogReader:
             raise
 
     def _changed(self) -> selectors.BaseSelector | None:
-        """The selector, with what was added and without what is not wanted; none at the end."""
+        """Apply additions and removals; return the selector, or ``None`` without connections."""
         with self._lock:
             selector = self._selector
             assert selector is not None
@@ -201,7 +201,7 @@ _log_reader = _LogReader()
 
 
 def _after_fork() -> None:
-    """A forked child has no reading thread: it begins anew, and what it inherited is not its."""
+    """Reset a forked child, which has no reading thread and does not own the connections."""
     global _log_reader
     inherited, _log_reader = _log_reader, _LogReader()
     inherited.abandon()
@@ -212,32 +212,32 @@ if hasattr(os, "register_at_fork"):
 
 
 class LoggedConnection(AttachedConnection):
-    """A connection that is kept open, and whose other end's output is read all the time.
+    """A connection that is kept open and whose output is read all the time.
 
     Args:
-        handed_over: what docker-py returns for a connection it has given up.
-        framed: whether the engine cuts the output into frames: it does, except for a terminal's.
+        attached: docker-py's object for it.
+        framed: whether the engine sends the output in frames, which it does except for a terminal.
 
     Raises:
-        StreamUnsupported: there is no socket under it that a selector could wait for.
-        ExecutorStartError: the process has no thread or descriptors left to read with.
+        StreamUnsupported: the connection is not a plain socket.
+        ExecutorStartError: the process can have no more threads or descriptors.
     """
 
-    def __init__(self, handed_over: Any, *, framed: bool = True) -> None:
+    def __init__(self, attached: Any, *, framed: bool = True) -> None:
         super().__init__(None)
         tail = Tail(framed)
-        self._source = _Source(handed_over, tail)
+        self._source = _Source(attached, tail)
         try:
             _log_reader.add(self._source)
         except (OSError, RuntimeError) as error:
             self._source.release()
             raise ExecutorStartError(
-                f"the container's output cannot be read: {error}; close executors, or raise what "
-                "this process may have (ulimit -n and -u)"
+                f"the container's output cannot be read: {error}; close executors, or raise the "
+                "limits of this process (ulimit -n and -u)"
             ) from error
         self.tail = tail
 
     def close(self) -> None:
-        """Have it closed, at once but in the reading thread. Safe at any time."""
+        """Have the reading thread close it. Idempotent, at any time."""
         with contextlib.suppress(AttributeError):  # never opened
             _log_reader.discard(self._source)

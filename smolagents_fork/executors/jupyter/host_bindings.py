@@ -1,6 +1,6 @@
 """Bindings of a kernel to the host: tools to call, variables, sources.
 
-Kept here so that a new kernel can be given the same again.
+They are stored here, so that a new kernel gets the same ones.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import functools
 import pickle
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from ... import codec
@@ -19,19 +20,41 @@ from ...jupyter.kernel.agent import PICKLE_KEY
 from ...jupyter.protocol import InputRequest
 from ...upstream import get_tools_definition_code
 from ..validation import mapping_of
-from .option_groups import BridgeOptions
 from .session import KernelSession
 
-__all__ = ["HostBindings"]
+__all__ = ["BridgeOptions", "HostBindings"]
 
-# Upstream's words for the same risk.
+# Upstream's warning about the same risk.
 _PICKLE_WARNING = (
     "Falling back to insecure pickle serialization. This is a security risk and will be removed in "
     "a future version. Consider using only safe serializable types."
 )
-# Digits of the number a kernel gives a call; it is sent back, so it must not be a gigabyte.
+# Most digits of the number a kernel gives a call: it is sent back, so its size needs a limit.
 _LONGEST_NUMBER = 20
 _UNPICKLE_WARNING = "Deserializing pickle data. This is a security risk if the data is untrusted."
+
+
+@dataclass(frozen=True)
+class BridgeOptions:
+    """Options of the values and calls that pass between code and host.
+
+    Attributes:
+        max_value_bytes: largest encoded value, either way.
+        max_tool_calls: calls of tools that one run may make.
+        tool_timeout_seconds: limit of one call of a tool; ``None`` for no limit.
+        tools_in_calling_thread: whether tools run in the thread that runs the code.
+        on_output: called with each piece of output while the code runs.
+        tool_placement: ``host`` or ``sandbox`` for names of tools; ``host`` for all others.
+        allow_pickle: whether values that the codec refuses are pickled.
+    """
+
+    max_value_bytes: int = 256 * 1024 * 1024
+    max_tool_calls: int = 100_000
+    tool_timeout_seconds: float | None = None
+    tools_in_calling_thread: bool = False
+    on_output: Callable[[str], None] | None = None
+    tool_placement: Mapping[str, str] = field(default_factory=dict)
+    allow_pickle: bool = False
 
 
 class HostBindings:
@@ -39,7 +62,7 @@ class HostBindings:
 
     Args:
         options: of the bridge.
-        on_call: told of every call of a tool that was served.
+        on_call: called with a record of every call of a tool.
     """
 
     def __init__(self, options: BridgeOptions, on_call: Callable[[CallRecord], None]) -> None:
@@ -57,13 +80,13 @@ class HostBindings:
         self._variables: dict[str, tuple[str, bytes]] = {}
 
     def answer(self, question: InputRequest) -> tuple[str, Sequence[bytes]]:
-        """Answer a call of the bridge; anything else gets an empty line.
+        """Answer a call of the bridge; any other question gets an empty line.
 
         Raises:
-            ProtocolError: the kernel goes on with what are no calls.
+            ProtocolError: the kernel has sent too many questions that are not calls.
         """
         number = question.prompt.rpartition(" ")[2]
-        # Without a number of ours nobody there waits; counted as any call that cannot be read.
+        # Without a number no code waits for the answer; it counts as a malformed call.
         is_call = bool(question.buffers) and len(number) <= _LONGEST_NUMBER
         reply = self.calls.handle(bytes(question.buffers[0]) if is_call else b"")
         return (number, [reply]) if is_call else ("", ())
@@ -71,18 +94,18 @@ class HostBindings:
     # -- tools --
 
     def register(self, tools: Mapping[str, Any]) -> list[str]:
-        """Take ``tools`` in; return what has to be installed for those sent as source.
+        """Register ``tools``; return the requirements of those sent as source.
 
         Raises:
-            ConfigurationError: a placement that cannot work, or of a misspelt name; a name no
-                program can call.
+            ConfigurationError: a placement cannot work or names a misspelt tool, or no program can
+                call a tool of that name.
         """
         tools = mapping_of("tools", tools)
         self._check_placed_names(tools)
         sent = self._sent(tools)
         if "final_answer" in sent:
             raise ConfigurationError(
-                "tool_placement['final_answer']='sandbox': the answer is given on the host"
+                "tool_placement['final_answer']='sandbox': final_answer runs on the host only"
             )
         kept = {name: tool for name, tool in tools.items() if name not in sent}
         if self._options.allow_pickle and "final_answer" in kept:
@@ -102,9 +125,9 @@ class HostBindings:
             self._sources.append(code)
 
     def _check_placed_names(self, tools: Mapping[str, Any]) -> None:
-        """Refuse a placement of a name that is nearly a tool's: the tool would silently stay here.
+        """Refuse a placement of a misspelt name: the tool would silently run on the host.
 
-        A name like no tool's may be of one that is sent later.
+        A name unlike that of any tool may belong to one that is sent later.
         """
         self._names.update(tools)
         for name in self._options.tool_placement:
@@ -153,7 +176,7 @@ class HostBindings:
     # -- a new kernel --
 
     def prepare(self, session: KernelSession) -> None:
-        """Give a fresh kernel what the last one had from the host."""
+        """Give a new kernel the tools, sources and variables of the last one."""
         self.calls.connected()
         self._define(session, self.calls.specs)
         for code in self._sources:
@@ -162,9 +185,9 @@ class HostBindings:
 
 
 def _unpickling(tool: Callable[..., Any]) -> Callable[..., Any]:
-    """``final_answer`` whose arguments may be pickled, as ``allow_pickle=True`` permits."""
+    """Wrap ``final_answer`` so that its arguments may be pickled, as ``allow_pickle`` permits."""
 
-    def taken(value: Any) -> Any:
+    def unpickled(value: Any) -> Any:
         if isinstance(value, dict) and value.keys() == {PICKLE_KEY}:
             warnings.warn(_UNPICKLE_WARNING, FutureWarning, stacklevel=3)
             return pickle.loads(value[PICKLE_KEY])
@@ -172,6 +195,8 @@ def _unpickling(tool: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(tool.forward if hasattr(tool, "forward") else tool)
     def final_answer(*args: Any, **kwargs: Any) -> Any:
-        return tool(*map(taken, args), **{key: taken(value) for key, value in kwargs.items()})
+        return tool(
+            *map(unpickled, args), **{key: unpickled(value) for key, value in kwargs.items()}
+        )
 
     return final_answer

@@ -1,9 +1,8 @@
-"""The calls of one executor to its kernel, and what happens when something ends under them.
+"""Calls of one executor to its kernel, with their limits and errors.
 
-Who calls what: an executor makes a session around a connection, then calls
-:meth:`KernelSession.run` from one thread at a time and :meth:`KernelSession.interrupt` from any.
-:meth:`KernelSession.close` may come at any moment from any thread; a running call then ends with an
-error.
+Who calls what: an executor makes a session for a connection, then calls :meth:`KernelSession.run`
+from one thread at a time and :meth:`KernelSession.interrupt` from any. :meth:`KernelSession.close`
+may be called from any thread; a running call then raises.
 """
 
 from __future__ import annotations
@@ -29,27 +28,26 @@ from ...jupyter.protocol import KernelGone, Request, Sink
 from ...jupyter.websocket import ConnectionLost
 from ...sandboxes.provisioner import Sandbox
 from .connection import KernelConnection, unsent_request
-from .diagnosis import last_words, signal_name
+from .diagnosis import last_log_lines, signal_name
 
 __all__ = ["Interrupted", "KernelSession", "OnDeath", "SessionLimits"]
 
 OnDeath = Literal["restart", "fail"]
 
-# After the final answer the program has this long to end by itself.
+# Time the program may take to end by itself after the final answer.
 _AFTER_ANSWER_SECONDS = 1.0
-# An interrupted program is interrupted again this often: it may have caught the first, or not have
-# begun when it came.
+# Interval of interrupts: the program may have caught the first, or not have begun when it came.
 _AFTER_INTERRUPT_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
 class SessionLimits:
-    """Limits of calls, and what happens when the sandbox has died.
+    """Limits of calls, and the behaviour after a sandbox has died.
 
     Attributes:
-        timeout_seconds: code may run; ``None`` for no limit.
-        startup_timeout_seconds: a sandbox and its kernel may take to come up.
-        interrupt_grace_seconds: interrupted code may take to end.
+        timeout_seconds: time the code of one call may run; ``None`` for no limit.
+        startup_timeout_seconds: time a sandbox and its kernel may take to start.
+        interrupt_grace_seconds: time interrupted code may take to end.
         on_death: whether the next call starts a new sandbox or fails.
     """
 
@@ -60,16 +58,16 @@ class SessionLimits:
 
 
 class Interrupted(Exception):
-    """The code was interrupted before it had begun, and has not been run."""
+    """The code was interrupted before it began, and has not run."""
 
 
 class KernelSession:
-    """The calls of one executor to a kernel.
+    """Calls of one executor to a kernel.
 
     Args:
-        connection: to the kernel; owned from now on.
+        connection: to the kernel; closed with the session.
         limits: of calls.
-        prepare: called with this session when a kernel is fresh, to send it tools and variables.
+        prepare: called with this session for each new kernel, to send it tools and variables.
     """
 
     def __init__(
@@ -82,26 +80,27 @@ class KernelSession:
         self._limits = limits
         self._prepare = prepare
         self._failure: str | None = None
-        # What interrupt(), which comes from other threads, has to know of the call.
-        self._state = threading.RLock()  # a signal's handler may interrupt, wherever it comes
+        # Guards the state of the call that interrupt() reads from other threads. Reentrant: the
+        # handler of a signal may interrupt while its own thread has the lock.
+        self._state = threading.RLock()
         self._in_run = False
         self._interrupted = False
         self._running: Request | None = None
-        #: How long the last code had, in seconds, without the time the host worked for it.
+        #: Seconds the last code ran, without the time of its tools on the host.
         self.last_seconds = 0.0
 
     @property
     def connection(self) -> KernelConnection:
-        """The connection to the kernel."""
+        """Connection to the kernel."""
         return self._connection
 
     @property
     def sandbox(self) -> Sandbox | None:
-        """The sandbox there is now."""
+        """Present sandbox; ``None`` when there is none."""
         return self._connection.sandbox
 
     def _ready(self) -> Channel:
-        """The open channel, made anew when the last one ended, with the kernel prepared."""
+        """Return a channel to a prepared kernel; a new one when the last has ended."""
         if self._failure is not None:
             raise SandboxDiedError(self._failure)
         if self._connection.closed:
@@ -110,7 +109,7 @@ class KernelSession:
         try:
             link = self._connection.ready(seconds)
             if not link.prepared:
-                link.prepared = True  # first, because what prepares it asks for it, too
+                link.prepared = True  # first, because the preparation calls this method, too
                 try:
                     self._prepare(self)
                 except BaseException:
@@ -133,18 +132,18 @@ class KernelSession:
         answered: Callable[[], bool],
         end_run: Callable[[str], None] = lambda _reason: None,
     ) -> Request:
-        """Run ``code``; the collector gets what it gives.
+        """Run ``code`` and return its request.
 
         Args:
             code: Python, with IPython's additions.
             collector: takes output, displays and the value.
-            answered: whether the final answer has been given.
+            answered: returns whether the final answer has been given.
             end_run: called with the reason as soon as the code may call no more tools.
 
         Raises:
-            Interrupted: :meth:`interrupt` came before the code had begun.
+            Interrupted: :meth:`interrupt` was called before the code began.
             SandboxTimeoutError: past ``timeout_seconds``; says whether state survived.
-            SandboxDiedError: the kernel, the container or the engine went away.
+            SandboxDiedError: the kernel, the sandbox or the engine ended.
         """
         with self._state:
             self._in_run, self._interrupted = True, False
@@ -173,8 +172,8 @@ class KernelSession:
             deadline = Deadline(self._limits.timeout_seconds)
             try:
                 with self._state:
-                    self._running, too_early = request, self._interrupted
-                if too_early:
+                    self._running, interrupted = request, self._interrupted
+                if interrupted:
                     channel.interrupt()
                 channel.wait(request, deadline, until=lambda: answered() or self._interrupted)
                 if not request.done and answered():
@@ -183,16 +182,16 @@ class KernelSession:
                     self._end_after_interrupt(channel, request)
             except DeadlinePassed:
                 end_run("timeout")
-                self._overrun(channel, request)
+                self._end_after_timeout(channel, request)
             except ProtocolError as error:
-                # It goes on with what it was told not to: no kernel to keep.
+                # The kernel violates the protocol again and again: it cannot be used further.
                 self._connection.drop_sandbox()
                 raise ProtocolError(
-                    f"{error}; its container was removed and its state is lost{self._what_next()}"
+                    f"{error}; its sandbox was removed and its state is lost{self._next_step()}"
                 ) from error
             except BaseException as error:
                 if not isinstance(error, (ConnectionLost, KernelGone)):
-                    # Ctrl-C on the host: the program must not go on behind the next call.
+                    # Ctrl-C on the host: the program must not run on during the next call.
                     end_run("end")
                     self._stop_quietly(channel, request)
                 raise
@@ -208,14 +207,14 @@ class KernelSession:
         return request
 
     def request(
-        self, code: str, buffers: Sequence[bytes], what: str, *, seconds: float | None = None
+        self, code: str, buffers: Sequence[bytes], action: str, *, seconds: float | None = None
     ) -> None:
         """Run a request of the fork's own and wait for it.
 
         Args:
             code: for the kernel.
-            buffers: sent along.
-            what: for messages.
+            buffers: of the message.
+            action: for error messages.
             seconds: to wait at most; ``None``: ``startup_timeout_seconds``.
 
         Raises:
@@ -230,36 +229,36 @@ class KernelSession:
             channel.wait(request, deadline)
         except (KernelGone, ConnectionLost) as error:
             lost = error if isinstance(error, ConnectionLost) else None
-            raise self._died(f"during {what}", lost) from error
+            raise self._died(f"during {action}", lost) from error
         except DeadlinePassed as error:
             self._connection.drop_sandbox()
             raise ExecutorError(
-                f"{what} took more than {seconds} s; "
-                "the container was removed and its state is lost"
+                f"{action} took more than {seconds} s; "
+                "the sandbox was removed and its state is lost"
             ) from error
         if request.error is not None:
-            raise ExecutorError(f"{what}: {request.error.name}: {request.error.value}")
+            raise ExecutorError(f"{action}: {request.error.name}: {request.error.value}")
 
     def interrupt(self, also: Callable[[], Callable[[], None]] = lambda: lambda: None) -> None:
-        """Interrupt what runs, or is about to; from any thread.
+        """Interrupt the code that runs or is about to; no-op when idle. From any thread.
 
         Args:
-            also: called with it, and not where nothing runs; what it returns is called afterwards.
+            also: called before the interrupt is sent; its result is called afterwards.
         """
-        # All of it within the run: sent a moment later, it would hit the next one.
+        # Under the lock: an interrupt that is sent after the run would stop the next one.
         with self._state:
             if not self._in_run:
                 return
             self._interrupted = True
-            rest = also()
+            afterwards = also()
             channel = self._connection.channel if self._running is not None else None
             if channel is not None:
-                with contextlib.suppress(ConnectionLost):  # who waits for the code finds out why
+                with contextlib.suppress(ConnectionLost):  # the running call reports it
                     channel.interrupt()
-        rest()
+        afterwards()
 
     def kill(self) -> None:
-        """End what runs together with its sandbox; from any thread."""
+        """Remove the sandbox and the code that runs in it; from any thread."""
         self._connection.drop_sandbox()
 
     @property
@@ -267,15 +266,15 @@ class KernelSession:
         """Tell whether :meth:`interrupt` was called during the last run."""
         return self._interrupted
 
-    def _overrun(self, channel: Channel, request: Request) -> None:
+    def _end_after_timeout(self, channel: Channel, request: Request) -> None:
         timeout = self._limits.timeout_seconds
         grace = self._limits.interrupt_grace_seconds
         channel.interrupt()
         if not self._stopped(channel, request):
             raise SandboxTimeoutError(
                 f"code ran past timeout_seconds={timeout} and did not stop within "
-                f"interrupt_grace_seconds={grace} of being interrupted; its container was removed "
-                "and its state is lost" + self._what_next()
+                f"interrupt_grace_seconds={grace} of being interrupted; its sandbox was removed "
+                "and its state is lost" + self._next_step()
             ) from None
         raise SandboxTimeoutError(
             f"code ran past timeout_seconds={timeout}; the kernel was interrupted and its state "
@@ -283,7 +282,7 @@ class KernelSession:
         ) from None
 
     def _end_after_answer(self, channel: Channel, request: Request) -> None:
-        """The answer is there; see that the program ends, and do not wait for it for long."""
+        """Wait briefly for the program to end after its final answer; interrupt it otherwise."""
         try:
             channel.wait(request, Deadline(_AFTER_ANSWER_SECONDS))
         except DeadlinePassed:
@@ -291,16 +290,16 @@ class KernelSession:
             self._stopped(channel, request)
 
     def _end_after_interrupt(self, channel: Channel, request: Request) -> None:
-        """See that an interrupted program ends, also one that catches what it is stopped by."""
+        """End an interrupted program, also one that catches the interrupt."""
         if not self._stopped(channel, request):
             raise SandboxTimeoutError(
                 "code was interrupted by interrupt() and did not stop within "
-                f"interrupt_grace_seconds={self._limits.interrupt_grace_seconds}; its container "
-                "was removed and its state is lost" + self._what_next()
+                f"interrupt_grace_seconds={self._limits.interrupt_grace_seconds}; its sandbox "
+                "was removed and its state is lost" + self._next_step()
             ) from None
 
     def _stopped(self, channel: Channel, request: Request) -> bool:
-        """Wait for an interrupted program to end within its grace; remove its sandbox otherwise."""
+        """Wait for an interrupted program to end; remove its sandbox after the grace period."""
         grace = Deadline(self._limits.interrupt_grace_seconds)
         behind: Request | None = None
         while not request.done:
@@ -329,11 +328,11 @@ class KernelSession:
     # -- ends --
 
     def _died(self, when: str, lost: ConnectionLost | None = None) -> ExecutorError:
-        """Find out what ended, let go of it, and say so.
+        """Drop whatever ended, and return the error that names it.
 
         Args:
             when: for the message, as in "while code ran".
-            lost: how the stream ended, when that is what was noticed.
+            lost: error of the stream, if the end of the stream was noticed.
         """
         connection = self._connection
         if connection.closed:
@@ -343,44 +342,44 @@ class KernelSession:
         sandbox = connection.sandbox
         if sandbox is None:
             return SandboxDiedError(
-                f"the sandbox was removed {when}; its state is lost" + self._what_next()
+                f"the sandbox was removed {when}; its state is lost" + self._next_step()
             )
         ending = connection.find_ending(sandbox, of_kernel=lost is None)
         status, kernel = ending.status, ending.kernel
         if not status.running:
-            what = f"container {sandbox.id} ended {when}: {status}"
+            cause = f"sandbox {sandbox.id} ended {when}: {status}"
             connection.drop_sandbox()
         elif lost is None and kernel is not None:
-            cause = f"exit code {kernel.exit_code}{signal_name(kernel.exit_code)}"
+            details = f"exit code {kernel.exit_code}{signal_name(kernel.exit_code)}"
             if kernel.out_of_memory:
-                cause += f", out of memory (memory={connection.spec.limits.memory!r})"
-            cause += last_words(status)
-            what = f"the kernel in container {sandbox.id} ended {when}: {cause}"
+                details += f", out of memory (memory={connection.spec.limits.memory!r})"
+            details += last_log_lines(status)
+            cause = f"the kernel in sandbox {sandbox.id} ended {when}: {details}"
             connection.drop_channel()
         elif lost is None:
-            what = f"the kernel in container {sandbox.id} ended {when}: {status}"
+            cause = f"the kernel in sandbox {sandbox.id} ended {when}: {status}"
             connection.drop_channel()
         else:
-            # The gateway or the relay is gone, and the container is of no use without them.
-            what = f"container {sandbox.id} lost its kernel gateway {when}: {lost}; {status}"
+            # The gateway or the relay has ended, and a sandbox without them cannot be used.
+            cause = f"sandbox {sandbox.id} lost its kernel gateway {when}: {lost}; {status}"
             connection.drop_sandbox()
-        message = f"{what}; its state is lost" + self._what_next()
+        message = f"{cause}; its state is lost" + self._next_step()
         if self._limits.on_death == "fail":
             self._failure = message
         return SandboxDiedError(message)
 
-    def _what_next(self) -> str:
+    def _next_step(self) -> str:
         if self._limits.on_death == "restart":
             return ", the next call works on a new kernel with the tools and variables sent again"
         return "; on_death='fail': call restart(), or make a new executor"
 
     def restart(self) -> None:
-        """Throw the sandbox away; the next call starts a new one."""
+        """Remove the sandbox; the next call starts a new one."""
         self._failure = None
         self._connection.drop_sandbox()
 
     def close(self) -> None:
-        """End everything; from any thread, any number of times."""
+        """Close the connection and its sandbox; idempotent, from any thread."""
         self._connection.close()
 
     def is_alive(self) -> bool:
@@ -392,8 +391,8 @@ class KernelSession:
 
 
 def _end_threads(channel: Channel) -> None:
-    """Have threads of a run that met its limit or was interrupted call no tool in later runs.
+    """Keep threads of a run that was interrupted from calling tools in later runs.
 
-    Nobody waits for it: the kernel carries it out before the code that is sent next.
+    The caller does not wait: the kernel runs it before the next code.
     """
     channel.execute("__smolagents_fork__.end()", sink=Sink(), silent=True)

@@ -11,7 +11,7 @@ import sys
 import pytest
 from background import running
 
-from smolagents_fork.sandboxes.docker.exec_stream import RELAY
+from smolagents_fork.sandboxes.docker.streams.exec_stream import RELAY
 
 MUCH = os.urandom(3_000_000)  # more than pipes and sockets hold
 

@@ -20,11 +20,11 @@ from background import PATIENCE_SECONDS as PROMPT_SECONDS
 from background import eventually, running
 
 from smolagents_fork.errors import ExecutorStartError
-from smolagents_fork.sandboxes.docker import log_reader
 from smolagents_fork.sandboxes.docker.engine import carries_output
-from smolagents_fork.sandboxes.docker.exec_stream import StreamUnsupported
-from smolagents_fork.sandboxes.docker.log_reader import LoggedConnection
-from smolagents_fork.sandboxes.docker.log_tail import KEPT_BYTES
+from smolagents_fork.sandboxes.docker.streams import log_reader
+from smolagents_fork.sandboxes.docker.streams.exec_stream import StreamUnsupported
+from smolagents_fork.sandboxes.docker.streams.log_reader import LoggedConnection
+from smolagents_fork.sandboxes.docker.streams.log_tail import KEPT_BYTES
 
 
 def frame(data: bytes, stream: int = 2) -> bytes:

@@ -1,7 +1,7 @@
-"""Removing containers: in the background, at exit, and those of owners that died.
+"""Removal of containers: in the background, at exit, and for owners that died.
 
-Killing and removing takes the engine a tenth of a second or more, which nobody should wait for.
-One thread does it, ends when it has nothing to do, and is waited for when the process exits.
+The engine takes a tenth of a second or more to remove a container. One thread waits for that. It
+ends when the queue is empty for a second, and the exit of the process waits for it.
 """
 
 from __future__ import annotations
@@ -15,11 +15,14 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
-from ...errors import ExecutorStartError
-from .engine import connect, disconnect
+from ....errors import ExecutorStartError
+from ..engine import connect, disconnect
 from .labels import LABEL, owner_is_gone
+
+if TYPE_CHECKING:
+    from docker import DockerClient
 
 __all__ = [
     "exit_on_sigterm",
@@ -31,31 +34,37 @@ __all__ = [
     "wait_until_removed",
 ]
 
-_EXIT_PATIENCE_SECONDS = 15.0
+_EXIT_WAIT_SECONDS = 15.0
 _IDLE_SECONDS = 1.0
 
 _lock = threading.Lock()
-_known: set[str] = set()
+# Names of this process's containers, each with the address of its engine.
+_known: dict[str, str] = {}
 _queue: queue.Queue[str] = queue.Queue()
 _worker: threading.Thread | None = None
-_reaped = False
+# Addresses of engines whose orphans have been looked for.
+_reaped: set[str] = set()
 _exiting = False
-# Containers that are being made right now, by whatever thread.
+# Number of containers that threads are starting now.
 _starts = 0
 
 
 @contextlib.contextmanager
-def starting(name: str) -> Iterator[None]:
-    """The time in which a container of this name is made, so that an exit in it removes it too.
+def starting(name: str, address: str) -> Iterator[None]:
+    """Register a container before it is created, and delay the exit until the block ends.
+
+    Args:
+        name: of the container.
+        address: of its engine.
 
     Raises:
-        ExecutorStartError: the process ends; nothing would remove the container any more.
+        ExecutorStartError: the process is exiting, so the container would never be removed.
     """
     global _starts
     with _lock:
         if _exiting:
-            raise ExecutorStartError("the process ends: no container is started any more")
-        _known.add(name)
+            raise ExecutorStartError("the process is exiting: no container is started")
+        _known[name] = address
         _starts += 1
     exit_on_sigterm()
     try:
@@ -68,8 +77,8 @@ def starting(name: str) -> Iterator[None]:
 def exit_on_sigterm() -> None:
     """Let SIGTERM end the process as sys.exit does, so that containers are removed.
 
-    Only where nobody has said what SIGTERM does: its default ends the process at once, and its
-    containers would stay until their lease is over. Only the main thread can do this.
+    A handler of the application stays. The default ends the process at once, and its containers
+    would run until their lease is over. Only the main thread can set a handler.
     """
     if threading.current_thread() is not threading.main_thread():
         return
@@ -79,16 +88,16 @@ def exit_on_sigterm() -> None:
 
 
 def pending() -> int:
-    """Count the containers of this process that are not removed yet."""
+    """Count the containers of this process that have not been removed."""
     with _lock:
         return len(_known)
 
 
-def remove(client: Any, name: str, *, wait: bool) -> None:
-    """Kill and remove ``name``; none of that name is no error.
+def remove(client: DockerClient, name: str, *, wait: bool) -> None:
+    """Kill and remove a container; no-op when it is gone.
 
     Args:
-        client: docker-py client, used when waiting.
+        client: docker-py client, for ``wait``.
         name: of the container.
         wait: do it now; otherwise in the background.
     """
@@ -97,7 +106,7 @@ def remove(client: Any, name: str, *, wait: bool) -> None:
         if name not in _known:
             return
     if wait or _exiting:
-        # A thread that is started while the interpreter ends never runs, and its start() waits.
+        # A thread that is started at exit never runs, and its start() would block.
         _remove_now(client, name)
         return
     _queue.put(name)
@@ -108,7 +117,7 @@ def remove(client: Any, name: str, *, wait: bool) -> None:
 
 
 def wait_until_removed(timeout: float) -> bool:
-    """Wait for removals under way; whether all are done.
+    """Wait for pending removals; return whether all are done.
 
     Args:
         timeout: seconds.
@@ -122,7 +131,7 @@ def wait_until_removed(timeout: float) -> bool:
     return False
 
 
-def _remove_now(client: Any, name: str) -> None:
+def _remove_now(client: DockerClient, name: str) -> None:
     import docker
 
     for attempt in range(3):
@@ -131,26 +140,26 @@ def _remove_now(client: Any, name: str) -> None:
         except docker.errors.NotFound:
             break
         except docker.errors.APIError as error:
-            # "removal already in progress": the engine's auto-remove got there first.
+            # "removal already in progress": the engine's auto-remove was first.
             if error.status_code != 409 and attempt == 2:
                 return
             time.sleep(0.05 * (attempt + 1))
             continue
         except Exception:
-            # The engine is away. The container ends by its lease, and the engine removes it then.
+            # The engine does not answer. The container's lease ends it, and the engine removes it.
             return
         break
     with _lock:
-        _known.discard(name)
+        _known.pop(name, None)
 
 
 def _work() -> None:
-    """Remove what is queued; end after a second of nothing to do."""
-    client = None
+    """Remove queued containers; end when the queue is empty for a second."""
+    clients: dict[str, DockerClient] = {}
     try:
         while True:
             try:
-                name = _queue.get(timeout=_IDLE_SECONDS if client else 0.01)
+                name = _queue.get(timeout=_IDLE_SECONDS if clients else 0.01)
             except queue.Empty:
                 with _lock:
                     if not _queue.empty():
@@ -158,27 +167,35 @@ def _work() -> None:
                     global _worker
                     _worker = None
                     return
+            with _lock:
+                address = _known.get(name)
+            if address is None:
+                continue
             try:
-                client = client or connect(timeout=30)
-                _remove_now(client, name)
+                if address not in clients:
+                    clients[address] = connect(address, timeout=30)
+                _remove_now(clients[address], name)
             except Exception:
                 continue
     finally:
-        if client is not None:
+        for client in clients.values():
             disconnect(client)
 
 
-def reap_once() -> None:
-    """Reap in the background, once a process."""
-    global _reaped
+def reap_once(address: str) -> None:
+    """Reap in the background, once an engine and process.
+
+    Args:
+        address: of the engine.
+    """
     with _lock:
-        if _reaped:
+        if address in _reaped:
             return
-        _reaped = True
+        _reaped.add(address)
 
     def work() -> None:
         with contextlib.suppress(Exception):
-            own = connect(timeout=30)
+            own = connect(address, timeout=30)
             try:
                 reap(own)
             finally:
@@ -187,10 +204,10 @@ def reap_once() -> None:
     threading.Thread(target=work, name="smolagents-fork-reaper", daemon=True).start()
 
 
-def reap(client: Any) -> list[str]:
+def reap(client: DockerClient) -> list[str]:
     """Remove containers whose owning process, on this machine, has died; return their names.
 
-    A container without our label, of a living owner, or of an owner on another machine stays.
+    A container without the fork's label, or of an owner that lives or is on another machine, stays.
     """
     removed = []
     for summary in client.api.containers(all=True, filters={"label": LABEL}):
@@ -201,7 +218,7 @@ def reap(client: Any) -> list[str]:
 
 
 def _after_fork() -> None:
-    """A forked child has none of its parent's threads, and its parent's containers are not its."""
+    """Reset a forked child, which has no other threads and owns none of its parent's containers."""
     global _lock, _queue, _worker, _starts
     _lock, _queue, _worker, _starts = threading.Lock(), queue.Queue(), None, 0
     _known.clear()
@@ -216,18 +233,17 @@ def _at_exit() -> None:
     global _exiting
     with _lock:
         _exiting = True
-    end = time.monotonic() + _EXIT_PATIENCE_SECONDS
-    while _starts and time.monotonic() < end:  # daemon threads run on until the very end
+    end = time.monotonic() + _EXIT_WAIT_SECONDS
+    while _starts and time.monotonic() < end:  # daemon threads still run now
         time.sleep(0.01)
-    wait_until_removed(_EXIT_PATIENCE_SECONDS)
+    wait_until_removed(_EXIT_WAIT_SECONDS)
     with _lock:
-        left = list(_known)
-    if not left:
-        return
-    with contextlib.suppress(Exception):
-        client = connect(timeout=10)
-        try:
-            for name in left:
-                _remove_now(client, name)
-        finally:
-            disconnect(client)
+        left = dict(_known)
+    for address in set(left.values()):
+        with contextlib.suppress(Exception):
+            client = connect(address, timeout=10)
+            try:
+                for name in [name for name, its in left.items() if its == address]:
+                    _remove_now(client, name)
+            finally:
+                disconnect(client)

@@ -1,7 +1,7 @@
-"""The end of what a container prints, taken out of the engine's frames.
+"""The end of a container's output, decoded from the engine's frames.
 
-The engine cuts the output it sends into frames of an 8-byte header (stream number, length) and a
-payload, as its API documents for ``attach``; a terminal's output it sends as it is.
+The engine sends output in frames of an 8-byte header (stream number, length) and a payload, as its
+API documents for ``attach``. A terminal's output has no frames.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import threading
 
 __all__ = ["KEPT_BYTES", "Tail"]
 
-# How much of a container's output is kept: its end.
+# Bytes of a container's output that are kept.
 KEPT_BYTES = 4096
 _HEADER = struct.Struct(">B3sL")
 # Standard input, output and error, and the engine's own messages.
@@ -22,7 +22,7 @@ class Tail:
     """The end of a container's output.
 
     Args:
-        framed: whether the engine cuts it into frames, which it does except for a terminal's.
+        framed: whether the engine sends it in frames, which it does except for a terminal.
     """
 
     def __init__(self, framed: bool = True) -> None:
@@ -32,11 +32,11 @@ class Tail:
         self._kept = b""
         self._cut = False
         self._ended = threading.Event()
-        #: What broke the stream before its end; empty while nothing did.
+        #: The error that ended the stream early; empty without one.
         self.broken = ""
 
     def feed(self, data: bytes) -> None:
-        """Take what came next, wherever it is cut."""
+        """Add bytes of the stream, cut anywhere."""
         if not self._framed:
             self._keep(data, 0, len(data))
             return
@@ -50,7 +50,7 @@ class Tail:
                     return
                 stream, zeros, self._left_in_frame = _HEADER.unpack_from(data, at)
                 if stream not in _STREAMS or any(zeros):
-                    # Not as the engine's API says: better shown as it is than not read.
+                    # Not as the engine's API documents: shown unchanged rather than dropped.
                     self._framed = False
                     self._keep(data, at, len(data))
                     return
@@ -63,24 +63,24 @@ class Tail:
     def _keep(self, data: bytes, start: int, end: int) -> None:
         length = len(self._kept) + end - start
         self._cut = self._cut or length > KEPT_BYTES
-        # In one assignment: other threads read it meanwhile.
+        # In one assignment, because other threads read it.
         self._kept = (self._kept + data[max(start, end - KEPT_BYTES) : end])[-KEPT_BYTES:]
 
     def end(self, broken: str = "") -> None:
-        """Nothing comes any more.
+        """Note the end of the stream.
 
         Args:
-            broken: why, where that is not the end of the stream.
+            broken: the error, if it ended early.
         """
         self.broken = broken
         self._ended.set()
 
     def wait(self, seconds: float) -> bool:
-        """Wait for the output's end within ``seconds``; false where it broke off."""
+        """Wait for the end of the output; return false if it is late or came early."""
         return self._ended.wait(seconds) and not self.broken
 
     def text(self) -> str:
-        """Return the kept text, from the beginning of a line where there is one."""
+        """Return the kept text, from the beginning of a line if possible."""
         kept = self._kept
         if self._cut and b"\n" in kept[:-1]:
             kept = kept.partition(b"\n")[2]

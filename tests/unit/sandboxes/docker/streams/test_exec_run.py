@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import pytest
 
 from smolagents_fork.errors import ExecutorError
-from smolagents_fork.sandboxes.docker import exec_run
 from smolagents_fork.sandboxes.docker.container_files import read_file
-from smolagents_fork.sandboxes.docker.exec_run import exit_code
+from smolagents_fork.sandboxes.docker.streams import exec_run
+from smolagents_fork.sandboxes.docker.streams.exec_run import exit_code
 
 RUNS = {"Running": True, "ExitCode": None}
 # Some engines have a number there before there is one.

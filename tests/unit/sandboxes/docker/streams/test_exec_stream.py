@@ -14,8 +14,8 @@ import pytest
 from background import running
 
 from smolagents_fork.errors import ExecutorError
-from smolagents_fork.sandboxes.docker.exec_run import run_attached
-from smolagents_fork.sandboxes.docker.exec_stream import exec_stream, frames
+from smolagents_fork.sandboxes.docker.streams.exec_run import run_attached
+from smolagents_fork.sandboxes.docker.streams.exec_stream import exec_stream, frames
 
 _HEAD = b"HTTP/1.1 101 UPGRADED\r\n"
 

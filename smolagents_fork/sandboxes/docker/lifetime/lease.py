@@ -1,13 +1,12 @@
-"""The lease: what ends a container whose host process was killed, whatever its image is.
+"""Lease that ends a container whose host process was killed, with any image.
 
-The container's standard input is held open by the host process and nobody writes to it. The engine
-closes it when the connection breaks, as the kernel of the host does for a killed process. The
-container's first process waits for that, then for the lease, and ends; with process 1 of its PID
-namespace the kernel of the host ends everything in it (``pid_namespaces(7)``), and the engine
-removes the container.
+The host process keeps the container's standard input open and never writes to it. When the host
+process ends, its connection breaks, and the engine closes that input. The container's first process
+waits for the end of the input, then for the lease, and exits. With process 1 of a PID namespace the
+system ends all others (``pid_namespaces(7)``), and the engine removes the container.
 
-It has to be process 1, because the code is of the same user: any other it could kill or stop. It
-does what an init process does besides: reaps orphans, and passes signals on to the main process.
+It has to be process 1, because the code has the same user and could kill or stop any other. It also
+does the work of an init process: reaps orphans, and passes signals on to the main process.
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ from typing import Any
 
 __all__ = ["FIRST_PROCESS", "leased", "main_command"]
 
-# Run as: python3 -I -S -c FIRST_PROCESS LEASE COMMAND... For whatever Python 3 an image has.
-# An exception ends it and the container, so it errs on the safe side.
+# Run as: python3 -I -S -c FIRST_PROCESS LEASE COMMAND... Works with any Python 3 of an image.
+# An exception ends it and the container: it fails safe.
 FIRST_PROCESS = r"""
 import os,select,signal,sys,time
 lease=float(sys.argv[1])
@@ -35,7 +34,7 @@ for end in woken,wake: os.set_blocking(end,False)
 signal.set_wakeup_fd(wake)
 signal.signal(signal.SIGCHLD,lambda *_: None)
 passed=[getattr(signal,"SIG"+name) for name in "TERM INT HUP QUIT USR1 USR2".split()]
-# What comes before this process is ready to pass it on waits, or it would be lost.
+# Signals that come before this process can pass them on wait, or they would be lost.
 before=signal.pthread_sigmask(signal.SIG_BLOCK,passed)
 main=os.fork()
 if not main:
@@ -65,13 +64,13 @@ while 1:
         if not ended: break
         if ended==main: os._exit(128+os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status))
     if 0 in ready:
-        try: held=os.read(0,65536)
-        except OSError: held=b""
-        if not held:
+        try: data=os.read(0,65536)
+        except OSError: data=b""
+        if not data:
             poll.unregister(0)
             over=time.monotonic()+lease
     if over is not None and time.monotonic()>=over:
-        # The code may have filled what nobody reads any more: this must not wait for a reader.
+        # The code may have filled the pipe, which has no reader any more: do not block.
         os.set_blocking(2,False)
         try: os.write(2,b"the host process is gone for %d s: its lease is over\n"%lease)
         finally: os._exit(137)
@@ -83,26 +82,26 @@ def main_command(config: Mapping[str, Any], extra: Mapping[str, Any]) -> list[st
 
     Args:
         config: the image's ``Config``, as the engine's inspection gives it.
-        extra: the user's arguments, whose ``entrypoint`` and ``command`` replace the image's; an
-            entrypoint alone takes the image's command away, as it does for the engine.
+        extra: the user's arguments, whose ``entrypoint`` and ``command`` replace the image's. An
+            entrypoint alone removes the image's command, as in the engine.
     """
-    entrypoint = _words(extra.get("entrypoint"))
-    command = _words(extra.get("command"))
+    entrypoint = _arguments(extra.get("entrypoint"))
+    command = _arguments(extra.get("command"))
     if entrypoint is None:
-        entrypoint = _words(config.get("Entrypoint"))
+        entrypoint = _arguments(config.get("Entrypoint"))
         if command is None:
-            command = _words(config.get("Cmd"))
+            command = _arguments(config.get("Cmd"))
     return [*(entrypoint or ()), *(command or ())]
 
 
-def _words(value: str | Sequence[str] | None) -> list[str] | None:
+def _arguments(value: str | Sequence[str] | None) -> list[str] | None:
     if value is None:
         return None
     return shlex.split(value) if isinstance(value, str) else list(value)
 
 
 def leased(command: Sequence[str], seconds: float) -> dict[str, Any]:
-    """docker-py's arguments that run ``command`` under the lease.
+    """Return docker-py's arguments that run ``command`` under the lease.
 
     Args:
         command: the container's main process and its arguments.
@@ -111,7 +110,7 @@ def leased(command: Sequence[str], seconds: float) -> dict[str, Any]:
     return {
         "entrypoint": ["python3", "-I", "-S", "-c", FIRST_PROCESS, str(math.ceil(seconds))],
         "command": list(command),
-        # Not detached, for docker-py: only then does standard input end with its first connection.
+        # Not detached: only then docker-py makes standard input end with its first connection.
         "stdin_open": True,
         "detach": False,
     }
