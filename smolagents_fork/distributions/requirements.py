@@ -119,7 +119,7 @@ def requirements_for(imports: Iterable[str], extra: Iterable[str] = ()) -> tuple
 
 def _requirement_for(name: str) -> str | None:
     if not isinstance(name, str) or not name.strip():
-        raise ConfigurationError(f"additional_authorized_imports: {name!r} is no module's name")
+        raise ConfigurationError(f"additional_authorized_imports: {name!r} is not a module's name")
     name = name.strip()
     if name == "*":
         return None
@@ -137,6 +137,6 @@ def _requirement_for(name: str) -> str | None:
 def _check(requirement: str) -> None:
     if not isinstance(requirement, str) or not _REQUIREMENT.match(requirement.strip()):
         raise ConfigurationError(
-            f"{requirement!r} is no requirement of the form name[extras]<version>: options, "
+            f"{requirement!r} is not a requirement of the form name[extras]<version>: options, "
             "addresses and paths are not passed on to pip; build an image of your own (image=)"
         )

@@ -78,7 +78,7 @@ def check_text(name: str, value: object) -> None:
 
 
 def check_code(code: object) -> None:
-    """Refuse a program that is no text."""
+    """Refuse a program that is not text."""
     if not isinstance(code, str):
         raise ConfigurationError(f"code is {type(code).__name__}: give text")
 
@@ -100,14 +100,14 @@ def names_of(name: str, names: Sequence[str] | None) -> tuple[str, ...]:
 
     Raises:
         ConfigurationError: one text, of which every letter would be taken for a name; no sequence;
-            something in it that is no name.
+            an entry that is not a name.
     """
     if isinstance(names, (str, bytes)):
         raise ConfigurationError(f"{name}={names!r}: give a list, such as [{names!r}]")
     found = _items(name, names)
     for item in found:
         if not isinstance(item, str) or not item.strip():
-            raise ConfigurationError(f"{name}: {item!r} is no name: give text")
+            raise ConfigurationError(f"{name}: {item!r} is not a name: give text")
     return found
 
 
@@ -116,14 +116,14 @@ def paths_of(name: str, paths: Sequence[str | os.PathLike[str]] | None) -> tuple
 
     Raises:
         ConfigurationError: one path, whose letters would be taken for paths, ``/`` among them; no
-            sequence; something in it that is no path.
+            sequence; an entry that is not a path.
     """
     if isinstance(paths, (str, bytes, os.PathLike)):
         raise ConfigurationError(f"{name}={paths!r}: give a list, such as [{str(paths)!r}]")
     found = _items(name, paths)
     for item in found:
         if not isinstance(item, (str, os.PathLike)) or not os.fspath(item):
-            raise ConfigurationError(f"{name}: {item!r} is no path: give text or a Path")
+            raise ConfigurationError(f"{name}: {item!r} is not a path: give text or a Path")
     return tuple(os.path.abspath(path) for path in found)
 
 
@@ -156,8 +156,8 @@ def check_functions(functions: Any) -> dict[str, Callable[..., Any]]:
     for name, function in found.items():
         if not callable(function):
             raise ConfigurationError(
-                f"additional_functions[{name!r}]={function!r}: give a function; what is no "
-                "function goes in with send_variables"
+                f"additional_functions[{name!r}]={function!r}: give a function; send other "
+                "values with send_variables"
             )
     return found
 

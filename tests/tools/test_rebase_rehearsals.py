@@ -129,7 +129,7 @@ def test_release_that_contains_one_patch_and_conflicts_with_another(rebase, link
 
 
 def test_patches_of_the_repository_are_as_parsed(checkout):
-    """What this file's edits lean on: the two patches they name are there."""
+    """The two patches that this file's edits name exist."""
     names = series_names(checkout.patches)
     assert {"idempotent-cleanup.patch", "export-executor-types.patch"} <= set(names)
     for name, data in patch_bytes(checkout).items():

@@ -68,5 +68,5 @@ def get_file(sandbox: Sandbox, source: str, max_bytes: int) -> bytes:
 
 def _path(sandbox: Sandbox, path: str) -> str:
     if not isinstance(path, str) or not path or "\0" in path:
-        raise ConfigurationError(f"{path!r} is no path in the sandbox: give text")
+        raise ConfigurationError(f"{path!r} is not a path in the sandbox: give text")
     return posixpath.normpath(posixpath.join(sandbox.spec.workdir, path))

@@ -60,7 +60,7 @@ class HostBindings:
         """Answer a call of the bridge; anything else gets an empty line.
 
         Raises:
-            ProtocolError: the kernel goes on with what are no calls.
+            ProtocolError: the kernel goes on with messages that are not calls.
         """
         number = question.prompt.rpartition(" ")[2]
         # Without a number of ours nobody there waits; counted as any call that cannot be read.

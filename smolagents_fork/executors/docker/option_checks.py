@@ -59,7 +59,7 @@ def check_host(host: object) -> None:
 
 def check_variable(name: object, value: object) -> None:
     if not isinstance(name, str) or not name or "=" in name or "\0" in name:
-        raise ConfigurationError(f"environment: {name!r} is no name of a variable")
+        raise ConfigurationError(f"environment: {name!r} is not a variable's name")
     if not isinstance(value, (str, int, float)):
         raise ConfigurationError(f"environment[{name!r}]={value!r}: give text or a number")
     if "\0" in str(value):

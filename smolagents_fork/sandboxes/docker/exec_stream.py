@@ -308,7 +308,7 @@ def plain_socket(handed_over: Any) -> tuple[socket.socket, bytes, Any]:
     except AttributeError:
         reader = sock = None
     if not isinstance(sock, socket.socket):
-        raise StreamUnsupported("this connection to the engine is no plain socket")
+        raise StreamUnsupported("this connection to the engine is not a plain socket")
     sock.setblocking(False)
     leftover = b""
     with contextlib.suppress(BlockingIOError, ssl.SSLWantReadError):

@@ -85,7 +85,7 @@ def pending() -> int:
 
 
 def remove(client: Any, name: str, *, wait: bool) -> None:
-    """Kill and remove ``name``; none of that name is no error.
+    """Kill and remove ``name``; a missing container is not an error.
 
     Args:
         client: docker-py client, used when waiting.

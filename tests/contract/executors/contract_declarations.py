@@ -1,4 +1,4 @@
-"""What every executor promises, and the one table of where one differs by design.
+"""Promises of every executor, and the table of their differences by design.
 
 A test of this suite runs on every executor. Where an executor is listed in :data:`DIFFERENCES`, the
 test asks ``contract.differs`` and holds the other behaviour; a test that does not ask fails, and so
@@ -42,7 +42,7 @@ class Behaviour:
 
 @dataclass(frozen=True)
 class Difference:
-    """Where executors differ from the promise, by design: what holds there instead."""
+    """A difference from promises by design: the executors, the tests, and the behaviour instead."""
 
     executors: tuple[str, ...]
     tests: tuple[str, ...]

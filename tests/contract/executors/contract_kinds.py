@@ -100,7 +100,7 @@ class Shared:
 
 
 class Contract:
-    """What a test of the suite works with: one kind of executor."""
+    """One kind of executor, for a test of the suite."""
 
     def __init__(self, kind: Kind, test: str, shared: Shared) -> None:
         self.kind = kind
@@ -111,7 +111,7 @@ class Contract:
 
     @property
     def differs(self) -> bool:
-        """Whether a difference is declared for this test and executor."""
+        """Tell whether a difference is declared for this test and executor."""
         self.asked = True
         return self.declared is not None
 
@@ -141,11 +141,11 @@ class Contract:
 
     @property
     def streamed(self) -> list[str]:
-        """What ``on_output`` of the shared executors has got."""
+        """Text that ``on_output`` of the shared executors received."""
         return self._shared.streamed
 
     def takes(self, option: str) -> bool:
-        """Whether the executor has an option of that name."""
+        """Tell whether the executor has an option of that name."""
         parameters = inspect.signature(self.kind.cls).parameters
         if self.kind.name == "docker":
             return option in option_names()
@@ -192,12 +192,12 @@ class Contract:
 
 
 def printed(executor: Any) -> str:
-    """What the last call printed, as upstream's agent reads it after an error."""
+    """Return the output of the last call, as upstream's agent reads it after an error."""
     return str(executor.state["_print_outputs"])
 
 
 def process_gone(pid: int) -> bool:
-    """Whether a process has ended; a zombie that nobody has waited for has."""
+    """Tell whether a process has ended, perhaps as a zombie."""
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii") as file:
             return file.read().rpartition(")")[2].split()[0] in "ZX"

@@ -1,4 +1,4 @@
-"""What an executor leaves behind: nothing."""
+"""Resources of an executor, all released by its cleanup."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ def test_imports_are_authorised(contract):
 
 
 def error_of(executor: Any, code: str) -> Exception:
-    """What leaves the call, which is the executor's own error and nothing else.
+    """Return the error of a call, which has to be the executor's.
 
     Not ``pytest.raises``: what ends a process would end the run of the tests.
     """
@@ -111,7 +111,7 @@ def error_of(executor: Any, code: str) -> Exception:
 
 
 def outcome(executor: Any, code: str) -> Any:
-    """What a call returns, or the exception that leaves it."""
+    """Return the output of a call, or its exception."""
     try:
         return executor(code)
     except BaseException as error:

@@ -1,4 +1,4 @@
-"""What the code prints."""
+"""Output of the code."""
 
 from __future__ import annotations
 

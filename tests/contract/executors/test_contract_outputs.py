@@ -1,4 +1,4 @@
-"""What a call hands over: texts of outputs, and the figures an agent reads after it."""
+"""Outputs of a call: their texts, and the figures that an agent reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What lives on between calls."""
+"""State that calls share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every place that runs sandboxes does: the protocol's promises, on real kernels."""
+"""Promises of the provisioner protocol, on real kernels."""
 
 from __future__ import annotations
 

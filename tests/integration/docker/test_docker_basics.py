@@ -249,8 +249,8 @@ def test_files_in_and_out(shared, tmp_path):
 def test_parameter_of_the_wrong_type_is_named(shared):
     for call, words in (
         (lambda: shared.put_file(5, "x"), "put_file: source is int: give a path of this machine"),
-        (lambda: shared.put_file(b"x", 5), "5 is no path in the sandbox: give text"),
-        (lambda: shared.get_file(5), "5 is no path in the sandbox: give text"),
+        (lambda: shared.put_file(b"x", 5), "5 is not a path in the sandbox: give text"),
+        (lambda: shared.get_file(5), "5 is not a path in the sandbox: give text"),
         (lambda: shared.get_file("x", max_bytes="5"), "max_bytes='5': give a whole number"),
         (lambda: shared.send_tools([print]), "tools=[<built-in function print>]: give a mapping"),
         (lambda: shared.send_variables([1]), "variables=[1]: give a mapping"),

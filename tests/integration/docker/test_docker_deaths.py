@@ -186,7 +186,7 @@ def test_last_words_do_not_depend_on_the_engines_log(make, engine):
 
 def test_lost_log_is_said_where_the_connection_carries_no_output(make, engine, monkeypatch):
     def refused(_handed_over, **_keywords):
-        raise StreamUnsupported("this connection to the engine is no plain socket")
+        raise StreamUnsupported("this connection to the engine is not a plain socket")
 
     monkeypatch.setattr(docker_provisioner, "LoggedConnection", refused)
     executor = make(container_run_kwargs=NO_LOG)
@@ -242,7 +242,7 @@ def test_kernel_that_keeps_dying_never_hangs(mortal):
 
 
 def made_through(proxy, executor):
-    """Whether the executor's container was made, attached and spoken to through the proxy."""
+    """Return whether the proxy saw the container's creation, its attachment and its traffic."""
     name, number = executor.container.name, executor.container.id
     return (
         len(proxy.asked(f"^POST /.*containers/create\\?name={name}$")) == 1

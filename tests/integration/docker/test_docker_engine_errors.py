@@ -1,4 +1,4 @@
-"""What the engine cannot do is an error that says what to do, in a second or two."""
+"""Errors of the engine say what to do, within a second or two."""
 
 from __future__ import annotations
 
@@ -219,7 +219,7 @@ def test_internal_network_needs_no_port(image, engine):
 
 def test_engine_without_streams_falls_back_to_a_port_and_says_so(make, monkeypatch):
     def no_stream(_handed_over):
-        raise StreamUnsupported("this connection to the engine is no plain socket")
+        raise StreamUnsupported("this connection to the engine is not a plain socket")
 
     class Log:
         def __init__(self):
@@ -235,7 +235,9 @@ def test_engine_without_streams_falls_back_to_a_port_and_says_so(make, monkeypat
     log = Log()
     executor = make([], log)
     assert executor("1+1").output == 2
-    assert any("WARNING: this connection to the engine is no plain socket" in x for x in log.lines)
+    assert any(
+        "WARNING: this connection to the engine is not a plain socket" in x for x in log.lines
+    )
     refuses_whoever_has_no_token(executor)
     assert executor("import os; sorted(os.listdir('/sys/class/net'))").output == ["eth0", "lo"]
     with pytest.raises(ExecutorStartError, match="transport='exec'"):

@@ -27,7 +27,7 @@ from smolagents_fork.sandboxes.docker.exec_stream import StreamUnsupported
 @pytest.fixture
 def no_streams(monkeypatch):
     def refused(_handed_over):
-        raise StreamUnsupported("this connection to the engine is no plain socket")
+        raise StreamUnsupported("this connection to the engine is not a plain socket")
 
     monkeypatch.setattr(container, "exec_stream", refused)
 

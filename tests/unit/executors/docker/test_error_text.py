@@ -1,4 +1,4 @@
-"""What a failed build and a missing module are told as: the cause first, then what to do."""
+"""Error texts of a failed build and a missing module: the cause first, then the remedy."""
 
 from __future__ import annotations
 
