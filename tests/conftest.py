@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
+import gc
 import os
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -14,14 +15,13 @@ import pytest
 with contextlib.suppress(ImportError):  # environments with pytest only
     import hypothesis
 
-    # Examples have no deadline, for busy machines. Every run tries the same ones, so that failures
-    # are reproducible. "--hypothesis-profile=default" draws new ones.
-    hypothesis.settings.register_profile(
-        "repeatable",
-        deadline=None,
-        derandomize=True,
-        suppress_health_check=[hypothesis.HealthCheck.too_slow],
+    # An example may take as long as a busy machine needs, and every run tries the same ones: what
+    # fails, fails again. "--hypothesis-profile=search" looks at many others, drawn anew.
+    patient = hypothesis.settings(
+        deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
     )
+    hypothesis.settings.register_profile("repeatable", patient, derandomize=True, max_examples=120)
+    hypothesis.settings.register_profile("search", patient, max_examples=5000)
     hypothesis.settings.load_profile("repeatable")
 
 # Image that `.ci/run` builds on a machine without access to a registry.
@@ -45,15 +45,16 @@ LONGEST_FIRST = (
     "integration/",
     "contract/",
 )
-#: Workers in addition to one per core, since some wait for an engine, an installer or a clock.
-WAITING_WORKERS = 2
+#: Workers beside one for each core: that many wait for an engine, an installer or a clock.
+WAITING_WORKERS = 3
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers() -> int:
-    """Resolve ``-n auto``."""
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Resolve ``-n auto``, and ``-n logical``: one worker for each core."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return (cores or 1) + WAITING_WORKERS
+    waiting = 0 if config.getoption("numprocesses") == "logical" else WAITING_WORKERS
+    return (cores or 1) + waiting
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -66,6 +67,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return next(found, len(LONGEST_FIRST))
 
     items.sort(key=place)
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector the collected tests and what they import.
+
+    Each full collection would look at all of it: half of the time of a test that collects.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 #: Seconds for one test with its fixtures, after which the process that runs it is ended.

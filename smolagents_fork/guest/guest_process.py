@@ -37,7 +37,7 @@ class GuestProcess(Protocol):
 
     @property
     def ended(self) -> bool:
-        """Whether the process is known to have ended."""
+        """True if the process is known to have ended."""
 
     def death(self) -> SandboxDiedError:
         """Return the error that describes the end; a process still running is killed."""

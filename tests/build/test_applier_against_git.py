@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 
 import pytest
-from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from buildsys.errors import BuildError
@@ -14,9 +14,11 @@ from tools.git import Git, GitError, environment
 
 NAME = "smolagents/file.py"
 
-# git is a process; a few hundred examples are enough.
-with_git = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-pure = settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+# git is a process, several of them for an example.
+def with_git(test):
+    return pytest.mark.slow(settings(max_examples=25)(test))
+
 
 # Few different lines, so that a hunk could match at many places. They contain the characters at
 # which other tools split lines, and the marks of a patch.
@@ -195,7 +197,6 @@ def only_build_error(data: bytes) -> Patch | None:
     return None
 
 
-@pure
 @given(data=st.binary(max_size=400))
 def test_random_bytes_are_only_ever_a_build_error(data):
     only_build_error(data)
@@ -203,7 +204,6 @@ def test_random_bytes_are_only_ever_a_build_error(data):
     only_build_error(b"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ " + data)
 
 
-@pure
 @given(draw=st.data())
 def test_damaged_patches_are_refused_or_change_only_named_files(draw):
     data = bytearray(VALID)
@@ -269,7 +269,6 @@ def test_enormous_counts_neither_hang_nor_fill_the_memory():
     assert only_build_error(VALID.replace(b"@@ -1,3 +1,4 @@", b"@@ -1,%d +1,4 @@" % 10**18)) is None
 
 
-@pure
 @given(
     old=st.lists(line_texts, max_size=6),
     new=st.lists(line_texts, max_size=6),

@@ -1,23 +1,19 @@
-"""Thousands of generated programs have the same result in CPython and the fork's interpreter.
+"""Hundreds of generated programs mean the same in CPython and in the fork's interpreter.
 
-``GENERATED_PROGRAMS`` and ``GENERATED_SEED`` set their number and seed; a failing program is
-shrunk and shown with its seed.
+``GENERATED_PROGRAMS`` and ``GENERATED_SEED`` set how many and which; a failing program is shrunk
+and shown with its seed. ``make fuzz`` tries thousands.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
-
-import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 import case_harness
 import generated
+import pytest
 
-COUNT = int(os.environ.get("GENERATED_PROGRAMS", "2000"))
+COUNT = int(os.environ.get("GENERATED_PROGRAMS", "480"))
 BATCHES = 8
 # A random seed would cause failures unrelated to a change; a fixed one finds regressions.
 # Set it to search for more.

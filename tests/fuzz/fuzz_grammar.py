@@ -8,11 +8,7 @@ from __future__ import annotations
 
 import ast
 import random
-import sys
 from collections.abc import Sequence
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "hostile"))
 
 from guarded_modules import SEARCHED
 

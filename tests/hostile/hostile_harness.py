@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import select
 import subprocess
 import sys
@@ -24,11 +25,16 @@ __all__ = [
     "Worker",
     "all_programs",
     "local_faults",
+    "timeout_of",
     "weak_answers",
 ]
 
 HERE = Path(__file__).parent
+#: For a process without pytest's import path.
+SHARED_HELPERS = os.pathsep.join([str(HERE.parent / "cases"), str(HERE.parents[1])])
 TIMEOUT_SECONDS = 0.1
+#: The same for a program that attacks a limit, which runs until it is stopped.
+LIMIT_TIMEOUT_SECONDS = 0.05
 #: The promise is one second past the timeout, which an idle machine keeps. Twice that also shows,
 #: on other machines, that the time limit stopped a program.
 LATEST_SECONDS = TIMEOUT_SECONDS + 2
@@ -47,6 +53,11 @@ LIMITS = {
 }
 #: Reference version of Python, in which every program of the table reaches its canary.
 REFERENCE = (3, 11)
+
+
+def timeout_of(program: Program) -> float:
+    """Return the time limit of a program, in seconds."""
+    return LIMIT_TIMEOUT_SECONDS if program.limit else TIMEOUT_SECONDS
 
 
 class Worker:
@@ -80,6 +91,7 @@ class Worker:
             self._process = subprocess.Popen(
                 [sys.executable, str(HERE / "hostile_worker.py")],
                 cwd=self.folder,
+                env={**os.environ, "PYTHONPATH": SHARED_HELPERS},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,
@@ -120,7 +132,7 @@ class Worker:
                 "code": program.code,
                 "imports": program.modules,
                 "limited": bool(program.limit),
-                "limits": LIMITS,
+                "limits": {**LIMITS, "timeout_seconds": timeout_of(program)},
             }
             for program in programs
         ]
@@ -202,7 +214,7 @@ def _fault(program: Program, answer: dict[str, Any], worker: Worker) -> str:
     if reached:
         return f"reached: {', '.join(reached)} {answer['error']}"[:1000]
     if answer["seconds"] > LATEST_SECONDS:
-        return f"took {answer['seconds']:.1f} s with timeout_seconds={TIMEOUT_SECONDS}"
+        return f"took {answer['seconds']:.1f} s with timeout_seconds={timeout_of(program)}"
     if answer["ended"] == "ok":
         if program.ends or _has_no_target(weak_answers(worker, [program])[0]):
             return ""

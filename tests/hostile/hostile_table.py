@@ -23,17 +23,14 @@ the same table runs in Pyodide.
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from case_harness import AUTHORISED
+
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "cases"))
-
-from case_harness import AUTHORISED  # noqa: E402
-
 PROGRAMS = HERE / "programs"
 CORPUS = HERE.parent / "fuzz" / "corpus"
 HARMLESS_MODULES = [name for name in AUTHORISED if name not in ("numpy", "pandas")]

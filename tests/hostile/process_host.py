@@ -20,6 +20,7 @@ import pandas  # noqa: F401
 import plain_marks
 import pytest
 from host_watch import HostWatch, open_things
+from hostile_harness import timeout_of
 from hostile_table import Program, all_programs
 
 from smolagents_fork.errors import ForkError
@@ -29,8 +30,7 @@ from smolagents_fork.process.child import Child
 from smolagents_fork.process.sandbox_paths import Layout
 
 HERE = Path(__file__).parent
-TIMEOUT_SECONDS = 0.1
-GRACE_SECONDS = 0.1
+GRACE_SECONDS = 0.05
 #: Time limit for calls that are not hostile, long enough for a busy machine.
 HANGS_SECONDS = 30.0
 #: Path to which the programs of the table write, replaced by a unique name.
@@ -119,6 +119,8 @@ class ProcessHost:
 
     def __init__(self, plain: bool) -> None:
         self.plain = plain
+        #: Programs that made every attempt of plain CPython.
+        self.assaults = 0
         self.recorder = Recorder()
         self._patches = pytest.MonkeyPatch()
         self.watch = HostWatch()
@@ -210,7 +212,7 @@ class ProcessHost:
         self.executor(PRELUDE)
         code = program.code.replace(SHARED_NAME, f"/tmp/{self.watch.marker}")
         self.recorder.begin()
-        self.executor.options.timeout_seconds = TIMEOUT_SECONDS
+        self.executor.options.timeout_seconds = timeout_of(program)
         started = time.monotonic()
         shown = ""
         try:
@@ -227,6 +229,7 @@ class ProcessHost:
         if (seconds := time.monotonic() - started) > HANGS_SECONDS:
             faults.append(f"took {seconds:.1f} s")
         printed = "".join(self.recorder.printed)
+        self.assaults += plain_marks.ASSAULT_MADE in printed
         faults += self.recorder.too_late()
         if hostile_canary.SECRET in f"{shown}{printed}{self.recorder.calls}":
             faults.append("the secret came out")
@@ -250,11 +253,6 @@ class ProcessHost:
         finally:
             self.recorder.phase = "idle"
         return [] if output == 42 else [f"the next call gave {output!r}"]
-
-    @property
-    def assault_was_made(self) -> bool:
-        """Return whether the last program made all attempts of plain CPython."""
-        return plain_marks.ASSAULT_MADE in "".join(self.recorder.printed)
 
 
 def _with_plain_child(layout_for: Callable[..., Layout]) -> Callable[..., Layout]:

@@ -1,8 +1,9 @@
 """Run the hostile programs in ``local``, and mark those that only `process` stops.
 
+    export PYTHONPATH=tests/cases                                     # for the commands below
     python tests/hostile/sort_programs.py                             # counts, changes nothing
-    python tests/hostile/sort_programs.py held_classes -v             # one family, with the faults
-    python tests/hostile/sort_programs.py held_classes::held-rexec    # one program
+    python tests/hostile/sort_programs.py type_proxies -v             # one family, with the faults
+    python tests/hostile/sort_programs.py type_proxies::held-rexec    # one program
     python tests/hostile/sort_programs.py --reason 'numpy_memory=what a library does with memory'
     python tests/hostile/sort_programs.py --reason '*=one call of C'  # every family without its own
     python tests/hostile/sort_programs.py --quiet 'caught as an error of its line'
@@ -21,8 +22,6 @@ import re
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 import hostile_harness
 from hostile_harness import Program, Worker, local_faults

@@ -13,11 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 import hostile_harness
+import pytest
 from hostile_harness import Worker
 from hostile_table import Program
 
@@ -152,6 +149,8 @@ ESCAPES = {
 }
 OF_PICKLES = {f"CVE-2025-14931 {name}": code for name, code in CVE_2025_14931.items()}
 
+NUMBERS = sorted({name.partition(" ")[0] for name in [*ESCAPES, *OF_PICKLES]})
+
 
 def program(name: str, code: str) -> Program:
     ends = "quietly its value is what it gives" if name in OF_PICKLES else ""
@@ -178,9 +177,11 @@ def test_local_holds(name: str, worker: Worker) -> None:
     assert hostile_harness.local_faults(worker, [one]) == {}
 
 
-@pytest.mark.parametrize("name", [*ESCAPES, *OF_PICKLES])
-def test_process_holds(name: str, host: ProcessHost) -> None:
-    assert host.faults([program(name, {**ESCAPES, **OF_PICKLES}[name])]) == {}
+@pytest.mark.slow
+@pytest.mark.parametrize("number", NUMBERS)
+def test_process_holds(number: str, host: ProcessHost) -> None:
+    named = {**ESCAPES, **OF_PICKLES}.items()
+    host.check([program(name, code) for name, code in named if name.startswith(number)])
 
 
 @pytest.mark.parametrize("name", ESCAPES)

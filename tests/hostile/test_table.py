@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from pathlib import Path
-
-import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 import hostile_harness
 import hostile_table
+import pytest
 import sort_programs
 from hostile_harness import LIMITS, TIMEOUT_SECONDS
 

@@ -5,14 +5,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 import hostile_harness
 import hostile_table
+import pytest
 from hostile_harness import REFERENCE, Program, Worker
 
 IN_LOCAL = [p for p in hostile_table.all_programs() if p.in_local]

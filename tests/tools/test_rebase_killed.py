@@ -32,8 +32,8 @@ class Story:
 
     Attributes:
         before: the project as it was.
-        whole: the project after a rebase that was never interrupted.
-        said: its output.
+        whole: the project after all of the rebase.
+        said: the output of all its commands.
         after: the files of that project.
         started: the project right after a start that was killed before anything was done.
         decided: the project when all was tried out and decided, and nothing was written.
@@ -64,17 +64,15 @@ def story(tiny_template, tmp_path_factory):
     status, said = first("start", kill_at="planned")
     assert status == KILLED, said
     started = first.copy(folder / "started")
-    status, said = first("continue", kill_at="decided")
-    assert status == KILLED, said
-    assert snapshot(first.project) == before
-    # Everything after the decision is the same in a rebase that was never interrupted.
-    whole = started.copy(folder / "whole")
-    whole.folder.remove()
-    status, said = whole("start")
-    assert status == 0, said
+    status, more = first("continue", kill_at="decided")
+    assert status == KILLED, more
+    assert snapshot(project) == before
+    whole = first.copy(folder / "whole")
+    status, last = whole("continue")
+    assert status == 0, last
     after = snapshot(whole.project)
     assert after != before
-    return Story(before, whole, said, after, started, first)
+    return Story(before, whole, said + more + last, after, started, first)
 
 
 def test_release_that_fits_is_written_at_the_end(story):

@@ -150,7 +150,6 @@ def regression(folder: Folder, wheel: Path, tests: Sequence[str]) -> Report:
 
     Args:
         folder: the rebase's folder; the copy in it has the new lock and the declared deviations.
-        wheel: the built wheel.
         tests: test files or ids to run; empty for all.
 
     Raises:

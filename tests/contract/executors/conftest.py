@@ -10,6 +10,13 @@ from contract_kinds import KINDS, Contract, Shared
 
 #: Executor -> the fixture that says whether its machinery is here; a marker has its name.
 NEEDS = {"docker": "engine", "wasm": "wasm_machine"}
+#: Marks of an executor's tests.
+MARKS = {
+    "local": (),
+    "process": pytest.mark.slow,
+    "docker": pytest.mark.docker,
+    "wasm": pytest.mark.wasm,
+}
 
 
 @pytest.fixture(scope="session")
@@ -19,12 +26,7 @@ def shared_executors() -> Iterator[Shared]:
     shared.close()
 
 
-@pytest.fixture(
-    params=[
-        pytest.param(name, marks=getattr(pytest.mark, name) if name in NEEDS else ())
-        for name in EXECUTORS
-    ]
-)
+@pytest.fixture(params=[pytest.param(name, marks=MARKS[name]) for name in EXECUTORS])
 def contract(request: pytest.FixtureRequest, shared_executors: Shared) -> Iterator[Contract]:
     """One executor, and whether it differs in this test."""
     if request.param in NEEDS:

@@ -53,7 +53,7 @@ KINDS = {
 #: usual, and a busy machine needs what it needs.
 GRACE = 20.0
 #: Limits of the executor that tests of limits share; a start costs seconds.
-TIMEOUT, TOOL_TIMEOUT, OUTPUT_LIMIT, TOOL_CALLS = 2.0, 4.0, 1000, 50
+TIMEOUT, TOOL_TIMEOUT, OUTPUT_LIMIT = 2.0, 4.0, 1000
 
 
 #: Seconds from a call of the code's to what is to happen behind it; nothing depends on them.
@@ -84,7 +84,6 @@ class Shared:
                     options.update(max_operations=10**12, max_while_iterations=10**12)
                 if kind.name != "local":
                     options["tool_timeout_seconds"] = TOOL_TIMEOUT
-                    options["max_tool_calls"] = TOOL_CALLS
                     # Here, code that catches everything is to be ended by force.
                     options["interrupt_grace_seconds"] = 3.0
             # Wheels for Pyodide cannot be had on every machine; without, it is one more executor.

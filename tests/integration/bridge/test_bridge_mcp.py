@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 from bridge_harness import code_agent
-from mcp import StdioServerParameters
 from ports import free_port
 from smolagents import ToolCollection
 
@@ -53,7 +52,9 @@ def http_server() -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def stdio_server() -> Iterator[Any]:
-    """Give the server as a child that communicates over pipes."""
+    """The server as a child that speaks over its pipes."""
+    from mcp import StdioServerParameters  # not while every worker collects
+
     yield StdioServerParameters(
         command=sys.executable, args=[str(SERVER), "stdio"], env=dict(os.environ)
     )

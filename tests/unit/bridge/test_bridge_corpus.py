@@ -10,7 +10,7 @@ from typing import Any
 
 import make_corpus
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from smolagents_fork import codec
@@ -126,7 +126,6 @@ frame = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(frame, max_size=25))
 def test_any_sequence_of_frames_calls_what_is_in_order_and_nothing_else(sent):
     called: list[str] = []

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 from background import acting, at_once, running
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from smolagents_fork import codec
@@ -596,7 +596,6 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=400, deadline=None)
 @given(st.binary(max_size=200) | json_values.map(lambda tree: json.dumps(tree).encode()))
 def test_any_bytes_get_a_reply_and_call_nothing(data):
     called: list[Any] = []
@@ -605,7 +604,6 @@ def test_any_bytes_get_a_reply_and_call_nothing(data):
     assert called == []
 
 
-@settings(max_examples=400, deadline=None)
 @given(
     st.fixed_dictionaries(
         {
@@ -625,7 +623,6 @@ def test_any_well_formed_request_calls_what_is_registered_or_nothing(frame):
         assert frame["call"] == 1
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 60), st.binary(max_size=3)), min_size=1, max_size=3))
 def test_mutated_requests_never_call_another_name(edits):
     data = request(args=[1, "x"], kwargs={"k": [1, 2]})

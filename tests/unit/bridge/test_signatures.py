@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from smolagents_fork.bridge import Dispatcher, describe
@@ -66,7 +66,6 @@ def test_binding_and_its_errors_are_pythons_own(function, args, kwargs):
     assert outcome(stub_of(function), args, kwargs) == outcome(function, args, kwargs)
 
 
-@settings(max_examples=300, deadline=None)
 @given(
     st.lists(st.integers(), max_size=5),
     st.dictionaries(st.sampled_from("abcdefx"), st.integers(), max_size=5),

@@ -13,19 +13,17 @@ import codec_values
 import numpy as np
 import pytest
 from codec_values import CLASSES, SAMPLES, Colour, Derived, Flags, Pair, Point, same, values
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 
 from smolagents_fork import codec
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(values)
 def test_any_value_comes_back_as_it_was(value: Any) -> None:
     data = codec.encode(value)
     assert same(codec.decode(data, classes=CLASSES), value)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(values)
 def test_an_encoding_is_strict_json_in_ascii(value: Any) -> None:
     def no_constant(text: str) -> None:

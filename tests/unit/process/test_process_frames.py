@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from smolagents_fork.errors import ProtocolError
@@ -46,7 +46,6 @@ frames = st.builds(
 )
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.lists(frames, max_size=5), st.lists(st.integers(1, 50), min_size=1, max_size=5))
 def test_frames_come_out_as_they_went_in(sent, sizes):
     data = b"".join(packed(frame.kind, frame.run, frame.body) for frame in sent)
@@ -55,7 +54,6 @@ def test_frames_come_out_as_they_went_in(sent, sizes):
     assert not reader.partial
 
 
-@settings(max_examples=500, deadline=None)
 @given(st.binary(max_size=300), st.lists(st.integers(1, 50), min_size=1, max_size=5))
 def test_any_bytes_are_frames_or_a_protocol_error(data, sizes):
     reader = FrameReader(CHILD)
