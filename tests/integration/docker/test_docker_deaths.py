@@ -243,7 +243,7 @@ def test_kernel_that_keeps_dying_never_hangs(mortal):
 
 
 def made_through(proxy, executor):
-    """Whether the executor's container was made, attached and spoken to through the proxy."""
+    """Return whether the proxy saw the container's creation, its attachment and its traffic."""
     name, number = executor.container.name, executor.container.id
     return (
         len(proxy.asked(f"^POST /.*containers/create\\?name={name}$")) == 1

@@ -116,7 +116,7 @@ def set_up(keywords, **how):
 
 
 def told_by(builders):
-    """What each of the processes printed, waited for; none is left behind."""
+    """Wait for the processes and return the output of each; none is left behind."""
     try:
         return [builder.communicate(timeout=400) for builder in builders]
     finally:
@@ -269,7 +269,7 @@ def test_install_packages_before_code_has_run(make):
 def test_contradictions():
     with pytest.raises(ConfigurationError, match="exclude one another"):
         DockerExecutor(image="a", dockerfile_content="FROM b")
-    with pytest.raises(ConfigurationError, match="is no requirement"):
+    with pytest.raises(ConfigurationError, match="is not a requirement"):
         DockerExecutor(requirements=["--index-url=http://example.com"])
     with pytest.raises(ConfigurationError, match=r"ca_bundle='/no/such/file'"):
         DockerExecutor(requirements=["iniconfig==2.0.1"], ca_bundle="/no/such/file")
