@@ -15,6 +15,7 @@ from smolagents_fork.wasm.worker_archive import worker_archive
 
 _RAW = '''
 import ast
+import contextlib
 from types import SimpleNamespace
 
 
@@ -23,9 +24,14 @@ class _RawPython:
 
     def __init__(self, link, imports, limits):
         self.space = {"__name__": "__main__"}
+        self.stream = SimpleNamespace(write=link.write, flush=lambda: None)
         self.meter = SimpleNamespace(running=False, interrupt=lambda stop: None)
 
     def run(self, code):
+        with contextlib.redirect_stdout(self.stream):
+            return self.outcome(code)
+
+    def outcome(self, code):
         tree = ast.parse(code)
         last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
         exec(compile(tree, "attack", "exec"), self.space)

@@ -102,7 +102,9 @@ def test_attempt_reaches_nothing(guest: WasmExecutor, outside: Path, port: int, 
 def test_call_that_ends_the_guest_reaches_nothing(outside: Path):
     with (
         raw_executor() as guest,
-        pytest.raises(SandboxDiedError, match=r"Requires .* access[\s\S]*its state is lost") as caught,
+        pytest.raises(
+            SandboxDiedError, match=r"Requires .* access[\s\S]*its state is lost"
+        ) as caught,
     ):
         guest(f"import posix\nposix.system('touch {outside}.new')")
     assert SECRET not in str(caught.value)
