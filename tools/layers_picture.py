@@ -20,6 +20,7 @@ WORDS = {
     "errors": "one exception tree",
     "deadline": "deadlines, monotonic clock",
     "results": "frozen results",
+    "distributions": "what pip is asked for",
     "hints": "hints for errors",
     "help": "help() of programs",
     "output": "what is printed",
@@ -28,10 +29,12 @@ WORDS = {
     "sandboxes": "provisioner, docker/",
     "interpreter": "policy, guards, compile, run",
     "jupyter": "protocol, channel",
+    "guest": "worker and frames of a sandbox",
     "process": "confined child, fork server",
+    "wasm": "Pyodide in a confined Deno",
     "upstream": "the only import of smolagents",
     "bridge": "host side of a sandbox's call",
-    "executors": "contract, selection, docker, local, process",
+    "executors": "contract, selection, docker, local, process, wasm",
     "__init__": "public names, looked up late",
 }
 WIDTH, ROW, GAP, LEFT = 860, 64, 16, 150

@@ -78,7 +78,8 @@ def _without_host() -> None:
     socket.socket.__init__ = refused  # type: ignore[method-assign]
     os.system = refused
     # An event loop wakes itself through a pair, here of nothing: no thread and no signal wakes it.
-    socket.socketpair = lambda *_arguments, **_keywords: (_Pipe(), _Pipe())
+    pair: Any = lambda *_arguments, **_keywords: (_Pipe(), _Pipe())  # noqa: E731
+    socket.socketpair = pair
 
 
 class _Pipe:

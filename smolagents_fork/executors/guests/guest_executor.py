@@ -1,4 +1,4 @@
-"""What the executors with a guest share: runs, tools and variables."""
+"""Runs, tools and variables of the executors with a guest."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ _MIB = 1 << 20
 
 @dataclass(frozen=True)
 class Installation:
-    """What guests are started from.
+    """Files that guests are started from.
 
     Attributes:
         deno: the program.
