@@ -35,9 +35,10 @@ dev: ## (re)build the fork and install it, editable, into .venv
 	@$(MAKE) --no-print-directory $(VENV)/.dev
 
 .PHONY: demo
-demo: $(VENV)/.fork ## a CodeAgent answers a question about a file (EXAMPLE=managed_agents, docker_quickstart)
+demo: $(VENV)/.fork ## a CodeAgent answers a question about a file (EXECUTOR=wasm|docker|process|local, EXAMPLE=managed_agents)
+	@$(if $(filter wasm,$(EXECUTOR)),$(RUN) pip install --quiet --disable-pip-version-check "deno>=2.9,<3")
 	@$(if $(OPENAI_API_KEY),$(RUN) pip install --quiet --disable-pip-version-check "smolagents[openai]")
-	@$(RUN) examples $(EXAMPLE)
+	@$(if $(EXECUTOR),EXECUTOR=$(EXECUTOR) )$(RUN) examples $(EXAMPLE)
 
 .PHONY: test
 test: $(VENV)/.dev lint ## all tests, and upstream's own (REQUIRE_DOCKER=1: no engine is a failure)
@@ -112,10 +113,12 @@ rebase-rehearsal: $(VENV)/.dev ## rebase the series from 1.24.0 to this release,
 rebase-check: $(VENV)/.dev ## does the newest release take the series? changes nothing
 	@$(RUN) tools.rebase check $(if $(TO),--to $(TO)) $(if $(UPSTREAM_GIT),--upstream-git $(UPSTREAM_GIT))
 
-.PHONY: bench-interpreter bench-docker bench-process
+.PHONY: bench-interpreter bench-docker bench-process bench-wasm
 bench-interpreter: $(VENV)/.dev ## the local interpreter beside CPython, upstream's and others
 	@$(RUN) tools.bench.interpreter --record
 bench-docker: $(VENV)/.dev ## the Docker executor beside upstream's and a bare container
 	@$(RUN) tools.bench.docker --record
 bench-process: $(VENV)/.dev ## the process executor beside the interpreter in the same process
 	@$(RUN) tools.bench.process --record
+bench-wasm: $(VENV)/.dev ## the Wasm executor beside Pyodide in a bare Deno
+	@$(RUN) tools.bench.wasm --record

@@ -39,6 +39,7 @@ a test that runs on every executor, and a difference is held by the same test.
 | `local` | in your process, compiled, under policy and limits | code you would run yourself |
 | [`process`](process.md) | in a child process that the kernel confines | code of models |
 | [`docker`](docker.md) | in a container without a network | code you do not trust |
+| [`wasm`](wasm.md) | in WebAssembly, in a Deno without permissions | the same without Docker |
 
 ```python
 from smolagents import CodeAgent

@@ -1,4 +1,4 @@
-"""Error texts of a failed build and a missing module: the cause first, then the remedy."""
+"""Text of the code's exceptions: the traceback, then advice about a missing module."""
 
 from __future__ import annotations
 
