@@ -72,7 +72,7 @@ def test_base_image_that_cannot_be_had_says_which_and_what_to_do():
     with pytest.raises((ImageBuildError, EngineUnavailableError)) as caught:
         DockerExecutor.setup(base_image="127.0.0.1:9/no-such:image", progress=lambda _line: None)
     assert time.monotonic() - started < 40
-    assert "base image '127.0.0.1:9/no-such:image' cannot be had" in str(caught.value)
+    assert "base image '127.0.0.1:9/no-such:image' cannot be pulled" in str(caught.value)
     assert f"pass base_image= or set {image_plans.BASE_IMAGE_VARIABLE}" in str(caught.value)
 
 
