@@ -47,7 +47,6 @@ _ORDINARY_ERRORS = frozenset(
 _ENDLESS_PROTOCOLS = frozenset({"__next__", "__anext__", "__getitem__"})
 _ERASES_TOOL = "Cannot assign to name '{}': doing this would erase the existing tool!"
 _KNOWN_DUNDERS = policy.ALLOWED_DUNDER_NAMES | policy.WRITABLE_DUNDERS
-_TICK = statement("for _spent in ticks:\n    break")
 _TICKED_WHILE = statement("for _spent in ticks:\n    pass")
 _BOUNDED_WHILE = statement(
     "for _spent in _islice(ticks, most):\n    pass\nelse:\n    _while_exceeded()"
@@ -189,12 +188,9 @@ class Rewriter:
         self.prices.add(cost)
         return load(ticks_name(cost))
 
-    def _counted(self, cost: int, like: ast.AST, function: bool = False) -> ast.stmt:
-        """Build a statement that counts a block; ``function``: of a function's own scope."""
-        if self._scope.kind == "class" and not function:
-            # A hidden name would land in the namespace.
-            return place(ast.Expr(value=call("@charge", const(cost))), like)
-        return place(_TICK(ticks=self._ticks(cost)), like)
+    def _counted(self, cost: int, like: ast.AST) -> ast.stmt:
+        """Build a statement that counts a block."""
+        return place(ast.Expr(value=call("@next", self._ticks(cost))), like)
 
     def _metered(self, items: ast.expr, cost: int) -> ast.expr:
         """Build what a loop goes over: each item for a tick."""
@@ -551,7 +547,7 @@ class Rewriter:
         if inner.receiver_uses:
             start.append(place(_RECEIVER_TEST(receiver=receiver), node.body[0]))
         like = after[0] if after else node.body[0]
-        after.insert(0, self._counted(cost, like, function=True))
+        after.insert(0, self._counted(cost, like))
         node.body = [*start, *before, *after]
         return node
 
