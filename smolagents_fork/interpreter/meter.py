@@ -43,8 +43,8 @@ _MOST_TICKS = 256
 _CHARGES = 600
 #: Ticks of the first portion of a run; quick ones double the next.
 _FIRST_TICKS = 4
-#: A portion that took longer than the first, in seconds, makes the next one smaller. Those that take
-#: less than the second are handed out again unchanged.
+#: A portion that took longer than the first, in seconds, makes the next one smaller. Those that
+#: take less than the second are handed out again unchanged.
 SLOW_PORTION, _QUICK_PORTION = 0.02, 0.0025
 #: More seconds than the system's calls that wait can count.
 _LONGEST_SECONDS = 1_000_000_000

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 __all__ = [
     "FIELDS",
+    "TYPE_CONSTANTS",
     "assign",
     "call",
     "children",
@@ -29,6 +30,12 @@ __all__ = [
 ]
 
 NodeT = TypeVar("NodeT", bound=ast.AST)
+#: Types that compiled code compares with, by the constants that stand for them until it is
+#: compiled: the compiler takes no types, and no literal of a program is a set of sets.
+TYPE_CONSTANTS: dict[Any, type] = {
+    frozenset({frozenset({kind.__name__})}): kind for kind in (int, float, str, list)
+}
+_KINDS = frozenset(f"_{kind.__name__}" for kind in TYPE_CONSTANTS.values())
 #: Fields that contain no nodes that anything asks about.
 _LEAVES = frozenset("ctx id attr kind type_comment level module asname is_async simple".split())
 
@@ -89,9 +96,9 @@ def node_types(names: str) -> tuple[type[Any], ...]:
 def expression(text: str) -> Callable[..., ast.expr]:
     """Make a builder of the expression ``text``.
 
-    ``_name`` in it stands for the hidden name ``@name``. Names that it binds are new hidden names,
-    which the builder's first argument gives. Every other name is a keyword of the builder, which
-    takes a hidden name or an expression.
+    ``_name`` in it stands for the hidden name ``@name``, or for one of :data:`TYPE_CONSTANTS`.
+    Names that it binds are new hidden names, which the builder's first argument gives. Every other
+    name is a keyword of the builder, which takes a hidden name or an expression.
     """
     tree = ast.parse(text, mode="eval").body
     new = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
@@ -109,13 +116,21 @@ def _builder(tree: ast.AST, new: set[str]) -> Callable[..., Any]:
     parameters = ["temporary"] * bool(new) + sorted(name for name in names if name[0] != "_")
     # Written out once as Python: as fast as constructors written by hand.
     source = f"lambda {', '.join(parameters)}: {_constructor(tree, new)}"
-    scope = {**vars(ast), "load": lambda x: load(x) if type(x) is str else x, "store": store}
+    types = {kind.__name__: value for value, kind in TYPE_CONSTANTS.items()}
+    scope = {
+        **vars(ast),
+        "load": lambda x: load(x) if type(x) is str else x,
+        "store": store,
+        "kinds": lambda name: ast.Constant(value=types[name]),
+    }
     return eval(source, scope)  # type: ignore[no-any-return]
 
 
 def _constructor(node: object, new: set[str]) -> str:
     """Write the construction of ``node``; ``new`` are names whose first binding is to come."""
     if isinstance(node, ast.Name):
+        if node.id in _KINDS:
+            return f"kinds({node.id[1:]!r})"
         name = repr("@" + node.id[1:]) if node.id[0] == "_" else node.id
         if isinstance(node.ctx, ast.Load):
             return f"load({name})"

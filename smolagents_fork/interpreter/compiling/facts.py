@@ -23,24 +23,32 @@ class Facts:
         tree: the program.
         nodes: all its nodes.
         taken: names of builtins that something else may stand behind.
+        written: globals that functions of earlier programs may bind.
         trust_globals: whether variables of the top level are inferred, too.
     """
 
     def __init__(
-        self, tree: ast.Module, nodes: list[ast.AST], taken: frozenset[str], trust_globals: bool
+        self,
+        tree: ast.Module,
+        nodes: list[ast.AST],
+        taken: frozenset[str],
+        written: frozenset[str],
+        trust_globals: bool,
     ) -> None:
         self.costs = Costs()
-        #: Names that functions declare global, and those that a scope shares with another.
+        #: Names that functions declare global, and those that another scope or an expression binds.
         self.written: set[str] = set()
-        self.shared: set[str] = set()
+        self.shared = set(written)
         for node in nodes:
             if isinstance(node, (ast.Global, ast.Nonlocal)):
                 self.shared.update(node.names)
                 if isinstance(node, ast.Global):
                     self.written.update(node.names)
+            elif type(node) is ast.NamedExpr:
+                self.shared.add(node.target.id)
         #: The types of operands, and the globals that were assumed to be numbers.
         self.numeric, self.assumed, self._bound = infer_numeric_types(
-            tree, nodes, taken, trust_globals
+            tree, nodes, taken, written, trust_globals
         )
         #: Names that the top level binds, or that a function shares with it.
         self.module_names = set(self._bound[tree]) - {"*"}

@@ -413,7 +413,11 @@ class _Solver:
 
 
 def infer_numeric_types(
-    tree: ast.Module, nodes: list[ast.AST], taken: frozenset[str], trust_globals: bool
+    tree: ast.Module,
+    nodes: list[ast.AST],
+    taken: frozenset[str],
+    written: frozenset[str],
+    trust_globals: bool,
 ) -> tuple[dict[ast.AST, NumericType], frozenset[str], dict[ast.AST, dict[str, int]]]:
     """Infer which expressions of ``tree`` can only be numbers.
 
@@ -421,6 +425,7 @@ def infer_numeric_types(
         tree: the program.
         nodes: all its nodes.
         taken: names of builtins that something else may stand behind.
+        written: globals that functions of earlier programs may bind.
         trust_globals: whether variables of the top level are inferred, too.
 
     Returns:
@@ -441,8 +446,8 @@ def infer_numeric_types(
         scope.node: {name: len(values) for name, values in scope.bound.items()}
         for scope in collector.scopes
     }
-    if collector.imports_all or not trust_globals:
-        for name in top.bound:
+    for name in top.bound:
+        if name in written or collector.imports_all or not trust_globals:
             top.bind(name, None)
     solver = _Solver(taken, collector.scopes)
     solver.solve()

@@ -20,6 +20,7 @@ from ...errors import InterpreterError, ProgramRefusedError
 from .. import policy
 from ..meter import recursion_limit
 from .ast_builders import (
+    TYPE_CONSTANTS,
     assign,
     call,
     const,
@@ -62,6 +63,7 @@ class ProgramOptions:
         max_while: iterations that one ``while`` loop may make.
         max_operations: operations that one run may make.
         taken: names of builtins that something else may stand behind.
+        written: globals that functions of earlier programs may bind.
         trust_globals: whether variables of the top level may be taken for numbers.
     """
 
@@ -70,6 +72,7 @@ class ProgramOptions:
     max_while: int
     max_operations: int
     taken: frozenset[str] = frozenset()
+    written: frozenset[str] = frozenset()
     trust_globals: bool = True
 
 
@@ -254,7 +257,7 @@ def _rewritten(
 ) -> Program:
     is_async = bool(plain.co_flags & _COROUTINE)
     future = plain.co_flags & __future__.annotations.compiler_flag
-    facts = Facts(tree, nodes, options.taken, options.trust_globals)
+    facts = Facts(tree, nodes, options.taken, options.written, options.trust_globals)
     names = facts.module_names
     if _keep_documentation(tree, nodes):
         names.add("__doc__")
@@ -347,7 +350,7 @@ def _renamed(code: CodeType, prefix: str, top: bool = False) -> CodeType:
             constant = _renamed(constant, prefix)
         elif isinstance(constant, str) and constant.startswith(prefix):
             constant = constant[len(prefix) :]  # a qualified name, up to Python 3.10
-        constants.append(constant)
+        constants.append(TYPE_CONSTANTS.get(constant, constant))
     changes: dict[str, Any] = {"co_consts": tuple(constants)}
     qualified: str | None = getattr(code, "co_qualname", None)
     if top:

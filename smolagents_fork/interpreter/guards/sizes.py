@@ -346,10 +346,22 @@ class Sizes:
     def appended(self, value: Any) -> None:
         """Check a sum in place: what was there costs nothing again."""
         if _is_sequence(value):
-            kind = TEXT if issubclass(type(value), _TEXTS) else ITEMS
-            limits, size = self._meter.limits, length(value)
-            if size > (limits.max_text_length if kind == TEXT else limits.max_items):
-                self.check(Estimate(size, kind), "An addition")
+            self._check_whole(value, length(value))
+
+    def _check_whole(self, whole: Any, size: int) -> None:
+        kind = TEXT if issubclass(type(whole), _TEXTS) else ITEMS
+        limits = self._meter.limits
+        if size > (limits.max_text_length if kind == TEXT else limits.max_items):
+            self.check(Estimate(size, kind), "An addition")
+
+    def added(self, whole: Any, value: Any, *_: Any) -> Any:
+        """Check what is added in place to ``whole``; count items that C code takes one by one."""
+        if _is_sequence(value):
+            if _is_sequence(whole):
+                self._check_whole(whole, length(whole) + length(value))
+        elif issubclass(type(whole), (list, deque)) and hasattr(type(value), "__iter__"):
+            return self._items.metered(value, 1)
+        return value
 
     def addend(self, value: Any, *_: Any) -> Any:
         """Check what is added in place to an attribute or an item."""
