@@ -6,7 +6,7 @@ import ast
 import re
 
 from smolagents_fork.interpreter import Interpreter
-from smolagents_fork.interpreter.compiling.ast_builders import TYPE_CONSTANTS, load, walk
+from smolagents_fork.interpreter.compiling.ast_builders import TYPE_CONSTANTS, load, tree_below
 from smolagents_fork.interpreter.compiling.facts import Facts
 from smolagents_fork.interpreter.compiling.rewriter import Rewriter
 from tools.paths import ROOT
@@ -31,7 +31,7 @@ class _Named(ast.NodeTransformer):
 
 def test_program_becomes_the_fragment_that_is_shown() -> None:
     tree = ast.parse(PROGRAM)
-    facts = Facts(tree, walk(tree), frozenset(), frozenset(), trust_globals=True)
+    facts = Facts(tree, tree_below(tree), frozenset(), frozenset(), trust_globals=True)
     rewriter = Rewriter(
         facts, frozenset(), frozenset(), max_while=1_000_000, max_operations=10_000_000
     )

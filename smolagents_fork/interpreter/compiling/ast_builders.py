@@ -26,6 +26,7 @@ __all__ = [
     "statement",
     "store",
     "ticks_name",
+    "tree_below",
     "walk",
 ]
 
@@ -50,6 +51,7 @@ class _Fields(dict[type[ast.AST], tuple[str, ...]]):
 
 #: The fields of each node type that may contain nodes.
 FIELDS = _Fields({ast.Constant: ()})
+_POSITION = ("lineno", "col_offset", "end_lineno", "end_col_offset")
 _LOAD, _STORE = ast.Load(), ast.Store()
 
 
@@ -165,11 +167,19 @@ def children(node: ast.AST) -> list[ast.AST]:
     for field in FIELDS[type(node)]:
         value = getattr(node, field, None)
         if type(value) is list:
-            for part in value:
-                if isinstance(part, ast.AST):
-                    found.append(part)
+            found += [part for part in value if isinstance(part, ast.AST)]
         elif isinstance(value, ast.AST):
             found.append(value)
+    return found
+
+
+def tree_below(root: ast.AST) -> dict[ast.AST, list[ast.AST]]:
+    """Map ``root`` and every node below it to its children."""
+    found: dict[ast.AST, list[ast.AST]] = {}
+    nodes = [root]
+    for node in nodes:
+        found[node] = inner = children(node) if FIELDS[type(node)] else []
+        nodes += inner
     return found
 
 
@@ -184,8 +194,8 @@ def walk(*roots: ast.AST) -> list[ast.AST]:
 
 def place(node: NodeT, like: ast.AST) -> NodeT:
     """Give ``node`` and every new node in it the source position of ``like``."""
-    names = ("lineno", "col_offset", "end_lineno", "end_col_offset")
-    position = {name: getattr(like, name) for name in names}
+    known = like.__dict__
+    position = {name: known[name] for name in _POSITION}
     stack: list[ast.AST] = [node]
     for one in stack:
         if "lineno" not in one.__dict__:
