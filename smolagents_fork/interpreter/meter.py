@@ -190,6 +190,8 @@ class Meter:
         self.end = self.answer = None
         self.count = {"counter": 0}
         self.take_back()
+        for source in list(self._ticks.values()):
+            source.size = _FIRST_TICKS
         self.used = self._charged = 0
         timeout = limits.timeout_seconds
         with self._lock:
@@ -311,11 +313,6 @@ class Meter:
         for source in list(self._ticks.values()):
             source.portion.clear()
 
-    @property
-    def over(self) -> bool:
-        """Tell whether no ticks may be handed out."""
-        return self.running and (self.end is not None or self._interrupted)
-
     def _look_afterwards(self, now: float) -> None:
         """Allow code of the program that the host calls between runs the limits of one run.
 
@@ -340,14 +337,11 @@ class Meter:
             self.look()
 
     def check(self) -> None:
-        """Raise again what has ended the run; see also whether the run is still the thread's."""
+        """Raise again what has ended the run, which the program may have caught."""
         if self.threads:
             self.check_thread()
         if self.end is not None and self.running:
             self._end_again()
-
-    #: Called where the program may have caught everything: what ends a run goes on.
-    caught = check
 
     def check_thread(self) -> None:
         """End the thread this is called in if it belongs to a run that is over."""
@@ -493,7 +487,6 @@ class Ticks(map):  # type: ignore[type-arg]
     #: Whether portions are of the largest size, and whole: the next one may be the same.
     steady: bool
     _booked: int
-    _run: int
     _since: float
 
     def prepare(self, meter: Meter, cost: int) -> None:
@@ -501,7 +494,7 @@ class Ticks(map):  # type: ignore[type-arg]
         self.meter, self.cost, self.portion = meter, cost, []
         self.ticks = chain.from_iterable(cycle((self.portion, self)))
         self.size, self.steady, self._booked = _FIRST_TICKS, False, 0
-        self._run, self._since = -1, 0.0
+        self._since = 0.0
 
     def __next__(self) -> NoReturn:
         meter, now = self.meter, monotonic()
@@ -527,9 +520,7 @@ class Ticks(map):  # type: ignore[type-arg]
         if meter.taking_back and get_ident() in meter.taking_back:
             raise TakenBack
         now = meter.look()
-        if self._run != meter.number:
-            self.size, self._run = _FIRST_TICKS, meter.number
-        elif now - self._since > SLOW_PORTION:
+        if now - self._since > SLOW_PORTION:
             self.size = max(1, self.size >> 2)
         elif now - self._since < _QUICK_PORTION:
             self.size = min(2 * self.size, most)
@@ -538,8 +529,8 @@ class Ticks(map):  # type: ignore[type-arg]
         if len(self.portion) != size:
             self.portion[:] = [True] * size
         self.steady, self._booked = meter.running and size == most, size * self.cost
-        if meter.over:
-            self.portion.clear()
+        if meter.running and (meter.end is not None or meter.deadline < now):
+            self.portion.clear()  # ended meanwhile, from another thread
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("what counts a program's operations cannot be copied")

@@ -54,10 +54,6 @@ _UNGROWN = (
     "(kind := _type({})) is _int or kind is _float"
     " or (kind is _str or kind is _list) and _len(result) < {}"
 )
-_CHECKED_TEXT = expression(
-    "result if _type(result := plain) is _str and _len(result) < _short"
-    " else _grown(result, (result := None))"
-)
 _CHECKED_SUM = expression(
     f"result if {_UNGROWN.format('result := plain', '_short')}"
     " else _grown(result, (result := None))"
@@ -66,10 +62,6 @@ _CHECKED_SUM = expression(
 _BOUNDED = f"(number if {-_DIGIT} < (number := {{}}) and number < {_DIGIT} else _large(number))"
 _NUMBERS = expression(_BOUNDED.format("plain"))
 # One type to look at where one side is a number of few bits: it cannot repeat a number.
-_IS_NUMBER = "_type({0}) is _int or _type({0}) is _float"
-_NAME_BY_SMALL = expression(
-    f"left * right if {_IS_NUMBER.format('left')} else _multiply(left, right)"
-)
 _BY_SMALL = expression(
     "first * right if (kind := _type(first := left)) is _int or kind is _float"
     " else _multiply(first, right, (first := None))"
@@ -97,7 +89,6 @@ _SMALL_POWER = expression(
 _REMAINDER_BY_NAME = expression(
     "first % right if _type(first := left) is _int else _modulo(first, right, (first := None))"
 )
-_REMAINDER_OF_NAME = expression("left % right if _type(left) is _int else _modulo(left, right)")
 _SAME_TYPE = "_type(first := left) is _type(second := right) is _int"
 _REMAINDER = expression(f"first % second if {_SAME_TYPE} else _modulo{_BOTH}")
 _SHIFT = expression(
@@ -133,7 +124,7 @@ _IN_PLACE: dict[type[ast.operator], Callable[..., ast.stmt]] = {
     )
 }
 _LONG_LIST = statement(
-    f"if not ({_UNGROWN.format('result', '_most_items')}):\n    _appended(result)"
+    f"if not ({_UNGROWN.format('result', '_most_items')}):\n    _added(result, ())"
 )
 #: A number adds few to anything.
 _ADDED = statement(
@@ -183,8 +174,7 @@ class Arithmetic:
             terms += 1
         else:
             terms = 2
-        text = facts.is_text(node.left) or facts.is_text(node.right)
-        checked: ast.expr = (_CHECKED_TEXT if text else _CHECKED_SUM)(scope.temporary, plain=plain)
+        checked: ast.expr = _CHECKED_SUM(scope.temporary, plain=plain)
         self._sums[checked] = (plain, terms)
         return checked
 
@@ -200,14 +190,12 @@ class Arithmetic:
             return call("@multiply", left, right)
         if numbers:
             return _NUMBERS(scope.temporary, plain=plain)
-        names = isinstance(node.left, ast.Name), isinstance(node.right, (ast.Name, ast.Constant))
-        if small and names[1]:
-            if names[0]:
-                return _NAME_BY_SMALL(left=left, right=right)
+        simple = isinstance(node.right, (ast.Name, ast.Constant))
+        if small and simple:
             return _BY_SMALL(scope.temporary, left=left, right=right)
         if isinstance(node.left, ast.Constant) and facts.is_small(node.left):
             return _OF_CONSTANT(scope.temporary, left=left, right=right)
-        if all(names):
+        if simple and isinstance(node.left, ast.Name):
             made = _PRODUCT_OF_NAMES(left=left, right=right)
         else:
             made = _PRODUCT(scope.temporary, left=left, right=right)
@@ -236,8 +224,6 @@ class Arithmetic:
             return call("@modulo", left, right)
         # Nothing runs between two reads of a name, so it needs no hidden one.
         simple = isinstance(node.right, (ast.Name, ast.Constant))
-        if simple and isinstance(node.left, ast.Name):
-            return _REMAINDER_OF_NAME(left=left, right=right)
         rule = _REMAINDER_BY_NAME if simple else _REMAINDER
         return rule(scope.temporary, left=left, right=right)
 

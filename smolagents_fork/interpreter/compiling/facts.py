@@ -90,10 +90,3 @@ class Facts:
         return isinstance(node, _DISPLAYS) or (
             isinstance(node, ast.Constant) and node not in self.numeric
         )
-
-    @staticmethod
-    def is_text(node: ast.AST) -> bool:
-        """Tell whether an expression is a string for certain."""
-        if isinstance(node, ast.Constant):
-            return type(node.value) is str
-        return isinstance(node, ast.JoinedStr)

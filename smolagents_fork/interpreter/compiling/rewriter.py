@@ -147,9 +147,6 @@ class Rewriter:
                     value[:] = [None if part is None else self._visit(part) for part in value]
         return node
 
-    def _visit_Constant(self, node: ast.Constant) -> ast.expr:
-        return node
-
     def _visit_all(self, nodes: list[Any]) -> list[Any]:
         return [self._visit(node) for node in nodes]
 
@@ -602,15 +599,15 @@ class Rewriter:
         numbers = iter(range(1 << 30))
         with self._inside("class", class_name=node.name, walrus=False, numbers=numbers):
             node.body = self.statements(node.body)
-        # The guards' names are no business of the namespace that a metaclass prepares.
-        # Names in functions do not go by way of the class.
+        # Guards are read past the namespace, which a metaclass of the program may prepare.
+        # Names in functions are not looked for in the class.
         direct = [part for one in node.body for part in _outside_function(one)]
         hidden = {
             inner.id
             for inner in walk(*direct)
             if isinstance(inner, ast.Name) and inner.id[:1] == "@" and not inner.id[1:].isdigit()
         }
-        names = sorted(hidden - {"@mine", "@spent"})
+        names = sorted(hidden - {"@mine"})
         if names:
             node.body.insert(1 if documentation else 0, place(ast.Global(names=names), node))
         return node
@@ -734,14 +731,14 @@ class Rewriter:
             node.type = self._visit(node.type)
         start = [self._counted(cost, node.body[0])]
         if not ordinary:
-            start.append(place(ast.Expr(value=call("@caught")), node.body[0]))
+            start.append(place(ast.Expr(value=call("@check")), node.body[0]))
         node.body = [*start, *self.statements(node.body)]
         return node
 
     def _visit_With(self, node: ast.With | ast.AsyncWith) -> list[ast.stmt]:
         self._children(node)
         # __exit__ may have swallowed what ends the run.
-        return [node, place(ast.Expr(value=call("@caught")), node)]
+        return [node, place(ast.Expr(value=call("@check")), node)]
 
     _visit_AsyncWith = _visit_With
 

@@ -139,12 +139,12 @@ def program_builtins(
     refused["__import__"] = _import_of_c(roots)
     metered = guarded.pop("iter")  # C code that pickles an iterator finds Python's own by name
     bound: dict[Any, str] = {
-        meter: "charge caught while_exceeded",
+        meter: "charge check while_exceeded",
         items: "fed_range",
         attributes: "read writable attribute_part item_part match_class",
         classes: "make_class",
-        sizes: "multiply imultiply power ipower shift ishift modulo imodulo large grown appended"
-        " added addend specification",
+        sizes: "multiply imultiply power ipower shift ishift modulo imodulo large grown added"
+        " addend specification",
     }
     # Keys of this dict, which no program can spell, and not closure cells. A class body reads a
     # cell through its namespace, which may be a mapping of the program's, so it needs the keys
