@@ -45,12 +45,13 @@ test: $(VENV)/.dev lint ## all tests, and upstream's own (REQUIRE_DOCKER=1: no e
 	@$(RUN) tools.regression
 
 .PHONY: test-fast
-test-fast: $(VENV)/.dev ## tests that need neither network nor Docker
-	@$(RUN) pytest -n auto --dist worksteal -m "not docker and not network and not slow"
+test-fast: $(VENV)/.dev ## what to run at each change: quick tests, neither network nor Docker
+	@$(RUN) pytest -n logical --dist worksteal --ignore=tests/integration \
+		-m "not docker and not wasm and not network and not slow"
 
 .PHONY: coverage
-coverage: $(VENV)/.dev ## the share of lines of smolagents_fork that the fast tests run, into reports/
-	@$(RUN) pytest -n auto --dist worksteal -m "not docker and not network and not slow" \
+coverage: $(VENV)/.dev ## the share of lines of smolagents_fork that tests without Docker run, into reports/
+	@$(RUN) pytest -n auto --dist worksteal -m "not docker and not network" \
 		--cov --cov-report=term --cov-report=xml
 
 .PHONY: test-python
@@ -66,7 +67,8 @@ other-python: $(VENV)/.dev
 fuzz: $(VENV)/.dev ## search for programs that get past the interpreter, at random (SECONDS=600, SEED=1)
 	@TEST_SECONDS=86400 FUZZ_SECONDS=$(or $(SECONDS),600) FUZZ_SEED=$(or $(SEED),$(shell date +%s)) \
 		GENERATED_SEED=$(or $(SEED),$(shell date +%s)) GENERATED_PROGRAMS=20000 \
-		$(RUN) pytest tests/fuzz tests/cases/test_generated.py
+		$(RUN) pytest --hypothesis-profile=search \
+		tests/fuzz tests/cases/test_generated.py tests/unit/codec tests/unit/bridge tests/unit/process
 
 .PHONY: test-upstream
 test-upstream: $(VENV)/.dev ## upstream's own tests against the release and the fork, compared

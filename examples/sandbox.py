@@ -1,4 +1,4 @@
-"""The executor of an example: Docker when an engine answers, the local interpreter otherwise."""
+"""Executor of an example: Docker if an engine responds, otherwise the local interpreter."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["choose_executor"]
 
 
 def choose_executor() -> tuple[type[PythonExecutor], dict[str, Any], str]:
-    """An executor class, its keyword arguments, and which it is and why."""
+    """Return an executor class, its keyword arguments, and a description with the reason."""
     try:
         DockerExecutor.setup()
     except ExecutorStartError as error:
-        words = f"the local interpreter, since Docker is not to be had: {error}"
+        words = f"the local interpreter, since Docker is not available: {error}"
         return LocalPythonExecutor, {}, words
-    return DockerExecutor, {}, "Docker, since an engine answers: a container without network"
+    return DockerExecutor, {}, "Docker, since an engine responds: a container without network"

@@ -13,13 +13,15 @@ __all__ = ["ENGINES", "LAYERS", "PACKAGE", "ROOMS", "room_imports", "violations"
 # siblings and never import each other.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("_version", "errors"),
-    ("deadline", "hints", "output", "results", "texts"),
+    ("deadline", "distributions", "hints", "output", "results", "texts"),
     ("codec",),
     ("help",),
     ("interpreter", "jupyter", "sandboxes"),
-    ("process",),
+    ("guest",),
+    ("process", "wasm"),
     ("upstream",),
     ("bridge",),
+    ("agent_sandbox",),
     ("executors",),
     ("__init__",),
 )
@@ -31,7 +33,8 @@ ROOMS: dict[str, tuple[tuple[str, ...], ...]] = {
     "executors": (
         ("async_calls", "call_lock", "registry", "validation"),
         ("base",),
-        ("agents", "docker", "local", "process"),
+        ("guests",),
+        ("agents", "docker", "local", "process", "wasm"),
     ),
 }
 # Who may import what has an engine's name, the engine's library included.

@@ -31,6 +31,7 @@ WORDS = {
     "process": "confined child, fork server",
     "upstream": "the only import of smolagents",
     "bridge": "host side of a sandbox's call",
+    "agent_sandbox": "whole agents inside, their model outside",
     "executors": "contract, selection, docker, local, process",
     "__init__": "public names, looked up late",
 }

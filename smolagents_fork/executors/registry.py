@@ -37,6 +37,7 @@ _OWN = {
     "local": "smolagents_fork.executors.local:LocalPythonExecutor",
     "docker": "smolagents_fork.executors.docker:DockerExecutor",
     "process": "smolagents_fork.executors.process:ProcessExecutor",
+    "wasm": "smolagents_fork.executors.wasm:WasmExecutor",
 }
 # Upstream's hosted ones, which stay upstream's.
 _UPSTREAM = {

@@ -1,8 +1,4 @@
-"""The child's own part: takes code, runs it in the interpreter, sends back what it gave.
-
-It shares its process with the program, so the host trusts nothing it says; what it does here is for
-programs that mean no harm.
-"""
+"""The child's own part: confines the process, and connects its worker to the host."""
 
 from __future__ import annotations
 
@@ -15,63 +11,34 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
-from typing import Any, NoReturn
+from collections.abc import Callable
+from typing import Any
 
 from ..codec import decode, encode
-from ..codec.rpc import RUN_ENDED, HostCalls
-from ..errors import (
-    EncodeError,
-    InterpreterError,
-    ProtocolError,
-)
-from ..interpreter import Interpreter, Limits
-from ..interpreter.meter import FinalAnswer, ProgramStop, TimeStop
-from ..output import PrintContainer
-from ..texts import (
-    class_name,
-    exact_text,
-    exception_field,
-    is_static,
-    plain_text,
-    without_text,
-)
+from ..errors import ProtocolError
+from ..guest.frames import HEADER, Frame, FrameReader, Kind, from_host, packed
+from ..guest.guest_worker import Worker
 from .confinement import confine, cpu_limit
 from .confinement_report import Bounds
-from .frames import (
-    HEADER,
-    LOG_HEADER,
-    LOG_SIZE,
-    LOG_TEXT,
-    STOPPED_RUN,
-    Frame,
-    FrameReader,
-    Kind,
-    from_host,
-    packed,
-)
+from .output_log import LOG_HEADER, LOG_SIZE, LOG_TEXT, STOPPED_RUN
 
-__all__ = ["main", "warm_up"]
+__all__ = ["Link", "main"]
 
-#: Seconds between two frames of printed text. What waits is in the log, where the host sees it.
+#: Seconds between two frames of printed text. Unsent text is in the log, which the host reads.
 _FLUSH_SECONDS = 0.05
 _LARGE = 1 << 16
-# A character takes at most 12 bytes of a frame, and such a frame has 1 MiB at most.
-_LONGEST_REPR = 80_000
-# The state's name for the value whose text is made.
-_VALUE = "_output_of_the_last_call"
 
 
 def main(data_number: int, log_number: int, bounds: Bounds, parent: socket.socket) -> None:
-    """Confine this process, say so, and serve the host until it closes the connection.
+    """Confine this process, report that, and serve the host until it closes the connection.
 
     Args:
         data_number: descriptor of the connection to the host.
         log_number: descriptor of the output log.
         bounds: the limits of this process.
-        parent: connection to the fork server, which keeps some of them.
+        parent: connection to the fork server, which enforces some of them.
     """
-    # Ends with this process; the finalisers of mmap and socket never run.
+    # Open until the process exits; the finalisers of mmap and socket never run.
     log = mmap.mmap(log_number, LOG_SIZE)
     os.close(log_number)
     link = Link(socket.socket(fileno=data_number), log)
@@ -81,21 +48,15 @@ def main(data_number: int, log_number: int, bounds: Bounds, parent: socket.socke
     options: Any = decode(setup.body)
     report = confine(bounds, parent)
     _copy_without_modes()
-    worker = Worker(link, options)
+    seconds = options["cpu_seconds"]
+    worker = Worker(link, options, lambda: None if seconds is None else cpu_limit(seconds))
     signal.signal(signal.SIGINT, worker.stop_if_asked)
     link.send(Kind.READY, 0, encode(report.as_data()))
     worker.serve()
 
 
-def warm_up() -> None:
-    """Run everything once in the fork server, so that children find it imported and compiled."""
-    interpreter = Interpreter()
-    interpreter.run("import math\nprint([math.sqrt(n) for n in range(3)])")
-    decode(encode({"a": (1, 2.5)}))
-
-
 def _copy_without_modes() -> None:
-    # Modes and times of files cannot be changed here, and copies of files are worth having.
+    # Modes and times of files cannot be changed here, but copying files should work.
     for name in ("copymode", "copystat"):
         setattr(shutil, name, _forgiving(getattr(shutil, name)))
 
@@ -110,7 +71,7 @@ def _forgiving(function: Callable[..., None]) -> Callable[..., None]:
 
 
 class Link:
-    """The child's end of the connection; one writer at a time."""
+    """Child side of the connection; one writer at a time."""
 
     def __init__(self, data: socket.socket, log: mmap.mmap) -> None:
         self._socket = data
@@ -121,17 +82,17 @@ class Link:
         self._sent = 0
         self._flushed = time.monotonic()
         self.run = 0
-        #: Holds an interruption back while a frame is written.
+        #: Context manager that defers an interruption while a frame is written.
         self.shield: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
 
     @property
     def stop_asked(self) -> bool:
-        """Tell whether the host has asked the present run to stop."""
+        """Return whether the host has asked the current run to stop."""
         (run,) = STOPPED_RUN.unpack_from(self._log, LOG_HEADER.size)
         return bool(run == self.run)
 
     def receive(self) -> Frame | None:
-        """The next frame; none when the host has closed the connection."""
+        """Return the next frame; ``None`` if the host has closed the connection."""
         while True:
             wanted = self._reader.wanted
             data = self._socket.recv(min(wanted, 1 << 20)) if wanted else b""
@@ -142,18 +103,18 @@ class Link:
                 return frame
 
     def send(self, kind: Kind, run: int, body: bytes = b"") -> None:
-        """Send a frame, after whatever was printed before it."""
+        """Send a frame, after the text printed before it."""
         with self._lock:
             self.flush()
             if len(body) < _LARGE:
                 self._socket.sendall(packed(kind, run, body))
             else:
-                # Apart, so that it is not copied once more under a memory limit.
+                # Sent separately, to avoid another copy under a memory limit.
                 self._socket.sendall(HEADER.pack(kind, run, len(body)))
                 self._socket.sendall(body)
 
     def write(self, text: str) -> None:
-        """Take printed text. It is in shared memory when this returns, so it outlives the child."""
+        """Write printed text to shared memory, so that it survives the child."""
         data = text.encode("utf-8", "surrogatepass")
         room = LOG_SIZE - LOG_TEXT
         with self._lock:
@@ -169,210 +130,14 @@ class Link:
                 self.flush()
 
     def flush(self) -> None:
-        """Send what is in the log."""
+        """Send the text in the log."""
         with self._lock, self.shield():
             self._flushed = time.monotonic()
             if self._logged:
                 data = self._log[LOG_TEXT : LOG_TEXT + self._logged]
                 self._socket.sendall(packed(Kind.OUTPUT, self.run, data))
                 self._logged = 0
-                # Empty first: the new number with the old length would have it all read again.
+                # Clear the length first: the new number with the old length would repeat the text.
                 LOG_HEADER.pack_into(self._log, 0, self._sent, 0)
                 self._sent = (self._sent + 1) & 0xFFFFFFFF
                 LOG_HEADER.pack_into(self._log, 0, self._sent, 0)
-
-
-class Worker:
-    """The interpreter and what connects it to the host.
-
-    Args:
-        link: the connection.
-        options: ``imports``, ``limits``, ``cpu_seconds`` and ``max_value_bytes`` as the host sent
-            them.
-    """
-
-    def __init__(self, link: Link, options: dict[str, Any]) -> None:
-        self._link = link
-        link.shield = self.shielded
-        self._cpu_seconds = options["cpu_seconds"]
-        limits = Limits(**options["limits"])
-        self._interpreter = _Streaming(link, options["imports"], limits)
-        # The host ends whoever sends more; a program that means no harm gets an error before.
-        self._max_value_bytes = options["max_value_bytes"]
-        self._calls = HostCalls(self._ask_host, self._finish, self._max_value_bytes, self._stop)
-        self._in_run = False
-        self._in_program = False
-        self._shielded = 0
-
-    def serve(self) -> None:
-        """Serve the host until it closes the connection."""
-        while (frame := self._link.receive()) is not None:
-            if frame.kind is Kind.RUN:
-                self._run(frame)
-            elif frame.kind in (Kind.TOOLS, Kind.VARIABLES):
-                self._accept(frame)
-            # A late REPLY, to a call whose program was stopped meanwhile, is nobody's any more.
-
-    # -- the host asks the program to stop --
-
-    def stop_if_asked(self, *_: Any) -> None:
-        """Stop the program if the host has asked its run to stop.
-
-        Handles the signal, which may come at any time, also when the run that it was for is over.
-        Called as well where a signal was not obeyed: before the program, and after a frame.
-        """
-        if self._in_program and not self._shielded and self._link.stop_asked:
-            self._stop()
-
-    def _stop(self) -> NoReturn:
-        stop = TimeStop("The execution was stopped from outside")
-        # The meter raises it again wherever the program catches it.
-        self._interpreter.meter.interrupt(stop)
-        raise stop
-
-    @contextlib.contextmanager
-    def shielded(self) -> Iterator[None]:
-        """Put off an interruption until the block is through."""
-        main = threading.current_thread() is threading.main_thread()
-        self._shielded += main
-        try:
-            yield
-        finally:
-            self._shielded -= main
-        if main:
-            self.stop_if_asked()
-
-    # -- frames --
-
-    def _run(self, frame: Frame) -> None:
-        self._link.run = frame.run
-        self._in_run = True
-        try:
-            if self._cpu_seconds is not None:
-                cpu_limit(self._cpu_seconds)
-            kind, body = self._outcome(frame.body.decode("utf-8", "surrogatepass"))
-        except ProgramStop as stop:
-            # It came between the program's end and here.
-            self._in_program = False
-            kind, body = Kind.FAILED, _failure("TimeLimitExceededError", str(stop))
-        finally:
-            self._in_program = False
-        with self._calls.quiet():
-            # A thread of the program may wait for the host; it would read the next run's frames.
-            self._in_run = False
-            self._link.send(kind, frame.run, body)
-
-    def _outcome(self, code: str) -> tuple[Kind, bytes]:
-        try:
-            self._in_program = True
-            self.stop_if_asked()
-            result = self._interpreter.run(code)
-            if result.is_final_answer:
-                return Kind.FINAL, b""
-            return Kind.DONE, self._encoded(result.output)
-        except InterpreterError as error:
-            return Kind.FAILED, _failure(type(error).__name__, str(error))
-        except MemoryError:
-            return Kind.FAILED, _failure(
-                "ProgramFailedError", "MemoryError: the memory limit is reached"
-            )
-        except ProgramStop:
-            raise
-        except BaseException as error:
-            # A BaseException of the program's own; it must not end the child.
-            return Kind.FAILED, _failure("ProgramFailedError", _text_of_error(error))
-        finally:
-            self._in_program = False
-
-    def _encoded(self, value: Any) -> bytes:
-        """The value of the last expression; its text where it cannot travel."""
-        try:
-            return encode(value, max_bytes=self._max_value_bytes)
-        except EncodeError:
-            text = self._text_of(value)
-        return encode(text[: min(_LONGEST_REPR, self._max_value_bytes // 12)])
-
-    def _text_of(self, value: Any) -> str:
-        """``repr(value)``, made by a run of its own: within the limits, and with the tools."""
-        text = plain_text(value, "repr")
-        if text is not None:
-            return text
-        state = self._interpreter.state
-        state[_VALUE] = value
-        try:
-            made = self._interpreter.run(f"f'{{{_VALUE}!r}}'")
-            return exact_text(made.output) if isinstance(made.output, str) else ""
-        except InterpreterError as error:
-            return without_text(value, error.__cause__ or error, "repr")
-        finally:
-            state.pop(_VALUE, None)
-
-    def _accept(self, frame: Frame) -> None:
-        try:
-            data: Any = decode(frame.body, path="variables")
-            if frame.kind is Kind.TOOLS:
-                self._interpreter.send_tools(
-                    {spec["name"]: self._calls.stub(**spec) for spec in data}
-                )
-            else:
-                self._interpreter.send_variables(data)
-        except Exception as error:
-            body = _failure(type(error).__name__, str(error))
-            self._link.send(Kind.FAILED, frame.run, body)
-            return
-        self._link.send(Kind.ACCEPTED, frame.run)
-
-    # -- the bridge --
-
-    def _ask_host(self, request: bytes) -> bytes:
-        if not self._in_run:
-            raise RuntimeError(RUN_ENDED)
-        with self.shielded():
-            self._link.send(Kind.CALL, self._link.run, request)
-            while (frame := self._link.receive()) is not None:
-                if frame.kind is Kind.REPLY:
-                    return frame.body
-        os._exit(0)  # the host has closed the connection
-
-    def _finish(self) -> None:
-        # The value is the host's already. Stays in force through every handler of the program.
-        self._interpreter.meter.finish(None)
-        raise FinalAnswer(None)
-
-
-class _Streaming(Interpreter):
-    """The interpreter, with what it prints sent to the host as it is printed."""
-
-    def __init__(self, link: Link, imports: list[str], limits: Limits) -> None:
-        self._link = link
-        super().__init__(imports, limits=limits)
-
-    @property
-    def output(self) -> PrintContainer:
-        return self._output
-
-    @output.setter
-    def output(self, container: PrintContainer) -> None:
-        keep, write = container.append, self._link.write
-
-        def append(text: str) -> PrintContainer:
-            write(text)
-            return keep(text)
-
-        container.append = append  # type: ignore[method-assign]
-        self._output = container
-
-
-def _text_of_error(error: BaseException) -> str:
-    """Give name and text of an exception; only the name where its class may be the program's."""
-    name = class_name(error)
-    plain = all(type(one) in (str, int) for one in exception_field(error, "args"))
-    if not plain or not is_static(type(error)):
-        return name
-    return f"{name}: {error}"
-
-
-def _failure(kind: str, message: str) -> bytes:
-    if len(message) > _LONGEST_REPR:
-        message = f"{message[:_LONGEST_REPR]}... ({len(message)} characters)"
-    return encode({"kind": kind, "message": message})

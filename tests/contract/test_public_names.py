@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 
+import pytest
 import smolagents
 from smolagents import local_python_executor, remote_executors
 
@@ -29,8 +30,9 @@ def test_versions_agree():
 
 def run(code: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
     )
+    assert done.returncode == 0, done.stderr
     return done.stdout
 
 
@@ -45,6 +47,7 @@ def test_importing_the_forks_package_is_cheap():
     assert not {"docker", "smolagents", "websocket", "numpy", "PIL"} & set(loaded)
 
 
+@pytest.mark.slow
 def test_both_orders_of_import_work():
     """The patches call the fork and the fork imports smolagents: no order may make a cycle."""
     imported_by_patches = sorted(TOP_LEVEL_MODULES)

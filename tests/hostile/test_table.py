@@ -1,17 +1,13 @@
-"""The table of hostile programs is whole, and can be sorted by a command."""
+"""The table of hostile programs is complete, and a command sorts it."""
 
 from __future__ import annotations
 
 import shutil
-import sys
 from pathlib import Path
-
-import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 import hostile_harness
 import hostile_table
+import pytest
 import sort_programs
 from hostile_harness import LIMITS, TIMEOUT_SECONDS
 

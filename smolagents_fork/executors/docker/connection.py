@@ -273,7 +273,7 @@ class KernelConnection:
         if self._closed or self._sandbox is None or link is None or self._unread_end is not None:
             return False
         try:
-            link.channel.drain(unsent_request())
+            link.channel.read_pending(unsent_request())
         except (ConnectionLost, KernelGone) as error:
             # The next call tells it: the state is lost, and silence would hide that.
             self._unread_end = error

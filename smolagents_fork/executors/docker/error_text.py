@@ -6,11 +6,11 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from ...distributions.namespaces import NAMESPACES
+from ...distributions.requirements import requirements_for
 from ...errors import ConfigurationError
 from ...jupyter.collector import without_colours
 from ...jupyter.protocol import KernelError
-from ...sandboxes.docker.images.namespaces import NAMESPACES
-from ...sandboxes.docker.images.requirements import requirements_for
 from ...upstream import AgentError
 
 __all__ = ["CodeFailedError", "NoLogger", "failure_words"]

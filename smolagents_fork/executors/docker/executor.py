@@ -325,7 +325,7 @@ class DockerExecutor(Executor):
         """Set variables in the code's namespace.
 
         Raises:
-            EncodeError: a value cannot travel; names the path to it.
+            EncodeError: a value cannot be encoded; names the path to it.
         """
         if not variables:
             return

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ...deadline import Deadline
+from ...distributions.requirements import requirements_for
 from ...sandboxes.docker.engine import mapped_errors
 from ...sandboxes.docker.images import image_plans
-from ...sandboxes.docker.images.requirements import requirements_for
 from .option_groups import ImageOptions
 
 __all__ = ["ExecutorImage", "Report", "shown_progress"]

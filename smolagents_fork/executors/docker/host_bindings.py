@@ -129,7 +129,7 @@ class HostBindings:
         """Set variables in the kernel.
 
         Raises:
-            EncodeError: a value cannot travel; names the path to it. Nothing is set then.
+            EncodeError: a value cannot be encoded; names the path to it. Nothing is set then.
         """
         variables = mapping_of("variables", variables)
         encoded = {name: self._encoded(name, value) for name, value in variables.items()}

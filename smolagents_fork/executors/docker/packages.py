@@ -6,10 +6,10 @@ import posixpath
 from collections.abc import Callable, Sequence
 from urllib.parse import urlsplit
 
+from ...distributions.requirements import requirements_for
 from ...errors import ConfigurationError, ExecutorError
 from ...jupyter.kernel.bootstrap import packages_request
 from ...sandboxes.docker.images.image_plans import ca_bytes, index_settings
-from ...sandboxes.docker.images.requirements import requirements_for
 from .executor_image import Report, shown_progress
 from .options import Options
 from .session import KernelSession

@@ -18,10 +18,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from ...deadline import Deadline, check_seconds
+from ...distributions.requirements import requirements_for
 from ...errors import ConfigurationError, ExecutorClosedError, ExecutorStartError, ForkError
 from ...sandboxes.docker import reaper
 from ...sandboxes.docker.docker_provisioner import DockerProvisioner
-from ...sandboxes.docker.images.requirements import requirements_for
 from ..async_calls import in_thread
 from ..validation import check_count, names_of
 from .connection import KernelConnection

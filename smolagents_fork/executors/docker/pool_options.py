@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from ...distributions.requirements import requirements_for
 from ...errors import ConfigurationError
-from ...sandboxes.docker.images.requirements import requirements_for
 from .options import Options
 
 __all__ = ["options_for"]

@@ -168,7 +168,7 @@ class KernelSession:
     ) -> Request:
         try:
             self._connection.check_end()
-            channel.drain(unsent_request())
+            channel.read_pending(unsent_request())
             request = channel.execute(code, sink=collector.sink)
             deadline = Deadline(self._limits.timeout_seconds)
             try:

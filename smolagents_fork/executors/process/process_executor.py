@@ -7,33 +7,21 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from ... import codec
-from ...bridge import Dispatcher
-from ...deadline import check_seconds
 from ...errors import ConfigurationError, ExecutorStartError
 from ...interpreter import DEFAULT_IMPORTS
-from ...output import PrintContainer, truncated
 from ...process.confinement_report import Kernel, MeasureTable, table_of
 from ...process.sandbox_paths import layout_for
-from ...results import Execution, ExecutorStats
-from ...upstream import CodeOutput, LogLevel
-from ..base import Executor
-from ..validation import (
-    check_code,
-    check_flag,
-    check_functions,
-    check_known,
-    mapping_of,
-    missing_modules,
-    parameters_of,
-    paths_of,
-)
+from ...results import ExecutorStats
+from ...upstream import LogLevel
+from ..guests.guest_executor import GuestExecutor, interpreter_limits
+from ..validation import check_known, missing_modules, parameters_of, paths_of
+from .process_launcher import ProcessLauncher
 from .process_options import Options
-from .process_session import ProcessSession
 
 __all__ = ["ProcessExecutor"]
 
 
-class ProcessExecutor(Executor):
+class ProcessExecutor(GuestExecutor):
     """Run code in a child process that the kernel confines, and that can be killed.
 
     No guarantee rests on the interpreter in the child: it gives meaning and messages.
@@ -75,7 +63,7 @@ class ProcessExecutor(Executor):
         ExecutorStartError: the child did not start, or a measure is missing that is not given up.
     """
 
-    supports_managed_agents: ClassVar[bool] = True
+    label: ClassVar[str] = "process"
     #: The features of the kernel that are used. Tests mask some, in a subclass.
     kernel: ClassVar[Kernel] = Kernel()
 
@@ -110,15 +98,6 @@ class ProcessExecutor(Executor):
         **unknown: Any,
     ) -> None:
         check_known(type(self).__name__, unknown, parameters_of(ProcessExecutor))
-        super().__init__(additional_authorized_imports, logger)
-        limits = {
-            "max_operations": max_operations,
-            "max_while_iterations": max_while_iterations,
-            "max_recursion_depth": max_recursion_depth,
-            "max_print_outputs_length": max_print_outputs_length,
-        }
-        # The host's clock is the one that counts: it stands still while the host works.
-        given = {name: value for name, value in limits.items() if value is not None}
         self.options = Options(
             timeout_seconds=timeout_seconds,
             interrupt_grace_seconds=interrupt_grace_seconds,
@@ -137,26 +116,24 @@ class ProcessExecutor(Executor):
             else max_print_outputs_length,
             max_value_bytes=max_value_bytes,
             max_tool_calls=max_tool_calls,
-            tool_timeout_seconds=check_seconds("tool_timeout_seconds", tool_timeout_seconds),
-            on_output=on_output,
-            limits={**given, "timeout_seconds": None},
-        )
-        _check_placement(mapping_of("tool_placement", tool_placement))
-        check_flag("tools_in_calling_thread", tools_in_calling_thread)
-        #: What upstream's agent shows of a failed step.
-        self.state: dict[str, Any] = {"_print_outputs": ""}
-        self._functions = check_functions(additional_functions)
-        self._owner = os.getpid()
-        self._printed = PrintContainer(self.options.max_output_bytes)
-        self._session: ProcessSession | None = None
-        self._dispatcher = Dispatcher(
-            max_request_bytes=max_value_bytes,
-            max_reply_bytes=max_value_bytes,
-            max_calls=max_tool_calls,
             tool_timeout_seconds=tool_timeout_seconds,
-            calling_thread=tools_in_calling_thread,
-            on_call=self._log_call,
+            on_output=on_output,
+            limits=interpreter_limits(
+                max_operations,
+                max_while_iterations,
+                max_recursion_depth,
+                max_print_outputs_length,
+            ),
         )
+        super().__init__(
+            additional_authorized_imports,
+            logger,
+            self.options,
+            tools_in_calling_thread=tools_in_calling_thread,
+            additional_functions=additional_functions,
+            tool_placement=tool_placement,
+        )
+        self._launcher: ProcessLauncher | None = None
         self.start()
 
     # -- lifecycle --
@@ -166,30 +143,18 @@ class ProcessExecutor(Executor):
         if message := missing_modules(self.additional_imports):
             raise ConfigurationError(message)
         imports = [*DEFAULT_IMPORTS, *self.additional_imports]
-        self._session = ProcessSession(
+        self._launcher = ProcessLauncher(
             self.options,
             layout_for(imports, self.options.readable_paths, network=self.options.network),
             list(self.additional_imports),
-            self._dispatcher,
-            self._print,
             self.kernel,
         )
-        self._session.open()
+        self._launch(self._launcher)
         asked_for = {"memory"} if self.options.memory_bytes is None else set()
         asked_for |= {"network"} if self.options.network else set()
         # What the user has not given up is news; the rest is for those who look.
         news = self.confinement["missing"].keys() - asked_for
         self._log(f"ProcessExecutor: {self._account()}", LogLevel.INFO if news else LogLevel.DEBUG)
-        if self._functions:
-            self.send_tools({})
-
-    def _cleanup(self) -> None:
-        if os.getpid() != getattr(self, "_owner", None):
-            return  # a fork of the host: the child is not its own
-        session = getattr(self, "_session", None)
-        if session is not None:
-            session.close(from_inside=self._inside_own_call())
-        self._dispatcher.close()
 
     def _account(self) -> str:
         confinement = self.confinement
@@ -210,31 +175,17 @@ class ProcessExecutor(Executor):
     @property
     def confinement(self) -> dict[str, dict[str, str]]:
         """``in_force`` and ``missing``: measure -> how it is held, or why it is not."""
-        return self._open_session().report
-
-    @property
-    def pid(self) -> int | None:
-        """The child's process number."""
-        return self._open_session().pid
+        return self._started_launcher().report
 
     @property
     def folder(self) -> str | None:
         """The folder the code works in, and the only one it may write to."""
-        return self._open_session().folder
+        return self._started_launcher().folder
 
-    def is_alive(self) -> bool:
-        """Tell whether a child is there and the executor is open."""
-        return super().is_alive() and self._session is not None and self._session.alive
-
-    def restart(self) -> None:
-        """Throw the child and its state away; tools and sent variables are given to the new one."""
-        with self._turn("restart"):
-            self._open_session().restart()
-
-    def interrupt(self) -> None:
-        """Stop the code that runs now; from any thread. State is kept unless it must be killed."""
-        if self._session is not None:
-            self._session.interrupt()
+    def _started_launcher(self) -> ProcessLauncher:
+        if self._launcher is None:
+            raise ExecutorStartError("the process executor has not been started")
+        return self._launcher
 
     def stats(self) -> ExecutorStats:
         """Measure what the child uses now.
@@ -258,72 +209,6 @@ class ProcessExecutor(Executor):
             pids=int(fields[17]),
         )
 
-    # -- code --
-
-    def run_code_raise_errors(self, code: str) -> CodeOutput:
-        """Run ``code`` and return its output, as upstream's type; raises as :meth:`run` does."""
-        execution = self.run(code)
-        return CodeOutput(execution.output, execution.logs, execution.is_final_answer)
-
-    def run(self, code: str) -> Execution:
-        """Run ``code`` and return everything it gave.
-
-        Raises:
-            InterpreterError: the program was refused, failed, or met a limit of the interpreter.
-            SandboxTimeoutError: it ran past ``timeout_seconds``; says whether its state survived.
-            SandboxDiedError: the child ended; says how. The next call has a new one.
-            ProtocolError: the child sent what it may not, and was killed.
-            ExecutorClosedError: after ``cleanup()``.
-        """
-        check_code(code)
-        with self._turn("call"):
-            session = self._open_session()
-            self._printed = PrintContainer(self.options.max_output_bytes)
-            try:
-                outcome = session.run(code)
-            finally:
-                logs = truncated(self._printed.value, self.options.max_output_bytes)
-                self.state["_print_outputs"] = logs
-            return Execution(outcome.output, logs, outcome.is_final_answer, seconds=outcome.seconds)
-
-    def _print(self, text: str) -> None:
-        if text:
-            self._printed.append(text)
-            if self.options.on_output is not None:
-                self.options.on_output(text)
-
-    # -- tools and variables --
-
-    def send_tools(self, tools: Mapping[str, Any]) -> None:
-        """Make tools and managed agents callable from the code; they stay on the host."""
-        tools = mapping_of("tools", tools)
-        with self._turn("send_tools"):
-            self._dispatcher.register({**self._functions, **tools})
-            specs = [spec.as_data() for spec in self._dispatcher.specs]
-            self._open_session().send_tools(specs)
-
-    def send_variables(self, variables: Mapping[str, Any]) -> None:
-        """Set variables in the code's namespace.
-
-        Raises:
-            EncodeError: a value cannot travel; names the path to it.
-        """
-        if not variables:
-            return
-        variables = mapping_of("variables", variables)
-        limit = self.options.max_value_bytes
-        encoded = {
-            name: codec.encode(value, path=f"vars[{name!r}]", max_bytes=limit)
-            for name, value in variables.items()
-        }
-        with self._turn("send_variables"):
-            self._open_session().send_variables(encoded)
-
-    def _open_session(self) -> ProcessSession:
-        if self._session is None:
-            raise ExecutorStartError("the process executor has not been started")
-        return self._session
-
 
 def _check_platform(platform: str, allow_unconfined: bool) -> None:
     if platform.startswith("linux"):
@@ -338,12 +223,3 @@ def _check_platform(platform: str, allow_unconfined: bool) -> None:
             "executor_type='docker'; allow_unconfined=True gives a separate process that can be "
             "killed, and nothing more"
         )
-
-
-def _check_placement(placement: Mapping[str, str]) -> None:
-    for name, place in placement.items():
-        if place != "host":
-            raise ConfigurationError(
-                f"tool_placement[{name!r}]={place!r}: the process executor calls tools on the host "
-                "only; to run a tool's own source in a sandbox use executor_type='docker'"
-            )

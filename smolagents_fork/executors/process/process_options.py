@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from ...deadline import check_seconds
 from ...errors import ConfigurationError
-from ...interpreter import Limits
 from ...process.confinement_report import MEASURES
-from ...sandboxes.resource_limits import check_size, parse_size
-from ..validation import check_count, check_flag, check_output_function, names_of
+from ..guests.guest_options import GuestOptions, byte_count
+from ..validation import check_count, check_flag, names_of
 
-__all__ = ["Options", "byte_count", "dispensable_measures"]
-
-
-def byte_count(name: str, size: int | str | None) -> int | None:
-    """``size`` in bytes: a number, or text such as ``"512m"``; ``None`` for no limit.
-
-    Raises:
-        ConfigurationError: neither.
-    """
-    check_size(name, size)
-    return None if size is None else parse_size(size)
+__all__ = ["Options", "dispensable_measures"]
 
 
 def dispensable_measures(allow_missing: Sequence[str] | None) -> frozenset[str]:
@@ -42,13 +30,9 @@ def dispensable_measures(allow_missing: Sequence[str] | None) -> frozenset[str]:
 
 
 @dataclass
-class Options:
+class Options(GuestOptions):
     """See :class:`ProcessExecutor` for what each means."""
 
-    timeout_seconds: float | None = 30.0
-    interrupt_grace_seconds: float = 0.5
-    startup_timeout_seconds: float = 30.0
-    memory: int | str | None = "2g"
     cpu_seconds: float | None = None
     file_size: int | str | None = "1g"
     open_files: int = 256
@@ -57,28 +41,16 @@ class Options:
     allow_missing: Sequence[str] = ()
     allow_unconfined: bool = False
     readable_paths: tuple[str, ...] = ()
-    max_output_bytes: int = 50_000
-    max_value_bytes: int = 256 * 1024 * 1024
-    max_tool_calls: int = 100_000
-    tool_timeout_seconds: float | None = None
-    on_output: Callable[[str], None] | None = None
-    limits: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.timeout_seconds = check_seconds("timeout_seconds", self.timeout_seconds)
-        check_seconds("interrupt_grace_seconds", self.interrupt_grace_seconds, optional=False)
-        check_seconds("startup_timeout_seconds", self.startup_timeout_seconds, optional=False)
+        super().__post_init__()
         check_seconds("cpu_seconds", self.cpu_seconds)
-        self.memory_bytes = byte_count("memory", self.memory)
         self.file_bytes = byte_count("file_size", self.file_size)
         given_up = set(dispensable_measures(self.allow_missing))
-        for name in ("open_files", "max_threads", "max_value_bytes", "max_tool_calls"):
+        for name in ("open_files", "max_threads"):
             check_count(name, getattr(self, name))
         check_flag("network", self.network)
         check_flag("allow_unconfined", self.allow_unconfined)
-        check_output_function(self.on_output)
-        # Here and not in the child only, whose start would fail with them.
-        Limits(**self.limits)
         if self.open_files < 32:
             raise ConfigurationError(f"open_files={self.open_files}: imports need 32 or more")
         given_up |= {"network"} if self.network else set()

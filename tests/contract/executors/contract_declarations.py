@@ -25,7 +25,7 @@ AREAS = (
     "Interruption",
     "Cleanup",
 )
-EXECUTORS = ("local", "process", "docker")
+EXECUTORS = ("local", "process", "docker", "wasm")
 
 _Function = TypeVar("_Function", bound=Callable[..., object])
 
@@ -96,15 +96,37 @@ DIFFERENCES: tuple[Difference, ...] = (
         "all the same, and calls no tool; then the kernel is interrupted.",
     ),
     Difference(
-        ("local", "process"),
+        ("local", "process", "wasm"),
         ("test_a_tool_takes_its_name",),
         "A variable the code made keeps its name when a tool of that name is sent later, as in "
         "upstream's local executor.",
     ),
     Difference(
-        ("process", "docker"),
+        ("process", "docker", "wasm"),
         ("test_tools_that_are_not_sent_again",),
         "Tools add up; upstream's remote executors have it so.",
+    ),
+    Difference(
+        ("wasm",),
+        (
+            "test_calls_from_threads",
+            "test_calls_after_the_end_of_a_run",
+            "test_final_answer_from_a_thread",
+            "test_threads_call_no_tool_after_the_final_answer",
+            "test_threads_call_no_tool_after_a_limit",
+        ),
+        "WebAssembly's Python has no threads: starting one is an error, and `asyncio` works.",
+    ),
+    Difference(
+        ("wasm",),
+        (
+            "test_arrays",
+            "test_data_frames",
+            "test_images",
+            "test_pandas_of_the_host_is_unchanged",
+        ),
+        "numpy, pandas and Pillow are there where wheels for Pyodide's platform can be had; "
+        "without, an error says so and names the package.",
     ),
     Difference(
         ("local",),

@@ -11,11 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
 from background import acting
 from contract_declarations import difference
 from smolagents import LocalPythonExecutor
 
-from smolagents_fork import DockerExecutor, ProcessExecutor
+from smolagents_fork import DockerExecutor, ProcessExecutor, WasmExecutor
+from smolagents_fork.errors import ExecutorStartError
 from smolagents_fork.executors.docker.options import option_names
 
 #: What programs of the suite import, in every executor.
@@ -43,6 +45,7 @@ KINDS = {
     "local": Kind("local", LocalPythonExecutor, "max_print_outputs_length"),
     "process": Kind("process", ProcessExecutor, "max_print_outputs_length"),
     "docker": Kind("docker", DockerExecutor, "max_output_bytes"),
+    "wasm": Kind("wasm", WasmExecutor, "max_print_outputs_length"),
 }
 
 
@@ -50,7 +53,7 @@ KINDS = {
 #: usual, and a busy machine needs what it needs.
 GRACE = 20.0
 #: Limits of the executor that tests of limits share; a start costs seconds.
-TIMEOUT, TOOL_TIMEOUT, OUTPUT_LIMIT, TOOL_CALLS = 2.0, 4.0, 1000, 50
+TIMEOUT, TOOL_TIMEOUT, OUTPUT_LIMIT = 2.0, 4.0, 1000
 
 
 #: Seconds from a call of the code's to what is to happen behind it; nothing depends on them.
@@ -81,10 +84,11 @@ class Shared:
                     options.update(max_operations=10**12, max_while_iterations=10**12)
                 if kind.name != "local":
                     options["tool_timeout_seconds"] = TOOL_TIMEOUT
-                    options["max_tool_calls"] = TOOL_CALLS
                     # Here, code that catches everything is to be ended by force.
                     options["interrupt_grace_seconds"] = 3.0
-            imports = list(SCIENCE if which == "science" else PLAIN)
+            # Wheels for Pyodide cannot be had on every machine; without, it is one more executor.
+            science = which == "science" and kind.name != "wasm"
+            imports = list(SCIENCE if science else PLAIN)
             self._made[key] = made = kind.cls(imports, **kind.options(**options))
             self._stack.callback(made.cleanup)
         return self._made[key]
@@ -109,6 +113,20 @@ class Contract:
         """Whether a difference is declared for this test and executor."""
         self.asked = True
         return self.declared is not None
+
+    def without_threads(self, executor: Any) -> bool:
+        """Hold the difference that code starts no threads, where it is declared."""
+        if self.differs:
+            with pytest.raises(Exception, match="can't start new thread"):
+                executor("import threading\nthreading.Thread(target=print).start()")
+        return self.differs
+
+    def without_wheels(self, name: str) -> bool:
+        """Hold the difference that a package cannot be had here, where it is declared."""
+        if self.differs:
+            with pytest.raises(ExecutorStartError, match=name):
+                self.kind.cls([name])
+        return self.differs
 
     @property
     def shared(self) -> Any:

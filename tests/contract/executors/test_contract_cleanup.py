@@ -95,6 +95,9 @@ def _resources(name, executor, request):
     if name == "process":
         pid, folder = executor.pid, executor.folder
         return lambda: process_gone(pid) and not os.path.exists(folder)
+    if name == "wasm":
+        pid = executor.pid
+        return lambda: process_gone(pid)
     threads = threading.active_count()
     executor.cleanup()
     return lambda: threading.active_count() <= threads

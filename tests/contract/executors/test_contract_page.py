@@ -27,6 +27,7 @@ def test_the_committed_page_is_what_the_suite_declares():
     )
 
 
+@pytest.mark.slow
 def test_the_page_can_be_made_by_its_command():
     """As ``python -m tools.contract_table`` finds the suite, which nothing has imported there."""
     code = "from tools import contract_table as t; print(len(t._declarations().all_behaviours()))"

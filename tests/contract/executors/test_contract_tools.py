@@ -10,9 +10,8 @@ from typing import Any, ClassVar
 
 import pytest
 from contract_declarations import behaviour
-from contract_kinds import TIMEOUT, TOOL_CALLS, TOOL_TIMEOUT, printed
+from contract_kinds import TIMEOUT, TOOL_TIMEOUT, printed
 from contract_parts import PREFIX, Caller, Counter, StoreError, prefixed
-from langchain_core.tools import tool as langchain_tool
 from smolagents import Tool, ToolCallingAgent
 from smolagents.monitoring import LogLevel
 
@@ -219,8 +218,8 @@ def test_calls_are_served_in_order(contract):
     seen: list[int] = []
     executor = contract.make(timeout_seconds=600)  # what matters is that it ends, not when
     executor.send_tools({"note": lambda number: seen.append(number) or [number]})
-    assert executor("[note(n)[0] for n in range(10_000)] == list(range(10_000))").output is True
-    assert seen == list(range(10_000))
+    assert executor("[note(n)[0] for n in range(2_000)] == list(range(2_000))").output is True
+    assert seen == list(range(2_000))
 
 
 @behaviour("Tools", "Calls from threads of the code are all served, none mixed up.")
@@ -234,6 +233,8 @@ def test_calls_from_threads(contract):
         "all(results[s] == [2 * m for m in range(s, s + 50)] for s in range(0, 4000, 1000))"
     )
     executor = contract.shared
+    if contract.without_threads(executor):
+        return
     executor.send_tools({"double": lambda number: 2 * number})
     assert executor(code).output is True
 
@@ -242,6 +243,8 @@ def test_calls_from_threads(contract):
 def test_calls_after_the_end_of_a_run(contract):
     calls: list[str] = []
     executor = contract.shared
+    if contract.without_threads(executor):
+        return
     executor.send_tools({"late": calls.append, "one": lambda: 1})
     code = (
         "import threading, time\nwords = []\n"
@@ -349,12 +352,11 @@ def test_calls_are_capped(contract):
     if contract.differs:
         assert not contract.takes("max_tool_calls")
         return
-    executor = contract.limited
+    executor = contract.make(max_tool_calls=5)
     executor.send_tools({"capped_tool": lambda: 1})
-    words = f"more than max_calls={TOOL_CALLS} calls of tools in one run"
-    with pytest.raises(Exception, match=words):
-        executor(f"for n in range({TOOL_CALLS + 1}):\n    capped_tool()")
-    assert executor(f"sum(capped_tool() for n in range({TOOL_CALLS}))").output == TOOL_CALLS
+    with pytest.raises(Exception, match="more than max_calls=5 calls of tools in one run"):
+        executor("for n in range(6):\n    capped_tool()")
+    assert executor("sum(capped_tool() for n in range(5))").output == 5
 
 
 @behaviour("Tools", "The code cannot take a tool's name for something else.")
@@ -393,9 +395,11 @@ def test_a_tool_takes_its_name(contract):
     ],
 )
 def test_a_langchain_tool(contract, call):
+    from langchain_core.tools import tool  # a second of imports
+
     asked = []
 
-    @langchain_tool
+    @tool
     def price_of(product: str, pieces: int, currency: str = "USD") -> str:
         """Gives the price of a product."""
         asked.append((product, pieces, currency))
@@ -404,13 +408,16 @@ def test_a_langchain_tool(contract, call):
     executor = contract.shared
     executor.send_tools({"price_of": Tool.from_langchain(price_of)})
     assert executor(call).output == "8 EUR"
-    assert asked == [("desk", 2, "EUR")]
+    assert executor("price_of('rug', 3)").output == "9 USD"
+    assert asked == [("desk", 2, "EUR"), ("rug", 3, "USD")]
 
 
 @behaviour("Tools", "What a LangChain tool raises, and a call that does not fit it, are errors.")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_errors_of_a_langchain_tool(contract):
-    @langchain_tool
+    from langchain_core.tools import tool
+
+    @tool
     def refuses(reason: str) -> str:
         """Refuses."""
         raise PermissionError(reason)

@@ -89,7 +89,7 @@ def test_exception_called_final_answer_is_an_ordinary_error(shared):
 
 
 def test_input_says_at_once_that_nobody_is_there(shared):
-    with pytest.raises(AgentError, match=r"input\(\) has nobody to ask"):
+    with pytest.raises(AgentError, match=r"input\(\) is not available"):
         shared("input('name? ')")
 
 
@@ -246,7 +246,7 @@ def test_files_in_and_out(shared, tmp_path):
     assert shared.get_file("/workspace/folder/with space/data.bin") == local.read_bytes()
 
 
-def test_what_is_of_the_wrong_kind_is_named(shared):
+def test_parameter_of_the_wrong_type_is_named(shared):
     for call, words in (
         (lambda: shared.put_file(5, "x"), "put_file: source is int: give a path of this machine"),
         (lambda: shared.put_file(b"x", 5), "5 is no path in the sandbox: give text"),

@@ -276,7 +276,7 @@ def test_managed_agent_is_called_on_the_host(make):
     assert "inner 42" in outer.run("go")
 
 
-def test_interrupt_just_before_the_run_is_none_of_its_tools(tooled, monkeypatch):
+def test_interrupt_just_before_the_run_is_not_lost(tooled, monkeypatch):
     begin = tooled._host.calls.begin_run
 
     def begin_and_interrupt():

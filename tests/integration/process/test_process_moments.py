@@ -1,4 +1,4 @@
-"""What comes from another thread at an awkward moment: it counts wholly, or not at all."""
+"""Interruptions and cleanup from another thread at critical moments take effect fully or not."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from smolagents_fork.errors import (
     SandboxTimeoutError,
     TimeLimitExceededError,
 )
-from smolagents_fork.executors.process import process_session
+from smolagents_fork.executors.process import process_launcher
+from smolagents_fork.guest.frames import Kind
 from smolagents_fork.process.child import Child
-from smolagents_fork.process.frames import Kind
 
 
 def gone(pid):
@@ -33,7 +33,7 @@ def executor():
 
 
 def test_interrupt_while_a_new_child_starts(executor, monkeypatch):
-    spawn = process_session.spawn
+    spawn = process_launcher.spawn
     executor._session._drop()
 
     def interrupted(*arguments):
@@ -41,13 +41,13 @@ def test_interrupt_while_a_new_child_starts(executor, monkeypatch):
         executor.interrupt()
         return spawn(*arguments)
 
-    monkeypatch.setattr(process_session, "spawn", interrupted)
+    monkeypatch.setattr(process_launcher, "spawn", interrupted)
     with pytest.raises(ProgramInterruptedError, match="before it began"):
         executor("begun = 1")
     assert executor("double(2)").output == 4
 
 
-def test_interrupt_just_before_the_run_is_none_of_its_tools(executor, monkeypatch):
+def test_interrupt_just_before_the_run_does_not_affect_it(executor, monkeypatch):
     begin = executor._dispatcher.begin_run
 
     def begin_and_interrupt():
@@ -60,11 +60,11 @@ def test_interrupt_just_before_the_run_is_none_of_its_tools(executor, monkeypatc
 
 @pytest.mark.parametrize("end", ["value", "timeout", "answer", "interrupt"])
 def test_signal_that_comes_after_its_run_stops_no_other(end):
-    """The call of a tool lets the signal come while the next run is under way, each time."""
+    """The call of a tool makes the signal arrive during the next run."""
 
     def late():
         executor._session._child.interrupt(executor._session._run - 1)
-        os.kill(executor.pid, signal.SIGINT)  # on its way before the tool has returned
+        os.kill(executor.pid, signal.SIGINT)  # sent before the tool has returned
 
     tools = {"late": late, "stop": lambda: executor.interrupt(), "final_answer": lambda one: one}
     code, error = {
@@ -106,7 +106,7 @@ def test_signal_that_comes_before_the_program_stops_it_once_it_begins(monkeypatc
 @pytest.mark.parametrize("ask", ["call", "restart"])
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_cleanup_while_a_new_child_starts_leaves_none(executor, monkeypatch, ask, moment):
-    spawn = process_session.spawn
+    spawn = process_launcher.spawn
     executor._session._drop()
     children = []
 
@@ -119,7 +119,7 @@ def test_cleanup_while_a_new_child_starts_leaves_none(executor, monkeypatch, ask
             executor.cleanup()
         return children[0]
 
-    monkeypatch.setattr(process_session, "spawn", closed)
+    monkeypatch.setattr(process_launcher, "spawn", closed)
     folder = executor.folder
     with running(executor if ask == "call" else executor.restart, *["1"][: ask == "call"]) as asked:
         assert isinstance(asked.error(), ExecutorClosedError)
@@ -129,7 +129,7 @@ def test_cleanup_while_a_new_child_starts_leaves_none(executor, monkeypatch, ask
     assert not os.path.exists(folder)
 
 
-def test_child_that_takes_more_words_to_ask_for_than_come_in_one_piece(tmp_path):
+def test_long_request_for_a_child_is_read_in_several_pieces(tmp_path):
     paths = [tmp_path / f"{number:04}{'x' * 100}" for number in range(600)]
     for path in paths:
         path.mkdir()

@@ -1,1 +1,1 @@
-"""Images by their content: what is in one, how it is built, and which requirements imports mean."""
+"""Images by their content: what is in one, and how it is built."""

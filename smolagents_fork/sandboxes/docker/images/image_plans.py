@@ -28,6 +28,7 @@ __all__ = [
     "BUILD_SECONDS",
     "DEFAULT_BASE_IMAGE",
     "ImagePlan",
+    "addressed",
     "ca_bytes",
     "ensure",
     "exists",
@@ -87,12 +88,12 @@ def plan(
     if image is not None:
         core = ImagePlan(image, {}, {})
     elif dockerfile_content is not None:
-        core = _addressed(REPOSITORY + "-custom", {"Dockerfile": dockerfile_content.encode()}, {})
+        core = addressed(REPOSITORY + "-custom", {"Dockerfile": dockerfile_content.encode()}, {})
     else:
         base = base_image or os.environ.get(BASE_IMAGE_VARIABLE) or DEFAULT_BASE_IMAGE
         names = ("Dockerfile", "requirements.txt", "gateway.py")
         files = {name: folder.joinpath(name).read_bytes() for name in names}
-        core = _addressed(REPOSITORY, files, {"BASE_IMAGE": base})
+        core = addressed(REPOSITORY, files, {"BASE_IMAGE": base})
     if not requirements:
         return core
     own = image is None and dockerfile_content is None
@@ -100,15 +101,23 @@ def plan(
     files = {"Dockerfile": dockerfile, "extra.txt": "\n".join([*requirements, ""]).encode()}
     if own:
         files["changes.py"] = folder.joinpath("changes.py").read_bytes()
-    return _addressed(REPOSITORY, files, {"CORE_IMAGE": core.tag}, core)
+    return addressed(REPOSITORY, files, {"CORE_IMAGE": core.tag}, core)
 
 
-def _addressed(
+def addressed(
     repository: str,
     files: Mapping[str, bytes],
     arguments: Mapping[str, str],
     base: ImagePlan | None = None,
 ) -> ImagePlan:
+    """Plan an image whose tag is the digest of what decides its content.
+
+    Args:
+        repository: the name before the tag.
+        files: build context, by name.
+        arguments: build arguments that decide what is in it.
+        base: the plan to carry out first.
+    """
     digest = hashlib.sha256()
     for kind, entries in (
         ("file", files),

@@ -13,7 +13,8 @@ import pytest
 
 from smolagents_fork import ProcessExecutor
 from smolagents_fork.errors import ConfigurationError
-from smolagents_fork.executors.process.process_options import Options, byte_count
+from smolagents_fork.executors.guests.guest_options import byte_count
+from smolagents_fork.executors.process.process_options import Options
 from smolagents_fork.executors.validation import parameters_of
 from smolagents_fork.process.confinement_report import MEASURES
 from smolagents_fork.process.sandbox_paths import layout_for

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import textwrap
+from collections.abc import Sequence
 
 import pytest
 from program_harness import in_ours, in_python, stopped
@@ -20,6 +21,8 @@ VALUES = (
     *("2.5", "1j", "None", "'ab'", "'%s!'", "''", "b'x%d'", "[1, 2]"),
     *("(3,)", "{1: 2}", "Own(2)", "Text('%s')", "Whole(3)", "Row([1])"),
 )
+#: One of each type, for what is multiplied before it is added.
+MULTIPLIED = ("-3", "64", "-(1 << 64)", "2.5", "'ab'", "[1, 2]", "Own(2)", "Whole(3)", "Row([1])")
 HEAD = """
 class Own:
     def __init__(self, n): self.n = n
@@ -90,10 +93,10 @@ def compared(code: str) -> None:
     assert repr(got) == repr(expected), code
 
 
-def each(form: str, operator: str) -> str:
+def each(form: str, operator: str, values: Sequence[str] = VALUES) -> str:
     """One program of all pairs of operands: the text of each result, or of its error."""
     functions, calls = [], []
-    for number, (left, right) in enumerate(itertools.product(VALUES, VALUES)):
+    for number, (left, right) in enumerate(itertools.product(values, values)):
         if "{left}" in form or "{right}" in form:
             constant = left if "{left}" in form else right
             if not constant.strip("-0123456789.'%sabx!"):
@@ -129,7 +132,7 @@ def test_added_product_gives_what_it_gives_in_python(product: str, start: str) -
         "def act():\n    a, b = left, right\n"
         f"    pair, s = [a, b], {start}\n    s += {product}\n    return s"
     )
-    compared(each(form, "*"))
+    compared(each(form, "*", MULTIPLIED))
 
 
 @pytest.mark.parametrize("operator", sorted(set(OPERATORS) - set(REWRITTEN)))

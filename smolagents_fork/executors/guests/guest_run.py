@@ -1,4 +1,4 @@
-"""One run in a child process: watched until it ends, stopped when it does not."""
+"""One run in a guest: watched until it ends, stopped when it does not."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ...bridge import Dispatcher
 from ...codec import decode, encode
 from ...deadline import Deadline
 from ...errors import ExecutorError, ProgramInterruptedError, ProtocolError, SandboxTimeoutError
-from ...process.child import Child
-from ...process.frames import Frame, Kind
-from .process_answers import failure, program_error
-from .process_options import Options
+from ...guest.frames import Frame, Kind
+from ...guest.guest_process import GuestProcess
+from .guest_answers import failure, program_error
+from .guest_options import GuestOptions
 
-__all__ = ["LOST", "SLICE", "Outcome", "ProcessRun"]
+__all__ = ["LOST", "SLICE", "GuestRun", "Outcome"]
 
 #: Longest wait between two looks at deadlines and interruptions, in seconds.
 SLICE = 0.05
@@ -45,7 +45,7 @@ class _Stop:
         self.deadline = Deadline(grace)
 
 
-class ProcessRun:
+class GuestRun:
     """One run of code in ``child``.
 
     Args:
@@ -59,9 +59,9 @@ class ProcessRun:
 
     def __init__(
         self,
-        child: Child,
+        child: GuestProcess,
         number: int,
-        options: Options,
+        options: GuestOptions,
         dispatcher: Dispatcher,
         sink: Callable[[str], None],
         interrupted: threading.Event,
@@ -147,7 +147,7 @@ class ProcessRun:
         death = self._child.death()
         if stop.reason == "answered":
             return death
-        self._sink(self._child.last_words())
+        self._sink(self._child.remaining_text())
         self.killed = True
         grace = (
             f"did not stop within interrupt_grace_seconds={self._options.interrupt_grace_seconds}"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from smolagents_fork.distributions.requirements import requirements_for
 from smolagents_fork.errors import ConfigurationError
-from smolagents_fork.sandboxes.docker.images.requirements import requirements_for
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from ....errors import ConfigurationError
+from ..errors import ConfigurationError
 
 __all__ = ["NAMESPACES", "distribution_in"]
 

@@ -18,7 +18,7 @@ import re
 import sys
 from collections.abc import Iterable
 
-from ....errors import ConfigurationError
+from ..errors import ConfigurationError
 from .namespaces import NAMESPACES, distribution_in
 
 __all__ = ["DISTRIBUTIONS", "requirements_for"]

@@ -1,20 +1,19 @@
-"""Frames of a child, checked, and frames for a child, composed."""
+"""Frames of a guest, checked, and frames for a guest, composed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from ... import errors
 from ...codec import decode, encode
 from ...errors import DecodeError, InterpreterError, ProtocolError
 
-__all__ = ["checked_report", "failure", "joined", "program_error"]
+__all__ = ["failure", "joined", "program_error"]
 
 
 def program_error(kind: str) -> type[InterpreterError]:
     """The error class that a FAILED frame names."""
-    # Compared with the classes there are; nothing is looked up that the child could choose.
+    # Compared with the classes there are; nothing is looked up that the guest could choose.
     known = {
         name: value
         for name, value in vars(errors).items()
@@ -32,16 +31,6 @@ def failure(body: bytes) -> tuple[str, str]:
     if type(data) is not dict or {type(data.get("kind")), type(data.get("message"))} != {str}:
         raise ProtocolError("a FAILED frame has a kind and a message")
     return data["kind"], data["message"]
-
-
-def checked_report(data: Any) -> dict[str, dict[str, str]]:
-    """Check a READY frame and return the measures in force and those missing."""
-    if type(data) is not dict or data.keys() != {"in_force", "missing"}:
-        raise ProtocolError("a READY frame has what is in force and what is missing")
-    for part in data.values():
-        if type(part) is not dict or not all(type(text) is str for text in part.values()):
-            raise ProtocolError("a READY frame has words for every measure")
-    return data
 
 
 def joined(encoded: Mapping[str, bytes]) -> bytes:

@@ -1,11 +1,10 @@
-"""One child at a time: start, runs, replacement. Knows nothing of smolagents."""
+"""One guest at a time: start, runs, replacement. Knows nothing of smolagents."""
 
 from __future__ import annotations
 
-import tempfile
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from ...bridge import Dispatcher
 from ...codec import decode, encode
@@ -21,49 +20,58 @@ from ...errors import (
     SandboxDiedError,
     SandboxTimeoutError,
 )
-from ...process.child import Child
-from ...process.confinement_report import MEASURES, Bounds, Kernel
-from ...process.folders import remove_tree
-from ...process.frames import Frame, Kind, from_child
-from ...process.sandbox_paths import Layout
-from ...process.spawn import spawn
-from .process_answers import checked_report, failure, joined
-from .process_options import Options
-from .process_run import LOST, SLICE, Outcome, ProcessRun
+from ...guest.frames import Frame, Kind
+from ...guest.guest_process import GuestProcess
+from .guest_answers import failure, joined
+from .guest_options import GuestOptions
+from .guest_run import LOST, SLICE, GuestRun, Outcome
 
-__all__ = ["ProcessSession"]
+__all__ = ["GuestSession", "Launcher"]
 
 
-class ProcessSession:
-    """A child, its folder, and what a new one must be told.
+class Launcher(Protocol):
+    """Starts the guests of one executor."""
+
+    def start(self) -> GuestProcess:
+        """Start a guest, which waits for its SETUP frame."""
+
+    def setup(self) -> dict[str, Any]:
+        """The content of the SETUP frame."""
+
+    def accept(self, report: Any) -> None:
+        """Check the content of the READY frame.
+
+        Raises:
+            ExecutorStartError: what the guest says is not enough.
+            ProtocolError: it is not a report.
+        """
+
+    def remove(self) -> None:
+        """Remove what guests leave on the disk. Idempotent."""
+
+
+class GuestSession:
+    """A guest, and what a new one must be told.
 
     Args:
         options: limits and callbacks.
-        layout: where the child finds modules.
-        imports: modules programs may import.
+        launcher: starts guests.
         dispatcher: serves the calls of the bridge.
         sink: takes printed text, as it comes.
-        kernel: the features of the kernel that are used.
     """
 
     def __init__(
         self,
-        options: Options,
-        layout: Layout,
-        imports: list[str],
+        options: GuestOptions,
+        launcher: Launcher,
         dispatcher: Dispatcher,
         sink: Callable[[str], None],
-        kernel: Kernel,
     ) -> None:
         self.options = options
-        self._kernel = kernel
-        self.report: dict[str, dict[str, str]] = {"in_force": {}, "missing": {}}
-        self._layout = layout
-        self._imports = imports
+        self._launcher = launcher
         self._dispatcher = dispatcher
         self._sink = sink
-        self._folder: str | None = None
-        self._child: Child | None = None
+        self._child: GuestProcess | None = None
         self._tools: list[dict[str, Any]] = []
         self._variables: dict[str, bytes] = {}
         self._run = 0
@@ -93,7 +101,7 @@ class ProcessSession:
         except BaseException as error:
             self._drop()
             if self._closing:
-                self._remove_folder()
+                self._launcher.remove()
                 if isinstance(error, Exception):
                     raise ExecutorClosedError(
                         "the executor was closed while its child started"
@@ -103,53 +111,17 @@ class ProcessSession:
             raise
 
     def _open(self) -> None:
-        if self._folder is None:
-            self._folder = tempfile.mkdtemp(prefix="smolagents-process-")
-        options = self.options
-        bounds = Bounds(
-            folder=self._folder,
-            memory_bytes=options.memory_bytes,
-            file_bytes=options.file_bytes,
-            open_files=options.open_files,
-            threads=options.max_threads,
-            network=options.network,
-            kernel=self._kernel,
-        )
-        kinds = from_child(options.max_value_bytes, options.max_value_bytes)
-        self._child = child = spawn(self._layout, bounds, kinds)
-        setup = {
-            "imports": self._imports,
-            "limits": options.limits,
-            "cpu_seconds": self._cpu_seconds(),
-            "max_value_bytes": options.max_value_bytes,
-        }
-        deadline = Deadline(options.startup_timeout_seconds)
-        child.send(Kind.SETUP, 0, encode(setup), deadline)
+        self._child = child = self._launcher.start()
+        deadline = Deadline(self.options.startup_timeout_seconds)
+        child.send(Kind.SETUP, 0, encode(self._launcher.setup()), deadline)
         frame = self._answer(Kind.READY, 0, deadline, "start")
-        self.report = checked_report(decode(frame.body, path="report"))
-        in_force = self.report["in_force"].keys()
-        missing = [name for name in MEASURES if name in options.required - in_force]
-        if missing:
-            reasons = self.report["missing"]
-            lines = "; ".join(f"{name} ({reasons.get(name, 'no reason')})" for name in missing)
-            raise ExecutorStartError(
-                f"this machine cannot give what keeps code in its process: {lines}. Use "
-                "executor_type='docker', or do without: "
-                f"allow_missing={(*sorted(options.allow_missing), *missing)!r}"
-            )
+        self._launcher.accept(decode(frame.body, path="report"))
         self._dispatcher.connected()
         if self._tools:
             self._exchange(child, Kind.TOOLS, encode(self._tools), "send_tools")
         if self._variables:
             variables = joined(self._variables)
             self._exchange(child, Kind.VARIABLES, variables, "send_variables")
-
-    def _cpu_seconds(self) -> float | None:
-        options = self.options
-        if options.cpu_seconds is not None or options.timeout_seconds is None:
-            return options.cpu_seconds
-        # More than one thread can use more than the wall clock's time, but not without end.
-        return 2 * (options.timeout_seconds + options.interrupt_grace_seconds)
 
     def close(self, *, from_inside: bool = False) -> None:
         """Kill the child and remove its folder. Idempotent; a run in another thread ends first.
@@ -166,22 +138,12 @@ class ProcessSession:
             self._dispatcher.interrupt()
             self._idle.wait(5.0)
         self._drop()
-        self._remove_folder()
-
-    def _remove_folder(self) -> None:
-        if self._folder is not None:
-            remove_tree(self._folder)
-            self._folder = None
+        self._launcher.remove()
 
     @property
     def pid(self) -> int | None:
         """The child's process number; ``None`` without a child."""
         return None if self._child is None else self._child.pid
-
-    @property
-    def folder(self) -> str | None:
-        """The only folder the child may write to."""
-        return self._folder
 
     @property
     def alive(self) -> bool:
@@ -228,13 +190,13 @@ class ProcessSession:
             self._drop()
             raise type(error)(f"{what}: {error}{LOST}") from error
 
-    def _exchange(self, child: Child, kind: Kind, body: bytes, what: str) -> None:
+    def _exchange(self, child: GuestProcess, kind: Kind, body: bytes, what: str) -> None:
         # A second a megabyte is slow even for a busy machine.
         deadline = Deadline(30.0 + len(body) / 1e6)
         child.send(kind, self._run, body, deadline)
         self._answer(Kind.ACCEPTED, self._run, deadline, what)
 
-    def _ready_child(self) -> Child:
+    def _ready_child(self) -> GuestProcess:
         if self._child is None or self._child.ended:
             self._drop()
             self.open()
@@ -283,14 +245,14 @@ class ProcessSession:
             self._idle.set()
             if self._closing:
                 self._drop()
-                self._remove_folder()
+                self._launcher.remove()
 
-    def _watched(self, child: Child, code: str) -> Outcome:
+    def _watched(self, child: GuestProcess, code: str) -> Outcome:
         if self._interrupted.is_set():
             raise ProgramInterruptedError("the code was interrupted by interrupt() before it began")
         self._run += 1
         deadline = Deadline(self.options.timeout_seconds)
-        current = ProcessRun(
+        current = GuestRun(
             child, self._run, self.options, self._dispatcher, self._sink, self._interrupted
         )
         try:
@@ -298,7 +260,7 @@ class ProcessSession:
         except (SandboxDiedError, ProtocolError) as error:
             child.kill()
             child.death()
-            self._sink(child.last_words())
+            self._sink(child.remaining_text())
             self._drop()
             if self._dispatcher.has_final_answer:
                 return Outcome(self._dispatcher.final_answer, True, deadline.elapsed())

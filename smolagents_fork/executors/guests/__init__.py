@@ -1,0 +1,1 @@
+"""Parts of executors whose programs run under a worker in a separate process."""

@@ -1,0 +1,197 @@
+"""Base of the executors with a guest: runs, tools and variables."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+from ... import codec
+from ...bridge import Dispatcher
+from ...errors import ConfigurationError, ExecutorStartError
+from ...output import PrintContainer, truncated
+from ...results import Execution
+from ...upstream import CodeOutput
+from ..base import Executor
+from ..validation import check_code, check_flag, check_functions, mapping_of
+from .guest_options import GuestOptions
+from .guest_session import GuestSession, Launcher
+
+__all__ = ["GuestExecutor", "interpreter_limits"]
+
+
+class GuestExecutor(Executor):
+    """An executor whose programs run under a worker in a process of its own.
+
+    Args:
+        additional_authorized_imports: as in :class:`Executor`.
+        logger: as in :class:`Executor`.
+        options: limits and callbacks.
+        tools_in_calling_thread: call tools in the thread that runs the code.
+        additional_functions: functions of the host the code may call.
+        tool_placement: tool name -> ``"host"``; there is no other place here.
+    """
+
+    supports_managed_agents: ClassVar[bool] = True
+    #: The executor's name in messages.
+    label: ClassVar[str]
+
+    def __init__(
+        self,
+        additional_authorized_imports: Sequence[str],
+        logger: Any,
+        options: GuestOptions,
+        *,
+        tools_in_calling_thread: bool,
+        additional_functions: Mapping[str, Callable[..., Any]] | None,
+        tool_placement: Mapping[str, str] | None,
+    ) -> None:
+        super().__init__(additional_authorized_imports, logger)
+        self._check_placement(mapping_of("tool_placement", tool_placement))
+        check_flag("tools_in_calling_thread", tools_in_calling_thread)
+        #: What upstream's agent shows of a failed step.
+        self.state: dict[str, Any] = {"_print_outputs": ""}
+        self._guest_options = options
+        self._functions = check_functions(additional_functions)
+        self._owner = os.getpid()
+        self._printed = PrintContainer(options.max_output_bytes)
+        self._session: GuestSession | None = None
+        self._dispatcher = Dispatcher(
+            max_request_bytes=options.max_value_bytes,
+            max_reply_bytes=options.max_value_bytes,
+            max_calls=options.max_tool_calls,
+            tool_timeout_seconds=options.tool_timeout_seconds,
+            calling_thread=tools_in_calling_thread,
+            on_call=self._log_call,
+        )
+
+    # -- lifecycle --
+
+    def _launch(self, launcher: Launcher) -> None:
+        """Start the first guest; called by ``_start()``."""
+        self._session = GuestSession(self._guest_options, launcher, self._dispatcher, self._print)
+        self._session.open()
+        if self._functions:
+            self.send_tools({})
+
+    def _cleanup(self) -> None:
+        if os.getpid() != getattr(self, "_owner", None):
+            return  # a fork of the host: the guest is not its own
+        session = getattr(self, "_session", None)
+        if session is not None:
+            session.close(from_inside=self._inside_own_call())
+        self._dispatcher.close()
+
+    @property
+    def pid(self) -> int | None:
+        """The guest's process number."""
+        return self._open_session().pid
+
+    def is_alive(self) -> bool:
+        """Tell whether a guest is there and the executor is open."""
+        return super().is_alive() and self._session is not None and self._session.alive
+
+    def restart(self) -> None:
+        """Throw the guest and its state away; tools and sent variables are given to the new one."""
+        with self._turn("restart"):
+            self._open_session().restart()
+
+    def interrupt(self) -> None:
+        """Stop the code that runs now; from any thread. State is kept unless it must be killed."""
+        if self._session is not None:
+            self._session.interrupt()
+
+    # -- code --
+
+    def run_code_raise_errors(self, code: str) -> CodeOutput:
+        """Run ``code`` and return its output, as upstream's type; raises as :meth:`run` does."""
+        execution = self.run(code)
+        return CodeOutput(execution.output, execution.logs, execution.is_final_answer)
+
+    def run(self, code: str) -> Execution:
+        """Run ``code`` and return everything it gave.
+
+        Raises:
+            InterpreterError: the program was refused, failed, or met a limit of the interpreter.
+            SandboxTimeoutError: it ran past ``timeout_seconds``; says whether its state survived.
+            SandboxDiedError: the guest ended; says how. The next call has a new one.
+            ProtocolError: the guest sent what it may not, and was killed.
+            ExecutorClosedError: after ``cleanup()``.
+        """
+        check_code(code)
+        with self._turn("call"):
+            session = self._open_session()
+            self._printed = PrintContainer(self._guest_options.max_output_bytes)
+            try:
+                outcome = session.run(code)
+            finally:
+                logs = truncated(self._printed.value, self._guest_options.max_output_bytes)
+                self.state["_print_outputs"] = logs
+            return Execution(outcome.output, logs, outcome.is_final_answer, seconds=outcome.seconds)
+
+    def _print(self, text: str) -> None:
+        if text:
+            self._printed.append(text)
+            if self._guest_options.on_output is not None:
+                self._guest_options.on_output(text)
+
+    # -- tools and variables --
+
+    def send_tools(self, tools: Mapping[str, Any]) -> None:
+        """Make tools and managed agents callable from the code; they stay on the host."""
+        tools = mapping_of("tools", tools)
+        with self._turn("send_tools"):
+            self._dispatcher.register({**self._functions, **tools})
+            specs = [spec.as_data() for spec in self._dispatcher.specs]
+            self._open_session().send_tools(specs)
+
+    def send_variables(self, variables: Mapping[str, Any]) -> None:
+        """Set variables in the code's namespace.
+
+        Raises:
+            EncodeError: a value cannot be encoded; names the path to it.
+        """
+        if not variables:
+            return
+        variables = mapping_of("variables", variables)
+        limit = self._guest_options.max_value_bytes
+        encoded = {
+            name: codec.encode(value, path=f"vars[{name!r}]", max_bytes=limit)
+            for name, value in variables.items()
+        }
+        with self._turn("send_variables"):
+            self._open_session().send_variables(encoded)
+
+    def _open_session(self) -> GuestSession:
+        if self._session is None:
+            raise ExecutorStartError(f"the {self.label} executor has not been started")
+        return self._session
+
+    def _check_placement(self, placement: Mapping[str, str]) -> None:
+        for name, place in placement.items():
+            if place != "host":
+                raise ConfigurationError(
+                    f"tool_placement[{name!r}]={place!r}: the {self.label} executor calls tools on "
+                    "the host only; to run a tool's own source in a sandbox use "
+                    "executor_type='docker'"
+                )
+
+
+def interpreter_limits(
+    max_operations: int | None,
+    max_while_iterations: int | None,
+    max_recursion_depth: int | None,
+    max_print_outputs_length: int | None,
+) -> dict[str, Any]:
+    """The limits a guest's interpreter is made with: those that were given.
+
+    The host's clock is the one that counts: it stands still while the host works.
+    """
+    limits = {
+        "max_operations": max_operations,
+        "max_while_iterations": max_while_iterations,
+        "max_recursion_depth": max_recursion_depth,
+        "max_print_outputs_length": max_print_outputs_length,
+    }
+    given = {name: value for name, value in limits.items() if value is not None}
+    return {**given, "timeout_seconds": None}

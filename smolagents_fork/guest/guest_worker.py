@@ -1,0 +1,265 @@
+"""The worker of a guest: receives code, runs it in the interpreter, and sends the result.
+
+It shares its process with the program, so the host does not trust it. Its checks serve programs
+that are not hostile.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn, Protocol
+
+from ..codec import decode, encode
+from ..codec.rpc import RUN_ENDED, HostCalls
+from ..errors import (
+    EncodeError,
+    InterpreterError,
+)
+from ..interpreter import Interpreter, Limits
+from ..interpreter.meter import FinalAnswer, ProgramStop, TimeStop
+from ..output import PrintContainer
+from ..texts import (
+    class_name,
+    exact_text,
+    exception_field,
+    is_static,
+    plain_text,
+    without_text,
+)
+from .frames import Frame, Kind
+
+__all__ = ["Link", "Worker", "warm_up"]
+
+# A character takes at most 12 bytes of a frame, and such a frame has 1 MiB at most.
+_LONGEST_REPR = 80_000
+# Name in the state of the value that is converted to text.
+_VALUE = "_output_of_the_last_call"
+
+
+def warm_up() -> None:
+    """Run everything once, so that later workers find it imported and compiled."""
+    interpreter = Interpreter()
+    interpreter.run("import math\nprint([math.sqrt(n) for n in range(3)])")
+    decode(encode({"a": (1, 2.5)}))
+
+
+class Link(Protocol):
+    """A guest's end of the connection to its host."""
+
+    #: The run that goes on.
+    run: int
+    #: Holds an interruption back while a frame is written.
+    shield: Callable[[], contextlib.AbstractContextManager[None]]
+
+    @property
+    def stop_asked(self) -> bool:
+        """Tell whether the host has asked the present run to stop."""
+
+    def receive(self) -> Frame | None:
+        """The next frame; none when the host has closed the connection."""
+
+    def send(self, kind: Kind, run: int, body: bytes = b"") -> None:
+        """Send a frame, after whatever was printed before it."""
+
+    def write(self, text: str) -> None:
+        """Take printed text."""
+
+
+class Worker:
+    """The interpreter and its connection to the host.
+
+    Args:
+        link: the connection.
+        options: ``imports``, ``limits`` and ``max_value_bytes`` as the host sent them.
+        begin_run: called before each program.
+    """
+
+    def __init__(
+        self, link: Link, options: dict[str, Any], begin_run: Callable[[], None] = lambda: None
+    ) -> None:
+        self._link = link
+        link.shield = self.shielded
+        self._begin_run = begin_run
+        limits = Limits(**options["limits"])
+        self._interpreter = _Streaming(link, options["imports"], limits)
+        # The host ends a child that sends more; a program that is not hostile gets an error first.
+        self._max_value_bytes = options["max_value_bytes"]
+        self._calls = HostCalls(self._ask_host, self._finish, self._max_value_bytes, self._stop)
+        self._in_run = False
+        self._in_program = False
+        self._shielded = 0
+
+    def serve(self) -> None:
+        """Serve the host until it closes the connection."""
+        while (frame := self._link.receive()) is not None:
+            if frame.kind is Kind.RUN:
+                self._run(frame)
+            elif frame.kind in (Kind.TOOLS, Kind.VARIABLES):
+                self._accept(frame)
+            # A late REPLY, to a call whose program was stopped meanwhile, is ignored.
+
+    # -- interruption by the host --
+
+    def stop_if_asked(self, *_: Any) -> None:
+        """Stop the program if the host has asked its run to stop.
+
+        Handles the signal, which may arrive at any time, even after the end of its run. Also called
+        at points where the signal is deferred: before the program, and after a frame.
+        """
+        if self._in_program and not self._shielded and self._link.stop_asked:
+            self._stop()
+
+    def _stop(self) -> NoReturn:
+        stop = TimeStop("The execution was stopped from outside")
+        # The meter raises it again wherever the program catches it.
+        self._interpreter.meter.interrupt(stop)
+        raise stop
+
+    @contextlib.contextmanager
+    def shielded(self) -> Iterator[None]:
+        """Defer an interruption until the end of the block."""
+        main = threading.current_thread() is threading.main_thread()
+        self._shielded += main
+        try:
+            yield
+        finally:
+            self._shielded -= main
+        if main:
+            self.stop_if_asked()
+
+    # -- frames --
+
+    def _run(self, frame: Frame) -> None:
+        self._link.run = frame.run
+        self._in_run = True
+        try:
+            self._begin_run()
+            kind, body = self._outcome(frame.body.decode("utf-8", "surrogatepass"))
+        except ProgramStop as stop:
+            # The interruption came after the end of the program.
+            self._in_program = False
+            kind, body = Kind.FAILED, _failure("TimeLimitExceededError", str(stop))
+        finally:
+            self._in_program = False
+        with self._calls.quiet():
+            # A thread of the program may wait for the host; it would read the next run's frames.
+            self._in_run = False
+            self._link.send(kind, frame.run, body)
+
+    def _outcome(self, code: str) -> tuple[Kind, bytes]:
+        try:
+            self._in_program = True
+            self.stop_if_asked()
+            result = self._interpreter.run(code)
+            if result.is_final_answer:
+                return Kind.FINAL, b""
+            return Kind.DONE, self._encoded(result.output)
+        except InterpreterError as error:
+            return Kind.FAILED, _failure(type(error).__name__, str(error))
+        except MemoryError:
+            return Kind.FAILED, _failure(
+                "ProgramFailedError", "MemoryError: the memory limit is reached"
+            )
+        except ProgramStop:
+            raise
+        except BaseException as error:
+            # A BaseException of the program's own; it must not end the guest.
+            return Kind.FAILED, _failure("ProgramFailedError", _text_of_error(error))
+        finally:
+            self._in_program = False
+
+    def _encoded(self, value: Any) -> bytes:
+        """Encode the value of the last expression, or its text if it cannot be encoded."""
+        try:
+            return encode(value, max_bytes=self._max_value_bytes)
+        except EncodeError:
+            text = self._text_of(value)
+        return encode(text[: min(_LONGEST_REPR, self._max_value_bytes // 12)])
+
+    def _text_of(self, value: Any) -> str:
+        """Compute ``repr(value)`` in a separate run, with the limits and the tools."""
+        text = plain_text(value, "repr")
+        if text is not None:
+            return text
+        state = self._interpreter.state
+        state[_VALUE] = value
+        try:
+            made = self._interpreter.run(f"f'{{{_VALUE}!r}}'")
+            return exact_text(made.output) if isinstance(made.output, str) else ""
+        except InterpreterError as error:
+            return without_text(value, error.__cause__ or error, "repr")
+        finally:
+            state.pop(_VALUE, None)
+
+    def _accept(self, frame: Frame) -> None:
+        try:
+            data: Any = decode(frame.body, path="variables")
+            if frame.kind is Kind.TOOLS:
+                self._interpreter.send_tools(
+                    {spec["name"]: self._calls.stub(**spec) for spec in data}
+                )
+            else:
+                self._interpreter.send_variables(data)
+        except Exception as error:
+            body = _failure(type(error).__name__, str(error))
+            self._link.send(Kind.FAILED, frame.run, body)
+            return
+        self._link.send(Kind.ACCEPTED, frame.run)
+
+    # -- the bridge --
+
+    def _ask_host(self, request: bytes) -> bytes:
+        if not self._in_run:
+            raise RuntimeError(RUN_ENDED)
+        with self.shielded():
+            self._link.send(Kind.CALL, self._link.run, request)
+            while (frame := self._link.receive()) is not None:
+                if frame.kind is Kind.REPLY:
+                    return frame.body
+        os._exit(0)  # the host has closed the connection
+
+    def _finish(self) -> None:
+        # The host already has the value. The stop survives every handler of the program.
+        self._interpreter.meter.finish(None)
+        raise FinalAnswer(None)
+
+
+class _Streaming(Interpreter):
+    """Interpreter that sends printed text to the host immediately."""
+
+    def __init__(self, link: Link, imports: list[str], limits: Limits) -> None:
+        self._link = link
+        super().__init__(imports, limits=limits)
+
+    @property
+    def output(self) -> PrintContainer:
+        return self._output
+
+    @output.setter
+    def output(self, container: PrintContainer) -> None:
+        keep, write = container.append, self._link.write
+
+        def append(text: str) -> PrintContainer:
+            write(text)
+            return keep(text)
+
+        container.append = append  # type: ignore[method-assign]
+        self._output = container
+
+
+def _text_of_error(error: BaseException) -> str:
+    """Return name and text of an exception; only the name if the program may define its class."""
+    name = class_name(error)
+    plain = all(type(one) in (str, int) for one in exception_field(error, "args"))
+    if not plain or not is_static(type(error)):
+        return name
+    return f"{name}: {error}"
+
+
+def _failure(kind: str, message: str) -> bytes:
+    if len(message) > _LONGEST_REPR:
+        message = f"{message[:_LONGEST_REPR]}... ({len(message)} characters)"
+    return encode({"kind": kind, "message": message})

@@ -1,0 +1,102 @@
+"""The Deno program: where it is, and the rights it is started with."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable
+
+from ..errors import ExecutorStartError
+
+__all__ = ["BARE_ENVIRONMENT", "INSTALL", "confined_command", "find_deno", "own_client"]
+
+#: What brings everything the executor needs.
+INSTALL = "pip install 'smolagents[wasm]'"
+_SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "guest.mjs")
+#: The whole environment of a confined Deno. Its data folder is below a file, where there can be
+#: none: what it would keep there, such as localStorage, is a place to write and outlives it.
+BARE_ENVIRONMENT = {
+    "DENO_DIR": os.path.join(_SCRIPT, "none"),
+    "DENO_NO_UPDATE_CHECK": "1",
+    "NO_COLOR": "1",
+}
+# Modules from elsewhere would be fetched without asking for the permission to use the network.
+_CONFINED = (
+    "--no-prompt", "--no-config", "--no-lock", "--no-remote", "--no-npm", "--no-code-cache",
+    "--deny-net", "--deny-env", "--deny-write", "--deny-run", "--deny-ffi", "--deny-sys",
+    "--deny-import",
+)  # fmt: skip
+
+
+def find_deno(path: str | None = None) -> str:
+    """The Deno program: ``path``, the one that pip installed here, or the first on PATH.
+
+    Raises:
+        ExecutorStartError: there is none; says what installs it.
+    """
+    if path is not None:
+        found = shutil.which(path)
+        if found is None:
+            raise ExecutorStartError(f"deno={path!r}: there is no such program")
+        return found
+    try:
+        from deno import find_deno_bin
+
+        return os.fsdecode(find_deno_bin())
+    except (ImportError, FileNotFoundError):
+        found = shutil.which("deno")
+    if found is None:
+        raise ExecutorStartError(f"WasmExecutor needs Deno, which is not installed: {INSTALL}")
+    return found
+
+
+def confined_command(
+    deno: str, readable: Iterable[str], v8_flags: Iterable[str], arguments: Iterable[str]
+) -> list[str]:
+    """The command of a Deno that may read ``readable`` and has no other permission.
+
+    Args:
+        deno: the program.
+        readable: files and folders.
+        v8_flags: flags of its JavaScript engine.
+        arguments: of ``guest.mjs``.
+    """
+    # Deno's own notation for a comma in a path is two of them.
+    paths = ",".join(path.replace(",", ",,") for path in readable)
+    flags = [f"--v8-flags={','.join(v8_flags)}"] if v8_flags else []
+    return [
+        deno,
+        "run",
+        "--quiet",
+        *_CONFINED,
+        f"--allow-read={paths}",
+        *flags,
+        _SCRIPT,
+        *arguments,
+    ]
+
+
+def own_client(deno: str, package: str, folder: str, seconds: float) -> None:
+    """Have Deno's npm client put ``package`` below ``folder``, with the user's own settings.
+
+    Args:
+        deno: the program.
+        package: such as ``"npm:name@1.2.3"``.
+        folder: Deno's data folder.
+        seconds: how long it may take.
+
+    Raises:
+        ExecutorStartError: it could not; with Deno's own words.
+    """
+    command = [deno, "cache", "--quiet", "--no-config", "--no-lock", package]
+    environment = {**os.environ, "DENO_DIR": folder, "DENO_NO_UPDATE_CHECK": "1", "NO_COLOR": "1"}
+    try:
+        done = subprocess.run(
+            command, env=environment, cwd=folder, capture_output=True, timeout=seconds, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise ExecutorStartError(f"{package} could not be fetched: {error}") from error
+    if done.returncode:
+        words = done.stderr.decode("utf-8", "replace").strip()[-2000:]
+        raise ExecutorStartError(f"{package} could not be fetched: {words}")

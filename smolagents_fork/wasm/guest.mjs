@@ -1,0 +1,105 @@
+// Runs in Deno, with the permission to read its own files and no other: loads Pyodide and starts the
+// Python worker, which exchanges frames with the host over this process's input and output.
+// Arguments: "serve" or "snapshot", Pyodide's folder, the snapshot's file or "", the stop file or "".
+// The first frame from the host, SOURCES, is an archive of the worker's modules.
+const [mode, folder, snapshotFile, stopFile] = Deno.args;
+const HEADER_BYTES = 9;
+const SNAPSHOT = 8, SOURCES = 21;
+const SOURCES_PATH = "/lib/smolagents_fork.zip";
+const POLL_MILLISECONDS = 10;
+
+// Shared with the watcher: whether code runs, the run to stop, Python's signal.
+const shared = new Int32Array(new SharedArrayBuffer(12));
+const RUNS = 0, STOP = 1, SIGNAL = 2;
+
+function read(length) {
+  const data = new Uint8Array(length);
+  let filled = 0;
+  Atomics.store(shared, RUNS, 0);
+  while (filled < length) {
+    const count = Deno.stdin.readSync(data.subarray(filled));
+    if (count === null) break;
+    filled += count;
+  }
+  Atomics.store(shared, RUNS, 1);
+  Atomics.notify(shared, RUNS);
+  return filled === length ? data : data.subarray(0, 0);
+}
+
+function write(data) {
+  for (let sent = 0; sent < data.length;) sent += Deno.stdout.writeSync(data.subarray(sent));
+}
+
+function readSources() {
+  const header = read(HEADER_BYTES);
+  const length = new DataView(header.buffer).getUint32(5);
+  if (header[0] !== SOURCES) throw new Error(`frame of kind ${header[0]} where SOURCES is due`);
+  return read(length);
+}
+
+// A thread of its own, since this one blocks: looks at the stop file while code runs. A change in it
+// is the host's wish to stop the run it names. A new parent means that the host has died.
+function watch(shared, file, pause, parent) {
+  const [RUNS, STOP, SIGNAL] = [0, 1, 2];
+  let before = "";
+  while (true) {
+    Atomics.wait(shared, RUNS, 0);
+    Atomics.wait(shared, STOP, Atomics.load(shared, STOP), pause);
+    let wish;
+    try {
+      wish = Deno.readTextFileSync(file);
+    } catch {
+      wish = before;
+    }
+    if (wish !== before) Atomics.store(shared, STOP, Number.parseInt(wish) | 0);
+    const orphan = Deno.ppid !== parent;
+    if (orphan) Atomics.store(shared, STOP, -1);
+    if (wish !== before || orphan) Atomics.store(shared, SIGNAL, 2);
+    before = wish;
+  }
+}
+
+function startWatcher() {
+  const source = `${watch}\nonmessage = ({ data }) => watch(...data);`;
+  const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+  const watcher = new Worker(url, { type: "module" });
+  watcher.postMessage([shared, stopFile, POLL_MILLISECONDS, Deno.ppid]);
+}
+
+function withBuffer(proxy, use) {
+  const buffer = proxy.getBuffer("u8");
+  try {
+    use(buffer.data);
+  } finally {
+    buffer.release();
+  }
+}
+
+const words = (line) => console.error(line);
+const { loadPyodide } = await import(`file://${folder}/pyodide.mjs`);
+if (mode === "serve") startWatcher();
+const pyodide = await loadPyodide({
+  indexURL: folder,
+  stdout: words,
+  stderr: words,
+  stdin: () => null,
+  env: { HOME: "/home/pyodide", LANG: "C.UTF-8", MPLBACKEND: "agg" },
+  _makeSnapshot: mode === "snapshot",
+  _loadSnapshot: snapshotFile ? Deno.readFileSync(snapshotFile) : undefined,
+});
+pyodide.FS.writeFile(SOURCES_PATH, readSources());
+if (!snapshotFile) pyodide.runPython(`import sys; sys.path.insert(0, "${SOURCES_PATH}")`);
+if (mode === "snapshot") {
+  pyodide.runPython("from smolagents_fork.wasm.wasm_worker import prepare; prepare()");
+  const snapshot = pyodide.makeMemorySnapshot();
+  const header = new DataView(new ArrayBuffer(HEADER_BYTES));
+  header.setUint8(0, SNAPSHOT);
+  header.setUint32(5, snapshot.length);
+  write(new Uint8Array(header.buffer));
+  write(snapshot);
+} else {
+  pyodide.setInterruptBuffer(shared.subarray(SIGNAL));
+  const { main } = pyodide.pyimport("smolagents_fork.wasm.wasm_worker");
+  main(read, (data) => withBuffer(data, write), () => Atomics.load(shared, STOP) >>> 0);
+}
+Deno.exit(0);

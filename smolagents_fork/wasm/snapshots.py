@@ -1,0 +1,70 @@
+"""Snapshots of a guest's memory, taken when everything is imported and before any program."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import tempfile
+from pathlib import Path
+
+from ..deadline import Deadline
+from ..errors import ExecutorStartError, ProtocolError, SandboxDiedError
+from ..guest.frames import Kind
+from .deno_binary import confined_command
+from .deno_process import DenoProcess, body_of
+from .pyodide_files import VERSION
+
+__all__ = ["START_BYTES", "snapshot_file"]
+
+#: Memory that Pyodide has when a program begins.
+START_BYTES = 32 << 20
+_MOST_BYTES = 1 << 30
+
+
+def snapshot_file(cache: Path, pyodide: Path, deno: str, sources: bytes, seconds: float) -> Path:
+    """The snapshot of a guest with these sources, made if it is not in the cache.
+
+    Args:
+        cache: the folder of what is kept from start to start.
+        pyodide: the folder of Pyodide's files.
+        deno: the program; another release of its engine gets a snapshot of its own.
+        sources: archive of the guest's modules.
+        seconds: how long making it may take.
+
+    Raises:
+        ExecutorStartError: it could not be made.
+    """
+    engine = os.stat(deno)
+    key = f"{VERSION} {engine.st_size} {engine.st_mtime_ns} {hashlib.sha256(sources).hexdigest()}"
+    path = cache / "snapshots" / f"{hashlib.sha256(key.encode()).hexdigest()}.bin"
+    if not path.is_file():
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        try:
+            data = _taken(pyodide, deno, sources, seconds)
+        except (SandboxDiedError, ProtocolError) as error:
+            raise ExecutorStartError(f"Pyodide could not be prepared: {error}") from error
+        _write(path, data)
+    return path
+
+
+def _taken(pyodide: Path, deno: str, sources: bytes, seconds: float) -> bytes:
+    command = confined_command(deno, [str(pyodide)], [], ["snapshot", str(pyodide), "", ""])
+    process = DenoProcess(command, {Kind.SNAPSHOT: _MOST_BYTES}, "")
+    try:
+        process.send(Kind.SOURCES, 0, sources, Deadline(seconds))
+        return body_of(process, Kind.SNAPSHOT, seconds)
+    finally:
+        process.close()
+
+
+def _write(path: Path, data: bytes) -> None:
+    number, name = tempfile.mkstemp(dir=path.parent)
+    try:
+        with open(number, "wb") as file:
+            file.write(data)
+        os.replace(name, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise

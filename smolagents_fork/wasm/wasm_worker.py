@@ -1,0 +1,116 @@
+"""The guest's own part, run by Pyodide: connects its worker to the host through Deno's streams."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import random
+import signal
+import sys
+import sysconfig
+import zipfile
+from collections.abc import Callable
+from typing import Any
+
+from ..codec import decode, encode
+from ..errors import ProtocolError
+from ..guest.frames import MOST_OUTPUT, Frame, FrameReader, Kind, from_host, packed
+from ..guest.guest_worker import Worker, warm_up
+from ..interpreter import DEFAULT_IMPORTS
+
+__all__ = ["main", "prepare"]
+
+# Imported into the snapshot: what programs import most.
+_PREPARED = (
+    *("base64", "csv", "dataclasses", "decimal", "enum", "fractions", "functools", "hashlib"),
+    *("heapq", "io", "json", "operator", "pprint", "string", "textwrap", "typing", "uuid"),
+)
+# Stands for whatever run there is: the host has died.
+_ANY_RUN = 0xFFFFFFFF
+#: Reads that many bytes of the host's, fewer at the end; a JavaScript array with ``to_bytes``.
+_Read = Callable[[int], Any]
+
+
+def prepare() -> None:
+    """Import and warm up what every guest needs, before the snapshot is taken."""
+    for name in (*sorted(DEFAULT_IMPORTS), *_PREPARED):
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    warm_up()
+
+
+def main(read: _Read, write: Callable[[bytes], None], stopped_run: Callable[[], int]) -> None:
+    """Serve the host until it closes the connection.
+
+    Args:
+        read: see above.
+        write: writes all of its argument to the host.
+        stopped_run: gives the last run that the host has asked to stop.
+    """
+    # The snapshot has the state that its maker's generator had.
+    random.seed()
+    link = StreamLink(read, write, stopped_run)
+    while (frame := link.receive()) is not None and frame.kind is Kind.PACKAGE:
+        _install(frame.body)
+    if frame is None or frame.kind is not Kind.SETUP:
+        raise ProtocolError("the first frames are PACKAGE and SETUP")
+    options: Any = decode(frame.body)
+    worker = Worker(link, options)
+    signal.signal(signal.SIGINT, worker.stop_if_asked)
+    link.send(Kind.READY, 0, encode({"python": sys.version.split()[0]}))
+    worker.serve()
+
+
+def _install(wheel: bytes) -> None:
+    """Unpack a wheel; programs of its own are left out, since nothing could start them."""
+    target = sysconfig.get_path("purelib")
+    with zipfile.ZipFile(io.BytesIO(wheel)) as archive:
+        for member in archive.infolist():
+            root, _, rest = member.filename.partition("/")
+            if root.endswith(".data"):
+                kind, _, member.filename = rest.partition("/")
+                if kind not in ("purelib", "platlib"):
+                    continue
+            archive.extract(member, target)
+    importlib.invalidate_caches()
+
+
+class StreamLink:
+    """The guest's end of the connection."""
+
+    def __init__(
+        self, read: _Read, write: Callable[[bytes], None], stopped_run: Callable[[], int]
+    ) -> None:
+        self._read = read
+        self._write = write
+        self._stopped_run = stopped_run
+        self._reader = FrameReader(from_host())
+        self.run = 0
+        self.shield: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
+
+    @property
+    def stop_asked(self) -> bool:
+        """Tell whether the host has asked the present run to stop, or has died."""
+        return self._stopped_run() in (self.run, _ANY_RUN)
+
+    def receive(self) -> Frame | None:
+        """The next frame; none when the host has closed the connection."""
+        while True:
+            wanted = self._reader.wanted
+            data: bytes = self._read(wanted).to_bytes() if wanted else b""
+            if wanted and not data:
+                return None
+            frame = self._reader.feed(data)
+            if frame is not None:
+                return frame
+
+    def send(self, kind: Kind, run: int, body: bytes = b"") -> None:
+        """Send a frame."""
+        self._write(packed(kind, run, body))
+
+    def write(self, text: str) -> None:
+        """Send printed text, at once: what the guest keeps is lost when it is killed."""
+        data = text.encode("utf-8", "surrogatepass")
+        for start in range(0, len(data), MOST_OUTPUT):
+            self.send(Kind.OUTPUT, self.run, data[start : start + MOST_OUTPUT])

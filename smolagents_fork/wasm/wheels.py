@@ -1,0 +1,140 @@
+"""Wheels for guests: fetched on the host by pip, kept in the cache by their hashes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..errors import ExecutorStartError
+
+__all__ = ["PLATFORM", "wheels_for"]
+
+#: What the pinned release of Pyodide runs: its platform's tag, and CPython's version.
+PLATFORM, PYTHON = "pyemscripten_2026_0_wasm32", "314"
+_WORDS = 2000
+
+
+def wheels_for(
+    requirements: Sequence[str], cache: Path, lock: Path, folder: Path | None, seconds: float
+) -> list[Path]:
+    """The wheels that provide ``requirements`` and all they depend on, in the cache.
+
+    pip is asked once: what it chose is kept with the requirements, so that later executors need no
+    network.
+
+    Args:
+        requirements: as pip takes them.
+        cache: the folder of what is kept from start to start.
+        lock: Pyodide's own list of its packages.
+        folder: wheels of Pyodide's own packages, which pip prefers by version as those of an index.
+        seconds: how long pip may take.
+
+    Raises:
+        ExecutorStartError: a package cannot be had as a wheel that runs here; with pip's reason.
+    """
+    if not requirements:
+        return []
+    offered = {} if folder is None else _checked(folder, lock)
+    key = json.dumps([PLATFORM, PYTHON, sorted(requirements), sorted(offered.items())])
+    chosen = cache / "requirements" / f"{hashlib.sha256(key.encode()).hexdigest()}.json"
+    wheels = _remembered(chosen, cache)
+    if wheels is None:
+        wheels = _downloaded(requirements, cache, folder, seconds)
+        _remember(chosen, wheels, cache)
+    return wheels
+
+
+def _checked(folder: Path, lock: Path) -> dict[str, str]:
+    """Names and hashes of the wheels in ``folder``, which are those of Pyodide's lock."""
+    packages = json.loads(lock.read_text("utf-8"))["packages"].values()
+    known = {package["file_name"]: package["sha256"] for package in packages}
+    found = {}
+    for path in sorted(folder.glob("*.whl")):
+        found[path.name] = _digest(path.read_bytes())
+        expected = known.get(path.name)
+        if expected is not None and expected != found[path.name]:
+            raise ExecutorStartError(
+                f"packages_dir: {path} is not the wheel of Pyodide's lock: its sha256 is "
+                f"{found[path.name]}, and not {expected}"
+            )
+    return found
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _remembered(chosen: Path, cache: Path) -> list[Path] | None:
+    try:
+        wheels = [cache / "wheels" / name for name in json.loads(chosen.read_text("utf-8"))]
+    except (OSError, ValueError):
+        return None
+    # A file whose hash is not its folder's name was cut short, or is not what pip chose.
+    for path in wheels:
+        if not path.is_file() or _digest(path.read_bytes()) != path.parent.name:
+            return None
+    return wheels
+
+
+def _remember(chosen: Path, wheels: Sequence[Path], cache: Path) -> None:
+    chosen.parent.mkdir(mode=0o700, exist_ok=True)
+    names = [path.relative_to(cache / "wheels").as_posix() for path in wheels]
+    _replace(chosen, json.dumps(names).encode())
+
+
+def _replace(path: Path, data: bytes) -> None:
+    number, name = tempfile.mkstemp(dir=path.parent)
+    with open(number, "wb") as file:
+        file.write(data)
+    os.replace(name, path)
+
+
+def _downloaded(
+    requirements: Sequence[str], cache: Path, folder: Path | None, seconds: float
+) -> list[Path]:
+    with tempfile.TemporaryDirectory(dir=cache, prefix="fetch-") as scratch:
+        _run_pip(requirements, scratch, folder, seconds)
+        wheels = []
+        for path in sorted(Path(scratch).glob("*.whl")):
+            data = path.read_bytes()
+            place = cache / "wheels" / _digest(data) / path.name
+            place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _replace(place, data)
+            wheels.append(place)
+    return wheels
+
+
+def _run_pip(requirements: Sequence[str], target: str, folder: Path | None, seconds: float) -> None:
+    # The user's own settings say which index; only wheels, since a build would run code here.
+    command = [
+        *(sys.executable, "-m", "pip", "download", "--only-binary=:all:", "--dest", target),
+        *("--platform", PLATFORM, "--python-version", PYTHON, "--implementation", "cp"),
+        *("--abi", f"cp{PYTHON}", "--disable-pip-version-check", "--no-input", "--quiet"),
+        *(() if folder is None else ("--find-links", str(folder))),
+        "--",
+        *requirements,
+    ]
+    wanted = ", ".join(requirements)
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=seconds, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise ExecutorStartError(f"pip could not fetch {wanted}: {error}") from error
+    if not done.returncode:
+        return
+    words = done.stderr.decode("utf-8", "replace")
+    errors = "\n".join(line for line in words.splitlines() if line.startswith("ERROR:"))
+    hint = ""
+    if "No matching distribution found for " in words:
+        name = words.rpartition("No matching distribution found for ")[2].splitlines()[0]
+        hint = (
+            f"\n{name} has to be there as a wheel of pure Python, or as one for {PLATFORM} and "
+            f"CPython 3.{PYTHON[1:]}: in pip's index, or in a folder with the wheels of Pyodide's "
+            "own packages (packages_dir=). Other executors take any wheel: executor_type='docker'"
+        )
+    raise ExecutorStartError(f"pip could not fetch {wanted}: {(errors or words)[-_WORDS:]}{hint}")
