@@ -47,14 +47,16 @@ LONGEST_FIRST = (
 )
 #: Workers beside one for each core: that many wait for an engine, an installer or a clock.
 WAITING_WORKERS = 3
+#: The same for ``-n logical``, where there is only a clock to wait for.
+FEW_WAITING_WORKERS = 1
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Resolve ``-n auto``, and ``-n logical``: one worker for each core."""
+    """Resolve ``-n auto`` and ``-n logical``."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    waiting = 0 if config.getoption("numprocesses") == "logical" else WAITING_WORKERS
-    return (cores or 1) + waiting
+    few = config.getoption("numprocesses") == "logical"
+    return (cores or 1) + (FEW_WAITING_WORKERS if few else WAITING_WORKERS)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

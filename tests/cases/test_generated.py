@@ -13,7 +13,7 @@ import case_harness
 import generated
 import pytest
 
-COUNT = int(os.environ.get("GENERATED_PROGRAMS", "480"))
+COUNT = int(os.environ.get("GENERATED_PROGRAMS", "320"))
 BATCHES = 8
 # A random seed would cause failures unrelated to a change; a fixed one finds regressions.
 # Set it to search for more.

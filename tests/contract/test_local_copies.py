@@ -116,7 +116,7 @@ def failing(code: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "kind", "words"),
+    ("code", "kind", "message"),
     [
         ("1 / 0", errors.ProgramFailedError, "ZeroDivisionError: division by zero"),
         ("import socket", errors.ImportRefusedError, "Import of socket is not allowed"),
@@ -133,8 +133,8 @@ def failing(code: str) -> None:
     ],
 )
 @both_copies
-def test_errors_arrive_as_themselves(copied, code, kind, words):
-    with pytest.raises(errors.InterpreterError, match=words) as caught:
+def test_errors_arrive_as_themselves(copied, code, kind, message):
+    with pytest.raises(errors.InterpreterError, match=message) as caught:
         failing(code)
     made = copied(caught.value)
     assert isinstance(made, kind)

@@ -224,6 +224,7 @@ for run in range(20):
 
 
 @pytest.mark.parametrize("kind", [3, 4, 6], ids=["CALL", "DONE", "FAILED"])
+@pytest.mark.slow
 @pytest.mark.parametrize("host", ["plain"], indirect=True)
 def test_cve_2025_14931_rogue_child_is_not_unpickled(kind: int, host: ProcessHost) -> None:
     host.executor.restart()

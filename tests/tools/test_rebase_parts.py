@@ -53,7 +53,7 @@ def test_version_that_nobody_released_is_refused(new):
 
 def test_repository_without_the_tag_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(bases, "released_versions", lambda: KNOWN)
-    with pytest.raises(RebaseError, match=f"UPSTREAM_GIT={tmp_path}: .*not appear to be a git"):
+    with pytest.raises(RebaseError, match=f"(?s)UPSTREAM_GIT={tmp_path}: .*not appear to be a git"):
         steps_between(Project(tmp_path), "1.26.0", None, str(tmp_path))
     upstream = Git(tmp_path / "upstream")
     upstream.init("main")

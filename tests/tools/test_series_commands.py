@@ -261,6 +261,7 @@ def test_status_shows_every_patch(tiny, capsys):
         assert words in said
 
 
+@pytest.mark.slow
 def test_commands_are_run_as_the_makefile_does(tiny):
     shutil.copytree(ROOT / "tools", tiny.root / "tools")
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}

@@ -33,7 +33,7 @@ def contract(request: pytest.FixtureRequest, shared_executors: Shared) -> Iterat
         request.getfixturevalue(NEEDS[request.param])
     known = fault(request.param, request.function.__name__)
     if known is not None:
-        request.applymarker(pytest.mark.xfail(reason=known.words, strict=True))
+        request.applymarker(pytest.mark.xfail(reason=known.text, strict=True))
     made = Contract(KINDS[request.param], request.function.__name__, shared_executors)
     yield made
     made.close()

@@ -56,7 +56,7 @@ def test_arguments_are_bound_by_python(contract):
         assert executor(call).output == eval(call, {"bound": bound}), call
 
 
-@behaviour("Tools", "A call that does not fit the signature is Python's own TypeError.")
+@behaviour("Tools", "A call that does not match the signature is Python's own TypeError.")
 @pytest.mark.parametrize("call", ["()", "(1, 2, 3)", "(1, nope=2)", "(1, first=2)"])
 def test_signature_errors_have_pythons_words(contract, call):
     def two(first: Any, second: Any = None) -> Any:
@@ -90,7 +90,7 @@ def test_help_of_a_tool(contract):
     assert "times: how often to say the text." in logs
 
 
-@behaviour("Tools", "help() shows an agent's and the code's own functions, and no long default.")
+@behaviour("Tools", "help() shows agents and the code's own functions, without long defaults.")
 def test_help_of_agents_and_own_functions(contract):
     def connect(host: str = "db", password: str = "correct-horse-battery-staple") -> None:
         """Opens it."""
@@ -112,7 +112,7 @@ def test_help_of_agents_and_own_functions(contract):
     assert "horse" not in logs
 
 
-@behaviour("Tools", "What a tool raises is caught in the code as the matching builtin type.")
+@behaviour("Tools", "The code catches a tool's exception as the matching builtin type.")
 @pytest.mark.parametrize(
     ("error", "kind", "words"),
     [
@@ -152,11 +152,11 @@ def test_exceptions_of_tools_that_would_end_a_process(contract, kind):
     assert executor("one()").output == 1
 
 
-@behaviour("Tools", "A tool that asks the executor which waits for it gets an error, not a wait.")
+@behaviour("Tools", "A tool that calls the executor which waits for it gets an error.")
 def test_a_tool_that_uses_its_own_executor(contract):
     executor = contract.shared
     executor.send_tools({"again": lambda code: executor(code).output})
-    with pytest.raises(Exception, match=r"an executor of its own|use another one"):
+    with pytest.raises(Exception, match=r"another executor|use another one"):
         executor("again('6 * 7')")
     assert executor("6 * 7").output == 42
 
@@ -190,7 +190,7 @@ def test_uncaught_exception_of_a_tool(contract):
     assert "until here" in printed(executor)
 
 
-@behaviour("Tools", "No path, local or traceback of the host comes with an exception.")
+@behaviour("Tools", "An exception carries no path, local variable or traceback of the host.")
 def test_exceptions_of_tools_do_not_tell_of_the_host(contract):
     here = os.path.abspath(__file__)
 
@@ -222,7 +222,7 @@ def test_calls_are_served_in_order(contract):
     assert seen == list(range(2_000))
 
 
-@behaviour("Tools", "Calls from threads of the code are all served, none mixed up.")
+@behaviour("Tools", "Calls from threads of the code are all served, each with its own result.")
 def test_calls_from_threads(contract):
     code = (
         "import threading\nresults = {}\n"
@@ -239,7 +239,7 @@ def test_calls_from_threads(contract):
     assert executor(code).output is True
 
 
-@behaviour("Tools", "A thread of the code that outlives its run calls no tool, and holds none up.")
+@behaviour("Tools", "A thread of the code calls no tool after its run, and delays none.")
 def test_calls_after_the_end_of_a_run(contract):
     calls: list[str] = []
     executor = contract.shared
@@ -296,7 +296,7 @@ def test_calls_are_logged(contract, monkeypatch):
     assert level is LogLevel.DEBUG
 
 
-@behaviour("Tools", "A name that is no tool is a NameError.")
+@behaviour("Tools", "A name that is not a tool's is a NameError.")
 def test_unknown_names(contract):
     with pytest.raises(Exception, match="NameError: name 'no_such_tool' is not defined"):
         contract.shared("no_such_tool()")
@@ -311,7 +311,7 @@ def test_a_tool_is_replaced(contract):
     assert executor("answer('two')").output == "two!"
 
 
-@behaviour("Tools", "A tool that is no longer sent is gone.")
+@behaviour("Tools", "A tool that is no longer sent is removed.")
 def test_tools_that_are_not_sent_again(contract):
     executor = contract.shared
     executor.send_tools({"first_tool": lambda: 1})
@@ -323,7 +323,7 @@ def test_tools_that_are_not_sent_again(contract):
         executor("first_tool()")
 
 
-@behaviour("Tools", "The time a tool works is not the code's: the clock of its limit stands still.")
+@behaviour("Tools", "The clock of timeout_seconds is paused while a tool runs.")
 def test_the_clock_stops_while_the_host_works(contract):
     executor = contract.limited
     executor.send_tools({"slow": lambda: time.sleep(TIMEOUT + 0.5) or "slept"})
@@ -359,7 +359,7 @@ def test_calls_are_capped(contract):
     assert executor("sum(capped_tool() for n in range(5))").output == 5
 
 
-@behaviour("Tools", "The code cannot take a tool's name for something else.")
+@behaviour("Tools", "The code cannot assign to a tool's name.")
 def test_names_of_tools_are_kept(contract):
     executor = contract.shared
     executor.send_tools({"kept_tool": lambda: 1})
@@ -381,7 +381,7 @@ def test_a_tool_takes_its_name(contract):
     assert executor(call).output == expected
 
 
-@behaviour("Tools", "A LangChain tool takes its arguments by position and by name.")
+@behaviour("Tools", "A LangChain tool accepts arguments by position and by name.")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize(
     "call",
@@ -412,7 +412,9 @@ def test_a_langchain_tool(contract, call):
     assert asked == [("desk", 2, "EUR"), ("rug", 3, "USD")]
 
 
-@behaviour("Tools", "What a LangChain tool raises, and a call that does not fit it, are errors.")
+@behaviour(
+    "Tools", "An exception of a LangChain tool, and a call that does not match it, are errors."
+)
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_errors_of_a_langchain_tool(contract):
     from langchain_core.tools import tool

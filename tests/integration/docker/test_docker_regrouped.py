@@ -101,7 +101,7 @@ def test_behaviour_is_independent_of_packet_boundaries(make, regrouped, engine):
 
     container = executor.container
     engine.api.kill(container.id)
-    with pytest.raises(SandboxDiedError, match=f"container {container.short_id} ended"):
+    with pytest.raises(SandboxDiedError, match=f"sandbox {container.short_id} ended"):
         executor("import time; time.sleep(100)")
     assert executor("double(number=5)").output == 10
     container = executor.container

@@ -20,7 +20,7 @@ from smolagents_fork.errors import ConfigurationError
 class Counter(Tool):
     name = "counter"
     description = "Counts its calls."
-    inputs = {"step": {"type": "integer", "description": "How far to count."}}  # noqa: RUF012
+    inputs = {"step": {"type": "integer", "description": "How far to count."}}  # noqa: RUF012 - as upstream
     output_type = "integer"
 
     def __init__(self, start: int):
@@ -168,7 +168,7 @@ def test_final_answer_patterns_of_upstream(tooled, code, answer):
 
 def test_custom_final_answer(make):
     class Custom(FinalAnswerTool):
-        inputs = {  # noqa: RUF012 - upstream's way
+        inputs = {  # noqa: RUF012 - as upstream
             "answer1": {"type": "string", "description": "First part."},
             "answer2": {"type": "string", "description": "Second part."},
         }

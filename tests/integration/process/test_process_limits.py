@@ -181,7 +181,7 @@ def test_stats():
         ({"timeout_seconds": 0}, "timeout_seconds=0: give a finite number"),
         ({"memory": "lots"}, "memory='lots': give bytes as a number, or text such as '512m'"),
         ({"memory": -1}, "memory=-1: give bytes"),
-        ({"allow_missing": ["gravity"]}, r"allow_missing=\['gravity'\]: no such measure; there"),
+        ({"allow_missing": ["gravity"]}, r"allow_missing=\['gravity'\]: no such measure; known"),
         ({"allow_missing": "network"}, r"allow_missing='network': give a list, such as \['netw"),
         ({"allow_unconfined": "no"}, "allow_unconfined='no': give True or False"),
         ({"max_threads": 0}, "max_threads=0: give a whole number"),

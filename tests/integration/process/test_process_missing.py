@@ -17,7 +17,7 @@ from smolagents_fork.process.confinement_report import MEASURES, Kernel
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="the kernel's measures are Linux's")
 
 FILTER = "needs the system call filter"
-BEGIN = "this machine cannot give what keeps code in its process: "
+BEGIN = "this machine cannot confine the code: "
 END = ". Use executor_type='docker', or do without: allow_missing="
 
 
@@ -141,8 +141,8 @@ def test_macos_is_refused_with_the_alternatives():
         pass
     assert str(caught.value) == (
         "ProcessExecutor confines code by Linux's kernel, and this is darwin: use "
-        "executor_type='docker'; allow_unconfined=True gives a separate process that can be "
-        "killed, and nothing more"
+        "executor_type='docker'; allow_unconfined=True gives only a separate process that can "
+        "be killed"
     )
 
 
