@@ -296,12 +296,11 @@ class Interpreter:
             self.limits.max_while_iterations,
             self.limits.max_operations,
             frozenset(name for name in ASSUMED_BUILTINS if name in state) | self._taken,
+            frozenset(self._written),
         )
         program = compile_program(code, options)
         contradicted = any(
-            name in self._written
-            or (name in state and not is_word(state[name]))
-            or (name not in state and name in builtins)
+            not is_word(state[name]) if name in state else name in builtins
             for name in program.assumed
         )
         if contradicted:

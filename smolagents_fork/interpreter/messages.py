@@ -55,25 +55,15 @@ def _top_statement(program: Program, entry: TracebackType | None, line: int | No
     found = ""
     column = positions(entry)[2] if entry is not None else None
     for statement in program.tree.body:
-        decorators = getattr(statement, "decorator_list", [])
-        first = min([statement.lineno, *(d.lineno for d in decorators)])
+        parts = [statement, *getattr(statement, "decorator_list", [])]
+        first = min(part.lineno for part in parts)
         if line is None or not first <= line <= (statement.end_lineno or statement.lineno):
             continue
         if not found or (column is not None and statement.col_offset <= column):
-            found = _text_from(program, first, statement)
+            decorators = program.source.splitlines()[first - 1 : statement.lineno - 1]
+            text = ast.get_source_segment(program.source, statement) or ""
+            found = "\n".join([*decorators, text])
     return found
-
-
-def _text_from(program: Program, first: int, statement: ast.stmt) -> str:
-    """Give a statement as it is written, its decorators included."""
-    text = ast.get_source_segment(program.source, statement) or ""
-    above = program.source.splitlines()[first - 1 : statement.lineno - 1]
-    return "\n".join([*above, text])
-
-
-def _line_text(program: Program, line: int) -> str:
-    lines = program.source.splitlines()
-    return lines[line - 1].strip() if 0 < line <= len(lines) else ""
 
 
 def _trace(frames: list[tuple[Program, TracebackType, int]], statement: str) -> str:
@@ -85,7 +75,8 @@ def _trace(frames: list[tuple[Program, TracebackType, int]], statement: str) -> 
         if position == 1 and len(shown) < len(frames):
             lines.append(f"  ... {len(frames) - len(shown)} more ...")
         lines.append(f"  Line {line}, in {entry.tb_frame.f_code.co_name}")
-        lines.append(f"    {_line_text(program, line)}")
+        text = program.source.splitlines()[line - 1 : line]
+        lines.append(f"    {''.join(text).strip()}")
     return "\n".join(lines)
 
 
@@ -199,7 +190,7 @@ def failed(error: BaseException, program: Program) -> InterpreterError:
         except (ProgramStop, FinalAnswer):
             raise
         except BaseException:
-            help_ = ""  # a hint that cannot be made is no reason to lose the error
+            help_ = ""  # without a hint the error is still told
     made = kind(
         f"Code execution failed at line '{statement}' (line {line}) due to: "
         f"{name}: {text}{notes}{'. ' + help_ if help_ else ''}{_members(error)}{_causes(error)}"

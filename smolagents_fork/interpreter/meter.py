@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import math
 import sys
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, compress, cycle
 from threading import Lock, get_ident
+from time import monotonic
 from typing import Any, NoReturn
 
 from ..codec.rpc import RUN_ENDED
@@ -36,15 +36,16 @@ __all__ = [
     "recursion_limit",
 ]
 
-#: Operations between two looks at the clock, and ticks: some 100 microseconds of plain code.
-PORTION = 2400
+#: Operations between two looks at the clock, and ticks: some milliseconds of plain code.
+PORTION = 40_000
 _MOST_TICKS = 256
 #: Operations that guards charge between two looks at the clock.
 _CHARGES = 600
 #: Ticks of the first portion of a run; quick ones double the next.
 _FIRST_TICKS = 4
-#: A portion that took longer than this, in seconds, makes the next one smaller.
-SLOW_PORTION = 0.02
+#: A portion that took longer than the first, in seconds, makes the next one smaller. Those that
+#: take less than the second are handed out again unchanged.
+SLOW_PORTION, _QUICK_PORTION = 0.02, 0.0025
 #: More seconds than the system's calls that wait can count.
 _LONGEST_SECONDS = 1_000_000_000
 
@@ -164,12 +165,14 @@ class Meter:
         #: The run's number, and the program's threads with the number of the run they belong to.
         self.number = 0
         self.threads: dict[int, int] = {}
-        self._used = 0
+        #: Operations booked in this run.
+        self.used = 0
         #: Operations that guards have charged since the last look at the clock.
         self._charged = 0
         #: Threads that take unused ticks back.
         self.taking_back: set[int] = set()
-        self._deadline: float | None = None
+        #: When the run ends, by the monotonic clock; in the past once the host has interrupted it.
+        self.deadline = math.inf
         self._last_look = 0.0
         self._afterwards = 0.0
         #: Over the deadline and what decides about it: interrupt() comes from another thread.
@@ -187,11 +190,12 @@ class Meter:
         self.end = self.answer = None
         self.count = {"counter": 0}
         self.take_back()
-        self._used = self._charged = 0
-        self._last_look = time.monotonic()
+        for source in list(self._ticks.values()):
+            source.size = _FIRST_TICKS
+        self.used = self._charged = 0
         timeout = limits.timeout_seconds
         with self._lock:
-            self._deadline = None if timeout is None else self._last_look + timeout
+            self.deadline = math.inf if timeout is None else monotonic() + timeout
             self._interrupted = False
             self._away = 0
             self.running = True
@@ -215,8 +219,8 @@ class Meter:
     def ready_for_callbacks(self) -> None:
         """Allow the host to call what the program left behind, within the limits of one run."""
         self.take_back()
-        self._afterwards = 0.0
-        self._used = 0
+        self._last_look, self._afterwards = monotonic(), 0.0
+        self.used = 0
 
     def interrupt(self, stop: ProgramStop | None = None) -> bool:
         """End the run at its next check; from any thread, or from a signal's handler.
@@ -233,7 +237,7 @@ class Meter:
         if stop is not None and self.end is None:
             self.end = stop
         self._interrupted = True
-        self._deadline = -math.inf
+        self.deadline = -math.inf
         self.empty()
         return True
 
@@ -262,29 +266,28 @@ class Meter:
             FinalAnswer: the run has its answer.
         """
         self.check()
-        now = time.monotonic()
-        if self._used > self.limits.max_operations:
+        now = monotonic()
+        if self.used > self.limits.max_operations:
             self.take_back()
         if not self.running:
             self._look_afterwards(now)
-        elif self._used > self.limits.max_operations:
+        elif self.used > self.limits.max_operations:
             self._halt(ProgramStop(self._too_many()))
-        elif self._deadline is not None and now > self._deadline:
+        elif now > self.deadline:
             self.out_of_time()
-        self._last_look = now
         return now
 
     def hand_out(self, ticks: int, cost: int) -> int:
         """Book a portion of ticks; give how many of them there may be: at least one."""
-        rest = self.limits.max_operations - self._used
+        rest = self.limits.max_operations - self.used
         if ticks * cost > rest:
             self.take_back()
-            rest = self.limits.max_operations - self._used
+            rest = self.limits.max_operations - self.used
             ticks = max(1, min(ticks, rest // (2 * cost)))
-        self._used += ticks * cost
-        if self._used > self.limits.max_operations:
+        self.used += ticks * cost
+        if self.used > self.limits.max_operations:
             self.look()
-        self.count["counter"] = self._used
+        self.count["counter"] = self.used
         return ticks
 
     def take_back(self) -> None:
@@ -292,6 +295,7 @@ class Meter:
         for source in list(self._ticks.values()):
             if source.portion:
                 unused: list[bool] = []
+                source.steady = False
                 self.taking_back.add(get_ident())
                 try:
                     unused.extend(source.ticks)
@@ -299,7 +303,7 @@ class Meter:
                     pass
                 finally:
                     self.taking_back.discard(get_ident())
-                self._used -= len(unused) * source.cost
+                self.used -= len(unused) * source.cost
                 source.portion.clear()
                 # Next time about as many as were used: a loop that calls a tool needs one.
                 source.size = max(1, source.size - len(unused))
@@ -309,11 +313,6 @@ class Meter:
         for source in list(self._ticks.values()):
             source.portion.clear()
 
-    @property
-    def over(self) -> bool:
-        """Tell whether no ticks may be handed out."""
-        return self.running and (self.end is not None or self._interrupted)
-
     def _look_afterwards(self, now: float) -> None:
         """Allow code of the program that the host calls between runs the limits of one run.
 
@@ -322,8 +321,8 @@ class Meter:
         self._afterwards += min(now - self._last_look, 0.5)
         self._last_look = now
         timeout = self.limits.timeout_seconds
-        if self._used > self.limits.max_operations:
-            self._used = 0
+        if self.used > self.limits.max_operations:
+            self.used = 0
             raise LimitExceededError(self._too_many())
         if timeout is not None and self._afterwards > timeout:
             self._afterwards = 0.0
@@ -331,21 +330,18 @@ class Meter:
 
     def charge(self, operations: int) -> None:
         """Charge work that a guard lets one C call do."""
-        self._used += operations
+        self.used += operations
         self._charged += operations
-        if self._charged > _CHARGES or self._used > self.limits.max_operations:
+        if self._charged > _CHARGES or self.used > self.limits.max_operations:
             self._charged = 0
             self.look()
 
     def check(self) -> None:
-        """Raise again what has ended the run; see also whether the run is still the thread's."""
+        """Raise again what has ended the run, which the program may have caught."""
         if self.threads:
             self.check_thread()
         if self.end is not None and self.running:
             self._end_again()
-
-    #: Called where the program may have caught everything: what ends a run goes on.
-    caught = check
 
     def check_thread(self) -> None:
         """End the thread this is called in if it belongs to a run that is over."""
@@ -369,9 +365,9 @@ class Meter:
 
     def seconds_left(self) -> float | None:
         """Give the seconds to the deadline, at least 0; ``None`` without one."""
-        if self._deadline is None or not self.running:
+        if self.deadline == math.inf or not self.running:
             return None
-        return max(0.0, self._deadline - time.monotonic())
+        return max(0.0, self.deadline - monotonic())
 
     def waiting(self) -> float | None:
         """Check at every turn of a wait, which ends here with the run.
@@ -422,11 +418,10 @@ class Meter:
         Not so if code of the program ran meanwhile, which the count shows: a function that was
         given to the tool, or another thread.
         """
-        now, counter = time.monotonic(), self._used
+        now, counter = monotonic(), self.used
         since, before = self._away_since
-        if self._away and counter == before and self._deadline is not None:
-            self._deadline += now - since
-            self._last_look += now - since
+        if self._away and counter == before:
+            self.deadline += now - since
         self._away_since = (now, counter)
 
     def check_interrupted(self) -> None:
@@ -466,7 +461,7 @@ class Meter:
     def _book(self) -> None:
         """Book what was used, and leave no ticks."""
         self.take_back()
-        self.count["counter"] = self._used
+        self.count["counter"] = self.used
 
 
 class TakenBack(Exception):
@@ -489,33 +484,53 @@ class Ticks(map):  # type: ignore[type-arg]
     ticks: Iterator[bool]
     #: Ticks of the next portion, about.
     size: int
-    _run: int
+    #: Whether portions are of the largest size, and whole: the next one may be the same.
+    steady: bool
+    _booked: int
     _since: float
 
     def prepare(self, meter: Meter, cost: int) -> None:
         """Begin without ticks; a constructor is the iterator's own."""
         self.meter, self.cost, self.portion = meter, cost, []
         self.ticks = chain.from_iterable(cycle((self.portion, self)))
-        self.size, self._run, self._since = _FIRST_TICKS, -1, 0.0
+        self.size, self.steady, self._booked = _FIRST_TICKS, False, 0
+        self._since = 0.0
 
     def __next__(self) -> NoReturn:
-        meter = self.meter
+        meter, now = self.meter, monotonic()
+        used = meter.used + self._booked
+        # What a look would find: whatever ends a run, or begins one, empties every portion.
+        if (
+            self.steady
+            and self.portion
+            and now - self._since < _QUICK_PORTION
+            and now < meter.deadline
+            and used <= meter.limits.max_operations
+            and not meter.threads
+        ):
+            self._since = now
+            meter.used = meter.count["counter"] = used
+            raise StopIteration
+        self._look()
+        raise StopIteration
+
+    def _look(self) -> None:
+        """Look at the limits and the clock, and hand out a portion of the size that suits both."""
+        meter, most = self.meter, max(1, min(_MOST_TICKS, PORTION // self.cost))
         if meter.taking_back and get_ident() in meter.taking_back:
             raise TakenBack
         now = meter.look()
-        if self._run != meter.number:
-            self.size, self._run = _FIRST_TICKS, meter.number
-        elif now - self._since > SLOW_PORTION:
+        if now - self._since > SLOW_PORTION:
             self.size = max(1, self.size >> 2)
-        elif now - self._since < SLOW_PORTION / 8 and self.size < _MOST_TICKS:
-            self.size = max(self.size, min(2 * self.size, PORTION // self.cost))
+        elif now - self._since < _QUICK_PORTION:
+            self.size = min(2 * self.size, most)
         self._since = now
         size = meter.hand_out(self.size, self.cost)
         if len(self.portion) != size:
             self.portion[:] = [True] * size
-        if meter.over:
-            self.portion.clear()
-        raise StopIteration
+        self.steady, self._booked = meter.running and size == most, size * self.cost
+        if meter.running and (meter.end is not None or meter.deadline < now):
+            self.portion.clear()  # ended meanwhile, from another thread
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("what counts a program's operations cannot be copied")

@@ -6,7 +6,7 @@ import ast
 import re
 
 from smolagents_fork.interpreter import Interpreter
-from smolagents_fork.interpreter.compiling.ast_builders import walk
+from smolagents_fork.interpreter.compiling.ast_builders import TYPE_CONSTANTS, load, tree_below
 from smolagents_fork.interpreter.compiling.facts import Facts
 from smolagents_fork.interpreter.compiling.rewriter import Rewriter
 from tools.paths import ROOT
@@ -21,14 +21,23 @@ def _joined(text: str) -> str:
     return "".join(text.split())
 
 
+class _Named(ast.NodeTransformer):
+    """Shows the constants that stand for types by the names of the types."""
+
+    def visit_Constant(self, node: ast.Constant) -> ast.expr:
+        kind = TYPE_CONSTANTS.get(node.value)
+        return node if kind is None else load(f"@{kind.__name__}")
+
+
 def test_program_becomes_the_fragment_that_is_shown() -> None:
     tree = ast.parse(PROGRAM)
-    facts = Facts(tree, walk(tree), frozenset(), trust_globals=True)
+    facts = Facts(tree, tree_below(tree), frozenset(), frozenset(), trust_globals=True)
     rewriter = Rewriter(
         facts, frozenset(), frozenset(), max_while=1_000_000, max_operations=10_000_000
     )
     tree.body = rewriter.statements(tree.body)
-    assert _joined(ast.unparse(ast.fix_missing_locations(tree))) == _joined(REWRITTEN)
+    shown = _Named().visit(ast.fix_missing_locations(tree))
+    assert _joined(ast.unparse(shown)) == _joined(REWRITTEN)
 
 
 def test_program_runs() -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from textwrap import indent
 from typing import Any, ClassVar
 
 from .ast_builders import (
@@ -55,22 +54,14 @@ _UNGROWN = (
     "(kind := _type({})) is _int or kind is _float"
     " or (kind is _str or kind is _list) and _len(result) < {}"
 )
-_CHECKED_TEXT = expression(
-    "result if _type(result := plain) is _str and _len(result) < _short"
-    " else _grown(result, (result := None))"
-)
 _CHECKED_SUM = expression(
     f"result if {_UNGROWN.format('result := plain', '_short')}"
     " else _grown(result, (result := None))"
 )
 #: Integers, checked after the fact.
-_BOUNDED = f"(number if {-_DIGIT} < (number := {{}}) < {_DIGIT} else _large(number))"
+_BOUNDED = f"(number if {-_DIGIT} < (number := {{}}) and number < {_DIGIT} else _large(number))"
 _NUMBERS = expression(_BOUNDED.format("plain"))
 # One type to look at where one side is a number of few bits: it cannot repeat a number.
-_IS_NUMBER = "_type({0}) is _int or _type({0}) is _float"
-_NAME_BY_SMALL = expression(
-    f"left * right if {_IS_NUMBER.format('left')} else _multiply(left, right)"
-)
 _BY_SMALL = expression(
     "first * right if (kind := _type(first := left)) is _int or kind is _float"
     " else _multiply(first, right, (first := None))"
@@ -81,16 +72,14 @@ _OF_CONSTANT = expression(
 )
 _BOTH = "(first, second, (first := None), (second := None))"
 #: Evaluates left, then right, each once. A factor of few bits adds few; a float repeats nothing.
-_TIMES = (
-    f"{{0}} * {{1}} if {{2}} is _int and {-_DIGIT} < {{1}} < {_DIGIT}"
-    " else {0} * {1} if _type({1}) is _float or _type({0}) is _float else _multiply"
+_ARE_NUMBERS = (
+    f"{{2}} is _int and {-_DIGIT} < {{1}} and {{1}} < {_DIGIT}"
+    " or _type({1}) is _float or _type({0}) is _float"
 )
-_PRODUCT = expression(
-    _TIMES.format("first", "second", "_type(first := left) is _type(second := right)") + _BOTH
-)
-_PRODUCT_OF_NAMES = expression(
-    _TIMES.format("left", "right", "_type(left) is _type(right)") + "(left, right)"
-)
+_TWO_READ = _ARE_NUMBERS.format("first", "second", "_type(first := left) is _type(second := right)")
+_TWO_NAMES = _ARE_NUMBERS.format("left", "right", "_type(left) is _type(right)")
+_PRODUCT = expression(f"first * second if {_TWO_READ} else _multiply{_BOTH}")
+_PRODUCT_OF_NAMES = expression(f"left * right if {_TWO_NAMES} else _multiply(left, right)")
 _POWER = "base**exponent if (kind := _type(base := left)) is _float else {}"
 _POWER_GUARD = "_power(base, exponent, (base := None))"
 _ANY_POWER = expression(_POWER.format(_POWER_GUARD))
@@ -100,7 +89,6 @@ _SMALL_POWER = expression(
 _REMAINDER_BY_NAME = expression(
     "first % right if _type(first := left) is _int else _modulo(first, right, (first := None))"
 )
-_REMAINDER_OF_NAME = expression("left % right if _type(left) is _int else _modulo(left, right)")
 _SAME_TYPE = "_type(first := left) is _type(second := right) is _int"
 _REMAINDER = expression(f"first % second if {_SAME_TYPE} else _modulo{_BOTH}")
 _SHIFT = expression(
@@ -136,33 +124,16 @@ _IN_PLACE: dict[type[ast.operator], Callable[..., ast.stmt]] = {
     )
 }
 _LONG_LIST = statement(
-    f"if not ({_UNGROWN.format('result', '_most_items')}):\n    _appended(result)"
+    f"if not ({_UNGROWN.format('result', '_most_items')}):\n    _added(result, ())"
 )
-#: A number adds to nothing item by item, nor does a string, which may make a long one.
-_FED = statement(
-    "name += second if (kind := _type(second := value)) is _int or kind is _float or kind is _str"
-    " else _fed(second, (second := None))"
+#: A number adds few to anything.
+_ADDED = statement(
+    "name += second if (kind := _type(second := value)) is _int or kind is _float"
+    " or kind is _str and _type(name) is _str and _len(name) + _len(second) < _most_items"
+    " else _added(name, second, (second := None))"
 )
-_LONGER = statement(
-    "if kind is not _int and kind is not _float"
-    " and (kind is not _str or _len(name) > _most_items):\n    _appended(name)"
-)
-
-
-#: The same where nothing rebinds the name meanwhile: its own type says more.
-_ADDED_TEXT = (
-    "if _type(name) is _int or _type(name) is _float:\n    name += second\n"
-    "elif _type(name) is _str:\n    name += second\n"
-    "    if _len(name) > _most_items:\n        _appended(name)\n"
-    "else:\n    name += _fed(second, (second := None))\n    _appended(name)"
-)
-_ADDED = statement(_ADDED_TEXT)
-#: A product of two numbers is a number, which adds few to anything.
 _PRODUCT_ADDED = statement(
-    "if (kind := _type(first := left)) is _type(second := right) and (kind is _float"
-    f" or kind is _int and {-_DIGIT} < second < {_DIGIT}):\n    name += first * second\n"
-    "else:\n    second = first * second if _type(second) is _float or _type(first) is _float"
-    " else _multiply(first, second)\n    first = None\n" + indent(_ADDED_TEXT, "    ")
+    f"name += first * second if {_TWO_READ} else _added(name, _multiply{_BOTH})"
 )
 
 
@@ -203,8 +174,7 @@ class Arithmetic:
             terms += 1
         else:
             terms = 2
-        text = facts.is_text(node.left) or facts.is_text(node.right)
-        checked: ast.expr = (_CHECKED_TEXT if text else _CHECKED_SUM)(scope.temporary, plain=plain)
+        checked: ast.expr = _CHECKED_SUM(scope.temporary, plain=plain)
         self._sums[checked] = (plain, terms)
         return checked
 
@@ -220,14 +190,12 @@ class Arithmetic:
             return call("@multiply", left, right)
         if numbers:
             return _NUMBERS(scope.temporary, plain=plain)
-        names = isinstance(node.left, ast.Name), isinstance(node.right, (ast.Name, ast.Constant))
-        if small and names[1]:
-            if names[0]:
-                return _NAME_BY_SMALL(left=left, right=right)
+        simple = isinstance(node.right, (ast.Name, ast.Constant))
+        if small and simple:
             return _BY_SMALL(scope.temporary, left=left, right=right)
         if isinstance(node.left, ast.Constant) and facts.is_small(node.left):
             return _OF_CONSTANT(scope.temporary, left=left, right=right)
-        if all(names):
+        if simple and isinstance(node.left, ast.Name):
             made = _PRODUCT_OF_NAMES(left=left, right=right)
         else:
             made = _PRODUCT(scope.temporary, left=left, right=right)
@@ -256,8 +224,6 @@ class Arithmetic:
             return call("@modulo", left, right)
         # Nothing runs between two reads of a name, so it needs no hidden one.
         simple = isinstance(node.right, (ast.Name, ast.Constant))
-        if simple and isinstance(node.left, ast.Name):
-            return _REMAINDER_OF_NAME(left=left, right=right)
         rule = _REMAINDER_BY_NAME if simple else _REMAINDER
         return rule(scope.temporary, left=left, right=right)
 
@@ -325,25 +291,20 @@ class Arithmetic:
         value = plain.value
         if isinstance(node.value, ast.Constant) and len(str(node.value.value)) <= 16:
             return [plain]  # little at a time: the count of operations bounds it
-        iterator = not isinstance(node.value, _NOT_ITERATORS)
-        if not scope.walrus:
-            plain.value = call("@fed", value) if iterator else value
-            return [plain, ast.Expr(value=call("@appended", load(name)))]
         sum_, _terms = self._sums.get(value, (value, 0))
-        if not iterator:
+        if scope.walrus and isinstance(node.value, _NOT_ITERATORS):
             plain.value = sum_
             return [plain, _LONG_LIST(kind=scope.temporary(), result=name)]
-        second = scope.temporary()
-        local = scope.kind == "function" and name not in self._facts.shared
-        if local or not any(isinstance(inner, _REBINDING) for inner in walk(value)):
-            read = ast.Expr(value=load(name))  # first: it may be unbound
-            if operands := self._products.get(value):
-                hidden = {"kind": scope.temporary(), "first": scope.temporary(), "second": second}
-                return [read, _PRODUCT_ADDED(name=name, **hidden, **operands)]
-            return [read, assign(second, sum_), _ADDED(name=name, second=second)]
-        kind = scope.temporary()
-        fed = _FED(kind=kind, name=name, second=second, value=sum_)
-        return [fed, _LONGER(kind=kind, name=name)]
+        rebound = name in self._facts.shared and any(
+            isinstance(inner, _REBINDING) for inner in walk(value)
+        )
+        if rebound or not scope.walrus:  # the guard gets what the name means now
+            plain.value = call("@added", load(name), value)
+            return [plain]
+        hidden = {"name": name, "second": scope.temporary()}
+        if operands := self._products.get(value):
+            return [_PRODUCT_ADDED(first=scope.temporary(), **hidden, **operands)]
+        return [_ADDED(kind=scope.temporary(), value=sum_, **hidden)]
 
     def added_to_part(self, node: ast.AugAssign, value: ast.expr, scope: Scope) -> ast.expr:
         """Rewrite what ``+=`` adds to an attribute or an item: it bounds what is gained."""

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 __all__ = [
     "FIELDS",
+    "TYPE_CONSTANTS",
     "assign",
     "call",
     "children",
@@ -25,10 +26,17 @@ __all__ = [
     "statement",
     "store",
     "ticks_name",
+    "tree_below",
     "walk",
 ]
 
 NodeT = TypeVar("NodeT", bound=ast.AST)
+#: Types that compiled code compares with, by the constants that stand for them until it is
+#: compiled: the compiler takes no types, and no literal of a program is a set of sets.
+TYPE_CONSTANTS: dict[Any, type] = {
+    frozenset({frozenset({kind.__name__})}): kind for kind in (int, float, str, list)
+}
+_KINDS = frozenset(f"_{kind.__name__}" for kind in TYPE_CONSTANTS.values())
 #: Fields that contain no nodes that anything asks about.
 _LEAVES = frozenset("ctx id attr kind type_comment level module asname is_async simple".split())
 
@@ -43,6 +51,7 @@ class _Fields(dict[type[ast.AST], tuple[str, ...]]):
 
 #: The fields of each node type that may contain nodes.
 FIELDS = _Fields({ast.Constant: ()})
+_POSITION = ("lineno", "col_offset", "end_lineno", "end_col_offset")
 _LOAD, _STORE = ast.Load(), ast.Store()
 
 
@@ -89,9 +98,9 @@ def node_types(names: str) -> tuple[type[Any], ...]:
 def expression(text: str) -> Callable[..., ast.expr]:
     """Make a builder of the expression ``text``.
 
-    ``_name`` in it stands for the hidden name ``@name``. Names that it binds are new hidden names,
-    which the builder's first argument gives. Every other name is a keyword of the builder, which
-    takes a hidden name or an expression.
+    ``_name`` in it stands for the hidden name ``@name``, or for one of :data:`TYPE_CONSTANTS`.
+    Names that it binds are new hidden names, which the builder's first argument gives. Every other
+    name is a keyword of the builder, which takes a hidden name or an expression.
     """
     tree = ast.parse(text, mode="eval").body
     new = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
@@ -109,13 +118,21 @@ def _builder(tree: ast.AST, new: set[str]) -> Callable[..., Any]:
     parameters = ["temporary"] * bool(new) + sorted(name for name in names if name[0] != "_")
     # Written out once as Python: as fast as constructors written by hand.
     source = f"lambda {', '.join(parameters)}: {_constructor(tree, new)}"
-    scope = {**vars(ast), "load": lambda x: load(x) if type(x) is str else x, "store": store}
+    types = {kind.__name__: value for value, kind in TYPE_CONSTANTS.items()}
+    scope = {
+        **vars(ast),
+        "load": lambda x: load(x) if type(x) is str else x,
+        "store": store,
+        "kinds": lambda name: ast.Constant(value=types[name]),
+    }
     return eval(source, scope)  # type: ignore[no-any-return]
 
 
 def _constructor(node: object, new: set[str]) -> str:
     """Write the construction of ``node``; ``new`` are names whose first binding is to come."""
     if isinstance(node, ast.Name):
+        if node.id in _KINDS:
+            return f"kinds({node.id[1:]!r})"
         name = repr("@" + node.id[1:]) if node.id[0] == "_" else node.id
         if isinstance(node.ctx, ast.Load):
             return f"load({name})"
@@ -150,11 +167,19 @@ def children(node: ast.AST) -> list[ast.AST]:
     for field in FIELDS[type(node)]:
         value = getattr(node, field, None)
         if type(value) is list:
-            for part in value:
-                if isinstance(part, ast.AST):
-                    found.append(part)
+            found += [part for part in value if isinstance(part, ast.AST)]
         elif isinstance(value, ast.AST):
             found.append(value)
+    return found
+
+
+def tree_below(root: ast.AST) -> dict[ast.AST, list[ast.AST]]:
+    """Map ``root`` and every node below it to its children."""
+    found: dict[ast.AST, list[ast.AST]] = {}
+    nodes = [root]
+    for node in nodes:
+        found[node] = inner = children(node) if FIELDS[type(node)] else []
+        nodes += inner
     return found
 
 
@@ -169,8 +194,8 @@ def walk(*roots: ast.AST) -> list[ast.AST]:
 
 def place(node: NodeT, like: ast.AST) -> NodeT:
     """Give ``node`` and every new node in it the source position of ``like``."""
-    names = ("lineno", "col_offset", "end_lineno", "end_col_offset")
-    position = {name: getattr(like, name) for name in names}
+    known = like.__dict__
+    position = {name: known[name] for name in _POSITION}
     stack: list[ast.AST] = [node]
     for one in stack:
         if "lineno" not in one.__dict__:

@@ -8,9 +8,9 @@ circuit counts in full. Straight code comes out at upstream's figure.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from .ast_builders import children, node_types
+from .ast_builders import node_types
 
 __all__ = ["COMPREHENSIONS", "Costs", "goes_over_items"]
 
@@ -30,9 +30,14 @@ def goes_over_items(node: ast.AST) -> bool:
 
 
 class Costs:
-    """Prices the blocks of one program."""
+    """Prices the blocks of one program.
 
-    def __init__(self) -> None:
+    Args:
+        below: its nodes, and the children of each.
+    """
+
+    def __init__(self, below: Mapping[ast.AST, list[ast.AST]]) -> None:
+        self._below = below
         self._expressions: dict[ast.AST, int] = {}
 
     def expression(self, node: ast.AST | None) -> int:
@@ -59,7 +64,7 @@ class Costs:
         if isinstance(node, COMPREHENSIONS):
             return 1 + self.expression(node.generators[0].iter)
         own = 0 if isinstance(node, _UNCOUNTED) else 1
-        return own + self.total(children(node))
+        return own + self.total(self._below[node])
 
     def total(self, nodes: Iterable[ast.AST | None]) -> int:
         """Sum the costs of several expressions."""
@@ -112,4 +117,4 @@ class Costs:
             return 1 + sum(self.block(getattr(node, f)) for f in ("body", "orelse", "finalbody"))
         if isinstance(node, ast.Match):
             return 1 + self.expression(node.subject) + max(self.block(c.body) for c in node.cases)
-        return 1 + self.total(children(node))
+        return 1 + self.total(self._below[node])

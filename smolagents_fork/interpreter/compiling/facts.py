@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 
 from .ast_builders import node_types
 from .costs import Costs
@@ -21,26 +22,35 @@ class Facts:
 
     Args:
         tree: the program.
-        nodes: all its nodes.
+        below: its nodes, and the children of each.
         taken: names of builtins that something else may stand behind.
+        written: globals that functions of earlier programs may bind.
         trust_globals: whether variables of the top level are inferred, too.
     """
 
     def __init__(
-        self, tree: ast.Module, nodes: list[ast.AST], taken: frozenset[str], trust_globals: bool
+        self,
+        tree: ast.Module,
+        below: Mapping[ast.AST, list[ast.AST]],
+        taken: frozenset[str],
+        written: frozenset[str],
+        trust_globals: bool,
     ) -> None:
-        self.costs = Costs()
-        #: Names that functions declare global, and those that a scope shares with another.
+        self.costs = Costs(below)
+        #: Names that functions declare global, and those that another scope or an expression binds.
         self.written: set[str] = set()
-        self.shared: set[str] = set()
-        for node in nodes:
-            if isinstance(node, (ast.Global, ast.Nonlocal)):
-                self.shared.update(node.names)
-                if isinstance(node, ast.Global):
-                    self.written.update(node.names)
+        self.shared = set(written)
+        for node in below:
+            kind = type(node)
+            if kind is ast.Global or kind is ast.Nonlocal:
+                self.shared.update(node.names)  # type: ignore[attr-defined]
+                if kind is ast.Global:
+                    self.written.update(node.names)  # type: ignore[attr-defined]
+            elif kind is ast.NamedExpr:
+                self.shared.add(node.target.id)  # type: ignore[attr-defined]
         #: The types of operands, and the globals that were assumed to be numbers.
         self.numeric, self.assumed, self._bound = infer_numeric_types(
-            tree, nodes, taken, trust_globals
+            tree, below, taken, written, trust_globals
         )
         #: Names that the top level binds, or that a function shares with it.
         self.module_names = set(self._bound[tree]) - {"*"}
@@ -80,10 +90,3 @@ class Facts:
         return isinstance(node, _DISPLAYS) or (
             isinstance(node, ast.Constant) and node not in self.numeric
         )
-
-    @staticmethod
-    def is_text(node: ast.AST) -> bool:
-        """Tell whether an expression is a string for certain."""
-        if isinstance(node, ast.Constant):
-            return type(node.value) is str
-        return isinstance(node, ast.JoinedStr)

@@ -9,9 +9,8 @@ globals, which the run checks in its state before it starts. A type is ``FLOAT``
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from .ast_builders import FIELDS, children
 from .costs import COMPREHENSIONS
 from .scopes import BINDING_NODES, all_arguments, bound_by
 
@@ -104,8 +103,9 @@ class _ScopeNames:
 class _Collector:
     """Walks a program once and notes which scope binds what to which name."""
 
-    def __init__(self, taken: frozenset[str]) -> None:
+    def __init__(self, taken: frozenset[str], below: Mapping[ast.AST, list[ast.AST]]) -> None:
         self.taken = taken
+        self._below = below
         self.scopes: list[_ScopeNames] = []
         self.imports_all = False
         self._known_targets: set[ast.AST] = set()
@@ -144,9 +144,8 @@ class _Collector:
             for name in bound_by(node):
                 scope.bind(name, None)
                 self.imports_all = self.imports_all or name == "*"
-        if FIELDS[kind]:
-            for child in children(node):
-                self._node(child, scope)
+        for child in self._below[node]:
+            self._node(child, scope)
 
     # Each handler returns whether it has walked the node's children itself.
 
@@ -413,14 +412,19 @@ class _Solver:
 
 
 def infer_numeric_types(
-    tree: ast.Module, nodes: list[ast.AST], taken: frozenset[str], trust_globals: bool
+    tree: ast.Module,
+    below: Mapping[ast.AST, list[ast.AST]],
+    taken: frozenset[str],
+    written: frozenset[str],
+    trust_globals: bool,
 ) -> tuple[dict[ast.AST, NumericType], frozenset[str], dict[ast.AST, dict[str, int]]]:
     """Infer which expressions of ``tree`` can only be numbers.
 
     Args:
         tree: the program.
-        nodes: all its nodes.
+        below: its nodes, and the children of each.
         taken: names of builtins that something else may stand behind.
+        written: globals that functions of earlier programs may bind.
         trust_globals: whether variables of the top level are inferred, too.
 
     Returns:
@@ -430,19 +434,20 @@ def infer_numeric_types(
     """
     taken = taken | {
         name
-        for node in nodes
-        if type(node) in BINDING_NODES or type(node) is ast.arg
-        for name in ((node.arg,) if isinstance(node, ast.arg) else bound_by(node))
+        for node in below
+        if type(node) in BINDING_NODES
+        and (type(node) is not ast.Name or node.id in ASSUMED_BUILTINS)
+        for name in bound_by(node)
         if name in ASSUMED_BUILTINS
     }
-    collector = _Collector(taken)
+    collector = _Collector(taken, below)
     top = collector.collect(tree)
     bound = {
         scope.node: {name: len(values) for name, values in scope.bound.items()}
         for scope in collector.scopes
     }
-    if collector.imports_all or not trust_globals:
-        for name in top.bound:
+    for name in top.bound:
+        if name in written or collector.imports_all or not trust_globals:
             top.bind(name, None)
     solver = _Solver(taken, collector.scopes)
     solver.solve()

@@ -10,6 +10,7 @@ import itertools
 import sys
 import warnings
 from collections import OrderedDict
+from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from threading import Lock
@@ -20,6 +21,7 @@ from ...errors import InterpreterError, ProgramRefusedError
 from .. import policy
 from ..meter import recursion_limit
 from .ast_builders import (
+    TYPE_CONSTANTS,
     assign,
     call,
     const,
@@ -28,7 +30,7 @@ from .ast_builders import (
     node_types,
     place,
     store,
-    walk,
+    tree_below,
 )
 from .facts import Facts
 from .rewriter import Rewriter
@@ -62,6 +64,7 @@ class ProgramOptions:
         max_while: iterations that one ``while`` loop may make.
         max_operations: operations that one run may make.
         taken: names of builtins that something else may stand behind.
+        written: globals that functions of earlier programs may bind.
         trust_globals: whether variables of the top level may be taken for numbers.
     """
 
@@ -70,6 +73,7 @@ class ProgramOptions:
     max_while: int
     max_operations: int
     taken: frozenset[str] = frozenset()
+    written: frozenset[str] = frozenset()
     trust_globals: bool = True
 
 
@@ -162,9 +166,12 @@ def _compile(source: str, options: ProgramOptions) -> Program:
         warnings.simplefilter("ignore")
         try:
             tree = ast.parse(source, filename)
-            nodes = walk(tree)
-            _check_nodes(nodes)
-            _check_expansion(tree, len(nodes))
+            below = tree_below(tree)
+            types = set(map(type, below))
+            if not types <= policy.ALLOWED_NODES:
+                raise _unsupported(below)
+            if any(getattr(node, "finalbody", None) for node in below):
+                _check_expansion(tree, len(below))
             # Compiled as it stands first: the compiler's own errors, in its own words.
             plain = compile(
                 source, filename, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True
@@ -172,7 +179,7 @@ def _compile(source: str, options: ProgramOptions) -> Program:
             # On 3.10 a frame of Python takes the thread's own stack, as the parser's limit has it.
             deep = recursion_limit(_DEEPEST, lower=False)
             with deep if sys.version_info >= (3, 11) else nullcontext():
-                return _rewritten(source, tree, nodes, filename, plain, options)
+                return _rewritten(source, tree, below, filename, plain, options)
         except SyntaxError as error:
             raise _syntax_error(source, error) from None
         except (RecursionError, MemoryError) as error:
@@ -224,12 +231,11 @@ def _expanded(statements: list[ast.stmt], finals: int) -> int:
     return total
 
 
-def _check_nodes(nodes: list[ast.AST]) -> None:
-    """Refuse syntax without a rule, such as that of a later Python."""
-    for node in nodes:
-        if type(node) not in policy.ALLOWED_NODES:
-            line = getattr(node, "lineno", 1)
-            raise ProgramRefusedError(f"{type(node).__name__} is not supported. (line {line})")
+def _unsupported(nodes: Iterable[ast.AST]) -> ProgramRefusedError:
+    """Make the error for syntax without a rule, such as that of a later Python."""
+    node = next(node for node in nodes if type(node) not in policy.ALLOWED_NODES)
+    line = getattr(node, "lineno", 1)
+    return ProgramRefusedError(f"{type(node).__name__} is not supported. (line {line})")
 
 
 def _check_expansion(tree: ast.Module, nodes: int) -> None:
@@ -247,16 +253,16 @@ def _check_expansion(tree: ast.Module, nodes: int) -> None:
 def _rewritten(
     source: str,
     tree: ast.Module,
-    nodes: list[ast.AST],
+    below: Mapping[ast.AST, list[ast.AST]],
     filename: str,
     plain: CodeType,
     options: ProgramOptions,
 ) -> Program:
     is_async = bool(plain.co_flags & _COROUTINE)
     future = plain.co_flags & __future__.annotations.compiler_flag
-    facts = Facts(tree, nodes, options.taken, options.trust_globals)
+    facts = Facts(tree, below, options.taken, options.written, options.trust_globals)
     names = facts.module_names
-    if _keep_documentation(tree, nodes):
+    if _keep_documentation(tree, below):
         names.add("__doc__")
     cost = facts.costs.block(tree.body)
     tree.body = [s for s in tree.body if getattr(s, "module", None) != "__future__"]
@@ -296,7 +302,7 @@ def _note_sources(body: list[ast.stmt], lines: list[str]) -> None:
             statement.decorator_list.append(place(call("@source", const(text)), statement))
 
 
-def _keep_documentation(tree: ast.Module, nodes: list[ast.AST]) -> bool:
+def _keep_documentation(tree: ast.Module, nodes: Iterable[ast.AST]) -> bool:
     """Give a program that asks for ``__doc__`` what a module's would be."""
     text = ast.get_docstring(tree, clean=False)
     if text is None or not any(
@@ -347,7 +353,7 @@ def _renamed(code: CodeType, prefix: str, top: bool = False) -> CodeType:
             constant = _renamed(constant, prefix)
         elif isinstance(constant, str) and constant.startswith(prefix):
             constant = constant[len(prefix) :]  # a qualified name, up to Python 3.10
-        constants.append(constant)
+        constants.append(TYPE_CONSTANTS.get(constant, constant))
     changes: dict[str, Any] = {"co_consts": tuple(constants)}
     qualified: str | None = getattr(code, "co_qualname", None)
     if top:

@@ -47,7 +47,6 @@ _ORDINARY_ERRORS = frozenset(
 _ENDLESS_PROTOCOLS = frozenset({"__next__", "__anext__", "__getitem__"})
 _ERASES_TOOL = "Cannot assign to name '{}': doing this would erase the existing tool!"
 _KNOWN_DUNDERS = policy.ALLOWED_DUNDER_NAMES | policy.WRITABLE_DUNDERS
-_TICK = statement("for _spent in ticks:\n    break")
 _TICKED_WHILE = statement("for _spent in ticks:\n    pass")
 _BOUNDED_WHILE = statement(
     "for _spent in _islice(ticks, most):\n    pass\nelse:\n    _while_exceeded()"
@@ -148,9 +147,6 @@ class Rewriter:
                     value[:] = [None if part is None else self._visit(part) for part in value]
         return node
 
-    def _visit_Constant(self, node: ast.Constant) -> ast.expr:
-        return node
-
     def _visit_all(self, nodes: list[Any]) -> list[Any]:
         return [self._visit(node) for node in nodes]
 
@@ -189,12 +185,9 @@ class Rewriter:
         self.prices.add(cost)
         return load(ticks_name(cost))
 
-    def _counted(self, cost: int, like: ast.AST, function: bool = False) -> ast.stmt:
-        """Build a statement that counts a block; ``function``: of a function's own scope."""
-        if self._scope.kind == "class" and not function:
-            # A hidden name would land in the namespace.
-            return place(ast.Expr(value=call("@charge", const(cost))), like)
-        return place(_TICK(ticks=self._ticks(cost)), like)
+    def _counted(self, cost: int, like: ast.AST) -> ast.stmt:
+        """Build a statement that counts a block."""
+        return place(ast.Expr(value=call("@next", self._ticks(cost))), like)
 
     def _metered(self, items: ast.expr, cost: int) -> ast.expr:
         """Build what a loop goes over: each item for a tick."""
@@ -551,7 +544,7 @@ class Rewriter:
         if inner.receiver_uses:
             start.append(place(_RECEIVER_TEST(receiver=receiver), node.body[0]))
         like = after[0] if after else node.body[0]
-        after.insert(0, self._counted(cost, like, function=True))
+        after.insert(0, self._counted(cost, like))
         node.body = [*start, *before, *after]
         return node
 
@@ -606,15 +599,15 @@ class Rewriter:
         numbers = iter(range(1 << 30))
         with self._inside("class", class_name=node.name, walrus=False, numbers=numbers):
             node.body = self.statements(node.body)
-        # The guards' names are no business of the namespace that a metaclass prepares.
-        # Names in functions do not go by way of the class.
+        # Guards are read past the namespace, which a metaclass of the program may prepare.
+        # Names in functions are not looked for in the class.
         direct = [part for one in node.body for part in _outside_function(one)]
         hidden = {
             inner.id
             for inner in walk(*direct)
             if isinstance(inner, ast.Name) and inner.id[:1] == "@" and not inner.id[1:].isdigit()
         }
-        names = sorted(hidden - {"@mine", "@spent"})
+        names = sorted(hidden - {"@mine"})
         if names:
             node.body.insert(1 if documentation else 0, place(ast.Global(names=names), node))
         return node
@@ -738,14 +731,14 @@ class Rewriter:
             node.type = self._visit(node.type)
         start = [self._counted(cost, node.body[0])]
         if not ordinary:
-            start.append(place(ast.Expr(value=call("@caught")), node.body[0]))
+            start.append(place(ast.Expr(value=call("@check")), node.body[0]))
         node.body = [*start, *self.statements(node.body)]
         return node
 
     def _visit_With(self, node: ast.With | ast.AsyncWith) -> list[ast.stmt]:
         self._children(node)
         # __exit__ may have swallowed what ends the run.
-        return [node, place(ast.Expr(value=call("@caught")), node)]
+        return [node, place(ast.Expr(value=call("@check")), node)]
 
     _visit_AsyncWith = _visit_With
 

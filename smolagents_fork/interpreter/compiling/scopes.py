@@ -14,7 +14,7 @@ __all__ = ["BINDING_NODES", "Scope", "all_arguments", "bound_by", "mangled"]
 BINDING_NODES = frozenset(
     node_types(
         "Name FunctionDef AsyncFunctionDef ClassDef Import ImportFrom ExceptHandler MatchAs"
-        " MatchStar MatchMapping"
+        " MatchStar MatchMapping arg"
     )
 )
 
@@ -65,6 +65,8 @@ def bound_by(node: ast.AST) -> list[str]:
     """List the names that one node binds itself; its children may bind more."""
     if isinstance(node, ast.Name):
         return [] if isinstance(node.ctx, ast.Load) else [node.id]
+    if isinstance(node, ast.arg):
+        return [node.arg]
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return [node.name]
     if isinstance(node, (ast.Import, ast.ImportFrom)):

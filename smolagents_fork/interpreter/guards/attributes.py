@@ -7,6 +7,7 @@ program gives are exact strings before anything is done with them.
 
 from __future__ import annotations
 
+import operator
 import types
 import typing
 import unicodedata
@@ -76,7 +77,7 @@ class _Members:
         self._view = view
 
     def __getitem__(self, name: str) -> Any:
-        return getattr(self._view, settled_name(name))
+        return getattr(self._view, exact_name(name))
 
 
 def is_a(value: Any, kinds: Any) -> bool:
@@ -87,7 +88,7 @@ def is_a(value: Any, kinds: Any) -> bool:
     return issubclass(type(value), kinds)
 
 
-def settled_name(name: Any) -> str:
+def exact_name(name: Any) -> str:
     """Give the name of an attribute as the parser would read it.
 
     Raises:
@@ -152,7 +153,7 @@ class AttributeGuard:
 
     def read(self, value: Any, name: Any, default: Any = _MISSING, *_: Any) -> Any:
         """Read the attribute ``name`` of ``value`` as a program may see it."""
-        name = settled_name(name)
+        name = exact_name(name)
         if policy.is_plain(name):
             found = getattr(value, name) if default is _MISSING else getattr(value, name, default)
             return found if type(found) in _ORDINARY else self.vet(found)
@@ -246,7 +247,7 @@ class AttributeGuard:
             operands = arguments if static else (bound, *arguments)
             if len(operands) < 2:
                 return found(*arguments)  # says what is missing
-            target, given = operands[0], settled_name(operands[1])
+            target, given = operands[0], exact_name(operands[1])
             if name in ("__setattr__", "__delattr__"):
                 target = self.writable(target, given)
                 rest = (given, *operands[2:])
@@ -318,7 +319,7 @@ class AttributeGuard:
         return value
 
     def _written_name(self, name: Any) -> str:
-        plain = settled_name(name)
+        plain = exact_name(name)
         if policy.is_dunder(plain) and plain not in policy.WRITABLE_DUNDERS:
             raise AttributeRefusedError(f"Cannot assign to dunder attribute: {plain}")
         return plain
@@ -392,23 +393,13 @@ class AttributeGuard:
     def attribute_part(self, operation: str, holder: Any, name: str) -> Callable[[Any], None]:
         """Read ``holder.name`` now, to be written when the right side is known."""
         name = self._written_name(name)
-        current = self.read(holder, name)
-        apply = self._sizes.in_place(operation)
-
-        def write(value: Any) -> None:
-            setattr(self.writable(holder, name), name, apply(current, value))
-
-        return write
+        apply, current = self._sizes.in_place[operation], self.read(holder, name)
+        return lambda value: setattr(self.writable(holder, name), name, apply(current, value))
 
     def item_part(self, operation: str, holder: Any, key: Any) -> Callable[[Any], None]:
         """Read ``holder[key]`` now, to be written when the right side is known."""
-        current = holder[key]
-        apply = self._sizes.in_place(operation)
-
-        def write(value: Any) -> None:
-            holder[key] = apply(current, value)
-
-        return write
+        apply, current = self._sizes.in_place[operation], holder[key]
+        return lambda value: operator.setitem(holder, key, apply(current, value))
 
     def match_class(self, cls: Any, positional: int) -> Any:
         """Give the class of a pattern whose positional parts read what ``__match_args__`` names.
@@ -428,16 +419,16 @@ class AttributeGuard:
         if type(names) is not tuple:
             return cls  # Python refuses it, in its own words
         known_metaclass = not any(one in self._classes for one in real_mro(type(cls)))
-        settled = tuple(str.__str__(n) if is_a(n, str) else n for n in names)
-        for name in settled[:positional]:
+        exact = tuple(str.__str__(n) if is_a(n, str) else n for n in names)
+        for name in exact[:positional]:
             if type(name) is str and not self._is_readable(cls, name):
                 raise AttributeRefusedError(f"Forbidden name in __match_args__: {name!r}")
         if known_metaclass:
             return cls  # nothing can change the names between here and the match
-        return _matcher(cls, settled)
+        return _matcher(cls, exact)
 
     def _is_readable(self, cls: type, name: str) -> bool:
-        name = settled_name(name)
+        name = exact_name(name)
         if policy.is_dunder(name) or name in policy.GUARDED_ATTRIBUTES:
             return False
         return name[:1] != "_" or cls in self._classes

@@ -139,11 +139,11 @@ def program_builtins(
     refused["__import__"] = _import_of_c(roots)
     metered = guarded.pop("iter")  # C code that pickles an iterator finds Python's own by name
     bound: dict[Any, str] = {
-        meter: "charge caught while_exceeded",
-        items: "fed fed_range",
+        meter: "charge check while_exceeded",
+        items: "fed_range",
         attributes: "read writable attribute_part item_part match_class",
         classes: "make_class",
-        sizes: "multiply imultiply power ipower shift ishift modulo imodulo large grown appended"
+        sizes: "multiply imultiply power ipower shift ishift modulo imodulo large grown added"
         " addend specification",
     }
     # Keys of this dict, which no program can spell, and not closure cells. A class body reads a
@@ -152,7 +152,7 @@ def program_builtins(
     limits = meter.limits
     hidden: dict[str, Any] = {
         **{f"@{n}": getattr(one, n) for one, names in bound.items() for n in names.split()},
-        **{f"@{kind.__name__}": kind for kind in (type, int, float, str, list)},
+        "@type": type,
         "@compress": itertools.compress,
         "@islice": itertools.islice,
         "@next": next,

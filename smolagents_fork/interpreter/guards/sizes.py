@@ -213,7 +213,8 @@ class Sizes:
         self.ipower = self._checked(operator.ipow, _raised, "A power")
         self.shift = self._checked(operator.lshift, _shifted, "A shift")
         self.ishift = self._checked(operator.ilshift, _shifted, "A shift")
-        self._in_place: Mapping[str, _Operator] = {
+        #: The functions of augmented assignments, by the name of the operator's node.
+        self.in_place: Mapping[str, _Operator] = {
             "Mult": self.imultiply,
             "Pow": self.ipower,
             "LShift": self.ishift,
@@ -332,10 +333,6 @@ class Sizes:
 
         return guard
 
-    def in_place(self, operation: str) -> Callable[[Any, Any], Any]:
-        """Give the guarded function of an augmented assignment, by the name of its node."""
-        return self._in_place[operation]
-
     def grown(self, value: Any, *_: Any) -> Any:
         """Check a sum after the fact: each operand was within the limits."""
         if _is_sequence(value) and length(value) > SHORT:
@@ -343,13 +340,20 @@ class Sizes:
             self.check(Estimate(length(value), kind), "An addition")
         return value
 
-    def appended(self, value: Any) -> None:
-        """Check a sum in place: what was there costs nothing again."""
-        if _is_sequence(value):
-            kind = TEXT if issubclass(type(value), _TEXTS) else ITEMS
-            limits, size = self._meter.limits, length(value)
+    def added(self, whole: Any, value: Any, *_: Any) -> Any:
+        """Check what is added in place to ``whole``; what was there costs nothing again.
+
+        Items that C code takes one by one are counted.
+        """
+        if not _is_sequence(value):
+            taken = issubclass(type(whole), (list, deque)) and hasattr(type(value), "__iter__")
+            return self._items.metered(value, 1) if taken else value
+        if _is_sequence(whole):
+            kind = TEXT if issubclass(type(whole), _TEXTS) else ITEMS
+            limits, size = self._meter.limits, length(whole) + length(value)
             if size > (limits.max_text_length if kind == TEXT else limits.max_items):
                 self.check(Estimate(size, kind), "An addition")
+        return value
 
     def addend(self, value: Any, *_: Any) -> Any:
         """Check what is added in place to an attribute or an item."""

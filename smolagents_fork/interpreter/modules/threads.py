@@ -7,11 +7,12 @@ of a run: as at the end of a Python process, threads that are not daemons are wa
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 import traceback
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..meter import FinalAnswer, Meter, ProgramStop
@@ -67,34 +68,32 @@ class ProgramThreads:
 
     def work(self, function: Callable[[], Any], *, daemon: bool, name: str) -> None:
         """Run ``function`` as the whole of a program's thread, in that thread."""
-        ident, meter = threading.get_ident(), self._meter
-        meter.threads[ident] = meter.number
-        self._live[ident] = daemon
-        self.not_started()
-        try:
+        with contextlib.suppress(BaseException), self._registered(daemon):
+            self.not_started()
             try:
                 with self._streams.routed():
                     function()
             except (FinalAnswer, ProgramStop, SystemExit):
                 return
             except BaseException as error:
-                if meter.end is None:
+                # Its text may fail, or be cut off by the end of the run.
+                if self._meter.end is None:
                     text = "".join(traceback.format_exception(None, error, _own(error)))
                     self._streams.stderr.write(f"Exception in thread {name}:\n{text}")
-        except BaseException:
-            return  # the error's text failed, or was cut off by the end of the run
-        finally:
-            self._live.pop(ident, None)
-            meter.threads.pop(ident, None)
 
     def task(self, function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
         """Run ``function`` as one task of a pool's thread, in that thread."""
+        with self._registered(daemon=True), self._streams.routed():
+            return function(*arguments, **keywords)
+
+    @contextlib.contextmanager
+    def _registered(self, daemon: bool) -> Iterator[None]:
+        """Let the thread belong to the run that goes on."""
         ident, meter = threading.get_ident(), self._meter
         meter.threads[ident] = meter.number
-        self._live[ident] = True
+        self._live[ident] = daemon
         try:
-            with self._streams.routed():
-                return function(*arguments, **keywords)
+            yield
         finally:
             self._live.pop(ident, None)
             meter.threads.pop(ident, None)
