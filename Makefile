@@ -38,7 +38,7 @@ dev: ## (re)build the fork and install it, editable, into .venv
 demo: $(VENV)/.fork ## a CodeAgent answers a question about a file (EXECUTOR=wasm|docker|process|local, EXAMPLE=managed_agents)
 	@$(if $(filter wasm,$(EXECUTOR)),$(RUN) pip install --quiet --disable-pip-version-check "deno>=2.9,<3")
 	@$(if $(OPENAI_API_KEY),$(RUN) pip install --quiet --disable-pip-version-check "smolagents[openai]")
-	@$(if $(EXECUTOR),EXECUTOR=$(EXECUTOR) )$(RUN) examples $(EXAMPLE)
+	@$(RUN) examples $(EXAMPLE)
 
 .PHONY: test
 test: $(VENV)/.dev lint ## all tests, and upstream's own (REQUIRE_DOCKER=1: no engine is a failure)
@@ -46,12 +46,13 @@ test: $(VENV)/.dev lint ## all tests, and upstream's own (REQUIRE_DOCKER=1: no e
 	@$(RUN) tools.regression
 
 .PHONY: test-fast
-test-fast: $(VENV)/.dev ## tests that need neither network nor Docker
-	@$(RUN) pytest -n auto --dist worksteal -m "not docker and not network and not slow and not wasm"
+test-fast: $(VENV)/.dev ## what to run at each change: quick tests, neither network nor Docker
+	@$(RUN) pytest -n logical --dist worksteal --ignore=tests/integration \
+		-m "not docker and not wasm and not network and not slow"
 
 .PHONY: coverage
-coverage: $(VENV)/.dev ## the share of lines of smolagents_fork that the fast tests run, into reports/
-	@$(RUN) pytest -n auto --dist worksteal -m "not docker and not network and not slow and not wasm" \
+coverage: $(VENV)/.dev ## the share of lines of smolagents_fork that tests without Docker run, into reports/
+	@$(RUN) pytest -n auto --dist worksteal -m "not docker and not wasm and not network" \
 		--cov --cov-report=term --cov-report=xml
 
 .PHONY: test-python
@@ -67,7 +68,8 @@ other-python: $(VENV)/.dev
 fuzz: $(VENV)/.dev ## search for programs that get past the interpreter, at random (SECONDS=600, SEED=1)
 	@TEST_SECONDS=86400 FUZZ_SECONDS=$(or $(SECONDS),600) FUZZ_SEED=$(or $(SEED),$(shell date +%s)) \
 		GENERATED_SEED=$(or $(SEED),$(shell date +%s)) GENERATED_PROGRAMS=20000 \
-		$(RUN) pytest tests/fuzz tests/cases/test_generated.py
+		$(RUN) pytest --hypothesis-profile=search \
+		tests/fuzz tests/cases/test_generated.py tests/unit/codec tests/unit/bridge tests/unit/process
 
 .PHONY: test-upstream
 test-upstream: $(VENV)/.dev ## upstream's own tests against the release and the fork, compared

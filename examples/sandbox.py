@@ -1,4 +1,4 @@
-"""The executor of an example: the one that EXECUTOR names, else Docker or the local interpreter."""
+"""Executor of an example: the one that EXECUTOR names, else Docker or the local interpreter."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAMED: dict[str, tuple[type[PythonExecutor], str]] = {
 
 
 def choose_executor() -> tuple[type[PythonExecutor], dict[str, Any], str]:
-    """An executor class, its keyword arguments, and which it is and why."""
+    """Return an executor class, its keyword arguments, and a description with the reason."""
     name = os.environ.get("EXECUTOR", "")
     if name:
         if name not in NAMED:
@@ -31,6 +31,6 @@ def choose_executor() -> tuple[type[PythonExecutor], dict[str, Any], str]:
     try:
         DockerExecutor.setup()
     except ExecutorStartError as error:
-        words = f"the local interpreter, since Docker is not to be had: {error}"
+        words = f"the local interpreter, since Docker is not available: {error}"
         return LocalPythonExecutor, {}, words
-    return DockerExecutor, {}, "Docker, since an engine answers: a container without network"
+    return DockerExecutor, {}, "Docker, since an engine responds: a container without network"

@@ -1,7 +1,7 @@
-"""The fork's own package: executors, the bridge, and the hooks the patch series calls.
+"""Executors, the bridge, and the hooks that the patch series calls.
 
-Importing it is cheap: names are looked up on first use, so that neither ``docker`` nor
-``smolagents``' models are imported by ``import smolagents_fork``.
+Importing the package is cheap. Names are looked up on first use, so ``import smolagents_fork``
+imports neither ``docker`` nor the models of ``smolagents``.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from typing import Any
 
 from smolagents_fork._version import fork_revision, upstream_version
 
-# Public name -> module that owns it. Looked up on first use (PEP 562).
+# Public name -> module that defines it. Looked up on first use (PEP 562).
 _EXPORTS: dict[str, str] = {
+    "AgentSandbox": "smolagents_fork.executors.docker.agent_sandbox",
     "DockerExecutor": "smolagents_fork.executors.docker",
     "DockerPool": "smolagents_fork.executors.docker",
     "LocalPythonExecutor": "smolagents_fork.executors.local",

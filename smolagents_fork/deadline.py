@@ -1,8 +1,8 @@
 """Deadlines on the monotonic clock.
 
-A wall clock may be set back while code waits; ``time.monotonic`` may not. Every wait of the fork
-takes a :class:`Deadline`, never a bare number of seconds, so that a limit is counted once from
-where it was set and not again by each layer it passes.
+A wall clock may be set back while code waits; ``time.monotonic`` may not. Every wait in the fork
+uses a :class:`Deadline`, never a bare number of seconds. A limit therefore counts once, from the
+moment it was set, and does not restart in each layer.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from .errors import ConfigurationError
 
 __all__ = ["LONGEST_SECONDS", "Deadline", "check_seconds"]
 
-#: More than this some of the system's calls that wait cannot count.
+#: Some waiting system calls overflow beyond this.
 LONGEST_SECONDS = 1_000_000_000
 
 
 def check_seconds(name: str, value: float | None, *, optional: bool = True) -> float | None:
-    """Return ``value`` as a float when it is a usable number of seconds.
+    """Return ``value`` as a float if it is a valid number of seconds.
 
     Args:
         name: the parameter's name, for the message.
@@ -51,10 +51,10 @@ def check_seconds(name: str, value: float | None, *, optional: bool = True) -> f
 
 
 class Deadline:
-    """A point in time on the monotonic clock that can be paused.
+    """A deadline on the monotonic clock that can be paused.
 
     Args:
-        seconds: from now; ``None`` never expires.
+        seconds: seconds from now; ``None`` never expires.
         clock: the clock, for tests; must never go backwards.
     """
 
@@ -69,29 +69,29 @@ class Deadline:
         self._paused_total = 0.0
 
     def remaining(self) -> float | None:
-        """Seconds left, 0.0 when spent; ``None`` when the deadline never expires."""
+        """Return the seconds left, 0.0 after expiry; ``None`` if the deadline never expires."""
         if self._end is None:
             return None
         now = self._clock() if self._paused_at is None else self._paused_at
         return max(0.0, self._end - now)
 
     def expired(self) -> bool:
-        """Tell whether no time is left."""
+        """Return whether no time is left."""
         return self.remaining() == 0.0
 
     def elapsed(self) -> float:
-        """Seconds since the deadline was set, without the time it was paused."""
+        """Return the seconds since the deadline was set, excluding pauses."""
         now = self._clock() if self._paused_at is None else self._paused_at
         return now - self._started - self._paused_total
 
     def at_most(self, seconds: float) -> float:
-        """The smaller of ``seconds`` and the time left: what one poll may wait."""
+        """Return the smaller of ``seconds`` and the time left, as the limit of one poll."""
         left = self.remaining()
         return seconds if left is None else min(seconds, left)
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Stop the clock inside the block: while the host works for the sandbox, say.
+        """Stop the clock inside the block, for example while the host works for the sandbox.
 
         Nested blocks count once.
         """

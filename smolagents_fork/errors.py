@@ -1,36 +1,39 @@
-"""The one exception tree of the fork.
+"""The exception tree of the fork.
 
 ::
 
     ForkError
-    ├── ConfigurationError (ValueError)      an argument, or a combination, that cannot work
-    ├── ConfigurationTypeError (TypeError)   an argument of the wrong kind
+    ├── ConfigurationError (ValueError)      an invalid argument or combination of arguments
+    ├── ConfigurationTypeError (TypeError)   an argument of the wrong type
     ├── CodecError (ValueError)              a value and its encoding
-    │   ├── EncodeError                      a value that cannot travel; names the path to it
-    │   └── DecodeError                      bytes that are no valid encoding
+    │   ├── EncodeError                      a value that cannot be encoded; names the path to it
+    │   └── DecodeError                      bytes that are not a valid encoding
     ├── ExecutorError                        an executor could not do what was asked
-    │   ├── ExecutorStartError               it did not come up
-    │   │   ├── EngineUnavailableError       no container engine answers
-    │   │   └── ImageBuildError              an image could not be built; with the builder's words
+    │   ├── ExecutorStartError               the executor did not start
+    │   │   ├── EngineUnavailableError       the container engine does not respond
+    │   │   └── ImageBuildError              an image could not be built; quotes the builder
     │   ├── ExecutorClosedError              used after ``cleanup()``
     │   ├── SandboxTimeoutError (TimeoutError)  code ran past its limit; says whether state survived
+    │   ├── AgentProgramError                a program in an AgentSandbox failed; has its output
     │   ├── SandboxDiedError                 kernel, process or container ended; names the cause
-    │   └── ProtocolError                    the other side sent what the protocol does not allow
+    │   └── ProtocolError                    the other side violated the protocol
     └── InterpreterError (ValueError)        the local interpreter refused or stopped a program
-        ├── ProgramRefusedError              policy, before the run or by a guard in it
+        ├── ProgramRefusedError              policy, before the run or by a guard during it
         │   ├── ImportRefusedError (ModuleNotFoundError)
         │   └── AttributeRefusedError (AttributeError)
-        ├── ProgramFailedError               the program raised, and nothing in it caught that
+        ├── ProgramFailedError               the program raised an exception and did not catch it
         ├── ProgramInterruptedError          the host ended it with ``interrupt()``
         └── LimitExceededError               a limit of the interpreter was reached
-            └── TimeLimitExceededError (TimeoutError)  the wall clock's limit
+            └── TimeLimitExceededError (TimeoutError)  the wall-clock limit
 
-Every message says what happened, to what, the figure that was passed, and what the user can do.
+Every message says what happened, to which object, the value that was passed, and what the user can
+do.
 """
 
 from __future__ import annotations
 
 __all__ = [
+    "AgentProgramError",
     "AttributeRefusedError",
     "CodecError",
     "ConfigurationError",
@@ -57,15 +60,15 @@ __all__ = [
 
 
 class ForkError(Exception):
-    """Root of every error the fork raises on its own account."""
+    """Base class of all errors that the fork raises."""
 
 
 class ConfigurationError(ForkError, ValueError):
-    """An argument, or a combination of arguments, that cannot work."""
+    """An argument, or a combination of arguments, is invalid."""
 
 
 class ConfigurationTypeError(ForkError, TypeError):
-    """An argument of the wrong kind, such as an instance where a class is wanted."""
+    """An argument has the wrong type, such as an instance where a class is expected."""
 
 
 class CodecError(ForkError, ValueError):
@@ -73,11 +76,11 @@ class CodecError(ForkError, ValueError):
 
 
 class EncodeError(CodecError):
-    """A value cannot travel; the message names the path to it, as in ``vars['a'][3].b``."""
+    """A value cannot be encoded; the message names the path to it, as in ``vars['a'][3].b``."""
 
 
 class DecodeError(CodecError):
-    """Bytes are no valid encoding, or are over a size or depth limit."""
+    """Bytes are not a valid encoding, or exceed a size or depth limit."""
 
 
 class ExecutorError(ForkError):
@@ -85,15 +88,15 @@ class ExecutorError(ForkError):
 
 
 class ExecutorStartError(ExecutorError):
-    """An executor did not come up."""
+    """An executor did not start."""
 
 
 class EngineUnavailableError(ExecutorStartError):
-    """No container engine answers, or it may not be used by this user."""
+    """The container engine does not respond, or this user may not use it."""
 
 
 class ImageBuildError(ExecutorStartError):
-    """An image could not be built; the message carries the builder's own last words."""
+    """An image could not be built; the message quotes the builder's last lines."""
 
 
 class ExecutorClosedError(ExecutorError):
@@ -109,7 +112,25 @@ class SandboxDiedError(ExecutorError):
 
 
 class ProtocolError(ExecutorError):
-    """The sandbox's side of a connection sent what the protocol does not allow."""
+    """The sandbox violated the protocol of its connection."""
+
+
+class AgentProgramError(ExecutorError):
+    """A program in an ``AgentSandbox`` ended with an error.
+
+    Args:
+        message: what happened, with the end of the output.
+        exit_code: of the program; the negative number of the signal that killed it.
+        output: everything it printed; a long one without its middle.
+    """
+
+    def __init__(self, message: str, exit_code: int, output: str) -> None:
+        super().__init__(message, exit_code, output)
+        self.exit_code = exit_code
+        self.output = output
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 class InterpreterError(ForkError, ValueError):
@@ -117,19 +138,19 @@ class InterpreterError(ForkError, ValueError):
 
 
 class ProgramRefusedError(InterpreterError):
-    """Policy forbids what the program does: found before it ran, or by a guard while it ran."""
+    """Policy forbids an operation of the program, found before or during the run."""
 
 
 class ImportRefusedError(ProgramRefusedError, ModuleNotFoundError):
-    """An import that is not authorised; a ``ModuleNotFoundError``: a program may fall back."""
+    """An import is not authorised; a ``ModuleNotFoundError``, so that programs can fall back."""
 
 
 class AttributeRefusedError(ProgramRefusedError, AttributeError):
-    """An attribute that is not handed out; an ``AttributeError``: a program may fall back."""
+    """An attribute is not accessible; an ``AttributeError``, so that programs can fall back."""
 
 
 class ProgramFailedError(InterpreterError):
-    """The program raised an exception nothing in it caught; ``__cause__`` is that exception."""
+    """The program raised an exception and did not catch it; ``__cause__`` is that exception."""
 
 
 class ProgramInterruptedError(InterpreterError):
@@ -137,7 +158,7 @@ class ProgramInterruptedError(InterpreterError):
 
 
 class LimitExceededError(InterpreterError):
-    """A limit of the interpreter was reached; the message names it and its figure."""
+    """A limit of the interpreter was reached; the message names the limit and its value."""
 
 
 class TimeLimitExceededError(LimitExceededError, TimeoutError):

@@ -1,7 +1,7 @@
-"""``help()`` for programs: descriptions of tools, agents, and what the program defined.
+"""``help()`` for programs: descriptions of tools, agents, and the program's functions and classes.
 
-No pager, no look into anything of the host's, and nothing longer than a page: Python's own ``help``
-imports by name, opens a terminal's pager and walks through whatever it is given.
+It opens no pager, inspects no objects of the host, and prints at most a page. Python's ``help``
+imports by name, opens a terminal pager and walks through any object.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ __all__ = ["helper"]
 
 # Longest text for one object, in characters.
 _LONGEST = 10_000
-# A default that is longer is shown as "...", and so is what is no plain value: the rule of the
-# bridge, where a default may be a secret.
+# A longer default is shown as "...", and so is a default that is not a plain value. The bridge has
+# the same rule, because a default may be a secret.
 _LONGEST_DEFAULT = 16
 
 
 def helper(
-    handed: Mapping[str, Any],
+    proxies: Mapping[str, Any],
     tools: Mapping[str, Any],
     owns: Callable[[Any], bool],
     write: Callable[[str], Any],
 ) -> Callable[..., None]:
-    """Make the ``help`` of one program.
+    """Create the ``help`` function of one program.
 
     Args:
-        handed: the proxy of each tool in the program.
+        proxies: the proxy of each tool in the program.
         tools: the tools themselves, by the same names.
-        owns: tells whether a function or a class is the program's own.
-        write: prints.
+        owns: returns whether the program defined a function or class.
+        write: prints a text.
     """
-    # The proxies are kept, so that no other object can come to have the identity of one.
-    known = {id(proxy): (proxy, name) for name, proxy in handed.items() if name in tools}
+    # A reference to each proxy is kept, so that no other object can get its id().
+    known = {id(proxy): (proxy, name) for name, proxy in proxies.items() if name in tools}
 
     def text_of(value: Any) -> str:
         if id(value) in known:
@@ -65,9 +65,9 @@ def helper(
 
 
 def _written(value: Any) -> Any:
-    """Give the signature of a program's function or class, whatever its attributes say.
+    """Return the signature of a program's function or class, ignoring its attributes.
 
-    ``inspect`` takes a class's word for its signature, and evaluates one that is text.
+    ``inspect`` trusts ``__signature__``, and evaluates one that is text.
     """
     if isinstance(value, type):
         value = type.__getattribute__(value, "__init__")
@@ -93,7 +93,7 @@ def _described(name: str, value: Any, own: bool = False) -> str:
 def _signature(value: Any, own: bool) -> str:
     try:
         signature = _written(value) if own else inspect.signature(value, follow_wrapped=False)
-    except Exception:  # some builtins have none; a program's object may raise anything
+    except Exception:  # some builtins lack a signature; a program's object may raise anything
         return "(...)"
     if signature is None:
         return "(...)"

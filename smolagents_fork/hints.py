@@ -1,7 +1,7 @@
-"""Hints for errors of programs: the nearest name, the value indexed, what to write instead.
+"""Hints for errors of programs: the nearest name, the indexed value, the correct spelling.
 
-Made from the syntax tree and from values that are looked at without running any code of the
-program, whatever ran it. A hint suggests and never substitutes.
+Hints come from the syntax tree and from values. Reading a value runs no code of the program. A hint
+suggests a change and never makes it.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ __all__ = ["hint", "positions"]
 
 #: Characters shown of a value.
 _MOST_TEXT = 200
-#: Characters of a name, and names, that are compared with each other.
+#: Limits of the comparison: characters of a name, and number of names.
 _LONGEST_NAME, _MOST_NAMES = 100, 2000
 _PLAIN = (int, float, complex, str, bytes, bool, type(None))
-#: The namespace and the name of a class, which a metaclass cannot misreport.
+#: Reads the namespace of a class, which a metaclass cannot falsify.
 _NAMESPACE = type.__dict__["__dict__"].__get__
 _NAME_OF = type.__dict__["__name__"].__get__
 
 
 def safe_repr(value: Any, depth: int = 2) -> str:
-    """Give a short ``repr`` without running any of the program's code."""
+    """Return a short ``repr`` without running any of the program's code."""
     kind = type(value)
     if kind in _PLAIN:
         try:
@@ -51,11 +51,11 @@ def safe_repr(value: Any, depth: int = 2) -> str:
     return f"<{_NAME_OF(kind)} object>"
 
 
-# -- where it failed --
+# -- location of the failure --
 
 
 def positions(entry: TracebackType) -> tuple[int | None, int | None, int | None, int | None]:
-    """Give first line, last line, first and last column of what failed, where Python knows."""
+    """Return first line, last line, first and last column of the failure; ``None`` if unknown."""
     code = entry.tb_frame.f_code
     if not hasattr(code, "co_positions"):  # Python 3.10 knows the line only
         return (entry.tb_lineno, None, None, None)
@@ -64,7 +64,7 @@ def positions(entry: TracebackType) -> tuple[int | None, int | None, int | None,
 
 
 def _nodes_at(tree: ast.Module, entry: TracebackType) -> Iterator[ast.AST]:
-    """Find the nodes of the program at the place that failed, the exact one first."""
+    """Find the program's nodes at the position of the failure, the exact one first."""
     line, end_line, column, end_column = positions(entry)
     later = []
     for node in ast.walk(tree):
@@ -83,7 +83,7 @@ def _nodes_at(tree: ast.Module, entry: TracebackType) -> Iterator[ast.AST]:
 
 
 def _value_of(node: ast.AST, frame: FrameType) -> tuple[bool, Any]:
-    """Find the value of a name, a constant, or an item of one, without running anything."""
+    """Find the value of a name, a constant, or an item of either, without running code."""
     if isinstance(node, ast.Constant):
         return True, node.value
     if isinstance(node, ast.Name):
@@ -105,7 +105,7 @@ def _value_of(node: ast.AST, frame: FrameType) -> tuple[bool, Any]:
 
 
 def _close_matches(name: str, names: Iterable[Any]) -> list[str]:
-    """Find the nearest of ``names``, in time that a program cannot stretch."""
+    """Find the nearest of ``names`` in bounded time."""
     if len(name) > _LONGEST_NAME:
         return []
     short = (n for n in names if type(n) is str and len(n) <= _LONGEST_NAME and n != name)
@@ -156,7 +156,7 @@ def _attribute_hint(error: AttributeError) -> str:
     if type(name) is not str or value is None:
         return ""
     if type(value) is dict and name in value:
-        return f"A dict is asked for a key in brackets: [{name!r}]"
+        return f"Use brackets to read a key of a dict: [{name!r}]"
     if isinstance(value, ModuleType):
         own = vars(value)
         return _similar(name, [n for n in own if not isinstance(own[n], ModuleType)])
@@ -175,7 +175,7 @@ def _index_hint(error: BaseException, tree: ast.Module, entry: TracebackType) ->
         if not isinstance(node, ast.Subscript):
             continue
         if place[0] is not None and not exact:
-            return ""  # it is not these brackets that failed
+            return ""  # another subscript failed
         found, value = _value_of(node.value, entry.tb_frame)
         has_key, key = _value_of(node.slice, entry.tb_frame)
         if not has_key and isinstance(error, KeyError) and error.args:
@@ -216,14 +216,14 @@ def hint(
     inside: bool,
     hidden: Container[str] = (),
 ) -> str:
-    """Give what may help with ``error``, or the empty string.
+    """Return a hint for ``error``, or the empty string.
 
     Args:
-        error: what the program ended with.
-        tree: the program whose frame is the innermost.
-        entry: that frame's entry in the traceback.
-        inside: whether the error was raised in that frame itself.
-        hidden: names that are not to be suggested.
+        error: the exception that ended the program.
+        tree: the program of the innermost frame.
+        entry: the traceback entry of that frame.
+        inside: whether that frame itself raised the error.
+        hidden: names that must not be suggested.
     """
     if isinstance(error, NameError) and type(error) in (NameError, UnboundLocalError):
         return _name_hint(error, tree, entry, hidden)
@@ -244,4 +244,4 @@ def hint(
     return ""
 
 
-_AWAIT = "A coroutine gives its value to `await`: write `await f(...)`"
+_AWAIT = "Use `await` to get the value of a coroutine: write `await f(...)`"

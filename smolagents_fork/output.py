@@ -8,7 +8,7 @@ __all__ = ["PrintContainer", "truncated"]
 
 
 def truncated(content: str, max_length: int) -> str:
-    """``content`` cut to its first and last half of ``max_length``, in upstream's words."""
+    """Truncate ``content`` to its first and last half of ``max_length``, with upstream's note."""
     if len(content) <= max_length:
         return content
     half = max_length // 2
@@ -17,10 +17,9 @@ def truncated(content: str, max_length: int) -> str:
 
 
 class PrintContainer:
-    """Text a program has printed, under upstream's interface (``value``, ``append``, ``+=``).
+    """Text that a program printed, with upstream's interface (``value``, ``append``, ``+=``).
 
-    A program that prints without end must not fill the host's memory, so only the first and the
-    last part are kept while it runs.
+    Endless output must not fill the host's memory, so only the first and the last part are kept.
     """
 
     def __init__(self, keep: int = 50_000) -> None:
@@ -32,7 +31,7 @@ class PrintContainer:
         self._lock = Lock()
 
     def append(self, text: str) -> PrintContainer:
-        with self._lock:  # threads print, too
+        with self._lock:  # threads may print, too
             self._parts.append(text)
             self._size += len(text)
             if self._size > 4 * self._keep + 4096:
@@ -55,7 +54,7 @@ class PrintContainer:
 
     @property
     def value(self) -> str:
-        """Everything kept, in one string."""
+        """All text kept, as one string."""
         return self._head + "".join(self._parts)
 
     @value.setter

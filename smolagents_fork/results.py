@@ -8,7 +8,7 @@ from typing import Any
 
 __all__ = ["Display", "Execution", "ExecutorStats"]
 
-# Best first: what a person or a vision model can use, down to what every object has.
+# Best first: from images for people and vision models down to the text that every object has.
 PREFERRED_MIME_TYPES = (
     "image/png",
     "image/jpeg",
@@ -25,13 +25,13 @@ PREFERRED_MIME_TYPES = (
 
 @dataclass(frozen=True)
 class Display:
-    """One rich display, in the order the code made them.
+    """One rich display.
 
     Attributes:
-        mime_type: of the best form that arrived (``image/png``, ``text/html`` ...).
+        mime_type: MIME type of the best form received (``image/png``, ``text/html`` ...).
         value: a PIL image for bitmap images, a Python value for JSON, text for everything else.
-        forms: every form that arrived, by MIME type, as the protocol carries it
-            (base64 text for bitmap images).
+        forms: every form received, by MIME type, as in the protocol (base64 text for bitmap
+            images).
     """
 
     mime_type: str
@@ -41,15 +41,15 @@ class Display:
 
 @dataclass(frozen=True)
 class Execution:
-    """Everything one call gave.
+    """Result of one call.
 
     Attributes:
         output: the value of the last expression, or the final answer.
-        logs: what the code printed, standard output and standard error in order.
+        logs: the printed text, standard output and standard error in order.
         is_final_answer: whether the code called ``final_answer``.
         displays: figures and rich displays, in order.
         logs_cut_bytes: bytes of output that were dropped because ``max_output_bytes`` was reached.
-        seconds: the time the code had, without the time the host worked for it.
+        seconds: run time of the code in seconds, excluding the time the host worked for it.
     """
 
     output: Any
@@ -62,13 +62,13 @@ class Execution:
 
 @dataclass(frozen=True)
 class ExecutorStats:
-    """Resources that a sandbox uses at this moment.
+    """Current resource use of a sandbox.
 
     Attributes:
-        memory_bytes: memory in use, page cache that can be dropped left out.
-        memory_limit_bytes: the limit, ``None`` when there is none.
-        cpu_seconds: processor time spent since the start.
-        pids: processes and threads now; ``None`` when the platform does not say.
+        memory_bytes: memory in use, excluding page cache that can be reclaimed.
+        memory_limit_bytes: the limit; ``None`` without a limit.
+        cpu_seconds: processor time used since the start.
+        pids: current number of processes and threads; ``None`` if the platform does not report it.
     """
 
     memory_bytes: int

@@ -1,8 +1,8 @@
-"""Texts of values and exceptions that a program made, without trusting either.
+"""Text forms of untrusted values and exceptions.
 
-A program's class decides what its ``__str__``, its ``__class__`` and its metaclass do. Nothing here
-reads more of such a class than the interpreter of Python itself has stored. This file is also sent
-to kernels, alone: it imports the standard library only.
+A program's class controls its ``__str__``, its ``__class__`` and its metaclass. This module reads
+only what CPython itself stores about such a class. It is also sent to kernels as a single file, so
+it imports the standard library only.
 """
 
 from __future__ import annotations
@@ -22,49 +22,49 @@ __all__ = [
     "without_text",
 ]
 
-#: Types whose text runs no code of a program, whatever the value.
+#: Types whose conversion to text runs no code of a program, whatever the value.
 _PLAIN = frozenset({bool, bytes, complex, float, int, type(None)})
 _NAME, _FLAGS = vars(type)["__name__"], vars(type)["__flags__"]
 _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
-# Longest message of an exception that is repeated.
+# Longest exception message that is quoted, in characters.
 _LONGEST_MESSAGE = 500
-# Exceptions of a chain that are kept; a chain may be a circle.
+# Number of exceptions kept of a chain; a chain may be circular.
 _MOST_LINKS = 20
 
 
 def exact_text(text: str) -> str:
-    """``text`` as a ``str`` of no subclass; no method of a subclass is called."""
+    """Convert ``text`` to an exact ``str`` without calling methods of a subclass."""
     return text if type(text) is str else str.__str__(text)
 
 
 def class_name(value: object) -> str:
-    """The name of the class of ``value``; nothing of a metaclass is called."""
+    """Return the name of the class of ``value`` without calling a metaclass."""
     return name_of_class(type(value))
 
 
 def name_of_class(kind: type) -> str:
-    """The name of ``kind``; nothing of a metaclass is called."""
+    """Return the name of ``kind`` without calling a metaclass."""
     return exact_text(_NAME.__get__(kind))
 
 
 def is_static(kind: type) -> bool:
-    """Tell whether ``kind`` is a static type of C code, which no program makes."""
+    """Return whether ``kind`` is a static type of C code, which a program cannot create."""
     return not _FLAGS.__get__(kind) & _HEAP_TYPE
 
 
 def exception_field(error: BaseException, name: str) -> Any:
-    """Read a field that every exception has; its class may have put something in front of it."""
+    """Read a field that every exception has, even if its class overrides the attribute."""
     return vars(BaseException)[name].__get__(error)
 
 
 def chained_anew(
     error: BaseException | None, make: Callable[[BaseException], BaseException]
 ) -> BaseException | None:
-    """Make ``error`` and those that led to it anew, chained as they are.
+    """Rebuild ``error`` and the exceptions chained to it, with the same chain.
 
     Args:
-        error: the last of the chain; ``None`` for none.
-        make: makes one of them, without a chain.
+        error: the last exception of the chain, or ``None``.
+        make: rebuilds one exception, without its chain.
     """
     links: list[tuple[BaseException, bool]] = []
     seen: set[int] = set()
@@ -87,10 +87,10 @@ def chained_anew(
 
 
 def plain_text(value: object, conversion: str = "str") -> str | None:
-    """The text of a plain value; ``None`` where making it might run a program's code.
+    """Return the text of a plain value; ``None`` if the conversion might run a program's code.
 
     Args:
-        value: anything.
+        value: any value.
         conversion: ``"str"`` or ``"repr"``.
     """
     kind = type(value)
@@ -105,11 +105,11 @@ def plain_text(value: object, conversion: str = "str") -> str | None:
 
 
 def without_text(value: object, error: BaseException, conversion: str = "str") -> str:
-    """Make the replacement for a text that could not be made.
+    """Return a placeholder for the text of a value whose conversion failed.
 
     Args:
-        value: has no text.
-        error: what was raised instead.
+        value: the value.
+        error: the exception that the conversion raised.
         conversion: ``"str"`` or ``"repr"``.
     """
     return f"<{class_name(value)} whose {conversion}() raised {_said(error)}>"

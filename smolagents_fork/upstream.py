@@ -1,11 +1,10 @@
 """The only module of the fork that imports ``smolagents``.
 
-Everything above this layer takes upstream's types from here, so that a release which moves a name
-breaks in one file. Nothing below this layer (codec, jupyter, containers, interpreter, wasm) may
-import it.
+All layers above import upstream's types from here, so that a release which moves a name breaks only
+this file. Layers below (codec, jupyter, sandboxes, interpreter) may not import it.
 
-Names are looked up on first use (PEP 562): the hooks of the patch series run while
-``smolagents`` is being imported, and take only what is defined by then.
+Names are looked up on first use (PEP 562). The hooks of the patch series run while ``smolagents``
+is being imported, and use only names that are defined by then.
 """
 
 from __future__ import annotations
@@ -27,7 +26,17 @@ if TYPE_CHECKING:
         LocalPythonExecutor,
         PythonExecutor,
     )
-    from smolagents.monitoring import AgentLogger, LogLevel
+    from smolagents.models import (
+        MODEL_REGISTRY,
+        ChatMessage,
+        ChatMessageStreamDelta,
+        ChatMessageToolCall,
+        ChatMessageToolCallFunction,
+        ChatMessageToolCallStreamDelta,
+        MessageRole,
+        Model,
+    )
+    from smolagents.monitoring import AgentLogger, LogLevel, TokenUsage
     from smolagents.remote_executors import RemotePythonExecutor
     from smolagents.tools import Tool, get_tools_definition_code
     from smolagents.utils import AgentError, AgentExecutionError
@@ -39,18 +48,27 @@ __all__ = [
     "BASE_PYTHON_TOOLS",
     "MAX_OPERATIONS",
     "MAX_WHILE_ITERATIONS",
+    "MODEL_REGISTRY",
     "AgentError",
     "AgentExecutionError",
     "AgentLogger",
+    "ChatMessage",
+    "ChatMessageStreamDelta",
+    "ChatMessageToolCall",
+    "ChatMessageToolCallFunction",
+    "ChatMessageToolCallStreamDelta",
     "CodeAgent",
     "CodeOutput",
     "ExecutionTimeoutError",
     "InterpreterError",
     "LocalPythonExecutor",
     "LogLevel",
+    "MessageRole",
+    "Model",
     "MultiStepAgent",
     "PythonExecutor",
     "RemotePythonExecutor",
+    "TokenUsage",
     "Tool",
     "get_tools_definition_code",
 ]
@@ -69,7 +87,17 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "LocalPythonExecutor",
         "PythonExecutor",
     ),
-    "monitoring": ("AgentLogger", "LogLevel"),
+    "models": (
+        "MODEL_REGISTRY",
+        "ChatMessage",
+        "ChatMessageStreamDelta",
+        "ChatMessageToolCall",
+        "ChatMessageToolCallFunction",
+        "ChatMessageToolCallStreamDelta",
+        "MessageRole",
+        "Model",
+    ),
+    "monitoring": ("AgentLogger", "LogLevel", "TokenUsage"),
     "remote_executors": ("RemotePythonExecutor",),
     "tools": ("Tool", "get_tools_definition_code"),
     "utils": ("AgentError", "AgentExecutionError"),
@@ -78,7 +106,7 @@ _OWNERS = {name: f"smolagents.{module}" for module, names in _MODULES.items() fo
 
 
 def load() -> None:
-    """Import ``smolagents``, which a patch of the series may make import the fork in turn."""
+    """Import ``smolagents``, whose patches may in turn import the fork."""
     importlib.import_module("smolagents")
 
 

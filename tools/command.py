@@ -1,4 +1,4 @@
-"""Runs programs under a deadline, each in a session that is ended as a whole."""
+"""Run programs under a deadline, each in a session that is ended as a whole."""
 
 from __future__ import annotations
 
@@ -10,33 +10,41 @@ import tempfile
 import time
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import IO
+from typing import NamedTuple
 
 from tools.errors import CommandError
 
-__all__ = ["Command", "clean_environment", "inherited", "run"]
+__all__ = ["Command", "Finished", "clean_environment", "inherited", "run"]
 
-# Descriptors that every program inherits: of a lock that a program shall hold while it lives.
+# Descriptors that every program inherits: of a lock that a program shall keep while it lives.
 inherited: list[int] = []
 
 # Seconds between asking a program to end and making it.
 _GRACE_SECONDS = 5.0
 
-# What would make a program see this checkout, or behave by somebody's habits.
+# Variables that would make a program see this checkout, or follow its caller's habits.
 _DROPPED = {"PYTHONPATH", "PYTHONHOME", "PYTEST_ADDOPTS", "VIRTUAL_ENV", "__PYVENV_LAUNCHER__"}
+_DROPPED_PREFIXES = ("GIT_", "PYTEST_XDIST", "COV_CORE")
+
+
+class Finished(NamedTuple):
+    """Result of a program."""
+
+    returncode: int
+    stdout: bytes
+    stderr: bytes
 
 
 def clean_environment() -> dict[str, str]:
-    """The environment without what would lead a program back to the checkout."""
-    left_out = ("GIT_", "PYTEST_XDIST", "COV_CORE")
+    """Return the environment without what would lead a program back to the checkout."""
     return {
         name: value
         for name, value in os.environ.items()
-        if name not in _DROPPED and not name.startswith(left_out)
+        if name not in _DROPPED and not name.startswith(_DROPPED_PREFIXES)
     }
 
 
-class Command(contextlib.AbstractContextManager["Command"]):
+class Command(contextlib.ExitStack):
     """A started program; leaving the ``with`` block ends it and all that it has started.
 
     Its output goes to files, so that a descendant that lives on keeps nobody waiting.
@@ -63,41 +71,39 @@ class Command(contextlib.AbstractContextManager["Command"]):
         stdin: bytes = b"",
         log: Path | None = None,
     ) -> None:
+        super().__init__()
         words = [str(word) for word in command]
         self._label = " ".join([Path(words[0]).name, *words[1:6], *(["..."] if words[6:] else [])])
         self._log = log
         self._timeout_seconds = timeout_seconds
         self._deadline = time.monotonic() + timeout_seconds
-        if log is not None:
-            log.parent.mkdir(parents=True, exist_ok=True)
-        with contextlib.ExitStack() as files:
-            given = files.enter_context(tempfile.TemporaryFile())
-            given.write(stdin)
-            given.seek(0)
-            output = log.open("w+b") if log else tempfile.TemporaryFile()  # noqa: SIM115
-            self._output: IO[bytes] = files.enter_context(output)
-            self._errors: IO[bytes] = files.enter_context(tempfile.TemporaryFile())
+        scratch = Path(self.enter_context(tempfile.TemporaryDirectory()))
+        self._output, self._errors = log or scratch / "output", scratch / "errors"
+        self._output.parent.mkdir(parents=True, exist_ok=True)
+        (scratch / "input").write_bytes(stdin)
+        with (
+            (scratch / "input").open("rb") as given,
+            self._output.open("wb") as output,
+            self._errors.open("wb") as errors,
+        ):
             try:
                 self._process = subprocess.Popen(
                     words,
                     cwd=cwd,
                     env=clean_environment() if env is None else dict(env),
                     stdin=given,
-                    stdout=self._output,
-                    stderr=subprocess.STDOUT if log else self._errors,
+                    stdout=output,
+                    stderr=subprocess.STDOUT if log else errors,
                     pass_fds=inherited,
                     start_new_session=True,
                 )
             except OSError as error:
+                self.close()
                 raise CommandError(f"{words[0]} cannot be started: {error}") from error
-            self._files = files.pop_all()
+        self.callback(self._end)
 
-    def __exit__(self, *_: object) -> None:
-        self._end()
-        self._files.close()
-
-    def wait(self, accepted: Collection[int] | None = (0,)) -> tuple[int, bytes, bytes]:
-        """Wait for its end; returns exit status, output and errors.
+    def wait(self, accepted: Collection[int] | None = (0,)) -> Finished:
+        """Wait for its end.
 
         Args:
             accepted: exit statuses that are no failure; None for all.
@@ -113,17 +119,12 @@ class Command(contextlib.AbstractContextManager["Command"]):
         except subprocess.TimeoutExpired:
             status = self._end()
             problem = f"ran past timeout_seconds={self._timeout_seconds:g} and was ended"
-        # By offset: a descendant may still be writing at the descriptor's own.
-        sizes = [
-            (file.fileno(), os.fstat(file.fileno()).st_size)
-            for file in (self._output, self._errors)
-        ]
-        output, errors = (os.pread(descriptor, size, 0) for descriptor, size in sizes)
+        done = Finished(status, self._output.read_bytes(), self._errors.read_bytes())
         if problem:
             kept = f" (whole output: {self._log})" if self._log else ""
-            said = (output + b"\n" + errors).decode("utf-8", "replace")
-            raise CommandError(f"`{self._label}` {problem}{kept}", said)
-        return status, output, errors
+            text = (done.stdout + b"\n" + done.stderr).decode("utf-8", "replace")
+            raise CommandError(f"`{self._label}` {problem}{kept}", text)
+        return done
 
     def _end(self) -> int:
         """End it with its session, politely and then by force, if it still runs."""
@@ -147,4 +148,4 @@ def run(
 ) -> str:
     """Run a program to its end and return its output as text; see :class:`Command`."""
     with Command(command, timeout_seconds=timeout_seconds, cwd=cwd, env=env, log=log) as started:
-        return started.wait(accepted)[1].decode("utf-8", "replace")
+        return started.wait(accepted).stdout.decode("utf-8", "replace")

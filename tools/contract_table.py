@@ -51,7 +51,7 @@ CodeAgent(tools=[...], model=model, executor_class=DockerExecutor, executor_kwar
 
 ## What holds where
 
-A number is a difference by design, in words below.
+A number is a difference by design, described below.
 """
 
 
@@ -81,9 +81,9 @@ def draw(behaviours: Sequence[Any], differences: Sequence[Any], faults: Sequence
             area = one.area
             lines += ["", f"### {area}", "", f"| behaviour | {' | '.join(executors)} |"]
             lines.append("|---|" + ":-:|" * len(executors))
-        words = one.words.replace("|", "\\|")
+        sentence = one.text.replace("|", "\\|")
         row = [cells.get((name, one.test), "yes") for name in executors]
-        lines.append(f"| {words} | {' | '.join(row)} |")
+        lines.append(f"| {sentence} | {' | '.join(row)} |")
     lines += ["", "## Differences", ""]
     lines += [f"{number}. {_said(one)}" for number, one in enumerate(differences, 1)]
     if faults:
@@ -92,7 +92,7 @@ def draw(behaviours: Sequence[Any], differences: Sequence[Any], faults: Sequence
 
 
 def _said(one: Any) -> str:
-    return " and ".join(f"`{name}`" for name in one.executors) + f": {one.words}"
+    return " and ".join(f"`{name}`" for name in one.executors) + f": {one.text}"
 
 
 def problems(behaviours: Sequence[Any], executors: Sequence[str], results: Path) -> list[str]:
@@ -115,8 +115,8 @@ def problems(behaviours: Sequence[Any], executors: Sequence[str], results: Path)
         for child in case:
             expected = child.get("type") == EXPECTED
             if child.tag in ("failure", "error", "skipped") and not expected:
-                words = child.get("message") if child.tag == "skipped" else None
-                found.append(f"{name}: {child.tag}" + (f" ({words})" if words else ""))
+                message = child.get("message") if child.tag == "skipped" else None
+                found.append(f"{name}: {child.tag}" + (f" ({message})" if message else ""))
     found += [
         f"{one.test} on {executor}: did not run"
         for one in behaviours

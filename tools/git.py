@@ -1,4 +1,4 @@
-"""Runs git hermetically: no configuration, hook, attribute or variable of the machine reaches it.
+"""Run git hermetically: no configuration, hook, attribute or variable of the machine reaches it.
 
 A maintainer's ``diff.algorithm``, ``commit.gpgsign`` or ``core.autocrlf`` would change exported
 bytes, and a ``GIT_DIR`` that a hook or an enclosing repository left in the environment would turn
@@ -10,9 +10,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 
-from tools.command import Command
+from tools.command import Command, Finished
 from tools.errors import CommandError, GitError
 
 __all__ = ["Git", "GitError", "environment"]
@@ -48,16 +47,8 @@ _CONFIG = f"""\
 _TRANSPORT = frozenset({"GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "GIT_SSH", "GIT_SSH_COMMAND"})
 
 
-class Finished(NamedTuple):
-    """Result of a git command."""
-
-    returncode: int
-    stdout: bytes
-    stderr: bytes
-
-
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The environment git is run in: the caller's ``GIT_*`` variables but for transport's go.
+    """Return git's environment: without the caller's ``GIT_*`` variables but for transport's.
 
     Args:
         extra: variables to add, such as ``GIT_AUTHOR_DATE``.
@@ -123,37 +114,25 @@ class Git:
                 env=environment(env),
                 stdin=stdin,
             ) as started:
-                return Finished(*started.wait((0,) if check else None))
+                return started.wait((0,) if check else None)
         except CommandError as error:
             problem = error.what.rpartition("` ")[2]
             raise GitError(f"git {' '.join(arguments)} {problem}", error.output) from None
 
     def text(self, *arguments: str, env: Mapping[str, str] | None = None) -> str:
-        """Standard output of a command, as text without the final newline.
-
-        Raises:
-            GitError: see :meth:`run`.
-        """
+        """Return a command's standard output as text without the final newline."""
         return self.run(*arguments, env=env).stdout.decode("utf-8", "replace").rstrip("\n")
 
     def lines(self, *arguments: str) -> list[str]:
-        """Standard output of a command, by line.
-
-        Raises:
-            GitError: see :meth:`run`.
-        """
+        """Return the lines of a command's standard output."""
         return self.text(*arguments).splitlines()
 
     def succeeds(self, *arguments: str) -> bool:
-        """Run a command that answers by its exit status."""
+        """Tell whether a command exits with 0."""
         return self.run(*arguments, check=False).returncode == 0
 
     def init(self, branch: str) -> None:
-        """Make the repository, so configured that a maintainer's own git behaves in it as ours.
-
-        Args:
-            branch: name of the branch that HEAD stands on.
-        """
+        """Make the repository with HEAD on a branch; a maintainer's git behaves in it as ours."""
         self.folder.mkdir(parents=True, exist_ok=True)
         # Not --template: the machine's template may carry hooks and attributes.
         self.run("init", "--quiet", "--template=", f"--initial-branch={branch}")

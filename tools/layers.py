@@ -21,6 +21,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("process", "wasm"),
     ("upstream",),
     ("bridge",),
+    ("agent_sandbox",),
     ("executors",),
     ("__init__",),
 )
@@ -28,11 +29,11 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 # or a folder that every other may import.
 ROOMS: dict[str, tuple[tuple[str, ...], ...]] = {
     "jupyter": (("wire",), ("protocol", "websocket"), ("kernel",)),
-    "sandboxes": (("resource_limits",), ("provisioner",), ("docker",)),
+    "sandboxes": (("pip_settings", "resource_limits"), ("provisioner",), ("docker",)),
     "executors": (
         ("async_calls", "call_lock", "registry", "validation"),
         ("base",),
-        ("guests",),
+        ("guests", "jupyter"),
         ("agents", "docker", "local", "process", "wasm"),
     ),
 }

@@ -1,8 +1,8 @@
-"""Replaces several files of the checkout as one: all of them or, after a crash, still all.
+"""Replace several files of the checkout as one: all of them or, after a crash, still all.
 
 No file system renames a set of files at once. So old and new bytes are staged whole, and a single
-rename decides. From then on whoever comes next can finish the replacement or undo it, file by
-file; a step that was done already is seen by the bytes that are there.
+rename decides. From then on the next command can finish the replacement or undo it, file by file;
+a step that was done already is seen by the bytes that are there.
 """
 
 from __future__ import annotations
@@ -18,10 +18,6 @@ from tools.errors import ToolError
 __all__ = ["Replacement"]
 
 
-def _ignore(_: str) -> None:
-    pass
-
-
 class Replacement:
     """Files to be written and deleted below a folder.
 
@@ -31,7 +27,9 @@ class Replacement:
         reached: called with ``decided`` and, after each file, ``replaced``.
     """
 
-    def __init__(self, root: Path, staged: Path, reached: Callable[[str], None] = _ignore) -> None:
+    def __init__(
+        self, root: Path, staged: Path, reached: Callable[[str], object] = lambda _: None
+    ) -> None:
         self.root = root
         self.staged = staged
         self._reached = reached
@@ -44,7 +42,7 @@ class Replacement:
         return self._journal.is_file()
 
     def stage(self, files: Mapping[str, bytes | None]) -> None:
-        """Keep what is there, and what shall be; nothing of the root is touched.
+        """Keep the present bytes and the new ones; nothing of the root is touched.
 
         Args:
             files: new bytes by relative POSIX path; None deletes the file.
@@ -75,23 +73,12 @@ class Replacement:
         self._reached("decided")
         self.finish()
 
-    def finish(self) -> None:
+    def finish(self, source: str = "old", target: str = "new") -> None:
         """Bring every file to its new bytes.
 
         Raises:
             ToolError: a file has neither its old nor its new bytes; nothing was touched.
         """
-        self._bring("old", "new")
-
-    def undo(self) -> None:
-        """Bring every file back to its old bytes.
-
-        Raises:
-            ToolError: a file has neither its old nor its new bytes; nothing was touched.
-        """
-        self._bring("new", "old")
-
-    def _bring(self, source: str, target: str) -> None:
         left: dict[str, bytes | None] = {}
         for name in json.loads(self._journal.read_bytes()):
             now, after = _read(self.root / name), _read(self.staged / target / name)
@@ -113,6 +100,10 @@ class Replacement:
                 _sync(path.parent)
             self._reached("replaced")
 
+    def undo(self) -> None:
+        """Bring every file back to its old bytes; errors as for :meth:`finish`."""
+        self.finish("new", "old")
+
     def remove(self) -> None:
         """Forget it; the journal goes first, so that half a folder decides nothing."""
         self._journal.unlink(missing_ok=True)
@@ -121,10 +112,7 @@ class Replacement:
 
 
 def _read(path: Path) -> bytes | None:
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        return None
+    return path.read_bytes() if path.is_file() else None
 
 
 def _write(path: Path, data: bytes | None) -> None:

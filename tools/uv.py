@@ -1,4 +1,4 @@
-"""Runs uv as pip is configured: the user's index, certificates and links apply.
+"""Run uv as pip is configured: the user's index, certificates and links apply.
 
 uv installs 260 packages in seconds, where pip takes minutes.
 """
@@ -6,6 +6,7 @@ uv installs 260 packages in seconds, where pip takes minutes.
 from __future__ import annotations
 
 import ast
+import functools
 import os
 import shutil
 import sys
@@ -33,7 +34,7 @@ _NAMES = {
 def installer_settings(
     pip_config: str, pip_index: str, environ: Mapping[str, str]
 ) -> dict[str, str]:
-    """uv's variables that say what pip's settings say; uv's own, where set, win.
+    """Translate pip's settings into uv's variables; uv's own, where set, win.
 
     Args:
         pip_config: output of ``pip config list``, in which pip's variables are under ``:env:``.
@@ -63,15 +64,19 @@ def installer_settings(
     return {name: value for name, value in found.items() if name not in environ}
 
 
+@functools.cache
+def _default_index() -> str:
+    # pip says its default nowhere else; no address of an index is written in this project.
+    question = "from pip._internal.models.index import PyPI; print(PyPI.simple_url)"
+    return run([sys.executable, "-c", question], timeout_seconds=60).strip()
+
+
 class Uv:
     """uv with pip's settings, which are asked of pip once."""
 
     def __init__(self) -> None:
-        # pip says its default nowhere else; no address of an index is written in this project.
-        default = "from pip._internal.models.index import PyPI; print(PyPI.simple_url)"
         config = run([sys.executable, "-m", "pip", "config", "list"], timeout_seconds=60)
-        index = run([sys.executable, "-c", default], timeout_seconds=60).strip()
-        settings = installer_settings(config, index, os.environ)
+        settings = installer_settings(config, _default_index(), os.environ)
         self._env = {**clean_environment(), **settings, "UV_NO_PROGRESS": "1", "UV_NO_CONFIG": "1"}
 
     def __call__(self, *arguments: str | Path, log: Path | None = None) -> str:

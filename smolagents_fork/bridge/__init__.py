@@ -1,7 +1,7 @@
-"""The host's side of a call from a sandbox: tools and managed agents that stay on the host.
+"""Host side of a call from a sandbox: tools and managed agents that stay on the host.
 
-Free of any transport: :meth:`Dispatcher.handle` takes the bytes of a request and returns the bytes
-of a reply. The sandbox's side is :mod:`smolagents_fork.codec.rpc`.
+The package is independent of the transport: :meth:`Dispatcher.handle` takes the bytes of a request
+and returns the bytes of a reply. The sandbox side is :mod:`smolagents_fork.codec.rpc`.
 """
 
 from __future__ import annotations

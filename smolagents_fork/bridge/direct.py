@@ -1,4 +1,4 @@
-"""Tools of code that runs in the host's own process: called directly, with a stub's signature."""
+"""Tools of code that runs in the host process: called directly, with a stub's signature."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ __all__ = ["directly"]
 
 
 def directly(name: str, target: Callable[..., Any]) -> Callable[..., Any]:
-    """``target`` as code in the host's own process is given it.
+    """Wrap ``target`` for code that runs in the host process.
 
-    A ``Tool`` or an agent is called by its name, takes what it takes through the bridge, and shows
-    the same to ``help()``; a plain function, and what no stub could be made for, stays as it is.
+    A ``Tool`` or an agent is called by its name, accepts the same arguments as through the bridge,
+    and looks the same in ``help()``. A plain function is returned unchanged, and so is a target
+    that cannot have a stub.
     """
     try:
         spec = describe(name, target)
@@ -28,7 +29,7 @@ def directly(name: str, target: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class DirectCall:
-    """Stands for a ``Tool`` or an agent, and binds arguments as a stub in a sandbox does."""
+    """Wrapper of a ``Tool`` or an agent that binds arguments like a stub in a sandbox."""
 
     def __init__(self, spec: StubSpec, target: Callable[..., Any]) -> None:
         parameters = [list(parameter) for parameter in spec.parameters]
@@ -38,7 +39,7 @@ class DirectCall:
         self.__doc__ = spec.doc
         self.__signature__ = signature_of(parameters)
         self.description = getattr(target, "description", None)
-        # A copy: what a program does to it must not change the tool.
+        # A copy, so that a program cannot change the tool.
         self.inputs = copy.deepcopy(getattr(target, "inputs", None))
         self.output_type = getattr(target, "output_type", None)
 
@@ -46,18 +47,18 @@ class DirectCall:
         """Call the target.
 
         Raises:
-            TypeError: the arguments do not fit; in Python's words, under the tool's name.
+            TypeError: the arguments do not match; worded as by Python, with the tool's name.
         """
         more = {_SANITIZE: kwargs.pop(_SANITIZE)} if _SANITIZE in kwargs else {}
         positional, named = self._bind(*args, **kwargs)
         return self._target(*positional, **named, **more)
 
     def interrupt(self) -> None:
-        """Ask the target to stop, if it can be asked."""
+        """Ask the target to stop, if it supports that."""
         stop = getattr(self._target, "interrupt", None)
         if callable(stop):
             stop()
 
 
-# Upstream's Tool.__call__ takes this beside the tool's own arguments.
+# Upstream's Tool.__call__ accepts this in addition to the tool's arguments.
 _SANITIZE = "sanitize_inputs_outputs"

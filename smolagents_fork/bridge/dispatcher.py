@@ -1,4 +1,4 @@
-"""Takes requests from a hostile sandbox and calls what is registered, and nothing else."""
+"""Dispatcher of requests from a hostile sandbox to registered callables, and to nothing else."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from .thread import GivenUp, ToolThread
 
 __all__ = ["CallRecord", "Dispatcher"]
 
-# Errors a sandbox may get over the cap, or for frames that are none, before it is cut off: enough
-# for a program that catches each of them in a loop to be told, too few to keep the host busy.
+# Number of refused calls before the sandbox is stopped. It is high enough for a program that
+# catches each error in a loop to receive it, and too low to keep the host busy.
 _PATIENCE = 100
 
 
 @dataclass(frozen=True)
 class CallRecord:
-    """One call that was served, for the log.
+    """One served call, for the log.
 
     Attributes:
-        name: the tool.
-        seconds: how long it worked on the host.
-        error: type and message of what it raised, ``None`` if it returned.
+        name: name of the tool.
+        seconds: run time on the host, in seconds.
+        error: type and message of the exception; ``None`` if the tool returned.
         final: whether it gave the final answer.
     """
 
@@ -40,35 +40,35 @@ class CallRecord:
     final: bool = False
 
     def __str__(self) -> str:
-        """The line for a log, in the same words whatever the executor."""
+        """Format the line for the log, which is the same for all executors."""
         ending = "returned" if self.error is None else f"raised {self.error}"
         return f"{self.name}() {ending} after {self.seconds * 1000:.1f} ms"
 
 
 class Dispatcher:
-    """The registered callables of one executor, and the calls of one run.
+    """Registered callables of one executor, and the calls of one run.
 
     Args:
         max_request_bytes: largest request, in bytes.
         max_reply_bytes: largest reply, in bytes.
-        max_calls: calls one run may make.
-        tool_timeout_seconds: how long a tool may work, in seconds; ``None`` for no limit.
-        calling_thread: run tools in the thread that calls :meth:`handle`, for those that are bound
-            to it. Such a tool cannot be given up on: interruption waits for it.
-        on_call: told of every call that was served.
-        classes: dataclasses, named tuples and enums that arguments may be made into.
+        max_calls: number of calls one run may make.
+        tool_timeout_seconds: time limit of one tool call, in seconds; ``None`` for no limit.
+        calling_thread: run tools in the thread that calls :meth:`handle`, for tools that are bound
+            to it. Such a tool cannot be abandoned: interruption waits for it.
+        on_call: called with the record of every served call.
+        classes: dataclasses, named tuples and enums that arguments may be decoded to.
 
-    Tools run in one thread that is kept from call to call. One that is interrupted or runs out of
-    time is left behind in it: Python has no way to stop it, and its result is dropped.
+    Tools run in one thread that is reused for each call. A tool that is interrupted or times out is
+    abandoned in it, since Python cannot stop it, and its result is discarded.
 
-    A run that has answered, met its limit or was interrupted calls no tool any more, whatever its
-    sandbox sends: :meth:`handle` refuses from then on until :meth:`begin_run`.
+    After a run has given its final answer, reached its limit or been interrupted, :meth:`handle`
+    refuses all its calls until :meth:`begin_run`.
 
-    Only the thread that runs the code calls :meth:`handle`; :meth:`interrupt` and :meth:`end_run`
-    may come from others.
+    Only the thread that runs the code calls :meth:`handle`. Any thread may call :meth:`interrupt`
+    and :meth:`end_run`.
 
     Raises:
-        ConfigurationError: an argument that cannot work.
+        ConfigurationError: an argument is invalid.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class Dispatcher:
         if calling_thread and tool_timeout_seconds is not None:
             raise ConfigurationError(
                 f"tool_timeout_seconds={tool_timeout_seconds!r}: a tool in the calling thread "
-                "cannot be given up on; leave one of the two out"
+                "cannot be abandoned; omit tool_timeout_seconds or run tools in their own thread"
             )
         self.on_call = on_call
         self._thread = None if calling_thread else ToolThread()
@@ -103,10 +103,10 @@ class Dispatcher:
         self.begin_run()
 
     def register(self, targets: Mapping[str, Callable[..., Any]]) -> list[StubSpec]:
-        """Add tools and managed agents, each under its name; one of the same name is replaced.
+        """Register tools and managed agents by name; an existing name is replaced.
 
         Raises:
-            ConfigurationError: a name that no program could call; nothing is registered then.
+            ConfigurationError: a name that programs cannot call; nothing is registered then.
         """
         specs = {name: (describe(name, target), target) for name, target in targets.items()}
         for target in targets.values():
@@ -116,15 +116,15 @@ class Dispatcher:
 
     @property
     def specs(self) -> list[StubSpec]:
-        """Everything registered, in order."""
+        """Specifications of all registered callables, in order."""
         return [spec for spec, _ in self._targets.values()]
 
     def connected(self) -> None:
-        """A new sandbox: it counts its calls from one."""
+        """Reset the call numbers for a new sandbox, which counts from one."""
         self._last_call = 0
 
     def begin_run(self) -> None:
-        """A new run: its calls are counted afresh, and it has no final answer yet."""
+        """Start a new run: reset its call count, and clear the final answer."""
         self._calls = 0
         self._bad = 0
         self._final: tuple[Any] | None = None
@@ -132,16 +132,16 @@ class Dispatcher:
         self._interrupted.clear()
 
     def end_run(self, reason: str) -> None:
-        """Serve no more calls of this run. From any thread.
+        """Refuse all further calls of this run. May be called from any thread.
 
         Args:
-            reason: ``"timeout"``, ``"interrupt"`` or ``"end"``; the first one counts.
+            reason: ``"timeout"``, ``"interrupt"`` or ``"end"``; the first call decides.
         """
         self._over = self._over or reason
 
     @property
     def has_final_answer(self) -> bool:
-        """Tell whether this run gave a final answer."""
+        """True if this run gave a final answer."""
         return self._final is not None
 
     @property
@@ -150,25 +150,25 @@ class Dispatcher:
         return self._final[0] if self._final else None
 
     def interrupt(self) -> None:
-        """Ask what runs now to stop. From any thread.
+        """Ask the running tool to stop. May be called from any thread.
 
-        An agent is stopped by its own ``interrupt()``; any tool is left behind, and the rest of
-        the run calls none.
+        An agent is stopped by its ``interrupt()``. Any other tool is abandoned. The run can call no
+        further tools.
         """
         self.give_up()()
 
     def give_up(self) -> Callable[[], None]:
-        """:meth:`interrupt` in two parts: what waits for nobody, and, returned, the tool's own."""
+        """Interrupt without waiting; return the function that calls the tool's ``interrupt()``."""
         self.end_run("interrupt")
         self._interrupted.set()
         target = self._running
         if self._thread is not None:
-            # First, so that the call ends as interrupted also when the agent stops at once.
+            # First, so that the call ends as interrupted even if the agent stops at once.
             self._thread.interrupt()
         return functools.partial(_stop, target)
 
     def close(self) -> None:
-        """Let go of the tools' thread, and of a tool that works in it. From any thread."""
+        """Release the tools' thread and abandon its running tool. May be called from any thread."""
         self.interrupt()
         if self._thread is not None:
             self._thread.close()
@@ -176,14 +176,14 @@ class Dispatcher:
     def handle(self, request: bytes) -> bytes:
         """Serve one request and return the reply.
 
-        Whatever the request holds, and whatever the tool raises, there is a reply; ``SystemExit``
-        and its like are the tool's own and end nothing here.
+        Every request gets a reply, whatever it contains and whatever the tool raises.
+        ``SystemExit`` and similar exceptions of a tool do not end the host.
 
         Raises:
-            ProtocolError: the sandbox goes on sending what it was told not to; end it.
+            ProtocolError: the sandbox continues to send refused calls; the caller must end it.
             KeyboardInterrupt: the host's user pressed Ctrl-C. Python raises it in the main thread,
-                so one that a tool raises in its own thread is the tool's, and an error like any
-                other; with ``calling_thread`` the two cannot be told apart, and it leaves.
+                so one raised in the tools' thread is an ordinary error of the tool. With
+                ``calling_thread`` the two cannot be distinguished, and it is raised here.
         """
         try:
             number, name, args, kwargs = self._read(request)
@@ -204,7 +204,7 @@ class Dispatcher:
         if name not in self._targets:
             return self._refusal(number, NameError(f"the host has no tool called {name[:100]!r}"))
         misfit = self._targets[name][0].misfit(args, kwargs)
-        if misfit is not None:  # no stub of ours sends this
+        if misfit is not None:  # our stubs never send this
             return self._refusal(number, TypeError(misfit))
         return self._served(number, name, args, kwargs)
 
@@ -240,7 +240,7 @@ class Dispatcher:
             problem = f"{type(value).__name__}: {described[2]}"
             return encode({"call": number, "error": described})
         except BaseException as error:
-            # Not the tool's: Ctrl-C, or what a signal's handler raised in the thread that waits.
+            # Not from the tool: Ctrl-C, or an exception of a signal handler in the waiting thread.
             problem = type(error).__name__
             _stop(target)
             raise
@@ -262,7 +262,7 @@ class Dispatcher:
     def _outcome(
         self, name: str, target: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]
     ) -> tuple[bool, Any]:
-        """``True`` and the tool's value, or ``False`` and its exception."""
+        """Return ``True`` and the tool's value, or ``False`` and its exception."""
         if self._thread is None:
             try:
                 return True, target(*args, **kwargs)
@@ -278,7 +278,9 @@ class Dispatcher:
             )
         except GivenUp as given_up:
             if given_up.reason == "interrupt":
-                return False, TimeoutError(f"{name}() was interrupted; it goes on on the host")
+                return False, TimeoutError(
+                    f"{name}() was interrupted; it keeps running on the host"
+                )
             _stop(target)
             return False, TimeoutError(
                 f"{name}() ran past tool_timeout_seconds={self.tool_timeout_seconds}; "
@@ -289,7 +291,7 @@ class Dispatcher:
         self._bad += 1
         if self._bad > _PATIENCE:
             raise ProtocolError(
-                f"the sandbox went on after {_PATIENCE} refused calls; the last: {error}"
+                f"the sandbox continued after {_PATIENCE} refused calls; the last: {error}"
             )
         reply: dict[str, Any] = {"call": number, "error": described_exception(error)}
         if number is None:
@@ -311,7 +313,7 @@ def _raw(value: Any) -> Any:
 
 
 def _with_name(error: BaseException, spec: StubSpec) -> BaseException:
-    """A binding error in the words of the tool, not of ``Tool.forward()``."""
+    """Rewrite a binding error to name the tool instead of ``Tool.forward()``."""
     if type(error) is TypeError and len(error.args) == 1 and isinstance(error.args[0], str):
         head, dot, rest = error.args[0].partition("forward() ")
         if dot and (not head or head.endswith(".")):

@@ -1,6 +1,6 @@
-"""Exceptions of the host as a sandbox sees them: a builtin type and a message without secrets.
+"""Descriptions of host exceptions for a sandbox: a builtin type and a message without secrets.
 
-No traceback, no locals, no class of the host, no path of its file system.
+They contain no traceback, local variables, classes of the host or paths of its file system.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Any
 __all__ = ["described_exception", "thread_hint"]
 
 _LONGEST_MESSAGE = 10_000
-# Raised in a generator of the program, these would end it silently (PEP 479 has the story).
+# Raised in a generator of the program, these would end it silently (see PEP 479).
 _NOT_SENT = frozenset({"StopIteration", "StopAsyncIteration", "ExceptionGroup"})
 _TRACEBACK = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)+")
 # A path of at least two parts, not one inside a URL or a word.
 _POSIX_PATH = re.compile(r"(?<![\w:/.~])/([\w.+@-]+)/[\w.+@/-]*|(?<!\w)~/[\w.+@/-]+")
 _WINDOWS_PATH = re.compile(r"(?<!\w)[A-Za-z]:\\[^\s'\"]+|\\\\[\w.$-]+\\[^\s'\"]+")
-# How sqlite3, greenlets (Playwright), asyncio, signal and Tk say that they belong to a thread.
+# Messages of sqlite3, greenlets (Playwright), asyncio, signal and Tk for use in the wrong thread.
 _BOUND_TO_A_THREAD = re.compile(
     r"can only be used in that same thread|cannot switch to a different thread"
     r"|no current event loop in thread|only works in main thread"
@@ -29,15 +29,15 @@ _BOUND_TO_A_THREAD = re.compile(
 
 
 def described_exception(error: BaseException, hint: str = "") -> list[Any]:
-    """``[type, arguments, message]`` for the reply.
+    """Return ``[type, arguments, message]`` for the reply.
 
     Args:
-        error: what was raised.
-        hint: put after its message.
+        error: the exception.
+        hint: text appended to its message.
 
-    The type is the nearest builtin one. A type of the host's own is named in the message; anything
-    without a builtin base but ``Exception`` becomes a ``RuntimeError``, and so do ``SystemExit``,
-    ``KeyboardInterrupt`` and ``GeneratorExit``: raised in the program, they would end it unseen.
+    The type is the nearest builtin one. The message names a custom type. A type whose only builtin
+    base is ``Exception`` becomes a ``RuntimeError``. So do ``SystemExit``, ``KeyboardInterrupt``
+    and ``GeneratorExit``: raised in the program, they would end it silently.
     """
     kind = next((base for base in type(error).__mro__ if _is_builtin(base)), Exception)
     message = scrubbed(_text(error)) + hint
@@ -48,7 +48,7 @@ def described_exception(error: BaseException, hint: str = "") -> list[Any]:
         return [kind.__name__, [f"{type(error).__name__}: {message}"], message]
     args = [scrubbed(arg) if isinstance(arg, str) else arg for arg in error.args]
     if isinstance(error, OSError) and len(args) == 2 and error.filename is not None:
-        # The file names are no arguments of the exception, but they are of its constructor.
+        # The file names are not in args, but the constructor takes them as arguments.
         args.append(scrubbed(str(error.filename)))
         if error.filename2 is not None:
             args += [None, scrubbed(str(error.filename2))]
@@ -58,17 +58,17 @@ def described_exception(error: BaseException, hint: str = "") -> list[Any]:
 
 
 def thread_hint(error: BaseException) -> str:
-    """Give advice for an error about an object bound to another thread; empty for others."""
+    """Return advice for an error about an object bound to another thread, else an empty string."""
     if not _BOUND_TO_A_THREAD.search(_text(error)[:_LONGEST_MESSAGE]):
         return ""
     return (
-        " (an executor's tools run in a thread of their own: open it inside the tool, or give the "
+        " (an executor's tools run in a separate thread: open it inside the tool, or give the "
         "executor tools_in_calling_thread=True)"
     )
 
 
 def scrubbed(message: str) -> str:
-    """``message`` without tracebacks and without paths of this machine, cut to a bound."""
+    """Remove tracebacks and paths of this machine from ``message``, and truncate it."""
     if len(message) > _LONGEST_MESSAGE:
         message = f"{message[:_LONGEST_MESSAGE]}... ({len(message)} characters)"
     message = _TRACEBACK.sub("", message)
@@ -77,7 +77,7 @@ def scrubbed(message: str) -> str:
 
 
 def _hidden_if_here(match: re.Match[str]) -> str:
-    # "/api/v2/users" of a web service stays; what begins with a folder of this machine does not.
+    # "/api/v2/users" of a web service stays; a path below a folder of this machine is hidden.
     first = match.group(1)
     return "<host path>" if first is None or os.path.isdir(f"/{first}") else match.group()
 

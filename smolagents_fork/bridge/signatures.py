@@ -14,7 +14,7 @@ __all__ = ["StubSpec", "describe", "make_callable"]
 
 # A default longer than this is shown as "...": enough for "celsius", too short for most secrets.
 _LONGEST_SHOWN_TEXT = 16
-# How upstream's prompts tell a model to call a managed agent.
+# The signature of a managed agent in upstream's prompts.
 _OF_AGENTS: tuple[tuple[str, str, str | None], ...] = (
     ("task", "POSITIONAL_OR_KEYWORD", None),
     ("additional_args", "POSITIONAL_OR_KEYWORD", "None"),
@@ -23,15 +23,14 @@ _OF_AGENTS: tuple[tuple[str, str, str | None], ...] = (
 
 @dataclass(frozen=True)
 class StubSpec:
-    """A tool as a sandbox sees it.
+    """Description of a tool for a sandbox.
 
     Attributes:
-        name: what the program calls it.
-        doc: what ``help()`` shows.
-        parameters: ``[name, kind, repr of the default or None]`` each, in order.
-        unpack: whether one dict given by position holds the arguments by name.
-        closed: whether the host, too, takes no other arguments than these; a function's own
-            signature sees to that by itself.
+        name: the name that the program uses.
+        doc: the text that ``help()`` shows.
+        parameters: ``[name, kind, repr of the default or None]`` for each parameter, in order.
+        unpack: whether a single positional dict contains the arguments by name.
+        closed: whether the host refuses other arguments, too. A function checks its own signature.
         final: whether calling it ends the run with its value.
     """
 
@@ -43,7 +42,7 @@ class StubSpec:
     final: bool = False
 
     def misfit(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str | None:
-        """Explain why a closed signature refuses these arguments; ``None`` if it accepts them."""
+        """Return why a closed signature refuses these arguments; ``None`` if it accepts them."""
         if not self.closed:
             return None
         names = [name for name, _, _ in self.parameters]
@@ -55,7 +54,7 @@ class StubSpec:
         return None
 
     def as_data(self) -> dict[str, Any]:
-        """Plain data for the codec; the arguments of ``HostCalls.stub`` by name."""
+        """Return plain data for the codec: the arguments of ``HostCalls.stub`` by name."""
         return {
             "name": self.name,
             "doc": self.doc,
@@ -68,7 +67,7 @@ def describe(name: str, target: Callable[..., Any]) -> StubSpec:
     """Describe ``target``, a tool, a managed agent or any callable, for a sandbox.
 
     Raises:
-        ConfigurationError: the name, or one of a parameter, cannot be called in Python.
+        ConfigurationError: the name, or the name of a parameter, is not usable in Python.
     """
     if not name.isidentifier() or keyword.iskeyword(name):
         raise ConfigurationError(
@@ -77,15 +76,15 @@ def describe(name: str, target: Callable[..., Any]) -> StubSpec:
     inputs = getattr(target, "inputs", None)
     has_forward = callable(getattr(target, "forward", None)) and isinstance(inputs, dict)
     is_agent = not has_forward and callable(getattr(target, "run", None)) and _takes_task(target)
-    # An agent's __call__ hands every keyword on to run(): max_steps, reset, stream and so on are
-    # the host's to choose, and not the program's.
-    own = target.forward if has_forward else target  # type: ignore[attr-defined]
-    parameters = _OF_AGENTS if is_agent else _parameters(own)
+    # An agent's __call__ passes every keyword to run(). The host chooses max_steps, reset, stream
+    # and the like; the program must not.
+    function = target.forward if has_forward else target  # type: ignore[attr-defined]
+    parameters = _OF_AGENTS if is_agent else _parameters(function)
     if has_forward and parameters and parameters[0][0] == "self":
-        # What @tool makes says "self" in its signature and takes none.
+        # Tools created by @tool have "self" in their signature but do not accept it.
         parameters = parameters[1:]
     if has_forward and inputs and _is_catch_all(parameters):
-        # Tools from MCP servers take (*args, **kwargs); their inputs say what they mean.
+        # Tools from MCP servers take (*args, **kwargs); their inputs describe the arguments.
         parameters = tuple(_from_inputs(inputs))
     return StubSpec(
         name=name,
@@ -98,15 +97,15 @@ def describe(name: str, target: Callable[..., Any]) -> StubSpec:
 
 
 def make_callable(target: Callable[..., Any]) -> None:
-    """Make up for a tool whose constructor does not call upstream's.
+    """Repair a tool whose constructor does not call that of upstream's ``Tool``.
 
-    ``Tool.__call__`` reads ``is_initialized``, which ``Tool.__init__`` sets and the class made by
-    ``Tool.from_gradio`` does not (upstream 1.26.0): its tools raise ``AttributeError`` when called.
+    ``Tool.__call__`` reads ``is_initialized``, which ``Tool.__init__`` sets. The class created by
+    ``Tool.from_gradio`` does not set it (upstream 1.26.0), so its tools raise ``AttributeError``.
     """
-    needs_it = callable(getattr(target, "forward", None)) and callable(
+    is_tool = callable(getattr(target, "forward", None)) and callable(
         getattr(target, "setup", None)
     )
-    if needs_it and not hasattr(target, "is_initialized"):
+    if is_tool and not hasattr(target, "is_initialized"):
         target.is_initialized = False  # type: ignore[attr-defined]
 
 
@@ -123,7 +122,7 @@ def _parameters(function: Callable[..., Any]) -> tuple[tuple[str, str, str | Non
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
-        # Some builtins have no signature to show; they bind for themselves.
+        # Some builtins lack a signature; they check their arguments themselves.
         return (("args", "VAR_POSITIONAL", None), ("kwargs", "VAR_KEYWORD", None))
     return tuple((p.name, p.kind.name, _shown(p.default)) for p in signature.parameters.values())
 
@@ -133,7 +132,7 @@ def _is_catch_all(parameters: tuple[tuple[str, str, str | None], ...]) -> bool:
 
 
 def _from_inputs(inputs: dict[str, Any]) -> list[tuple[str, str, str | None]]:
-    # Python wants those with a default last; by keyword the order is free.
+    # Python requires parameters with a default last; calls by keyword do not depend on the order.
     specs = []
     for name, spec in inputs.items():
         if not name.isidentifier() or keyword.iskeyword(name):

@@ -1,4 +1,4 @@
-"""The thread that runs a dispatcher's tools, so that whoever waits for one can stop waiting."""
+"""Thread that runs a dispatcher's tools, so that the waiting thread can stop waiting."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from typing import Any
 
 __all__ = ["GivenUp", "ToolThread"]
 
-# Longest wait without a look at anything, in seconds; what is waited for wakes it before.
+# Longest wait between checks of the deadline, in seconds; a result ends the wait earlier.
 _SLICE = 0.2
 
 
 class GivenUp(Exception):
-    """Nobody waits for the tool any more; it goes on by itself, and its result is dropped.
+    """The tool was abandoned: it keeps running, and its result is discarded.
 
     Args:
         reason: ``"interrupt"`` or ``"timeout"``.
@@ -30,10 +30,10 @@ class GivenUp(Exception):
 
 
 class ToolThread:
-    """Runs functions one after the other, all in the same thread as long as none is given up on.
+    """Runner of functions, one at a time, in the same thread until one is abandoned.
 
-    One thread, because connections and event loops that a tool opens are bound to where they were
-    opened. It is a daemon: Python cannot stop it, and must not wait for it at exit.
+    Connections and event loops are bound to the thread that opened them, hence one thread. It is a
+    daemon thread: Python cannot stop it and must not wait for it at exit.
     """
 
     def __init__(self) -> None:
@@ -47,13 +47,13 @@ class ToolThread:
         """Run ``function`` in a copy of the caller's context.
 
         Args:
-            function: what to run.
-            seconds: how long it may take; ``None`` for as long as it likes.
-            stopped: whether :meth:`interrupt` was called too early to be heard here.
+            function: the function.
+            seconds: its time limit in seconds; ``None`` for no limit.
+            stopped: returns whether :meth:`interrupt` was called before this method could see it.
 
         Returns:
-            ``True`` and what it returned, or ``False`` and the exception it raised: what is raised
-            here is never the function's.
+            ``True`` and the return value, or ``False`` and the exception of the function. An
+            exception of the function is never raised here.
 
         Raises:
             GivenUp: it was interrupted, or took too long.
@@ -67,20 +67,20 @@ class ToolThread:
         try:
             return self._wait(outcome, seconds)
         except BaseException:
-            # GivenUp, or Ctrl-C in the thread that waits: what comes next gets a thread of its own.
+            # GivenUp, or Ctrl-C in the waiting thread: the next function gets a new thread.
             self.close()
             raise
         finally:
             self._outcome = None
 
     def interrupt(self) -> None:
-        """Give up on what runs now, if something does. From any thread."""
+        """Abandon the running function, if there is one. May be called from any thread."""
         outcome = self._outcome
         if outcome is not None:
             outcome.put((None, None))
 
     def close(self) -> None:
-        """Let the thread end once it has nothing to do. Idempotent."""
+        """Let the thread end when it is idle. Idempotent."""
         self._jobs = None
         if self._finalizer is not None:
             self._finalizer()
@@ -110,6 +110,6 @@ def _serve(jobs: SimpleQueue[Any]) -> None:
         context, function, outcome = job
         try:
             outcome.put((True, context.run(function)))
-        except BaseException as error:  # SystemExit too: it is the tool's, and ends nothing here
+        except BaseException as error:  # SystemExit of a tool must not end this thread
             outcome.put((False, error))
-        del job, context, function, outcome  # an idle thread keeps nothing alive
+        del job, context, function, outcome  # an idle thread must not keep objects alive

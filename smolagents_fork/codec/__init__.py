@@ -1,7 +1,8 @@
 """Typed values to JSON-safe bytes and back, without pickle.
 
-``encode`` and ``decode`` are pure and bounded; ``decode`` takes hostile bytes. ``sandbox_source()``
-is the same codec as one self-contained module, for the other side of a connection.
+``encode`` and ``decode`` are pure and bounded; ``decode`` accepts hostile bytes.
+``sandbox_source()`` returns the same codec as one self-contained module, for the other side of a
+connection.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""numpy arrays and scalars: raw bytes with a dtype and a shape that must fit them."""
+"""numpy arrays and scalars: raw bytes with a matching dtype and shape."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 from smolagents_fork.codec.limits import Fault, from_base64, to_base64
 
-# Kinds whose every bit pattern is a value (but U and b, checked apart), so bytes can be taken as
-# they are. No dtype string from the data reaches numpy that does not match.
+# Kinds for which every bit pattern is a value (except U and b, which are checked), so that bytes
+# can be used directly. A dtype string from the data reaches numpy only if it matches.
 _RAW_DTYPE = re.compile(r"[<>|][biufcSUMm]\d{1,9}(\[\d{0,9}(Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\])?")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*(e[+-]?\d{1,6})?|inf|nan)", re.IGNORECASE)
 _MAX_DIMENSIONS = 32  # numpy 1.x; numpy 2 allows 64
-# memoryview formats for a side without numpy, which then gets plain lists.
+# memoryview formats for a side without numpy, which gets plain lists.
 _FORMATS = {
     "b1": "?", "i1": "b", "i2": "h", "i4": "i", "i8": "q",
     "u1": "B", "u2": "H", "u4": "I", "u8": "Q", "f4": "f", "f8": "d",
@@ -22,7 +22,7 @@ _FORMATS = {
 
 
 def encode_array(encoder: Any, value: Any) -> dict[str, Any]:
-    """An ndarray of any dtype but raw void."""
+    """Encode an ndarray of any dtype except raw void."""
     numpy = sys.modules["numpy"]
     masked = getattr(getattr(numpy, "ma", None), "MaskedArray", None)
     if masked is not None and isinstance(value, masked):
@@ -33,7 +33,7 @@ def encode_array(encoder: Any, value: Any) -> dict[str, Any]:
 
 
 def encode_numpy_scalar(encoder: Any, value: Any) -> dict[str, Any]:
-    """A numpy scalar, as an array of no dimension."""
+    """Encode a numpy scalar as a zero-dimensional array."""
     return {**_array(encoder, sys.modules["numpy"], sys.modules["numpy"].asarray(value)), "$": "np"}
 
 
@@ -44,7 +44,7 @@ def _array(encoder: Any, numpy: Any, value: Any) -> dict[str, Any]:
         columns = {name: _array(encoder, numpy, value[name]) for name in dtype.names}
         return {"$": "ndarray", "d": "fields", "s": shape, "v": list(columns.items())}
     if dtype.kind in "fc" and dtype.itemsize > (8 if dtype.kind == "f" else 16):
-        # The layout of a long double differs between processors: digits travel instead.
+        # The layout of a long double differs between processors, so digits are sent instead.
         parts = [value.real, value.imag] if dtype.kind == "c" else [value]
         text = [list(map(str, part.ravel())) for part in parts]
         return {
@@ -63,11 +63,11 @@ def _array(encoder: Any, numpy: Any, value: Any) -> dict[str, Any]:
     if dtype.kind in "OT":
         flat = value.ravel().tolist() if dtype.kind == "T" else list(value.flat)
         return {"$": "ndarray", "d": dtype.kind, "s": shape, "v": encoder.items(flat, len(flat))}
-    raise Fault(f"an array of dtype {dtype} cannot travel")
+    raise Fault(f"an array of dtype {dtype} cannot be encoded")
 
 
 def decode_array(decoder: Any, tree: dict[str, Any]) -> Any:
-    """The array of :func:`encode_array`; nested lists where numpy is not installed."""
+    """Decode the output of :func:`encode_array`; nested lists if numpy is not installed."""
     dtype, shape = tree["d"], _shape(tree["s"])
     count = math.prod(shape)
     numpy = numpy_or_none()
@@ -82,7 +82,7 @@ def decode_array(decoder: Any, tree: dict[str, Any]) -> Any:
     if dtype == "T":
         items = decoder.items(_sized(tree["v"], count))
         if not all(isinstance(item, str) for item in items):
-            raise Fault("an array of strings holds something else")
+            raise Fault("not every item of a string array is a string")
         kind = numpy.dtypes.StringDType() if hasattr(numpy, "dtypes") else object
         return numpy.array(items, dtype=kind).reshape(shape)
     if dtype == "fields":
@@ -93,7 +93,7 @@ def decode_array(decoder: Any, tree: dict[str, Any]) -> Any:
 
 
 def decode_numpy_scalar(decoder: Any, tree: dict[str, Any]) -> Any:
-    """The scalar of :func:`encode_numpy_scalar`; Python's own where numpy is not installed."""
+    """Decode the output of :func:`encode_numpy_scalar`; a Python scalar without numpy."""
     if tree["s"] != []:
         raise Fault("a scalar has no shape")
     array = decode_array(decoder, tree)
@@ -101,7 +101,7 @@ def decode_numpy_scalar(decoder: Any, tree: dict[str, Any]) -> Any:
 
 
 def decode_masked(decoder: Any, tree: dict[str, Any]) -> Any:
-    """A masked array."""
+    """Decode a masked array."""
     parts = decoder.items(_sized(tree["v"], 2))
     numpy = need_numpy()
     if not all(isinstance(part, numpy.ndarray) for part in parts) or parts[1].dtype.kind != "b":
@@ -110,7 +110,7 @@ def decode_masked(decoder: Any, tree: dict[str, Any]) -> Any:
 
 
 def numpy_or_none() -> Any:
-    """numpy, if this side has it."""
+    """Import numpy; ``None`` if it is not installed."""
     try:
         import numpy
     except ImportError:
@@ -119,7 +119,7 @@ def numpy_or_none() -> Any:
 
 
 def need_numpy() -> Any:
-    """numpy, or a fault that asks for it."""
+    """Import numpy; a fault if it is not installed."""
     numpy = numpy_or_none()
     if numpy is None:
         raise Fault("numpy is needed to decode this and is not installed on this side")
@@ -130,7 +130,7 @@ def _shape(data: Any) -> tuple[int, ...]:
     if type(data) is not list or len(data) > _MAX_DIMENSIONS:
         raise Fault(f"a shape is a list of at most {_MAX_DIMENSIONS} sizes")
     if not all(type(size) is int and 0 <= size < 1 << 40 for size in data):
-        raise Fault("a shape holds sizes")
+        raise Fault("a shape contains sizes only")
     return tuple(data)
 
 
@@ -142,12 +142,12 @@ def _sized(data: Any, count: int) -> list[Any]:
 
 def _raw(numpy: Any, name: Any, shape: tuple[int, ...], count: int, data: bytes) -> Any:
     if type(name) is not str or not _RAW_DTYPE.fullmatch(name):
-        raise Fault("not a dtype that may travel")
+        raise Fault("not a permitted dtype")
     dtype = numpy.dtype(name)
     if count * dtype.itemsize != len(data):
         raise Fault(f"shape and dtype need {count * dtype.itemsize} bytes, there are {len(data)}")
     if not dtype.itemsize:
-        # numpy would give each of these elements room for one character: memory from nothing.
+        # numpy would allocate one character for each of these elements: memory without any data.
         raise Fault("a dtype whose elements have no size")
     if not count:
         return numpy.empty(shape, dtype)
@@ -169,7 +169,7 @@ def _structured(decoder: Any, numpy: Any, shape: tuple[int, ...], data: Any) -> 
         name, tree = _sized(pair, 2)
         column = decoder.value(tree)
         if type(name) is not str or not name or name in columns:
-            raise Fault("a field's name is text, and its own")
+            raise Fault("the names of fields are texts, and unique")
         if not isinstance(column, numpy.ndarray) or column.shape[: len(shape)] != shape:
             raise Fault(f"field {name!r} does not have the array's shape")
         columns[name] = column

@@ -1,8 +1,8 @@
 """The codec as one text, for a kernel or a child that does not have this package.
 
-The modules are joined in the order of their imports with the imports between them taken out, so
-there is one implementation and no second copy to keep in step. Imports of the standard library
-stay; numpy, pandas and Pillow are used where the sandbox has them.
+The modules are joined in the order of their imports, and the imports between them are removed. This
+avoids a second copy of the implementation. Imports of the standard library stay. numpy, pandas and
+Pillow are used if the sandbox has them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import ast
 import functools
 from importlib import resources
 
-# In the order of their imports of one another.
+# In import order: a module follows those that it imports.
 _MODULES = (
     "limits",
     "dataclass_values",
@@ -38,10 +38,9 @@ class DecodeError(CodecError): pass
 
 @functools.lru_cache(maxsize=1)
 def sandbox_source() -> str:
-    """Source of a module with ``encode``, ``decode``, ``EncodeError`` and ``DecodeError``.
+    """Return the source of a module with ``encode``, ``decode``, ``EncodeError``, ``DecodeError``.
 
-    It needs Python 3.10 or later and nothing but the standard library, and does the same as this
-    package does.
+    It needs only Python 3.10 or later and the standard library. It behaves like this package.
     """
     parts = [_PREAMBLE]
     folder = resources.files("smolagents_fork.codec")
@@ -51,8 +50,8 @@ def sandbox_source() -> str:
 
 
 def _without_own_imports(source: str) -> str:
-    # Lines are cut, not unparsed: what ast.unparse of a newer Python writes may not be valid in an
-    # older one.
+    # Lines are removed, not unparsed: the output of ast.unparse in a newer Python may be invalid in
+    # an older one.
     lines = source.splitlines()
     for node in ast.parse(source).body:
         own = isinstance(node, ast.ImportFrom) and (

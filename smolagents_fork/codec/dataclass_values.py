@@ -1,9 +1,9 @@
 """Dataclass and enum values for readers that do not have their class.
 
 A dataclass, a named tuple or an enum member names its class by module and qualified name. The
-decoder never imports by a name that comes from the data: it uses a class that its caller
-registered, or one of the two plain stand-ins of this module. A stand-in is encoded again as what it
-stands for, so a value that only passes through keeps its class at the far end.
+decoder never imports by a name from the data. It uses a class that its caller registered, or one of
+the two placeholder classes of this module. A placeholder is encoded again as the value it
+represents, so a value that only passes through keeps its class at the other end.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 
 class Record:
-    """Stands for an instance of a dataclass or named tuple that is not registered here.
+    """Placeholder for an instance of a dataclass or named tuple that is not registered here.
 
     Fields are read as attributes (``record.x``) or as items (``record["x"]``).
     """
@@ -27,8 +27,8 @@ class Record:
         self._fields = fields
 
     def __getattr__(self, name: str) -> Any:
-        # Only called when ordinary lookup fails. Underscored names are never fields of the data:
-        # the decoder refuses those that look special, and copy/pickle probe for them.
+        # Only called when ordinary lookup fails. Special names are never fields of the data: the
+        # decoder refuses them, and copy and pickle probe for them.
         if name.startswith("__") or name in Record.__slots__:
             raise AttributeError(name)
         try:
@@ -66,7 +66,7 @@ class Record:
 
 
 class Member:
-    """Stands for a member of an enum that is not registered here; has ``name`` and ``value``."""
+    """Placeholder for a member of an enum that is not registered; has ``name`` and ``value``."""
 
     __slots__ = ("_class_name", "_module", "name", "value")
 
@@ -89,10 +89,13 @@ class Member:
 
 
 def record_parts(record: Record) -> tuple[str, str, str, dict[str, Any]]:
-    """Kind (``dataclass`` or ``namedtuple``), module, class name and fields."""
+    """Return kind (``dataclass`` or ``namedtuple``), module, class name and fields."""
     return record._kind, record._module, record._class_name, record._fields
 
 
 def member_parts(member: Member) -> tuple[str, str, str | None, Any]:
-    """Module, class name, member name (none for an unnamed flag combination) and value."""
+    """Return module, class name, member name and value.
+
+    The member name is ``None`` for an unnamed combination of flags.
+    """
     return member._module, member._class_name, member.name, member.value

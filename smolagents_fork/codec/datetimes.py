@@ -1,9 +1,9 @@
 """Dates, times and time zones as JSON, and back.
 
-A zone is its offset at that moment in microseconds and, where it has one, its IANA key. The key is
-only ever looked up through ``zoneinfo``, which refuses absolute and climbing paths; without that
-zone on this side the offset alone is kept. A zone of another library (pytz, dateutil) arrives as
-``zoneinfo``'s of the same key.
+A zone is encoded as its offset at that time in microseconds and its IANA key, if it has one. The
+key is looked up only through ``zoneinfo``, which refuses absolute paths and ``..``. If the zone is
+not available here, only the offset is kept. A zone of another library (pytz, dateutil) is decoded
+as a ``ZoneInfo`` with the same key.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ _MICROSECOND = dt.timedelta(microseconds=1)
 
 
 def encode_zone(zone: dt.tzinfo | None, offset: dt.timedelta | None) -> list[Any] | None:
-    """``[offset in microseconds or none, key or none]`` for a zone, none for no zone."""
+    """Return ``[offset in microseconds or None, key or None]``; ``None`` without a zone."""
     if zone is None:
         return None
-    # zoneinfo has .key, pytz has .zone; others are kept by their offset.
+    # zoneinfo has .key and pytz has .zone; other zones are kept as their offset.
     key = getattr(zone, "key", None) or getattr(zone, "zone", None)
     if not (isinstance(key, str) and _ZONE_KEY.fullmatch(key)):
         key = None
@@ -32,7 +32,7 @@ def encode_zone(zone: dt.tzinfo | None, offset: dt.timedelta | None) -> list[Any
 
 
 def decode_zone(data: Any) -> dt.tzinfo | None:
-    """The zone of :func:`encode_zone`."""
+    """Decode the output of :func:`encode_zone`."""
     if data is None:
         return None
     if type(data) is not list or len(data) != 2:
@@ -56,48 +56,48 @@ def decode_zone(data: Any) -> dt.tzinfo | None:
 
 
 def encode_datetime(value: dt.datetime) -> dict[str, Any]:
-    """A ``datetime``, with fold and zone."""
+    """Encode a ``datetime``, with fold and zone."""
     naive = [value.year, value.month, value.day, value.hour, value.minute, value.second]
     zone = encode_zone(value.tzinfo, value.utcoffset())
     return {"$": "datetime", "v": [*naive, value.microsecond, value.fold, zone]}
 
 
 def decode_datetime(data: Any) -> dt.datetime:
-    """The ``datetime`` of :func:`encode_datetime`."""
+    """Decode the output of :func:`encode_datetime`."""
     *fields, fold, zone = _numbers(data, 9)
     return dt.datetime(*fields).replace(tzinfo=decode_zone(zone), fold=fold)
 
 
 def encode_date(value: dt.date) -> dict[str, Any]:
-    """A ``date``."""
+    """Encode a ``date``."""
     return {"$": "date", "v": [value.year, value.month, value.day]}
 
 
 def decode_date(data: Any) -> dt.date:
-    """The ``date`` of :func:`encode_date`."""
+    """Decode the output of :func:`encode_date`."""
     return dt.date(*_numbers(data, 3))
 
 
 def encode_time(value: dt.time) -> dict[str, Any]:
-    """A ``time``, with fold and zone."""
+    """Encode a ``time``, with fold and zone."""
     zone = encode_zone(value.tzinfo, value.utcoffset())
     fields = [value.hour, value.minute, value.second, value.microsecond]
     return {"$": "time", "v": [*fields, value.fold, zone]}
 
 
 def decode_time(data: Any) -> dt.time:
-    """The ``time`` of :func:`encode_time`."""
+    """Decode the output of :func:`encode_time`."""
     *fields, fold, zone = _numbers(data, 6)
     return dt.time(*fields).replace(tzinfo=decode_zone(zone), fold=fold)
 
 
 def encode_timedelta(value: dt.timedelta) -> dict[str, Any]:
-    """A ``timedelta``, exactly (upstream's seconds as a float lose microseconds)."""
+    """Encode a ``timedelta`` exactly (upstream's float of seconds loses microseconds)."""
     return {"$": "timedelta", "v": [value.days, value.seconds, value.microseconds]}
 
 
 def decode_timedelta(data: Any) -> dt.timedelta:
-    """The ``timedelta`` of :func:`encode_timedelta`."""
+    """Decode the output of :func:`encode_timedelta`."""
     days, seconds, microseconds = _numbers(data, 3)
     return dt.timedelta(days, seconds, microseconds)
 

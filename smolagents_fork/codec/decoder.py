@@ -1,7 +1,7 @@
 """JSON to values, for text that may be hostile.
 
-Nothing is executed, nothing is imported by a name from the data, and time and memory stay within a
-constant factor of the limits: every tag has one function that checks the shape of what it is given.
+Nothing is executed, and nothing is imported by a name from the data. Time and memory stay within a
+constant factor of the limits. Every tag has one function, which checks the shape of its input.
 """
 
 from __future__ import annotations
@@ -37,20 +37,21 @@ def decode(
     max_items: int = DEFAULT_MAX_ITEMS,
     classes: Iterable[type] = (),
 ) -> Any:
-    """The value that ``data`` encodes.
+    """Return the value that ``data`` encodes.
 
     Args:
-        data: what :func:`encode` made, or anything at all.
-        path: what the value is called in messages.
+        data: the output of :func:`encode`, or any other bytes.
+        path: the name of the value in messages.
         max_bytes: largest ``data``, in bytes.
         max_depth: deepest nesting of containers.
         max_items: largest number of JSON items.
-        classes: dataclasses, named tuples and enums that may be made. Instances of others become a
-            :class:`Record` or a :class:`Member`, which show name and fields. A registered dataclass
-            is called with its fields, so its ``__init__`` and ``__post_init__`` see the data.
+        classes: dataclasses, named tuples and enums that may be created. Instances of others become
+            a :class:`Record` or a :class:`Member`, which show name and fields. A registered
+            dataclass is called with its fields, so its ``__init__`` and ``__post_init__`` see the
+            data.
 
     Raises:
-        DecodeError: not an encoding, or over a limit. No other error leaves this function.
+        DecodeError: not an encoding, or over a limit. The function raises no other error.
     """
     try:
         raw = data.encode("ascii") if isinstance(data, str) else bytes(data)
@@ -68,7 +69,7 @@ def decode(
 
 
 class Decoder:
-    """One decoding: the depth it has reached, what is left, and the classes it may make."""
+    """State of one decoding: current depth, remaining limits, and registered classes."""
 
     def __init__(self, max_depth: int, max_items: int, classes: Iterable[type]) -> None:
         self._max_items = self._items_left = max_items
@@ -78,7 +79,7 @@ class Decoder:
         self._classes = {(kind.__module__, kind.__qualname__): kind for kind in classes}
 
     def value(self, tree: Any) -> Any:
-        """The value of one JSON tree."""
+        """Decode one JSON tree."""
         kind = type(tree)
         if kind is not dict and kind is not list:
             return tree
@@ -105,10 +106,10 @@ class Decoder:
             self._depth -= 1
 
     def items(self, trees: Any) -> list[Any]:
-        """The values of a list."""
+        """Decode the items of a list."""
         if type(trees) is not list:
             raise Fault("a list expected")
-        # Long lists of numbers or text are complete as they are.
+        # Long lists of numbers or text need no decoding.
         if len(trees) > 8 and set(map(type, trees)).isdisjoint(_CONTAINERS):
             return trees
         out: list[Any] = []
@@ -130,7 +131,7 @@ class Decoder:
         return tree
 
     def pairs(self, trees: Any) -> list[tuple[Any, Any]]:
-        """Key and value pairs with distinct keys."""
+        """Decode key and value pairs with distinct keys."""
         if type(trees) is not list or not all(type(p) is list and len(p) == 2 for p in trees):
             raise Fault("a list of pairs expected")
         keys = self.items([pair[0] for pair in trees])
@@ -139,27 +140,27 @@ class Decoder:
         return list(zip(keys, values, strict=True))
 
     def numbers(self, text: Any, code: str) -> list[Any]:
-        """The floats (``d``) or ints (``q``) of a packed list."""
+        """Decode the floats (``d``) or ints (``q``) of a packed list."""
         packed = array.array(code, from_base64(text))
-        self.charge_items(len(packed))  # they have no commas to be counted by
+        self.charge_items(len(packed))  # check_items() counts commas, and these have none
         if sys.byteorder == "big":
             packed.byteswap()
         return packed.tolist()
 
     def charge_items(self, count: int) -> None:
-        """Count items that the text has no commas for."""
+        """Count items that are not separated by commas in the text."""
         self._items_left -= count
         if self._items_left < 0:
             raise Fault(f"more than max_items={self._max_items} items")
 
     def charge_pixels(self, count: int) -> None:
-        """Count an image's pixels before they are made."""
+        """Count an image's pixels before they are unpacked."""
         self._pixels_left -= count
         if self._pixels_left < 0:
             raise Fault(f"images of more than {MAX_PIXELS} pixels")
 
     def registered(self, tree: dict[str, Any]) -> tuple[str, str, type | None]:
-        """Module and name of a class in the data, and the class if the caller registered it."""
+        """Return a class's module and name, and the class itself if the caller registered it."""
         module, name = tree["m"], tree["c"]
         if type(module) is not str or type(name) is not str or len(module) + len(name) > 1000:
             raise Fault("a class has a module and a name")
@@ -179,7 +180,7 @@ def _distinct_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _plain_int(text: str) -> int:
-    # Longer ones come as hexadecimal; decimal parsing is quadratic.
+    # Longer ints are sent in hexadecimal, since decimal parsing is quadratic.
     if len(text) > 20:
         raise Fault("an int of more than 64 bits in decimal")
     return int(text)

@@ -1,11 +1,11 @@
 """Values to JSON.
 
-Plain JSON stands for itself: null, true, false, finite floats, integers of 64 bits, well-formed
-strings, lists, and dicts with string keys. All else is an object with the key ``$`` that names the
-type; a dict which has a key ``$`` of its own is written as a list of pairs.
+Some values are plain JSON: null, true, false, finite floats, integers of 64 bits, well-formed
+strings, lists, and dicts with string keys. All other values are objects whose key ``$`` names the
+type. A dict that has a key ``$`` itself is written as a list of pairs.
 
-A subclass of a builtin that has no rule of its own travels as that builtin. One object that is met
-twice is written twice; one that holds itself is an error.
+A subclass of a builtin without its own rule is encoded as that builtin. An object that is
+referenced twice is written twice. An object that contains itself is an error.
 """
 
 from __future__ import annotations
@@ -52,17 +52,17 @@ def encode(
     max_depth: int = DEFAULT_MAX_DEPTH,
     max_items: int = DEFAULT_MAX_ITEMS,
 ) -> bytes:
-    """``value`` as JSON text in ASCII.
+    """Encode ``value`` as JSON text in ASCII.
 
     Args:
-        value: anything of the types the codec's documentation lists, nested as you like.
-        path: what the value is called in messages, such as ``vars`` or ``argument 'query'``.
+        value: any value of the types that the codec's documentation lists, nested to any depth.
+        path: the name of the value in messages, such as ``vars`` or ``argument 'query'``.
         max_bytes: largest encoding, in bytes.
         max_depth: deepest nesting of containers.
         max_items: largest number of JSON items (list entries, dict entries).
 
     Raises:
-        EncodeError: something inside cannot travel, or a limit is passed; names the path to it.
+        EncodeError: a part cannot be encoded, or a limit is exceeded; names the path to it.
     """
     encoder = Encoder(max_bytes, max_depth, max_items)
     try:
@@ -74,13 +74,13 @@ def encode(
     except Fault as fault:
         raise EncodeError(fault.at(path)) from fault.__cause__
     except (RecursionError, ValueError, TypeError) as error:
-        # A container that another thread changes while it is read ends here.
+        # Raised, for example, if another thread changes a container while it is read.
         raise EncodeError(f"{path}: cannot be encoded: {error}") from error
     return data
 
 
 class Encoder:
-    """One encoding: what is left of its limits, and the containers it is inside of."""
+    """State of one encoding: remaining limits, and the containers being encoded."""
 
     def __init__(self, max_bytes: int, max_depth: int, max_items: int) -> None:
         self._max_bytes = self._bytes_left = max_bytes
@@ -89,7 +89,7 @@ class Encoder:
         self._open: set[int] = set()
 
     def charge(self, size: int) -> None:
-        """Count ``size`` bytes of output before they are made."""
+        """Count ``size`` bytes of output before they are created."""
         self._bytes_left -= size
         if self._bytes_left < 0:
             raise Fault(f"the encoding is over max_bytes={self._max_bytes}")
@@ -101,7 +101,7 @@ class Encoder:
             raise Fault(f"more than max_items={self._max_items} items")
 
     def value(self, value: Any) -> Any:
-        """The JSON tree of one value."""
+        """Return the JSON tree of one value."""
         kind = type(value)
         if kind is str:
             return self.text(value)
@@ -116,7 +116,7 @@ class Encoder:
             raise Fault(_refusal(value))
         identity = id(value)
         if identity in self._open:
-            raise Fault(f"this {kind.__name__} contains itself; a cycle cannot travel")
+            raise Fault(f"this {kind.__name__} contains itself; cycles cannot be encoded")
         if len(self._open) >= self._max_depth:
             raise Fault(f"nested deeper than max_depth={self._max_depth}")
         self._open.add(identity)
@@ -131,14 +131,14 @@ class Encoder:
             self._open.discard(identity)
 
     def text(self, value: str) -> Any:
-        """A string. Two lone surrogates side by side would come out of JSON as one character."""
+        """Encode a string; lone surrogates are not plain, since JSON would join adjacent ones."""
         self.charge(len(value))
         if value.isascii() or well_formed(value):
             return value
         return {"$": "str", "v": to_base64(value.encode("utf-8", "surrogatepass"))}
 
     def items(self, values: Iterable[Any], count: int) -> list[Any]:
-        """The trees of a sequence's items."""
+        """Encode the items of a sequence."""
         self.count(count)
         out: list[Any] = []
         add, value = out.append, self.value
@@ -150,7 +150,7 @@ class Encoder:
         return out
 
     def fields(self, values: dict[str, Any]) -> dict[str, Any]:
-        """The trees of named fields."""
+        """Encode named fields."""
         out: dict[str, Any] = {}
         for name, item in values.items():
             try:
@@ -167,7 +167,7 @@ def _find_handler(kind: type) -> Handler | None:
         return encode_dataclass
     if issubclass(kind, tuple) and isinstance(getattr(kind, "_fields", None), tuple):
         return encode_named_tuple
-    # A value of these libraries can only exist where they are loaded already.
+    # A value of these libraries can only exist if the library is loaded already.
     numpy = sys.modules.get("numpy")
     if numpy is not None:
         if issubclass(kind, getattr(numpy, "ndarray", ())):
@@ -185,9 +185,9 @@ def _find_handler(kind: type) -> Handler | None:
 
 def _refusal(value: Any) -> str:
     if isinstance(value, type):
-        return f"the class {value.__qualname__} cannot travel; send an instance or its name"
+        return f"the class {value.__qualname__} cannot be encoded; send an instance or its name"
     kind = type(value)
     return (
-        f"a value of type {kind.__module__}.{kind.__qualname__} cannot travel; "
+        f"a value of type {kind.__module__}.{kind.__qualname__} cannot be encoded; "
         "send plain data instead (numbers, text, lists, dicts, arrays, tables, images)"
     )

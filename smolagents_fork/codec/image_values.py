@@ -1,4 +1,4 @@
-"""Pillow images: PNG where it keeps every pixel, raw pixels for the other modes."""
+"""Pillow images: PNG for modes that it preserves exactly, raw pixels for the other modes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from smolagents_fork.codec.limits import Fault, from_base64, to_base64
 
-# PNG keeps these as they are; it would narrow I to 16 bits and knows no CMYK, F, HSV, LAB, YCbCr.
+# PNG preserves these. It would narrow I to 16 bits and does not support CMYK, F, HSV, LAB, YCbCr.
 _PNG_MODES = frozenset({"1", "L", "LA", "P", "RGB", "RGBA"})
 _RAW_MODES = {"I": 4, "F": 4, "CMYK": 4, "YCbCr": 3, "HSV": 3, "LAB": 3, "RGBX": 4, "RGBa": 4,
               "La": 2, "PA": 2, "I;16": 2, "I;16L": 2, "I;16B": 2}  # fmt: skip
@@ -16,7 +16,7 @@ _PNG_HEADER = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
 
 
 def encode_image(encoder: Any, value: Any) -> dict[str, Any]:
-    """A Pillow image: its pixels, mode and palette; not its metadata."""
+    """Encode a Pillow image: its pixels, mode and palette; not its metadata."""
     mode, (width, height) = value.mode, value.size
     if mode in _PNG_MODES and width and height:
         buffer = io.BytesIO()
@@ -25,13 +25,13 @@ def encode_image(encoder: Any, value: Any) -> dict[str, Any]:
         encoder.charge(buffer.tell() * 4 // 3)
         return {"$": "image", "m": "png", "s": [width, height], "v": to_base64(buffer.getvalue())}
     if mode not in _RAW_MODES and mode not in _PNG_MODES:
-        raise Fault(f"an image of mode {mode!r} cannot travel; convert it to RGB or RGBA")
+        raise Fault(f"an image of mode {mode!r} cannot be encoded; convert it to RGB or RGBA")
     encoder.charge(width * height * 4)
     return {"$": "image", "m": mode, "s": [width, height], "v": to_base64(value.tobytes())}
 
 
 def decode_image(decoder: Any, tree: dict[str, Any]) -> Any:
-    """The image of :func:`encode_image`; only Pillow's PNG reader ever sees the bytes."""
+    """Decode the output of :func:`encode_image`; only Pillow's PNG reader parses the bytes."""
     try:
         from PIL import Image
     except ImportError:
@@ -46,16 +46,16 @@ def decode_image(decoder: Any, tree: dict[str, Any]) -> Any:
         if data[:16] != _PNG_HEADER or len(data) < 24:
             raise Fault("not a PNG image")
         if list(struct.unpack(">II", data[16:24])) != size:
-            raise Fault("the PNG has another size than was announced")
+            raise Fault("the size in the PNG differs from the declared size")
         with Image.open(io.BytesIO(data), formats=["PNG"]) as image:
             if list(image.size) != size:
-                raise Fault("the PNG has another size than was announced")
+                raise Fault("the size in the PNG differs from the declared size")
             image.load()
             out = image.copy()
         out.info = {k: v for k, v in out.info.items() if k == "transparency"}
         return out
     if type(mode) is not str or (mode not in _RAW_MODES and mode not in _PNG_MODES):
-        raise Fault("not an image mode that may travel")
+        raise Fault("not a permitted image mode")
     expected = width * height * _RAW_MODES.get(mode, 0)
     if len(data) != expected:
         raise Fault(f"{expected} bytes of pixels expected, there are {len(data)}")

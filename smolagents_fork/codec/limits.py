@@ -1,8 +1,8 @@
-"""Limits of the codec, and the fault that collects the path to a value on its way out.
+"""Limits of the codec, and the fault that collects the path to a value.
 
-This module and its siblings (all but ``bundle``) are also shipped as text into sandboxes, see
-:func:`smolagents_fork.codec.sandbox_source`: standard library only, and a name has one meaning in
-all of them.
+This module and its siblings (all but ``bundle``) are also sent as text into sandboxes, see
+:func:`smolagents_fork.codec.sandbox_source`. They import the standard library only, and a name has
+one meaning in all of them.
 """
 
 from __future__ import annotations
@@ -13,29 +13,28 @@ from typing import Any
 
 # 50 MB of floats are 67 MB of base64; four times that leaves room for a frame of several arrays.
 DEFAULT_MAX_BYTES = 256 * 1024 * 1024
-# The encoder uses two Python frames a level and the JSON scanner up to four C frames; 100 levels
-# stay far from the interpreter's own recursion limit of 1000, wherever the codec is called from.
+# The encoder uses two Python frames per level and the JSON scanner up to four C frames. 100 levels
+# are far below the interpreter's recursion limit of 1000, wherever the codec is called from.
 DEFAULT_MAX_DEPTH = 100
 # One JSON item costs up to ~100 bytes once it is a Python object: a few bytes of "[]," on the wire
 # must not become gigabytes.
 DEFAULT_MAX_ITEMS = 5_000_000
-# Below Pillow's own MAX_IMAGE_PIXELS (89 million), so that its warning never fires first; counted
-# over all images of one encoding, since a hundred small bombs are as bad as a big one.
+# Below Pillow's MAX_IMAGE_PIXELS (89 million), so that its warning never fires first. Counted over
+# all images of one encoding, since a hundred small bombs are as bad as a big one.
 MAX_PIXELS = 64_000_000
-# An int is written in hexadecimal beyond 64 bits: linear both ways, and free of CPython's limit on
-# decimal digits (CVE-2020-10735).
+# Ints of more than 64 bits are written in hexadecimal: linear in both directions, and not subject
+# to CPython's limit on decimal digits (CVE-2020-10735).
 MAX_INT_BITS = 8_000_000
-# A fraction is reduced when it is made, which is quadratic.
+# A fraction is reduced when it is created, which is quadratic.
 MAX_FRACTION_BITS = 16_384
 # Integers, floats and tuples have hashes that an attacker can choose: a set of n values with one
 # hash costs n * n / 2 comparisons.
 MAX_SAME_HASH = 64
-# Ints from here on, and below its negative, are written in hexadecimal.
+# Ints from this value on, and below its negative, are written in hexadecimal.
 SMALL_INT = 1 << 63
 # Lists of one number type from this length on are packed.
 PACKED_FROM = 32
-# Of a path with more parts than twice this, as many at either end are named: a message is read by
-# people and models.
+# A long path is shortened to this many parts at each end, since people and models read it.
 _PARTS_SHOWN = 5
 
 _STRINGS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
@@ -50,12 +49,12 @@ class Fault(Exception):
         self._segments: list[str] = []
 
     def under(self, segment: str) -> Fault:
-        """Note that the fault lies below ``segment``, such as ``[3]`` or ``.name``."""
+        """Record that the fault is below ``segment``, such as ``[3]`` or ``.name``."""
         self._segments.append(segment)
         return self
 
     def at(self, root: str) -> str:
-        """The whole message, path first; of a deep path the first and the last parts."""
+        """Return the whole message, path first; a deep path is shortened in the middle."""
         parts = self._segments[::-1]
         left_out = len(parts) - 2 * _PARTS_SHOWN
         if left_out > 0:
@@ -64,7 +63,7 @@ class Fault(Exception):
 
 
 def key_segment(key: Any) -> str:
-    """``['name']`` for a key, cut where it is long: a path is for reading."""
+    """Format a key as ``['name']``; long keys are truncated."""
     if isinstance(key, (str, int, float, bytes)):
         text = repr(key)
         return f"[{text if len(text) <= 60 else text[:57] + '...'}]"
@@ -72,10 +71,10 @@ def key_segment(key: Any) -> str:
 
 
 def check_items(data: bytes, max_items: int) -> None:
-    """Refuse JSON text with more than ``max_items`` items, before anything is parsed.
+    """Reject JSON text with more than ``max_items`` items, before it is parsed.
 
     Commas and opening brackets bound the number of items from above. Those inside strings count
-    too, so only a text over the limit is looked at again with its strings taken out.
+    too, so a text over the limit is counted again without its strings.
     """
     if _items(data) > max_items and _items(_STRINGS.sub(b"", data)) > max_items:
         raise Fault(f"more than max_items={max_items} items")
@@ -86,12 +85,12 @@ def _items(data: bytes) -> int:
 
 
 def to_base64(data: Any) -> str:
-    """Bytes as ASCII text."""
+    """Encode bytes as ASCII text."""
     return base64.b64encode(data).decode("ascii")
 
 
 def from_base64(text: Any) -> bytes:
-    """The bytes of ``text``; a fault if it is no base64 to the last character."""
+    """Return the bytes of ``text``; a fault unless all of it is base64."""
     if type(text) is not str:
         raise Fault(f"base64 text expected, found {type(text).__name__}")
     try:

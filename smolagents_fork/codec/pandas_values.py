@@ -11,14 +11,14 @@ from smolagents_fork.codec.arrays import need_numpy
 from smolagents_fork.codec.datetimes import decode_zone, encode_zone
 from smolagents_fork.codec.limits import Fault
 
-# pandas keeps what it makes of a frequency for good, so there must not be many that are taken.
+# pandas caches every frequency forever, so only a bounded set of them is accepted.
 _FREQUENCY = re.compile(r"-?\d{0,3}[A-Za-z]{1,8}(-[A-Za-z]{1,4})?")
 _NULLABLE = re.compile(r"(U?Int(8|16|32|64)|Float(32|64)|boolean)")
 _CLOSED = ("left", "right", "both", "neither")
 
 
 def pandas_encoder(kind: type) -> Callable[[Any, Any], Any] | None:
-    """The encoder for a type of pandas, if ``kind`` is one."""
+    """Return the encoder for a pandas type; ``None`` for other types."""
     pandas = sys.modules.get("pandas")
     if pandas is None or not hasattr(pandas, "DataFrame"):
         return None
@@ -96,7 +96,7 @@ def _plain(array: Any) -> Any:
 
 
 def _column(encoder: Any, array: Any) -> dict[str, Any]:
-    """An array of pandas, by its dtype."""
+    """Encode a pandas array by its dtype."""
     pandas, numpy = sys.modules["pandas"], sys.modules["numpy"]
     dtype = array.dtype
     # pandas wraps numpy's dtypes; the wrapper's name changed with pandas 2.1.
@@ -127,11 +127,13 @@ def _column(encoder: Any, array: Any) -> dict[str, Any]:
         values = array.to_numpy(dtype=dtype.numpy_dtype, na_value=dtype.numpy_dtype.type(0))
         mask = _plain(array.isna())
         return {"k": str(dtype), "v": encoder.value(values), "n": encoder.value(mask)}
-    raise Fault(f"a column of dtype {dtype} cannot travel; convert it to a numpy or string dtype")
+    raise Fault(
+        f"a column of dtype {dtype} cannot be encoded; convert it to a numpy or string dtype"
+    )
 
 
 def need_pandas() -> Any:
-    """pandas, or a fault that asks for it."""
+    """Import pandas; a fault if it is not installed."""
     try:
         import pandas  # type: ignore[import-untyped]  # it ships no annotations
     except ImportError:
@@ -140,7 +142,7 @@ def need_pandas() -> Any:
 
 
 def decode_timestamp(decoder: Any, tree: dict[str, Any]) -> Any:
-    """A Timestamp, in its own unit and zone."""
+    """Decode a Timestamp with its unit and zone."""
     pandas, moment = need_pandas(), decoder.value(tree["v"])
     if getattr(getattr(moment, "dtype", None), "kind", "") != "M":
         raise Fault("a Timestamp is made from a datetime64")
@@ -149,7 +151,7 @@ def decode_timestamp(decoder: Any, tree: dict[str, Any]) -> Any:
 
 
 def decode_pandas_timedelta(decoder: Any, tree: dict[str, Any]) -> Any:
-    """A Timedelta."""
+    """Decode a Timedelta."""
     pandas, span = need_pandas(), decoder.value(tree["v"])
     if getattr(getattr(span, "dtype", None), "kind", "") != "m":
         raise Fault("a Timedelta is made from a timedelta64")
@@ -157,7 +159,7 @@ def decode_pandas_timedelta(decoder: Any, tree: dict[str, Any]) -> Any:
 
 
 def decode_period(decoder: Any, tree: dict[str, Any]) -> Any:
-    """A Period."""
+    """Decode a Period."""
     ordinal = decoder.value(tree["v"])
     if type(ordinal) is not int or not -(1 << 63) <= ordinal < 1 << 63:
         raise Fault("a Period is made from an int of 64 bits")
@@ -165,13 +167,13 @@ def decode_period(decoder: Any, tree: dict[str, Any]) -> Any:
 
 
 def decode_interval(decoder: Any, tree: dict[str, Any]) -> Any:
-    """An Interval."""
+    """Decode an Interval."""
     left, right = decoder.items(_list_of(tree["v"], 2))
     return need_pandas().Interval(left, right, closed=_closed(tree["c"]))
 
 
 def decode_frame(decoder: Any, tree: dict[str, Any]) -> Any:
-    """A DataFrame; its columns are joined by position, so names may repeat."""
+    """Decode a DataFrame; its columns are joined by position, so names may repeat."""
     pandas = need_pandas()
     trees = tree["v"]
     if type(trees) is not list:
@@ -190,7 +192,7 @@ def decode_frame(decoder: Any, tree: dict[str, Any]) -> Any:
 
 
 def decode_series(decoder: Any, tree: dict[str, Any]) -> Any:
-    """A Series."""
+    """Decode a Series."""
     pandas = need_pandas()
     array = decode_column(decoder, tree["v"])
     index = decode_index(decoder, tree["i"], len(array))
@@ -199,7 +201,7 @@ def decode_series(decoder: Any, tree: dict[str, Any]) -> Any:
 
 
 def decode_index(decoder: Any, tree: Any, covered: int = 0) -> Any:
-    """An Index of any kind; ``covered`` items of it have data of their own beside it."""
+    """Decode an Index of any kind; ``covered`` of its items are already counted as data."""
     pandas = need_pandas()
     kind = tree.get("k") if type(tree) is dict else None
     if kind == "multi" and set(tree) == {"k", "l", "c", "n"}:
@@ -213,14 +215,14 @@ def decode_index(decoder: Any, tree: Any, covered: int = 0) -> Any:
         start, stop, step = _list_of(tree["v"], 3)
         if not all(type(part) is int for part in (start, stop, step)):
             raise Fault("a RangeIndex is made from ints")
-        # A few digits stand for any number of rows, which many uses write out in full.
+        # A few digits describe any number of rows, which many operations materialise.
         decoder.charge_items(max(0, len(range(start, stop, step)) - covered))
         return pandas.RangeIndex(start, stop, step, name=decoder.value(tree["n"]))
     if kind == "index" and set(tree) == {"k", "v", "n", "f"}:
         array = decode_column(decoder, tree["v"])
         if array.dtype.kind == "O" and isinstance(array, need_numpy().ndarray):
             for item in array:
-                hash(item)  # pandas would take it, and fail wherever the index is used
+                hash(item)  # pandas would accept it, and fail later when the index is used
         index = pandas.Index(array, dtype=array.dtype, name=decoder.value(tree["n"]))
         if tree["f"] is not None and isinstance(
             index, (pandas.DatetimeIndex, pandas.TimedeltaIndex)
@@ -231,7 +233,7 @@ def decode_index(decoder: Any, tree: Any, covered: int = 0) -> Any:
 
 
 def decode_column(decoder: Any, tree: Any) -> Any:
-    """The array of one column: a one-dimensional ndarray, or an array of pandas."""
+    """Decode the array of one column: a one-dimensional ndarray, or a pandas array."""
     pandas = need_pandas()
     kind = tree.get("k") if type(tree) is dict else None
     if type(kind) is not str:
@@ -249,7 +251,7 @@ def decode_column(decoder: Any, tree: Any) -> Any:
         case "string", "nv":
             texts = decoder.items(values) if type(values) is list else [0]
             if not all(text is None or isinstance(text, str) for text in texts):
-                raise Fault("a column of strings holds something else")
+                raise Fault("not every item of a string column is a string")
             return _strings(pandas, texts, tree["n"])
         case "period", "fv":
             dtype = pandas.PeriodDtype(_frequency(tree["f"]))
@@ -266,12 +268,12 @@ def decode_column(decoder: Any, tree: Any) -> Any:
 
 
 def decode_bare_column(decoder: Any, tree: dict[str, Any]) -> Any:
-    """An array of pandas on its own."""
+    """Decode a pandas array outside a column."""
     return decode_column(decoder, tree["v"])
 
 
 def decode_bare_index(decoder: Any, tree: dict[str, Any]) -> Any:
-    """An Index on its own."""
+    """Decode an Index outside a Series or DataFrame."""
     return decode_index(decoder, tree["v"])
 
 
@@ -279,7 +281,7 @@ def _strings(pandas: Any, texts: list[Any], missing: Any) -> Any:
     if missing == "nan":
         try:
             return pandas.array(texts, dtype=pandas.StringDtype(na_value=float("nan")))
-        except TypeError:  # pandas before 3 has no such dtype; its strings are objects
+        except TypeError:  # pandas before 3 does not have this dtype; its strings are objects
             return pandas.Series(texts, dtype=object).to_numpy()
     return pandas.array(texts, dtype="string")
 
@@ -300,11 +302,11 @@ def _list_of(data: Any, count: int) -> list[Any]:
 
 def _frequency(text: Any) -> str:
     if type(text) is not str or not _FREQUENCY.fullmatch(text):
-        raise Fault("not a frequency that may travel")
+        raise Fault("not a permitted frequency")
     return text
 
 
 def _closed(text: Any) -> str:
     if text not in _CLOSED:
-        raise Fault("not a side that an interval is closed on")
+        raise Fault("not a valid closed side of an interval")
     return str(text)

@@ -1,6 +1,6 @@
 """Decoders of the standard library's types, and the table of every tag.
 
-Each checks the shape of what it is given; the keys of its object are checked before it is called.
+Each decoder checks the shape of its input. The keys of the object are checked before the call.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ from smolagents_fork.codec.pandas_values import (
 Maker = Callable[[Any, dict[str, Any]], Any]
 _HEX = re.compile(r"-?0x[0-9a-f]+")
 _NAME = re.compile(r"[^\W\d]\w{0,199}")
-# What a defaultdict may make.
+# Permitted default factories of a defaultdict.
 _DEFAULTS = {kind.__name__: kind for kind in (int, float, str, bool, list, dict, set, tuple)}
 
 
 def check_distinct(values: list[Any]) -> None:
-    """Refuse what would not fit a set: duplicates, the unhashable, and floods of one hash."""
+    """Reject items that cannot form a set: duplicates, unhashable items, too many equal hashes."""
     loose = [value for value in values if type(value) is not str]
     if len(loose) > MAX_SAME_HASH:
         commonest = collections.Counter(map(hash, loose)).most_common(1)
@@ -154,7 +154,7 @@ def _dataclass_of(decoder: Any, tree: dict[str, Any]) -> Any:
     value = kind(**{key: item for key, item in fields.items() if known[key].init})
     for key, item in fields.items():
         if not known[key].init:
-            object.__setattr__(value, key, item)  # a frozen dataclass would refuse its own
+            object.__setattr__(value, key, item)  # also works for frozen dataclasses
     return value
 
 
@@ -178,7 +178,7 @@ def _member_of(decoder: Any, tree: dict[str, Any]) -> Any:
     members: Any = getattr(kind, "__members__", {})
     if label in members:
         return members[label]
-    # A combination of flags has no name of its own, or one joined by |.
+    # A combination of flags does not have a name, or has names joined by |.
     return kind(value)
 
 

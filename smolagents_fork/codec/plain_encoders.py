@@ -1,4 +1,4 @@
-"""Encoders of the standard library's types: one function a type, and the table of them."""
+"""Encoders of the standard library's types: one function per type, and the table of them."""
 
 from __future__ import annotations
 
@@ -46,20 +46,20 @@ def well_formed(text: str) -> bool:
 
 
 def encode_big_int(encoder: Any, value: int) -> dict[str, Any]:
-    """An int of more than 64 bits."""
+    """Encode an int of more than 64 bits."""
     bits = value.bit_length()
     if bits > MAX_INT_BITS:
-        raise Fault(f"an int of {bits} bits; at most {MAX_INT_BITS} can travel")
+        raise Fault(f"an int of {bits} bits; at most {MAX_INT_BITS} can be encoded")
     encoder.charge(bits // 4)
     return {"$": "int", "v": hex(value)}
 
 
 def _list(encoder: Any, value: list[Any]) -> Any:
-    # Digits are slow: a long list of floats or ints goes as raw numbers, ten times faster.
+    # Digits are slow: a long list of floats or ints is sent as raw numbers, ten times faster.
     if len(value) >= PACKED_FROM:
-        kinds = set(map(type, value))
-        whole = kinds == {int} and min(value) >= -SMALL_INT and max(value) < SMALL_INT
-        if whole or kinds == {float}:
+        types = set(map(type, value))
+        whole = types == {int} and min(value) >= -SMALL_INT and max(value) < SMALL_INT
+        if whole or types == {float}:
             encoder.charge(len(value) * 11)
             encoder.count(len(value))
             packed = array.array("q" if whole else "d", value)
@@ -128,7 +128,7 @@ def _bytes(encoder: Any, value: bytes | bytearray) -> Any:
 def _fraction(encoder: Any, value: fractions.Fraction) -> Any:
     parts = [value.numerator, value.denominator]
     if max(part.bit_length() for part in parts) > MAX_FRACTION_BITS:
-        raise Fault(f"a Fraction with more than {MAX_FRACTION_BITS} bits cannot travel")
+        raise Fault(f"a Fraction with more than {MAX_FRACTION_BITS} bits cannot be encoded")
     return {"$": "Fraction", "v": encoder.items(parts, 2)}
 
 
@@ -142,7 +142,7 @@ def _path(encoder: Any, value: pathlib.PurePath) -> Any:
 
 
 def encode_dataclass(encoder: Any, value: Any) -> Any:
-    """A dataclass instance: class by name, stored fields."""
+    """Encode a dataclass instance: class by name, stored fields."""
     names = [
         name for name, field in type(value).__dataclass_fields__.items() if _is_stored_field(field)
     ]
@@ -150,12 +150,12 @@ def encode_dataclass(encoder: Any, value: Any) -> Any:
 
 
 def _is_stored_field(field: Any) -> bool:
-    # dataclasses.fields() does the same test; the module is heavy and need not be imported for it.
+    # dataclasses.fields() does the same test, but importing the module is expensive.
     return repr(getattr(field, "_field_type", None)) == "_FIELD"
 
 
 def encode_named_tuple(encoder: Any, value: Any) -> Any:
-    """A named tuple: class by name, fields in order."""
+    """Encode a named tuple: class by name, fields in order."""
     return _named(encoder, "namedtuple", value, dict(zip(value._fields, value, strict=True)))
 
 
@@ -176,7 +176,7 @@ def _record(encoder: Any, value: Record) -> Any:
 
 
 def encode_enum(encoder: Any, value: enum.Enum) -> Any:
-    """An enum member: class by name, its name and value."""
+    """Encode an enum member: class by name, its name and value."""
     kind = type(value)
     return _member_tree(encoder, kind.__module__, kind.__qualname__, value.name, value.value)
 
@@ -228,8 +228,8 @@ EXACT_ENCODERS: dict[type, Handler] = {
     Member: _member,
 }
 
-# A subclass without a rule of its own travels as its builtin; the builtin's own methods make the
-# copy, so an overridden __str__ or __iter__ has no say.
+# A subclass without its own rule is sent as its builtin. The builtin's methods create the copy, so
+# an overridden __str__ or __iter__ is not called.
 BASE_ENCODERS: tuple[tuple[type, Handler], ...] = (
     (str, lambda e, v: e.value(str.__str__(v))),
     (int, lambda e, v: e.value(int.__int__(v))),

@@ -1,18 +1,18 @@
-"""The sandbox's side of a call to the host: stubs, and the frames they exchange.
+"""Sandbox side of a call to the host: stubs, and the frames they exchange.
 
-A *stub* is a function of the sandbox with the name, the signature and the docstring of a tool of
-the host. Calling it binds the arguments as Python does, sends them, waits, and returns or raises
-what the host answers. Each frame is one encoding of this codec; how it travels is the transport's
-business::
+A *stub* is a function in the sandbox with the name, signature and docstring of a tool on the host.
+Calling it binds the arguments as Python does, sends them, waits, and returns the host's value or
+raises the host's exception. Each frame is one encoding of this codec. The transport delivers the
+frames::
 
     request   {"call": 7, "name": "search", "args": [], "kwargs": {"query": "x"}}
     reply     {"call": 7, "value": ...}
               {"call": 7, "error": ["KeyError", ["x"], "'x'"]}     type, arguments, message
-              {"call": 7, "final": true}                           the run has answered
-              {"call": 7, "over": "timeout"}                       the run met a limit
-              {"call": null, "error": [...], "expected": 7}        no call the host could take
+              {"call": 7, "final": true}                           the final answer was accepted
+              {"call": 7, "over": "timeout"}                       the run reached a limit
+              {"call": null, "error": [...], "expected": 7}        the host refused the call
 
-This module is shipped into sandboxes with the rest of the codec.
+This module is sent into sandboxes with the rest of the codec.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from smolagents_fork.codec.encoder import encode
 from smolagents_fork.codec.limits import DEFAULT_MAX_BYTES
 from smolagents_fork.errors import DecodeError, EncodeError
 
-# One parameter of a signature, as it is sent: name, kind, default (its repr, or none for none).
+# One parameter of a signature as sent: name, kind, and the repr of the default or None.
 ParameterSpec = list[Any]
 _KINDS = {
     kind.name: kind
@@ -42,14 +42,14 @@ _KINDS = {
         inspect.Parameter.VAR_KEYWORD,
     )
 }
-# In a thread that outlives its run, and in a run that is over.
+# Message for a thread that outlives its run, and for a run that has ended.
 RUN_ENDED = "tools can be called while the code runs; it has ended"
-# What stands before the name in a request, at most.
+# Maximum length of the text before the name in a request.
 _NUMBER_ROOM = len('{"call":,') + 20
 
 
 class ShownDefault:
-    """Stands for a default value that stays on the host; shows what it is."""
+    """Placeholder for a default value that stays on the host; shows its ``repr``."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -59,14 +59,14 @@ class ShownDefault:
 
 
 class HostCalls:
-    """Sends calls to the host, one at a time; threads wait their turn.
+    """Sender of calls to the host, one at a time; other threads wait.
 
     Args:
-        send: takes a request, blocks, and returns the host's reply.
-        finish: called when the host has taken a final answer; ends the run, by raising.
-        max_bytes: largest request, in bytes; an argument over it, or all of them together, is an
-            ``EncodeError``.
-        stop: called when the host serves no more calls of the run; ends the run, by raising.
+        send: sends a request, blocks, and returns the host's reply.
+        finish: called when the host has accepted a final answer; ends the run by raising.
+        max_bytes: largest request, in bytes. One argument, or all arguments together, above it
+            raise ``EncodeError``.
+        stop: called when the host serves no more calls of the run; ends the run by raising.
     """
 
     def __init__(
@@ -85,14 +85,14 @@ class HostCalls:
         self._last = 0
 
     def quiet(self) -> Any:
-        """A context in which no call is on its way; waits for the one that is."""
+        """Return a context without a pending call; entering it waits for the current one."""
         return self._lock
 
     def refuse_threads(self) -> None:
-        """Refuse calls from now on in every thread that runs now, except the main thread.
+        """Refuse all further calls from the threads that exist now, except the main thread.
 
-        Called at the end of a run that has answered, met a limit or was interrupted: its threads
-        must not call tools in the runs after it.
+        Called at the end of a run that gave its final answer, reached a limit or was interrupted.
+        Its threads must not call tools in later runs.
         """
         main = threading.main_thread()
         self._refused.update(one for one in threading.enumerate() if one is not main)
@@ -116,19 +116,19 @@ class HostCalls:
         )  # fmt: skip
         size = len(rest) + _NUMBER_ROOM
         if size > self._max_bytes:
-            # Each fits by itself. Sent, it would be refused without a word on which call it was.
+            # Each argument fits. The host would refuse the request without naming the call.
             raise EncodeError(
                 f"arguments of {name}(): their encoding of {size} bytes is over "
                 f"max_bytes={self._max_bytes}"
             )
         with self._lock:
-            # Numbers are given in the order of sending, so the host sees none twice or missing.
+            # Numbers are assigned in the order of sending, so that the host sees each exactly once.
             self._last += 1
             number = self._last
             reply = self._exchanged(number, name, rest)
             expected = reply.get("expected") if type(reply) is dict else None
             if type(expected) is int and expected != number:
-                # An earlier call was given up on half way. This one was not carried out.
+                # An earlier call was abandoned midway. The host did not execute this one.
                 self._last = number = expected
                 reply = self._exchanged(number, name, rest)
         if type(reply) is not dict or reply.get("call") not in (number, None):
@@ -146,13 +146,13 @@ class HostCalls:
         return decode(self._send(b'{"call":%d,%s' % (number, rest)), path=f"result of {name}()")
 
     def stub(self, name: str, doc: str, parameters: list[ParameterSpec], unpack: bool) -> Any:
-        """A function that stands for the tool ``name``.
+        """Return a function that calls the tool ``name``.
 
         Args:
             name: an identifier.
-            doc: what ``help()`` shows.
+            doc: the text that ``help()`` shows.
             parameters: see :func:`signature_of`.
-            unpack: whether one dict given by position holds the arguments by name, as smolagents'
+            unpack: whether a single positional dict contains the arguments by name, as smolagents'
                 tools allow.
         """
         signature, bind = signature_of(parameters), make_binding(name, parameters, unpack)
@@ -170,12 +170,12 @@ class HostCalls:
 def make_binding(
     name: str, parameters: list[ParameterSpec], unpack: bool
 ) -> Callable[..., tuple[list[Any], dict[str, Any]]]:
-    """A function that returns its arguments as the tool ``name`` is called with them.
+    """Return a function that converts its arguments to those the tool ``name`` is called with.
 
     Args:
         name: an identifier.
         parameters: see :func:`signature_of`.
-        unpack: whether one dict given by position holds the arguments by name, as smolagents'
+        unpack: whether a single positional dict contains the arguments by name, as smolagents'
             tools allow.
     """
     binder = make_binder(name, parameters)
@@ -192,7 +192,7 @@ def make_binding(
 
 
 def signature_of(parameters: list[ParameterSpec]) -> inspect.Signature:
-    """The signature that ``[name, kind, repr of default or none]`` describe."""
+    """Build the signature described by ``[name, kind, repr of default or None]`` entries."""
     made = []
     for name, kind, default in parameters:
         shown = inspect.Parameter.empty if default is None else ShownDefault(default)
@@ -201,16 +201,16 @@ def signature_of(parameters: list[ParameterSpec]) -> inspect.Signature:
 
 
 def make_binder(name: str, parameters: list[ParameterSpec]) -> Callable[..., dict[str, Any]]:
-    """A function called ``name`` that returns its arguments by name.
+    """Return a function called ``name`` that returns its arguments by name.
 
-    A real function with the real parameters: CPython itself binds, and its errors have CPython's
-    words. Names are checked by whoever describes a tool; none is anything but an identifier.
+    It is a real function with the real parameters, so CPython binds the arguments and words the
+    errors. All names must be identifiers.
     """
     signature = signature_of(parameters)
     for parameter in (name, *signature.parameters):
         if not parameter.isidentifier():
             raise ValueError(f"{parameter!r} is not an identifier")
-    # With defaults shown as None in the text; the stand-ins are put in afterwards.
+    # The text has None for each default; the placeholders are set afterwards.
     plain = [p if p.default is p.empty else p.replace(default=None) for p in
              signature.parameters.values()]  # fmt: skip
     text = f"def {name}{signature.replace(parameters=plain)}: return locals()"
@@ -227,7 +227,7 @@ def make_binder(name: str, parameters: list[ParameterSpec]) -> Callable[..., dic
 def split_arguments(
     parameters: list[ParameterSpec], bound: dict[str, Any]
 ) -> tuple[list[Any], dict[str, Any]]:
-    """Bound arguments as positional and keyword ones; what was left to its default is left out."""
+    """Split bound arguments into positional and keyword ones, omitting unset defaults."""
     kinds = {spec[0]: spec[1] for spec in parameters}
     by_position = "VAR_POSITIONAL" in kinds.values()
     args: list[Any] = []
@@ -239,7 +239,7 @@ def split_arguments(
         elif kind == "VAR_KEYWORD":
             kwargs.update(value)
         elif type(value) is ShownDefault:
-            by_position = False  # what follows cannot be counted off any more
+            by_position = False  # later arguments have lost their position
         elif kind == "POSITIONAL_ONLY" or (kind == "POSITIONAL_OR_KEYWORD" and by_position):
             args.append(value)
         else:
@@ -248,12 +248,12 @@ def split_arguments(
 
 
 def rebuilt_exception(kind: Any, args: Any, message: Any) -> Exception:
-    """The exception a reply describes: a builtin one, never a class that the data brings."""
+    """Build the exception that a reply describes: always a builtin, never a class from the data."""
     made: Any = getattr(builtins, kind, None) if isinstance(kind, str) else None
     if not (isinstance(made, type) and issubclass(made, Exception)):
         made = RuntimeError
     try:
         error = made(*args)
     except Exception:
-        error = RuntimeError(message)  # a constructor with demands of its own
+        error = RuntimeError(message)  # the constructor needs other arguments
     return error  # type: ignore[no-any-return]

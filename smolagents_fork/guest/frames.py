@@ -1,7 +1,7 @@
 """Frames between the host and a guest: one byte of kind, the run's number, a length, a body.
 
-Both sides use this module. The host trusts nothing that arrives: an unknown kind, or a length over
-what its kind may have, is a :class:`ProtocolError` before a single byte of the body is taken in.
+Both sides use this module. The host does not trust its input. An unknown kind, or a length over the
+limit of its kind, raises :class:`ProtocolError` before any byte of the body is read.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _MAX_SMALL = 1 << 20
 class Kind(enum.IntEnum):
     """Kinds of frames; those of the guest come first."""
 
-    READY = 1  # body: what is in force, encoded
+    READY = 1  # body: the confinement report, encoded
     OUTPUT = 2  # body: printed text, UTF-8
     CALL = 3  # body: a request for the bridge
     DONE = 4  # body: the run's value, encoded
-    FINAL = 5  # the run ended by the final answer that the bridge has
+    FINAL = 5  # the run ended with the final answer, which the bridge has
     FAILED = 6  # body: kind and message of the error, encoded
     ACCEPTED = 7  # tools or variables are in place
     SNAPSHOT = 8  # body: the memory of a Wasm machine
@@ -51,7 +51,7 @@ class Kind(enum.IntEnum):
 
 @dataclass(frozen=True)
 class Frame:
-    """One whole frame."""
+    """One complete frame."""
 
     kind: Kind
     run: int
@@ -59,21 +59,21 @@ class Frame:
 
 
 def packed(kind: Kind, run: int, body: bytes = b"") -> bytes:
-    """The bytes of a frame.
+    """Encode a frame.
 
     Raises:
         ProtocolError: the body is over 4 GiB.
     """
     if len(body) >= 1 << 32:
-        raise ProtocolError(f"a frame of {len(body)} bytes; at most {(1 << 32) - 1} fit")
+        raise ProtocolError(f"a frame of {len(body)} bytes; the limit is {(1 << 32) - 1}")
     return HEADER.pack(kind, run & 0xFFFFFFFF, len(body)) + body
 
 
 class FrameReader:
-    """Cuts a stream of bytes into frames; knows nothing of sockets.
+    """Parser of a byte stream into frames, without sockets.
 
     Args:
-        kinds: what may arrive, and the longest body of each; none for a kind that is always empty.
+        kinds: the permitted kinds and the longest body of each; 0 for a kind without a body.
     """
 
     def __init__(self, kinds: dict[Kind, int]) -> None:
@@ -85,20 +85,20 @@ class FrameReader:
 
     @property
     def wanted(self) -> int:
-        """Count the bytes that complete the header or body being read."""
+        """Number of bytes that complete the header or body being read."""
         whole = HEADER.size if self._kind is None else self._length
         return max(0, whole - len(self._data))
 
     @property
     def partial(self) -> bool:
-        """Tell whether a frame has begun and not ended."""
+        """True while a frame is incomplete."""
         return self._kind is not None or bool(self._data)
 
     def feed(self, data: bytes) -> Frame | None:
-        """Take in at most :attr:`wanted` bytes; the frame they complete, if they do.
+        """Read at most :attr:`wanted` bytes; return the frame if they complete one.
 
         Raises:
-            ProtocolError: an unknown or unexpected kind, or a body that is longer than it may be.
+            ProtocolError: an unknown or unexpected kind, or a body over its limit.
         """
         self._data += data
         if self._kind is None:
@@ -108,7 +108,7 @@ class FrameReader:
             self._data = bytearray()
             longest = self._kinds.get(number)
             if longest is None:
-                raise ProtocolError(f"a frame of kind {number}, which may not come here")
+                raise ProtocolError(f"an unexpected frame of kind {number}")
             if self._length > longest:
                 kind = Kind(number).name
                 raise ProtocolError(f"a {kind} frame of {self._length} bytes, over {longest}")
@@ -122,7 +122,7 @@ class FrameReader:
 
 
 def from_guest(max_value_bytes: int, max_request_bytes: int) -> dict[Kind, int]:
-    """Make the reader of frames from a guest, with the longest body of each kind."""
+    """Return the kinds of frames from a guest, with the longest body of each kind."""
     return {
         Kind.READY: _MAX_SMALL,
         Kind.OUTPUT: MOST_OUTPUT,
@@ -135,7 +135,7 @@ def from_guest(max_value_bytes: int, max_request_bytes: int) -> dict[Kind, int]:
 
 
 def from_host() -> dict[Kind, int]:
-    """Make the reader of frames from the host, which a guest trusts."""
+    """Return the kinds of frames from the host, which a guest trusts."""
     longest = (1 << 32) - 1
     kinds = (Kind.SETUP, Kind.RUN, Kind.REPLY, Kind.TOOLS, Kind.VARIABLES, Kind.PACKAGE)
     return dict.fromkeys(kinds, longest)

@@ -48,7 +48,7 @@ class GuestProcess(Protocol):
     def text_in_log(self) -> str:
         """Printed text that no frame has brought yet and that the host can see."""
 
-    def last_words(self) -> str:
+    def remaining_text(self) -> str:
         """All text that is left of a process that has ended, or is about to."""
 
     def interrupt(self, run: int) -> None:

@@ -1,7 +1,7 @@
-"""The worker of a guest: takes code, runs it in the interpreter, sends back what it gave.
+"""The worker of a guest: receives code, runs it in the interpreter, and sends the result.
 
-It shares its process with the program, so the host trusts nothing it says; what it does here is for
-programs that mean no harm.
+It shares its process with the program, so the host does not trust it. Its checks serve programs
+that are not hostile.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = ["Link", "Worker", "warm_up"]
 
 # A character takes at most 12 bytes of a frame, and such a frame has 1 MiB at most.
 _LONGEST_REPR = 80_000
-# The state's name for the value whose text is made.
+# Name in the state of the value that is converted to text.
 _VALUE = "_output_of_the_last_call"
 
 
@@ -69,7 +69,7 @@ class Link(Protocol):
 
 
 class Worker:
-    """The interpreter and what connects it to the host.
+    """The interpreter and its connection to the host.
 
     Args:
         link: the connection.
@@ -85,7 +85,7 @@ class Worker:
         self._begin_run = begin_run
         limits = Limits(**options["limits"])
         self._interpreter = _Streaming(link, options["imports"], limits)
-        # The host ends whoever sends more; a program that means no harm gets an error before.
+        # The host ends a child that sends more; a program that is not hostile gets an error first.
         self._max_value_bytes = options["max_value_bytes"]
         self._calls = HostCalls(self._ask_host, self._finish, self._max_value_bytes, self._stop)
         self._in_run = False
@@ -99,15 +99,15 @@ class Worker:
                 self._run(frame)
             elif frame.kind in (Kind.TOOLS, Kind.VARIABLES):
                 self._accept(frame)
-            # A late REPLY, to a call whose program was stopped meanwhile, is nobody's any more.
+            # A late REPLY, to a call whose program was stopped meanwhile, is ignored.
 
-    # -- the host asks the program to stop --
+    # -- interruption by the host --
 
     def stop_if_asked(self, *_: Any) -> None:
         """Stop the program if the host has asked its run to stop.
 
-        Handles the signal, which may come at any time, also when the run that it was for is over.
-        Called as well where a signal was not obeyed: before the program, and after a frame.
+        Handles the signal, which may arrive at any time, even after the end of its run. Also called
+        at points where the signal is deferred: before the program, and after a frame.
         """
         if self._in_program and not self._shielded and self._link.stop_asked:
             self._stop()
@@ -120,7 +120,7 @@ class Worker:
 
     @contextlib.contextmanager
     def shielded(self) -> Iterator[None]:
-        """Put off an interruption until the block is through."""
+        """Defer an interruption until the end of the block."""
         main = threading.current_thread() is threading.main_thread()
         self._shielded += main
         try:
@@ -139,7 +139,7 @@ class Worker:
             self._begin_run()
             kind, body = self._outcome(frame.body.decode("utf-8", "surrogatepass"))
         except ProgramStop as stop:
-            # It came between the program's end and here.
+            # The interruption came after the end of the program.
             self._in_program = False
             kind, body = Kind.FAILED, _failure("TimeLimitExceededError", str(stop))
         finally:
@@ -172,7 +172,7 @@ class Worker:
             self._in_program = False
 
     def _encoded(self, value: Any) -> bytes:
-        """The value of the last expression; its text where it cannot travel."""
+        """Encode the value of the last expression, or its text if it cannot be encoded."""
         try:
             return encode(value, max_bytes=self._max_value_bytes)
         except EncodeError:
@@ -180,7 +180,7 @@ class Worker:
         return encode(text[: min(_LONGEST_REPR, self._max_value_bytes // 12)])
 
     def _text_of(self, value: Any) -> str:
-        """``repr(value)``, made by a run of its own: within the limits, and with the tools."""
+        """Compute ``repr(value)`` in a separate run, with the limits and the tools."""
         text = plain_text(value, "repr")
         if text is not None:
             return text
@@ -222,13 +222,13 @@ class Worker:
         os._exit(0)  # the host has closed the connection
 
     def _finish(self) -> None:
-        # The value is the host's already. Stays in force through every handler of the program.
+        # The host already has the value. The stop survives every handler of the program.
         self._interpreter.meter.finish(None)
         raise FinalAnswer(None)
 
 
 class _Streaming(Interpreter):
-    """The interpreter, with what it prints sent to the host as it is printed."""
+    """Interpreter that sends printed text to the host immediately."""
 
     def __init__(self, link: Link, imports: list[str], limits: Limits) -> None:
         self._link = link
@@ -251,7 +251,7 @@ class _Streaming(Interpreter):
 
 
 def _text_of_error(error: BaseException) -> str:
-    """Give name and text of an exception; only the name where its class may be the program's."""
+    """Return name and text of an exception; only the name if the program may define its class."""
     name = class_name(error)
     plain = all(type(one) in (str, int) for one in exception_field(error, "args"))
     if not plain or not is_static(type(error)):

@@ -1,6 +1,7 @@
-"""Jupyter's messaging protocol, from the client's side and without a kernel of its own.
+"""Client side of Jupyter's messaging protocol.
 
 ``wire`` and ``protocol`` are pure: bytes in, values out. ``websocket`` and ``channel`` add a socket
-and deadlines, ``gateway_api`` the gateway's REST calls, ``collector`` what a call gave; ``kernel/``
-is the code that runs in the kernel. Nothing here knows how the socket came about.
+and deadlines, ``gateway_api`` the gateway's REST calls, and ``collector`` the result of a call.
+``kernel/`` contains the code that runs in the kernel. The package is independent of the way in
+which the socket was opened.
 """

@@ -1,6 +1,6 @@
-"""The conversation with one kernel: requests out, their messages in, under a deadline.
+"""Communication with one kernel: requests out, their messages in, under a deadline.
 
-One thread waits at a time (the executor sees to that); ``interrupt`` may be called from any other.
+The executor ensures that only one thread waits at a time. Any other thread may call ``interrupt``.
 """
 
 from __future__ import annotations
@@ -19,40 +19,41 @@ from .wire import Message, decode, encode, peek_v1
 
 __all__ = ["Channel", "DeadlinePassed", "message_limits"]
 
-# How long one wait on the socket lasts; only the deadline and the pings depend on it.
+# Longest wait on the socket; only the deadline and the pings depend on it.
 _POLL_SECONDS = 1.0
-# Silence after which the gateway is pinged, after which the way to it is looked at, and after which
-# it counts as gone. Its event loop answers while the kernel computes, so this measures the
-# connection and not the code. The gateway shares the sandbox' processor with the code and may be
-# slow; the way does not, and is known to be closed long before.
+# Silence after which the gateway is pinged, the engine is probed, and the gateway counts as dead.
+# The gateway's event loop answers while the kernel computes, so the silence measures the connection
+# and not the code. The gateway shares the sandbox's processor with the code and may be slow. The
+# engine does not, so its failure is detected much earlier.
 _PING_AFTER_SECONDS = 1.0
-_LOOK_AFTER_SECONDS = 2.0
+_PROBE_AFTER_SECONDS = 2.0
 _LOST_AFTER_SECONDS = 20.0
-# How long the answer to a request may lag behind the news that the kernel is idle again, before the
-# kernel is asked something else to see whether it has passed that by.
+# Longest delay of a reply after the idle message. After that, a second request tests whether the
+# kernel has skipped the reply.
 _REPLY_SECONDS = 1.0
-_DRAIN_SECONDS = 0.5
-# How long an interrupt may be on its way before the next request goes out, which it would hit.
+# Longest time spent reading messages of earlier requests.
+_PENDING_SECONDS = 0.5
+# Longest wait for the reply to an interrupt before the next request, which it could interrupt.
 _INTERRUPT_SECONDS = 10.0
-# How soon after an unanswered one the next is sent.
+# Shortest time between an unanswered interrupt and the next one.
 _INTERRUPT_AGAIN = 0.3
 
 _CARRY_VALUES = frozenset({"comm_msg", "display_data", "execute_result", "input_request"})
 
 
 class DeadlinePassed(Exception):
-    """The deadline of a wait is spent and the request is not done."""
+    """The deadline of a wait expired before the request was done."""
 
 
 class Channel:
     """An open connection to a kernel's channels.
 
     Args:
-        connection: open; owned from now on.
-        requests: makes the messages.
-        send_timeout: seconds one message may take to be sent.
-        engine_responds: asked when the gateway is silent: whether what lies between still answers.
-            Takes two seconds at most.
+        connection: an open connection, which this object owns and closes.
+        requests: factory of the messages.
+        send_timeout: seconds that sending one message may take.
+        engine_responds: returns whether the engine still answers; called when the gateway is
+            silent. Takes two seconds at most.
     """
 
     def __init__(
@@ -68,15 +69,15 @@ class Channel:
         self._requests = requests
         self._send_timeout = send_timeout
         self._requests_lock = threading.Lock()
-        self._last_heard = self._last_ping = self._last_look = time.monotonic()
-        # Interrupts the kernel has not answered.
+        self._last_heard = self._last_ping = self._last_probe = time.monotonic()
+        # Interrupts that the kernel has not answered.
         self._interrupts: set[str] = set()
         self._last_interrupt = 0.0
 
     def execute(
         self, code: str, *, sink: Sink, silent: bool = False, buffers: Sequence[bytes] = ()
     ) -> Request:
-        """Send ``code`` to the kernel and return at once; :meth:`wait` waits.
+        """Send ``code`` to the kernel without waiting; :meth:`wait` waits for the result.
 
         Raises:
             ConnectionLost: the stream ended.
@@ -95,16 +96,16 @@ class Channel:
         until: Callable[[], bool] = lambda: False,
         behind: Request | None = None,
     ) -> Request:
-        """Feed ``request`` until it is done, or ``until`` is true.
+        """Feed messages to ``request`` until it is done, or ``until`` returns true.
 
-        That is asked after every message, and every second. ``behind`` is a request that was sent
-        after it: the kernel answers in order, so when that one is done this one is over too, even
-        if an interrupt hit the kernel just where it would have said so.
+        ``until`` is called after every message and every second. ``behind`` is a later request. The
+        kernel answers in order, so when ``behind`` is done, ``request`` has ended too. This holds
+        even if an interrupt suppressed the kernel's own message about its end.
 
-        The clock of ``deadline`` stands still while an input request is answered.
+        The clock of ``deadline`` is paused while an input request is answered.
 
         Raises:
-            DeadlinePassed: the time is spent; the request can be waited for again.
+            DeadlinePassed: the deadline expired; the caller may wait for the request again.
             KernelGone: the kernel's process ended.
             ConnectionLost: the stream ended.
         """
@@ -116,7 +117,7 @@ class Channel:
                 idle_since = idle_since or time.monotonic()
                 late = time.monotonic() - idle_since > _REPLY_SECONDS
                 if received is None and late and probe is None:
-                    # The kernel answers in order: with the answer to this one it is known.
+                    # The kernel answers in order: the answer to this one decides it.
                     probe = self.execute("pass", sink=Sink(), silent=True)
             question = request.feed(*received) if received is not None else None
             for later in (behind, probe):
@@ -130,24 +131,24 @@ class Channel:
                 self._last_heard = self._last_ping = time.monotonic()
             if until():
                 break
-            # Not before what has come was taken in: it would be lost, and might be the end itself.
+            # Only after the received message was fed: it might be the one that ends the request.
             done = request.done or (behind is not None and behind.done)
             if deadline.expired() and not done:
                 raise DeadlinePassed
         return request
 
-    def drain(self, request: Request) -> None:
-        """Read what has come while nobody waited, such as the news that the kernel ended.
+    def read_pending(self, request: Request) -> None:
+        """Read messages received between calls, such as the one that the kernel ended.
 
-        An interrupt that is still on its way is waited for: it would hit the next request.
+        Waits for the reply to a pending interrupt, which could interrupt the next request.
 
         Raises:
             KernelGone: the kernel's process ended since the last request.
             ConnectionLost: the stream ended.
         """
-        self._settle_interrupts(request)
-        # A thread the program left behind may print without end; its output is nobody's.
-        deadline = Deadline(_DRAIN_SECONDS)
+        self._await_interrupts(request)
+        # A thread left behind by the program may print endlessly; its output is discarded.
+        deadline = Deadline(_PENDING_SECONDS)
         while not deadline.expired():
             try:
                 received = self._receive_now()
@@ -156,7 +157,7 @@ class Channel:
             if received is not None:
                 request.feed(*received)
 
-    def _settle_interrupts(self, request: Request) -> None:
+    def _await_interrupts(self, request: Request) -> None:
         deadline = Deadline(_INTERRUPT_SECONDS)
         while self._interrupts and not deadline.expired():
             with contextlib.suppress(WaitTimeout):
@@ -166,13 +167,13 @@ class Channel:
         self._interrupts.clear()
 
     def interrupt(self) -> None:
-        """Ask the kernel to interrupt what runs. From any thread.
+        """Ask the kernel to interrupt the running code. May be called from any thread.
 
         Raises:
             ConnectionLost: the stream ended.
         """
         with self._requests_lock:
-            # One at a time: a kernel that is interrupted while it reports an interrupt never ends.
+            # One at a time: a kernel that is interrupted while it reports an interrupt may hang.
             if self._interrupts and time.monotonic() - self._last_interrupt < _INTERRUPT_AGAIN:
                 return
             self._last_interrupt = time.monotonic()
@@ -181,7 +182,7 @@ class Channel:
         self._send(message)
 
     def close(self) -> None:
-        """Close the stream; a waiting thread gets ``ConnectionLost``. From any thread."""
+        """Close the stream; a waiting thread gets ``ConnectionLost``. Any thread may call this."""
         self._connection.close()
 
     def _answer(self, request: Request, question: InputRequest) -> None:
@@ -195,7 +196,7 @@ class Channel:
 
     def _send(self, message: Message) -> None:
         payload, binary = encode(message, v1=self._connection.v1)
-        # A megabyte a second is slower than any engine's stream that works at all.
+        # Every working engine's stream is faster than a megabyte per second.
         timeout = self._send_timeout + len(payload) / 1_000_000
         self._connection.send(payload, binary=binary, timeout=timeout)
 
@@ -222,7 +223,7 @@ class Channel:
         try:
             message = decode(payload, v1=v1, binary=binary)
         except ProtocolError:
-            # The sandbox can make the gateway send nonsense; what it says nothing about is nothing.
+            # The sandbox can make the gateway send invalid messages, which are ignored.
             return None
         if message.type == "interrupt_reply":
             self._interrupts.discard(str(message.parent_id))
@@ -236,12 +237,12 @@ class Channel:
                 f"the kernel gateway has not answered a ping for {silent:.0f} s; "
                 "the engine or the network in between is gone"
             )
-        if silent > _LOOK_AFTER_SECONDS and now - self._last_look > _LOOK_AFTER_SECONDS:
-            self._last_look = now
+        if silent > _PROBE_AFTER_SECONDS and now - self._last_probe > _PROBE_AFTER_SECONDS:
+            self._last_probe = now
             if not self._engine_responds():
                 raise ConnectionLost(
-                    f"nothing has come for {silent:.0f} s and the engine, through which the stream "
-                    "runs, does not answer"
+                    f"nothing was received for {silent:.0f} s, and the engine, through which the "
+                    "stream runs, does not respond"
                 )
         if silent > _PING_AFTER_SECONDS and now - self._last_ping > _PING_AFTER_SECONDS:
             self._last_ping = now
@@ -249,13 +250,13 @@ class Channel:
 
 
 def message_limits(max_text_bytes: int, max_value_bytes: int) -> Callable[[bytes], int]:
-    """Make the function that gives a message's largest size in bytes, from its beginning.
+    """Return a function that computes a message's size limit in bytes from its first bytes.
 
     Args:
-        max_text_bytes: for what carries text: output, errors, answers.
-        max_value_bytes: for what carries values or pictures.
+        max_text_bytes: limit for messages with text: output, errors, answers.
+        max_value_bytes: limit for messages with values or images.
     """
-    # Text is escaped in JSON, up to six bytes a character; base64 takes a third more.
+    # Text is escaped in JSON, up to six bytes per character; base64 adds a third.
     text, value = max_text_bytes * 6 + 65_536, max_value_bytes * 3 // 2 + 65_536
 
     def limit_for(start: bytes) -> int:

@@ -1,4 +1,4 @@
-"""Gathers what one call prints, shows and returns, within bounds."""
+"""Collector of the output, displays and value of one call, within limits."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any
 from .. import codec
 from ..errors import CodecError
 from ..results import Display
-from .displays import display_from, held_bytes, image_from
+from .displays import display_from, image_from, memory_size
 from .protocol import InputRequest, Sink
 
 __all__ = ["Collector"]
 
-# Colours and other escape sequences (ECMA-48); noise to a model.
+# Colours and other escape sequences (ECMA-48), which are useless to a model.
 _ANSI = re.compile(r"\x1b(?:[@-Z\\-_]|\[[0-?]*[ -/]*[@-~])")
 _MAX_DISPLAYS = 100
-# The displays of one call together, in multiples of the largest value: pictures are unpacked.
+# Limit for all displays of one call, in multiples of the largest value, since images are unpacked.
 _DISPLAYS_TO_VALUE = 2
 _MAX_NOTES = 20
-# A count from outside; text of numbers with thousands of digits is refused by Python.
+# Limit for a count sent by the kernel; Python refuses to print numbers of thousands of digits.
 _MAX_COUNT = 2**63
 _NOTHING = object()
 
@@ -28,14 +28,15 @@ Answer = Callable[[InputRequest], tuple[str, Sequence[bytes]]]
 
 
 class Collector:
-    """The sink of one call.
+    """Sink of one call.
 
     Args:
-        max_output_bytes: bytes of output kept; what comes after is counted and dropped.
-        max_value_bytes: largest encoded value; the displays of the call may have twice that
-            together, pictures unpacked.
-        on_output: gets text as it is printed; an exception from it silences it for this call.
-        answer: gets the kernel's input requests.
+        max_output_bytes: bytes of output kept; further output is counted and dropped.
+        max_value_bytes: largest encoded value. All displays of the call together may have twice
+            that, with images unpacked.
+        on_output: receives text as it is printed. If it raises, it is not called again in this
+            call.
+        answer: answers the kernel's input requests.
     """
 
     def __init__(
@@ -76,7 +77,7 @@ class Collector:
         return text + "".join(f"\n[{note}]" for note in self.notes)
 
     def output(self) -> Any:
-        """The value of the last expression, else the last picture or display, else ``None``."""
+        """Value of the last expression, else the last image or display, else ``None``."""
         if self._value is not _NOTHING:
             if self._is_text_fallback() and self.displays:
                 return self._shown()
@@ -111,7 +112,7 @@ class Collector:
         try:
             self._on_output(text)
         except Exception as error:
-            # A broken listener must not break the program whose output it gets.
+            # A faulty callback must not break the program whose output it receives.
             self._on_output = None
             self.notes.append(f"on_output raised {type(error).__name__}: {error}; not called again")
 
@@ -125,7 +126,7 @@ class Collector:
         display = display_from(bundle)
         if display is None:
             return
-        size = held_bytes(display)
+        size = memory_size(display)
         if size > self._displays_left:
             self._displays_dropped += 1
             return
@@ -154,5 +155,5 @@ class Collector:
 
 
 def without_colours(text: str) -> str:
-    """``text`` without terminal escape sequences."""
+    """Remove terminal escape sequences from ``text``."""
     return _ANSI.sub("", text)

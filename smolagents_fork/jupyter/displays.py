@@ -1,4 +1,4 @@
-"""MIME bundles, as kernels send them, to values a host can use."""
+"""Conversion of MIME bundles from kernels to values for the host."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from typing import Any
 
 from ..results import PREFERRED_MIME_TYPES, Display
 
-__all__ = ["display_from", "held_bytes", "image_from"]
+__all__ = ["display_from", "image_from", "memory_size"]
 
-# A picture of 50 megapixels unpacks to 200 MB; a small file may claim any size.
+# An image of 50 megapixels unpacks to 200 MB; a small file may declare any size.
 _MAX_PIXELS = 50_000_000
 
 
 def display_from(bundle: Mapping[str, Any]) -> Display | None:
-    """The best form of a MIME bundle, ``None`` when it holds none.
+    """Return the best form of a MIME bundle; ``None`` for an empty bundle.
 
-    A picture that cannot be read, or claims more than 50 million pixels, gives way to the next
-    best form: the bundle comes from a sandbox.
+    The bundle comes from a sandbox. If an image cannot be read, or declares more than 50 million
+    pixels, the next best form is used.
     """
     forms = {str(kind): value for kind, value in bundle.items()}
     for kind in PREFERRED_MIME_TYPES:
@@ -38,7 +38,7 @@ def display_from(bundle: Mapping[str, Any]) -> Display | None:
 
 
 def image_from(data: Any) -> Any:
-    """A loaded PIL image from base64 text or bytes; ``None`` when it is none or too large."""
+    """Load a PIL image from base64 text or bytes; ``None`` if it is invalid or too large."""
     from PIL import Image
 
     try:
@@ -56,15 +56,15 @@ def image_from(data: Any) -> Any:
     return image
 
 
-def held_bytes(display: Display) -> int:
-    """Estimate the host's memory for a display: its forms as received, and its picture.
+def memory_size(display: Display) -> int:
+    """Estimate the host's memory for a display: its forms as received, and its image.
 
     Args:
-        display: from :func:`display_from`.
+        display: a result of :func:`display_from`.
     """
     value, total = display.value, 0
     if hasattr(value, "getbands"):
-        # So Pillow keeps its pixels; RGB has a fourth byte that is not used.
+        # Bytes per pixel in Pillow; RGB has an unused fourth byte.
         total += value.width * value.height * (1 if value.mode in ("1", "L", "P") else 4)
     left: list[Any] = [dict(display.forms)]
     while left:

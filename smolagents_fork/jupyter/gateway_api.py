@@ -1,7 +1,7 @@
-"""The gateway's REST calls, over a socket that is already there.
+"""REST calls of the gateway, over an existing socket.
 
-The call that starts a kernel and the WebSocket that follows share one connection (HTTP/1.1 keeps it
-open), so a start costs one stream.
+The call that starts a kernel and the WebSocket that follows share one connection, which HTTP/1.1
+keeps open. A start therefore needs one stream.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ _MAX_BODY = 1 << 20
 def create_kernel(
     sock: TimedSocket, *, token: str | None, timeout: float, name: str | None = None
 ) -> str:
-    """Ask the gateway for a kernel and return its id; ``sock`` stays open.
+    """Start a kernel on the gateway and return its id; ``sock`` stays open.
 
     Args:
-        sock: connected to the gateway.
-        token: the gateway's, ``None`` when it asks for none.
+        sock: a socket connected to the gateway.
+        token: the gateway's token; ``None`` if it needs none.
         timeout: seconds for the whole call.
-        name: of the kernel specification, ``None`` for the gateway's default.
+        name: name of the kernel specification; ``None`` for the gateway's default.
 
     Raises:
-        ConnectionLost: the stream ended, or no answer came in time.
-        ProtocolError: the gateway answered with something else than a new kernel.
+        ConnectionLost: the stream ended, or the gateway did not answer in time.
+        ProtocolError: the answer of the gateway is not a new kernel.
     """
     body = json.dumps({"name": name} if name else {}).encode()
     lines = [
@@ -51,7 +51,7 @@ def create_kernel(
     except TimeoutError:
         raise ConnectionLost(f"the kernel gateway did not answer in {timeout:.1f} s") from None
     except (OSError, http.client.HTTPException) as error:
-        raise ConnectionLost(f"the stream ended while asking for a kernel: {error!r}") from None
+        raise ConnectionLost(f"the stream ended while requesting a kernel: {error!r}") from None
     if response.status != 201:
         raise ProtocolError(
             f"the kernel gateway answered {response.status} {response.reason} to the request for a "
@@ -62,17 +62,17 @@ def create_kernel(
     except (ValueError, KeyError, TypeError):
         kernel_id = None
     if not isinstance(kernel_id, str) or not kernel_id.replace("-", "").isalnum():
-        raise ProtocolError(f"the kernel gateway named no kernel: {text[:200]!r}")
+        raise ProtocolError(f"the kernel gateway did not return a kernel id: {text[:200]!r}")
     return kernel_id
 
 
 def channels_path(kernel_id: str, session_id: str) -> str:
-    """The WebSocket path of a kernel's channels."""
+    """Return the WebSocket path of a kernel's channels."""
     return f"/api/kernels/{kernel_id}/channels?session_id={session_id}"
 
 
 class _Raw(io.RawIOBase):
-    """A file over a socket-like object that reads byte by byte past nothing."""
+    """Raw file over a socket-like object; reads one byte at a time, so never too far."""
 
     def __init__(self, sock: TimedSocket) -> None:
         self._sock = sock
@@ -87,7 +87,7 @@ class _Raw(io.RawIOBase):
 
 
 class _Readable:
-    """Socket stand-in for ``HTTPResponse``, which calls ``makefile`` only."""
+    """Socket adapter for ``HTTPResponse``, which calls only ``makefile``."""
 
     def __init__(self, sock: TimedSocket) -> None:
         self._sock = sock

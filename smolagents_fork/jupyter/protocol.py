@@ -1,8 +1,8 @@
-"""Requests, and the state of one of them while its messages come in. Pure: no socket, no clock.
+"""Requests, and the state of a request while its messages arrive. Pure: no socket, no clock.
 
-Source: "Messaging in Jupyter", protocol 5.3 and 5.4. A request is done when the kernel has both
-answered it (``execute_reply`` on the shell channel) and said on iopub that it is idle again; the
-two travel separately and may come in either order.
+Source: "Messaging in Jupyter", protocol 5.3 and 5.4. A request is done when the kernel has sent
+both the ``execute_reply`` on the shell channel and the idle status on iopub. The two are sent
+separately and may arrive in either order.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class InputRequest:
 
 
 class KernelGone(Exception):
-    """The gateway says that the kernel's process has ended."""
+    """The gateway reports that the kernel's process has ended."""
 
 
 @dataclass
@@ -47,10 +47,10 @@ class Sink:
     """Receiver of the messages of one request; the waiting thread calls every function.
 
     Attributes:
-        stream: name (``stdout``, ``stderr``), text, and how many bytes of it were not received.
-        display: the content of a ``display_data`` or ``execute_result``.
-        data: data and buffers of a ``comm_msg`` of ours.
-        answer: gets an input request and returns the content and the buffers of the reply.
+        stream: receives name (``stdout``, ``stderr``), text, and the number of bytes not received.
+        display: receives the content of a ``display_data`` or ``execute_result``.
+        data: receives data and buffers of a ``comm_msg`` on our comm.
+        answer: receives an input request and returns the content and the buffers of the reply.
     """
 
     stream: Callable[[str, str, int], None] = lambda _name, _text, _lost: None
@@ -60,11 +60,11 @@ class Sink:
 
 
 class Requests:
-    """Makes the messages of one session.
+    """Factory of the messages of one session.
 
     Args:
-        session_id: of this client; the same in all its messages.
-        comm_id: the comm under which the kernel's side of the fork sends data.
+        session_id: id of this client, the same in all its messages.
+        comm_id: id of the comm on which the code in the kernel sends data.
     """
 
     def __init__(self, session_id: str, comm_id: str) -> None:
@@ -81,7 +81,7 @@ class Requests:
         buffers: Sequence[bytes] = (),
         parent: dict[str, Any] | None = None,
     ) -> Message:
-        """One message, ready to be encoded."""
+        """Create a message, ready to be encoded."""
         self._count += 1
         header = {
             "msg_id": f"{self.session_id}_{self._count}_{uuid.uuid4().hex[:8]}",
@@ -94,26 +94,26 @@ class Requests:
         return Message(channel, header, parent or {}, {}, content, tuple(buffers))
 
     def execute(self, code: str, *, silent: bool, buffers: Sequence[bytes] = ()) -> Message:
-        """A request to run ``code``."""
+        """Create a request to run ``code``."""
         content = {
             "code": code,
             "silent": silent,
             # History would keep every result of an agent's run alive in the kernel.
             "store_history": False,
             "user_expressions": {},
-            # input() of the program has nobody to ask; the bridge does not depend on this.
+            # input() cannot be answered; the bridge does not depend on this setting.
             "allow_stdin": False,
-            # A failed step must not throw away the request that follows it.
+            # A failed step must not discard the request that follows it.
             "stop_on_error": False,
         }
         return self.message("shell", "execute_request", content, buffers=buffers)
 
     def interrupt(self) -> Message:
-        """A request to interrupt what runs; the kernel's control thread takes it."""
+        """Create a request to interrupt the running code, handled by the control thread."""
         return self.message("control", "interrupt_request", {})
 
     def input_reply(self, request: InputRequest, value: str, buffers: Sequence[bytes]) -> Message:
-        """The answer to an input request."""
+        """Create the answer to an input request."""
         return self.message(
             "stdin",
             "input_reply",
@@ -125,7 +125,7 @@ class Requests:
 
 @dataclass
 class Request:
-    """One request on its way; feed it every message that comes."""
+    """State of one pending request; feed it every message that arrives."""
 
     message: Message
     sink: Sink
@@ -137,20 +137,20 @@ class Request:
 
     @property
     def id(self) -> str:
-        """The message id the kernel's answers name as their parent."""
+        """Message id, which the kernel's answers name as their parent."""
         return str(self.message.header["msg_id"])
 
     @property
     def done(self) -> bool:
-        """Tell whether the kernel has answered and is idle again."""
+        """True when the kernel has answered and is idle again."""
         return self.idle and self.status is not None
 
     def feed(self, message: Message, skipped: int) -> InputRequest | None:
-        """Take one message; return an input request that waits for an answer.
+        """Process one message; return an input request that waits for an answer.
 
         Args:
-            message: from the kernel; its content is ``None`` when it was over the size limit.
-            skipped: bytes of it that were not received.
+            message: a message from the kernel; its content is ``None`` above the size limit.
+            skipped: number of its bytes that were not received.
 
         Raises:
             KernelGone: the gateway reports that the kernel restarts or is dead.
@@ -164,7 +164,7 @@ class Request:
                 self.idle = True
             return None
         if message.parent_id != self.id:
-            return None  # of an earlier request, or of a thread it left behind
+            return None  # from an earlier request, or from a thread it left behind
         if content is None:
             self._feed_oversize(kind, skipped)
         elif kind == "stream":
@@ -186,17 +186,17 @@ class Request:
         return None
 
     def give_up_on_reply(self) -> None:
-        """The kernel is idle and has not answered: it failed at telling how the code ended."""
+        """Stop waiting for a reply: the kernel is idle but failed to send one."""
         self.status = "error"
         self.error = self.error or KernelError(
             "KernelError",
-            "the kernel could not say how the code ended; an exception that cannot be shown as "
-            "text does that",
+            "the kernel could not say how the code ended; a possible cause is an exception that "
+            "cannot be converted to text",
             "",
         )
 
     def give_up_on_end(self) -> None:
-        """The kernel was interrupted where it would have said that this one ended."""
+        """Mark the request as ended: an interrupt suppressed the kernel's message about it."""
         self.idle, self.status = True, "error"
         self.error = self.error or KernelError("KeyboardInterrupt", "", "KeyboardInterrupt")
 
@@ -219,5 +219,5 @@ def _kernel_error(content: dict[str, Any]) -> KernelError:
 
 
 def _text(value: Any) -> str:
-    # Anything else is no message of the protocol, and str() of what comes from outside may raise.
+    # The protocol allows text only, and str() of an untrusted value may raise.
     return value if isinstance(value, str) else ""

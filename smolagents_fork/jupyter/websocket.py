@@ -1,8 +1,8 @@
-"""A WebSocket on a socket that is already there, with a bound on what one message may occupy.
+"""WebSocket on an existing socket, with a limit on the memory of one message.
 
-``websocket-client`` does the protocol. Added here: a payload over its limit is read past and never
-held, its first bytes kept so that the message can still be told; every call takes the seconds it
-may wait; what goes wrong below is mapped to two of our own errors.
+``websocket-client`` implements the protocol. This module adds three things. A payload over its
+limit is skipped instead of stored; its first bytes are kept to identify the message. Every call
+takes its time limit in seconds. Errors of the lower layers are mapped to two of our own.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from .wire import SUBPROTOCOL_V1
 
 __all__ = ["Connection", "ConnectionLost", "SocketLike", "TimedSocket", "WaitTimeout"]
 
-# How much of an over-long payload is kept: enough for the table of offsets and both headers.
+# Bytes kept of an over-long payload: enough for the table of offsets and both headers.
 _KEPT = 16_384
-# How long what has come already is read, where there was no time to wait for it.
+# Time limit for reading data that has already arrived, when there is no time to wait.
 _READ_ON_SECONDS = 0.5
-# How long the answer to a ping may take to be sent, until it is left out.
+# Time limit for sending the answer to a ping; after that it is omitted.
 _PONG_SECONDS = 1.0
 
 
 class ConnectionLost(SandboxDiedError):
-    """The other end of the stream is gone; the executor finds out why."""
+    """The stream was closed by the other end; the executor determines the cause."""
 
 
 class WaitTimeout(Exception):
-    """Nothing came in the seconds given."""
+    """Nothing was received within the time limit."""
 
 
 class SocketLike(Protocol):
-    """The part of ``socket.socket`` that is used: what a tunnel has to offer. Non-blocking."""
+    """The subset of ``socket.socket`` that a stream must provide. Non-blocking."""
 
     def recv(self, size: int, /) -> bytes: ...
     def send(self, data: bytes, /) -> int: ...
@@ -52,36 +52,36 @@ class SocketLike(Protocol):
 
 
 class TimedSocket:
-    """A socket whose two directions have a limit each, so that two threads may use it at once.
+    """Socket with a time limit per direction, so that two threads can use it at once.
 
-    ``socket.settimeout`` is one number for both: a thread that sends an interrupt would change how
-    long the thread that waits for output waits. And it begins anew with every byte that comes; a
-    sandbox that sends or reads one now and then would never let a wait end.
+    ``socket.settimeout`` sets one limit for both directions. A thread that sends an interrupt would
+    change the limit of the thread that waits for output. That limit also restarts with every byte,
+    so a sandbox that sends or reads a byte now and then could prolong a wait forever.
     """
 
     def __init__(self, sock: SocketLike) -> None:
         sock.setblocking(False)
         self._sock = sock
-        # Never two at once: OpenSSL's connections take one thread at a time, and the number of a
-        # socket that another thread has closed may be another file's. Held for no wait.
+        # Serialises calls: an OpenSSL connection allows one thread at a time, and the descriptor
+        # of a socket that another thread closed may be reused. Released during waits.
         self._use = threading.RLock()
         self._receive_seconds = 0.0
         self._receive_end = self._send_end = 0.0
-        #: Bytes so far.
+        #: Bytes received so far.
         self.received = 0
 
     def receive_for(self, seconds: float, at_most: float) -> None:
-        """Set the deadlines of what is received next.
+        """Set the deadlines of the next receive operations.
 
         Args:
-            seconds: without any.
-            at_most: altogether, however many come.
+            seconds: longest wait for the next byte.
+            at_most: longest time in total, however many bytes arrive.
         """
         self._receive_seconds = seconds
         self._receive_end = time.monotonic() + at_most
 
     def send_for(self, seconds: float) -> None:
-        """Set the deadline of what is sent next, in seconds altogether."""
+        """Set the deadline of the next send operations, in seconds in total."""
         self._send_end = time.monotonic() + seconds
 
     def recv(self, size: int) -> bytes:
@@ -116,11 +116,11 @@ class TimedSocket:
             view = view[self.send(bytes(view[:1_048_576])) :]
 
     def gettimeout(self) -> float:
-        # Tells websocket-client to leave the waiting to recv() and send() above.
+        # Makes websocket-client leave the waiting to recv() and send() above.
         return 0
 
     def settimeout(self, seconds: float | None) -> None:
-        """Sets both directions; only what comes before the first message uses it."""
+        """Set the limit of both directions; used only before the first message."""
         seconds = 1e6 if seconds is None else seconds
         self.receive_for(seconds, at_most=seconds)
         self.send_for(seconds)
@@ -129,7 +129,7 @@ class TimedSocket:
         return self._sock.fileno()
 
     def setsockopt(self, *_: Any) -> None:
-        """Options were set by whoever made the socket."""
+        """Do nothing: the creator of the socket has set its options."""
 
     def shutdown(self, how: int) -> None:
         close = getattr(self._sock, "shutdown", None)
@@ -168,9 +168,9 @@ else:  # pragma: no cover - Windows
 
 
 class _BoundedFrameBuffer(frame_buffer):
-    """Reads frames; of a payload that is over its limit, only the beginning is kept.
+    """Reader of frames that keeps only the beginning of a payload over its limit.
 
-    What a message may occupy depends on what it is, and its headers say so at its beginning.
+    The limit depends on the type of the message, which the headers at its beginning give.
     """
 
     limit_for: Callable[[bytes], int] = staticmethod(lambda _start: 1 << 62)
@@ -182,8 +182,8 @@ class _BoundedFrameBuffer(frame_buffer):
         self.skipped_bytes = 0
 
     def recv_strict(self, bufsize: int) -> bytes:
-        # The payload is the only read that can be long. A timeout may come at any point of it;
-        # what has been read stays in this object for the next call.
+        # Only the payload can be long. A timeout may occur at any point of it; the bytes read so
+        # far stay in this object for the next call.
         if bufsize <= _KEPT or self.length is None:
             return bytes(super().recv_strict(bufsize))
         if self._start is None:
@@ -204,15 +204,15 @@ class _BoundedFrameBuffer(frame_buffer):
 
 
 class Connection:
-    """One open WebSocket to a kernel's channels.
+    """Open WebSocket to a kernel's channels.
 
     Args:
-        sock: connected stream to the gateway; owned from now on.
-        path: of the WebSocket, beginning with ``/``.
-        token: the gateway's, ``None`` when it asks for none.
-        timeout: seconds the opening may take.
-        limit_for: given the beginning of a payload, how many bytes it may have; of one that has
-            more, only the beginning is kept.
+        sock: connected stream to the gateway, which this object owns and closes.
+        path: path of the WebSocket, beginning with ``/``.
+        token: the gateway's token; ``None`` if it needs none.
+        timeout: seconds for opening the WebSocket.
+        limit_for: returns the size limit of a payload from its beginning. Only the beginning of a
+            longer payload is kept.
 
     Raises:
         ConnectionLost: the stream ended.
@@ -231,7 +231,7 @@ class Connection:
         self._sock = sock
         self._send_lock = threading.Lock()
         header = [f"Authorization: token {token}"] if token else []
-        # Messages come from a sandbox: what is no UTF-8 is replaced when it is decoded.
+        # Messages come from a sandbox: invalid UTF-8 is replaced when it is decoded.
         self._ws = WebSocket(enable_multithread=False, skip_utf8_validation=True)
         self._frames = _BoundedFrameBuffer(self._ws._recv, True)
         self._frames.limit_for = limit_for
@@ -264,8 +264,8 @@ class Connection:
 
         Args:
             payload: the message.
-            binary: whether it goes into a binary frame.
-            timeout: seconds it may take altogether, until giving up on a reader that does not read.
+            binary: whether it is sent in a binary frame.
+            timeout: seconds in total, in case the other end does not read.
         """
         opcode = ABNF.OPCODE_BINARY if binary else ABNF.OPCODE_TEXT
         with self._send_lock:
@@ -278,19 +278,19 @@ class Connection:
     def ping(self, timeout: float = 1.0) -> None:
         """Send a ping; the gateway's event loop answers even while the kernel is busy.
 
-        Nothing is sent where nothing is taken for ``timeout`` seconds.
+        The ping is omitted if the stream accepts no data for ``timeout`` seconds.
         """
         with self._send_lock:
             self._sock.send_for(timeout)
             try:
                 self._ws.ping()
             except websocket.WebSocketTimeoutException:
-                return  # what was sent before is not taken yet: it says the same by its silence
+                return  # an earlier message is still being sent, so silence is noticed anyway
             except (websocket.WebSocketException, OSError) as error:
                 raise ConnectionLost(f"the stream ended while sending: {error}") from None
 
     def _pong(self, payload: bytes | str = b"") -> None:
-        # In the thread that receives. Another may be sending, or the time it had may be over.
+        # Runs in the receiving thread. Another thread may be sending, or the time may be up.
         if not self._send_lock.acquire(timeout=_PONG_SECONDS):
             return
         try:
@@ -304,15 +304,15 @@ class Connection:
         """Wait for one message.
 
         Args:
-            timeout: seconds to wait for it. A message that has begun to come is read on for half a
-                second more at most.
+            timeout: seconds to wait. Reading a message that has begun to arrive takes at most half
+                a second more.
 
         Returns:
-            payload, whether its frame was binary, and how many bytes were skipped because it was
+            payload, whether its frame was binary, and the number of bytes skipped because it was
             over the limit; ``None`` for a control frame (a pong).
 
         Raises:
-            WaitTimeout: no whole message came; what has come of one is kept for the next call.
+            WaitTimeout: no complete message arrived; a partial one is kept for the next call.
             ConnectionLost: the stream ended.
         """
         self._sock.receive_for(timeout, at_most=max(timeout, _READ_ON_SECONDS))
@@ -335,9 +335,9 @@ class Connection:
 
     @property
     def received(self) -> int:
-        """Bytes that have come so far, those of a message that is not whole included."""
+        """Bytes received so far, including those of an incomplete message."""
         return self._sock.received
 
     def close(self) -> None:
-        """Close the stream at once; the gateway notices. Safe at any time."""
+        """Close the stream at once; the gateway detects that. Safe at any time."""
         self._sock.close()

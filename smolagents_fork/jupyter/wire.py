@@ -1,11 +1,11 @@
-"""WebSocket payloads of the Jupyter server: the two ways a message is laid out. Pure.
+"""WebSocket payloads of the Jupyter server, in both message layouts. Pure.
 
 * ``v1.kernel.websocket.jupyter.org``: binary, a table of offsets and then the ZeroMQ parts as the
-  kernel sent them. The gateway passes them on unread, which is most of what makes it fast.
-* the default: JSON text, or, when a message has buffers, a table of offsets, JSON, buffers.
+  kernel sent them. The gateway forwards them without parsing, which makes this layout fast.
+* the default: JSON text; for a message with buffers, a table of offsets, JSON, buffers.
 
 Source: jupyter-server's ``developers/websocket-protocols`` documentation, and the messaging
-specification 5.4. Everything here came from a sandbox: offsets are checked before they are used.
+specification 5.4. All input comes from a sandbox: offsets are checked before they are used.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ __all__ = ["SUBPROTOCOL_V1", "Message", "decode", "encode", "peek_v1"]
 
 SUBPROTOCOL_V1 = "v1.kernel.websocket.jupyter.org"
 
-# More parts than any message of the protocol has; a table of offsets larger than this is an attack.
+# More parts than any message of the protocol has; a larger table of offsets is an attack.
 _MAX_PARTS = 64
-# Deeper than anything the protocol nests; the json module itself raises RecursionError near 1000.
+# Larger than any header of the protocol, in bytes; the json module bounds the nesting.
 _HEADER_LIMIT = 65_536
-# Three bytes of JSON, "[],", become an object of 56 bytes and more: so many are a quarter of a GB.
-# Values travel in buffers, so that only what is shown as JSON has many at all.
+# Three bytes of JSON, "[],", become an object of at least 56 bytes: this many need a quarter GB.
+# Values are sent in buffers, so only JSON displays have many elements.
 _MAX_ELEMENTS = 4_000_000
 _STRING = re.compile(rb'"[^"]*"')
 
 
 @dataclass(frozen=True)
 class Message:
-    """One message of the protocol; ``content`` is ``None`` when it was too large to be read."""
+    """One message of the protocol; ``content`` is ``None`` if it was too large to be read."""
 
     channel: str
     header: dict[str, Any]
@@ -47,22 +47,22 @@ class Message:
 
     @property
     def type(self) -> str:
-        """The message type, ``""`` when the header has none."""
+        """Message type; ``""`` if the header has none."""
         value = self.header.get("msg_type", "")
         return value if isinstance(value, str) else ""
 
     @property
     def parent_id(self) -> str | None:
-        """The id of the request this message belongs to."""
+        """Id of the request that this message belongs to."""
         value = self.parent_header.get("msg_id")
         return value if isinstance(value, str) else None
 
 
 def encode(message: Message, *, v1: bool) -> tuple[bytes, bool]:
-    """Return the payload of ``message`` and whether it goes into a binary frame.
+    """Return the payload of ``message`` and whether it is sent in a binary frame.
 
     Args:
-        message: what to send.
+        message: the message.
         v1: whether the server chose the v1 subprotocol.
     """
     if v1:
@@ -99,21 +99,21 @@ def encode(message: Message, *, v1: bool) -> tuple[bytes, bool]:
 
 
 def decode(payload: bytes, *, v1: bool, binary: bool) -> Message:
-    """Return the message a payload carries.
+    """Return the message in a payload.
 
     Args:
-        payload: of one whole WebSocket message.
+        payload: payload of one complete WebSocket message.
         v1: whether the server chose the v1 subprotocol.
-        binary: whether it came in a binary frame.
+        binary: whether it was received in a binary frame.
 
     Raises:
-        ProtocolError: it is not laid out as the protocol says.
+        ProtocolError: the layout violates the protocol.
     """
     if v1:
         channel, parts = _split_v1(payload)
         if len(parts) < 4:
             raise ProtocolError(
-                f"a message of {len(parts)} parts came; the protocol has at least 4"
+                f"received a message of {len(parts)} parts; the protocol needs at least 4"
             )
         return Message(
             channel,
@@ -131,7 +131,7 @@ def decode(payload: bytes, *, v1: bool, binary: bool) -> Message:
     document = _unpack(text, "message")
     fields = [document.get(name) for name in ("header", "parent_header", "metadata", "content")]
     if not all(isinstance(value, dict) for value in fields):
-        raise ProtocolError("a message came whose header, metadata or content is no object")
+        raise ProtocolError("the header, metadata or content of a message is not an object")
     header, parent, metadata, content = fields
     return Message(
         str(document.get("channel")),
@@ -144,9 +144,9 @@ def decode(payload: bytes, *, v1: bool, binary: bool) -> Message:
 
 
 def peek_v1(start: bytes) -> Message | None:
-    """Return what the start of an over-long v1 payload tells: everything but the content.
+    """Parse the start of an over-long v1 payload: everything except the content.
 
-    ``None`` when the headers do not lie within ``start``.
+    Returns ``None`` if the headers are not within ``start``.
     """
     try:
         count = struct.unpack_from("<Q", start)[0]
@@ -167,7 +167,7 @@ def _split_v1(payload: bytes) -> tuple[str, list[bytes]]:
     try:
         count = struct.unpack_from("<Q", payload)[0]
         if not 2 <= count <= _MAX_PARTS:
-            raise ProtocolError(f"a message with a table of {count} offsets came")
+            raise ProtocolError(f"received a message with a table of {count} offsets")
         offsets = struct.unpack_from(f"<{count}Q", payload, 8)
     except struct.error:
         raise ProtocolError(
@@ -175,12 +175,12 @@ def _split_v1(payload: bytes) -> tuple[str, list[bytes]]:
         ) from None
     edges = [8 * (count + 1), *offsets, len(payload)]
     if any(a > b for a, b in itertools.pairwise(edges)):
-        raise ProtocolError("the offsets of a message do not rise, or point outside of it")
+        raise ProtocolError("the offsets of a message do not increase, or point outside of it")
     pieces = [payload[a:b] for a, b in itertools.pairwise(offsets)]
     try:
         channel = pieces[0].decode()
     except UnicodeDecodeError:
-        raise ProtocolError("the channel name of a message is no UTF-8") from None
+        raise ProtocolError("the channel name of a message is not UTF-8") from None
     return channel, pieces[1:]
 
 
@@ -188,7 +188,7 @@ def _split_default(payload: bytes) -> list[bytes]:
     try:
         count = struct.unpack_from("!I", payload)[0]
         if not 1 <= count <= _MAX_PARTS:
-            raise ProtocolError(f"a message with {count} parts came")
+            raise ProtocolError(f"received a message with {count} parts")
         offsets = struct.unpack_from(f"!{count}I", payload, 4)
     except struct.error:
         raise ProtocolError(
@@ -196,7 +196,7 @@ def _split_default(payload: bytes) -> list[bytes]:
         ) from None
     edges = [4 * (count + 1), *offsets, len(payload)]
     if any(a > b for a, b in itertools.pairwise(edges)):
-        raise ProtocolError("the offsets of a message do not rise, or point outside of it")
+        raise ProtocolError("the offsets of a message do not increase, or point outside of it")
     ends = [*offsets[1:], len(payload)]
     return [payload[a:b] for a, b in zip(offsets, ends, strict=True)]
 
@@ -213,18 +213,18 @@ def _unpack(data: bytes, what: str) -> dict[str, Any]:
     try:
         value = json.loads(data.decode("utf-8", "replace"))
     except (ValueError, RecursionError) as error:
-        raise ProtocolError(f"a message's {what} is no JSON: {error}") from None
+        raise ProtocolError(f"a message's {what} is not JSON: {error}") from None
     if not isinstance(value, dict):
-        raise ProtocolError(f"a message's {what} is no JSON object")
+        raise ProtocolError(f"a message's {what} is not a JSON object")
     return value
 
 
 def _elements(data: bytes) -> int:
-    """About how many objects a JSON text becomes; what strings hold is not counted."""
+    """Estimate the number of objects in a JSON text, ignoring the contents of strings."""
     found = sum(map(data.count, (b",", b"[", b"{")))
     if found <= _MAX_ELEMENTS:
         return found
-    # Only quotes that begin and end strings are left; so many strings are too many by themselves.
+    # Only quotes that begin and end strings remain; too many strings are an error in themselves.
     data = data.replace(b"\\\\", b"").replace(b'\\"', b"")
     strings = data.count(b'"') // 2
     if strings > _MAX_ELEMENTS:

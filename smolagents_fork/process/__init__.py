@@ -1,4 +1,4 @@
 """A child process that runs the interpreter: fork server, confinement, frames.
 
-Imports neither smolagents nor any engine, since the child imports it too.
+The package imports neither smolagents nor a container engine, since the child imports it too.
 """

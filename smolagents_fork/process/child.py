@@ -1,4 +1,4 @@
-"""A child as the host sees it: frames in and out under deadlines, and how it ended."""
+"""Host side of a child: frames in and out under deadlines, and its exit."""
 
 from __future__ import annotations
 
@@ -22,17 +22,18 @@ from .output_log import LOG_HEADER, LOG_SIZE, LOG_TEXT, STOPPED_RUN
 __all__ = ["Child"]
 
 _EXIT = struct.Struct("!i")
-_SENT = struct.Struct("=I")  # how often the log was sent: the first half of its header
+_SENT = struct.Struct("=I")  # number of times the log was sent: the first half of its header
 _KEPT_STDERR = 8 * 1024
-# What is open, so that garbage collection finds it by its owner only: of an executor in a cycle, as
-# every agent's is, it could take the sockets first, which Python tells as what nobody closed.
+# Open sockets. Every agent's executor is in a reference cycle, and garbage collection could
+# finalise the sockets first, with a ResourceWarning. This set keeps them alive until the owner
+# closes them.
 _open: set[socket.socket] = set()
 
 
 class Child:
-    """A child as the host sees it: frames in and out under deadlines, and its end.
+    """Host side of a child: frames in and out under deadlines, and its exit.
 
-    Every method but :meth:`interrupt` and :meth:`kill` belongs to one thread at a time.
+    Only one thread at a time may call the methods other than :meth:`interrupt` and :meth:`kill`.
     """
 
     def __init__(
@@ -48,12 +49,12 @@ class Child:
         self._data = data
         self._status = status
         self._output: int | None = output
-        # Read, not mapped: the child may cut the file short, and a map of what is not there is the
-        # end of the process that looks.
+        # Read, not mapped: the child may truncate the file, and reading a mapping past its end
+        # kills the process.
         self._log = log
         self._reader = FrameReader(kinds)
-        # Others may ask whether the child is alive, stop it, and close it: never beside each other,
-        # or the number of a closed socket could be another file's by then.
+        # Other threads may query, stop and close the child. The lock serialises them, because the
+        # descriptor of a closed socket may be reused.
         self._status_lock = threading.RLock()
         self._exit = b""
         self._stderr = b""
@@ -70,8 +71,8 @@ class Child:
         """Send a frame.
 
         Raises:
-            SandboxDiedError: the child is gone.
-            ProtocolError: it has not taken the frame by the deadline.
+            SandboxDiedError: the child has ended.
+            ProtocolError: it did not read the frame by the deadline.
         """
         rest = memoryview(packed(kind, run, body))
         while rest:
@@ -82,18 +83,18 @@ class Child:
                 ready = _ready([self._data], select.POLLOUT, 1.0 if left is None else left)
                 if not ready and deadline.expired():
                     raise ProtocolError(
-                        f"the child took {len(body) - len(rest)} of {len(body)} bytes in "
-                        f"{deadline.seconds} s and then no more"
+                        f"the child read only {len(body) - len(rest)} of {len(body)} bytes in "
+                        f"{deadline.seconds} s"
                     ) from None
             except OSError as error:
                 raise self.death() from error
 
     def receive(self, seconds: float) -> Frame | None:
-        """The next frame, or none after ``seconds`` without a whole one.
+        """Return the next frame; ``None`` if no complete one arrives within ``seconds``.
 
         Raises:
-            SandboxDiedError: the child is gone.
-            ProtocolError: what came is no frame that may come here.
+            SandboxDiedError: the child has ended.
+            ProtocolError: the child sent an invalid or unexpected frame.
         """
         end = time.monotonic() + seconds
         while True:
@@ -120,8 +121,8 @@ class Child:
         ready = _ready(watched, select.POLLIN, seconds)
         if self._output in ready:
             self._read_output()
-        # Its last words may have come between the look at them and the look at its end, hence the
-        # second one. Now nobody can write any more, unless the program gave its connection away.
+        # The last frames may have arrived between the two checks, hence the second poll. Now nobody
+        # can write any more, unless the program passed its connection on.
         if (
             self._status in ready
             and self.ended
@@ -153,21 +154,21 @@ class Child:
 
     @property
     def ended(self) -> bool:
-        """Tell whether the child is known to be gone."""
+        """True if the child is known to have ended."""
         self._read_status()
         return self.exit_code is not None
 
     def death(self) -> SandboxDiedError:
-        """The error that says how the child ended; one that has not is killed."""
+        """Return the error that describes the child's exit; a child still running is killed."""
         self._wait_for_end(0.5)
         if self.exit_code is None:
             self.kill()
             self._wait_for_end(2.0)
             return SandboxDiedError(f"process {self.pid} closed its connection and was killed")
         self._read_output()
-        words = self._stderr.decode("utf-8", "replace").strip()
+        text = self._stderr.decode("utf-8", "replace").strip()
         return SandboxDiedError(
-            f"process {self.pid} {_end_in_words(self.exit_code)}" + (f": {words}" if words else "")
+            f"process {self.pid} {_exit_text(self.exit_code)}" + (f": {text}" if text else "")
         )
 
     def _wait_for_end(self, seconds: float) -> None:
@@ -176,31 +177,31 @@ class Child:
             _ready([self._status], select.POLLIN, left)
 
     def text_of(self, frame: Frame) -> str:
-        """The text of an OUTPUT frame that was not seen in the log before."""
+        """Return the text of an OUTPUT frame that was not read from the log before."""
         self._output_frames = (self._output_frames + 1) & 0xFFFFFFFF
         new, self._seen = frame.body[self._seen :], 0
         return self._decoder.decode(new)
 
     def text_in_log(self) -> str:
-        """Printed text that has not been sent, as far as it was not seen before."""
+        """Return printed text that has not been sent and was not read before."""
         if self._closed:
-            return ""  # its number may be another file's by now
-        # The child may have written anything here; it can only spoil its own output.
+            return ""  # the descriptor may have been reused
+        # The child may have written anything here; it can only corrupt its own output.
         header = os.pread(self._log, LOG_HEADER.size, 0)
         if len(header) < LOG_HEADER.size:
             return ""
         sent, length = LOG_HEADER.unpack(header)
         if sent != self._output_frames:
-            return ""  # it is on its way as a frame
+            return ""  # a frame with this text is on its way
         length = min(length, LOG_SIZE - LOG_TEXT)
         new = os.pread(self._log, max(0, length - self._seen), LOG_TEXT + self._seen)
         if os.pread(self._log, LOG_HEADER.size, 0)[: _SENT.size] != header[: _SENT.size]:
-            return ""  # sent meanwhile: what was read may be what was printed after it
+            return ""  # sent meanwhile: the text just read may be later text
         self._seen = max(self._seen, length)
         return self._decoder.decode(new)
 
-    def last_words(self) -> str:
-        """All text that is left of a child that has ended, or is about to."""
+    def remaining_text(self) -> str:
+        """Return all remaining text of a child that has ended, or is about to end."""
         parts = []
         with contextlib.suppress(SandboxDiedError, ProtocolError):
             while (frame := self.receive(0)) is not None:
@@ -211,23 +212,23 @@ class Child:
         return "".join(parts)
 
     def interrupt(self, run: int) -> None:
-        """Have the program of ``run`` stopped; from any thread, as often as one likes.
+        """Stop the program of ``run``; any thread may call this, any number of times.
 
-        The child compares the number with that of the run it is in. The signal only has it look, so
-        one that comes late stops no other run.
+        The child compares the number with that of its current run. The signal only triggers the
+        comparison, so a late signal stops no other run.
         """
         with self._status_lock, contextlib.suppress(OSError):
-            if not self._closed:  # else the log's number may be another file's by now
+            if not self._closed:  # else the log's descriptor may have been reused
                 os.pwrite(self._log, STOPPED_RUN.pack(run & 0xFFFFFFFF), LOG_HEADER.size)
                 self._status.send(b"I")
 
     def kill(self) -> None:
-        """Have the process killed, and all it started; from any thread."""
+        """Kill the process and all processes it started; any thread may call this."""
         with self._status_lock, contextlib.suppress(OSError):
             self._status.send(b"K")
 
     def close(self) -> None:
-        """Kill the child and let go of everything. Idempotent."""
+        """Kill the child and release all resources. Idempotent."""
         with self._status_lock:
             if self._closed:
                 return
@@ -245,20 +246,20 @@ class Child:
 
 
 def _ready(ends: list[Any], event: int, seconds: float) -> list[Any]:
-    """Those of ``ends``, sockets and descriptors, that are ready; waits for the first of them.
+    """Wait until one of ``ends``, sockets and descriptors, is ready; return all ready ones.
 
-    Not ``select()``: it takes no descriptor above 1023, of which a server may have many.
+    ``select()`` does not support descriptors above 1023, of which a server may have many.
     """
     poll = select.poll()
     numbers = {end if isinstance(end, int) else end.fileno(): end for end in ends}
-    if -1 in numbers:  # closed by another thread: whoever uses it is told so
+    if -1 in numbers:  # closed by another thread: using it raises the error
         return [numbers[-1]]
     for number in numbers:
         poll.register(number, event)
     return [numbers[number] for number, _ in poll.poll(math.ceil(seconds * 1000))]
 
 
-def _end_in_words(code: int) -> str:
+def _exit_text(code: int) -> str:
     if code >= 0:
         return f"ended with exit code {code}"
     try:
@@ -267,7 +268,7 @@ def _end_in_words(code: int) -> str:
         name = f"signal {-code}"
     hint = {
         "SIGXCPU": " (over its processor time)",
-        "SIGKILL": " (by the kernel for want of memory, or by somebody)",
+        "SIGKILL": " (by the kernel when out of memory, or by another process)",
         "SIGSEGV": " (a crash in native code, or a stack overflow)",
     }.get(name, "")
     return f"was ended by {name}{hint}"

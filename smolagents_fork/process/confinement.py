@@ -1,6 +1,6 @@
 """Confinement of a child before it runs any code, and the report of it.
 
-Each measure is tried by itself; what could not be had is told to the host with the reason, and the
+Each measure is tried separately. A missing measure is reported to the host with the reason, and the
 host decides whether that is an error (``allow_missing=``).
 """
 
@@ -28,16 +28,17 @@ _CAPABILITY_VERSION_3 = 0x20080522
 
 
 def confine(bounds: Bounds, parent: socket.socket) -> Report:
-    """Confine this process for good; single-threaded, and before anything untrusted runs.
+    """Confine this process irrevocably, while it is single-threaded and before untrusted code runs.
 
     Args:
-        bounds: its limits.
-        parent: gets the listener by which the parent keeps the limit on threads; closed.
+        bounds: the limits.
+        parent: connection on which the listener is sent that lets the parent limit threads; closed
+            afterwards.
     """
     report = Report()
     kernel = bounds.kernel
     linux = kernel.platform == "linux"
-    # Nothing hangs on it: a second wall behind the filter, which refuses every socket.
+    # Optional: a second barrier behind the filter, which refuses every socket.
     namespace = "" if bounds.network or not linux else _network_namespace(kernel)
 
     def take(measure: str, action: Callable[[], str], linux_only: bool = True) -> None:
@@ -51,7 +52,7 @@ def confine(bounds: Bounds, parent: socket.socket) -> Report:
 
     take("session", _own_session, linux_only=False)
     if bounds.memory_bytes is None:
-        report.missing["memory"] = "memory=None asked for no limit"
+        report.missing["memory"] = "memory=None: no limit was requested"
     else:
         take("memory", lambda: _memory_limit(bounds.memory_bytes))
     take("cpu", lambda: "counted from each call's start, RLIMIT_CPU", linux_only=False)
@@ -64,12 +65,12 @@ def confine(bounds: Bounds, parent: socket.socket) -> Report:
     def system_call_filter() -> str:
         nonlocal listened
         listened = _filter(bounds, parent)
-        return "those a calculation needs, and no other; seccomp"
+        return "only those that a calculation needs; seccomp"
 
     take("syscalls", system_call_filter)
     take("processes", lambda: _no_processes(report, bounds.threads, listened))
     if bounds.network:
-        report.missing["network"] = "network=True asked for the host's"
+        report.missing["network"] = "network=True: the host's network was requested"
     else:
         take("network", lambda: _no_network(report, namespace))
     take("signals", lambda: _no_signals(report))
@@ -78,7 +79,7 @@ def confine(bounds: Bounds, parent: socket.socket) -> Report:
 
 
 def cpu_limit(seconds: float) -> None:
-    """Let the process use ``seconds`` of processor time from here; SIGXCPU ends it after that."""
+    """Limit processor time to ``seconds`` from now; SIGXCPU ends the process after that."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
     soft = int(usage.ru_utime + usage.ru_stime + seconds) + 1
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)
@@ -88,7 +89,7 @@ def cpu_limit(seconds: float) -> None:
 
 
 def die_with_parent() -> None:
-    """On Linux, be killed when the parent dies, however it dies."""
+    """On Linux, have the kernel kill this process when its parent dies."""
     if sys.platform == "linux":
         _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
@@ -96,9 +97,9 @@ def die_with_parent() -> None:
 def _own_session() -> str:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if sys.platform == "linux":
-        # The limit does not bind those who are handed core dumps by a pipe.
+        # The limit does not apply to core dumps that are written to a pipe.
         _prctl(_PR_SET_DUMPABLE, 0)
-        # All of a user's processes share what may wait to be delivered.
+        # All processes of a user share the limit on pending signals.
         resource.setrlimit(resource.RLIMIT_SIGPENDING, (_SIGNALS, _SIGNALS))
     os.umask(0o077)
     return "own session, no core dumps"
@@ -108,7 +109,7 @@ def _memory_limit(limit: int | None) -> str:
     assert limit is not None
     with open("/proc/self/statm", encoding="ascii") as status:
         now = int(status.read().split()[0]) * resource.getpagesize()
-    # Libraries are mapped already: the limit is for what comes on top of them.
+    # Libraries are mapped already: the limit is for additional memory.
     resource.setrlimit(resource.RLIMIT_AS, (now + limit, now + limit))
     return f"{limit} bytes beyond the interpreter's own, RLIMIT_AS"
 
@@ -116,13 +117,13 @@ def _memory_limit(limit: int | None) -> str:
 def _file_limits(size: int | None, count: int) -> str:
     resource.setrlimit(resource.RLIMIT_NOFILE, (count, count))
     if size is not None:
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # an OSError then, instead of the end
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # raises OSError instead of killing
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
     return f"{count} descriptors, {'any' if size is None else size} bytes a file"
 
 
 def _network_namespace(kernel: Kernel) -> str:
-    """Enter a network namespace of this process; the words for it, empty where there is none."""
+    """Enter a new network namespace; return its description, empty if not available."""
     if not kernel.namespaces:
         return ""
     libc = ctypes.CDLL(None, use_errno=True)
@@ -131,7 +132,7 @@ def _network_namespace(kernel: Kernel) -> str:
     uid, gid = os.getuid(), os.getgid()
     if libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNET) != 0:
         return ""
-    # Keep the numbers, so that file permissions mean what they meant.
+    # Map the ids to themselves, so that file permissions keep their meaning.
     for name, text in (
         ("setgroups", "deny"),
         ("uid_map", f"{uid} {uid} 1"),
@@ -161,7 +162,7 @@ def _no_capabilities() -> str:
         last = int(file.read())
     libc = ctypes.CDLL(None, use_errno=True)
     for number in range(last + 1):
-        libc.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0)  # refused without CAP_SETPCAP, and needless
+        libc.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0)  # fails without CAP_SETPCAP, then not needed
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
     nothing = (ctypes.c_uint32 * 6)()
     if libc.capset(ctypes.byref(header), ctypes.byref(nothing)) != 0:
@@ -171,7 +172,7 @@ def _no_capabilities() -> str:
 
 
 def _filter(bounds: Bounds, parent: socket.socket) -> bool:
-    """Take the filter; whether the parent keeps the limit on threads."""
+    """Install the filter; return whether the parent enforces the limit on threads."""
     if not bounds.kernel.seccomp:
         raise OSError("the kernel has no system call filters")
     listener = seccomp.install(bounds.network, listener=bounds.kernel.listener)
@@ -191,7 +192,7 @@ def _no_processes(report: Report, threads: int, listened: bool) -> str:
 
 def _no_network(report: Report, namespace: str) -> str:
     if "syscalls" not in report.in_force and namespace:
-        raise OSError(f"{namespace}, and UNIX sockets are left; needs the system call filter")
+        raise OSError(f"{namespace}, but UNIX sockets work; needs the system call filter")
     _need_filter(report)
     _see_refused("to open a socket", lambda: socket.socket().close())
     return "; ".join(filter(None, ("no sockets, seccomp", namespace)))
@@ -212,7 +213,7 @@ def _need_filter(report: Report) -> None:
 
 
 def _see_refused(what: str, action: Callable[[], object]) -> None:
-    """See the kernel refuse ``action``: some that emulate one take rules and do not keep them.
+    """Check that the kernel refuses ``action``; some emulated kernels accept rules and ignore them.
 
     Raises:
         OSError: it was not refused.
@@ -221,7 +222,7 @@ def _see_refused(what: str, action: Callable[[], object]) -> None:
         action()
     except PermissionError:
         return
-    raise OSError(f"the rules were taken, and {what} is not refused")
+    raise OSError(f"the rules were accepted, but {what} is not refused")
 
 
 def _fork() -> None:

@@ -1,4 +1,4 @@
-"""The measures a child is confined by, as data; importable on every system."""
+"""Confinement measures of a child as data; importable on every system."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 __all__ = ["MEASURES", "Bounds", "Kernel", "MeasureRow", "MeasureTable", "Report", "table_of"]
 
-#: Every measure, in the order in which it is taken.
+#: Every measure, in the order in which they are applied.
 MEASURES = (
     "session",
     "memory",
@@ -27,14 +27,14 @@ MEASURES = (
 
 @dataclass(frozen=True)
 class Kernel:
-    """The features of the kernel that are used; all there are, unless a test masks some.
+    """Features of the kernel that may be used: all available ones, unless a test masks some.
 
     Attributes:
         platform: as in ``sys.platform``.
         landlock: newest version of Landlock's interface; 0 for none, ``None`` for any.
-        seccomp: whether there are system call filters.
-        listener: whether such a filter can have the parent asked.
-        namespaces: whether there are user and network namespaces.
+        seccomp: whether system call filters may be used.
+        listener: whether a filter may ask the parent.
+        namespaces: whether user and network namespaces may be used.
     """
 
     platform: str = sys.platform
@@ -46,35 +46,35 @@ class Kernel:
 
 @dataclass
 class Report:
-    """The measures in force in a child.
+    """Measures in force in a child.
 
     Attributes:
-        in_force: measure -> the mechanism that holds it.
-        missing: measure -> why it is not.
+        in_force: measure -> the mechanism that enforces it.
+        missing: measure -> why it is not in force.
     """
 
     in_force: dict[str, str] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)
 
     def as_data(self) -> dict[str, dict[str, str]]:
-        """Plain data for the codec."""
+        """Return plain data for the codec."""
         return {"in_force": self.in_force, "missing": self.missing}
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """The limits of a child, and what it may touch.
+    """Limits and access rights of a child.
 
     Attributes:
-        folder: its own; the only one it may write to.
+        folder: its folder, the only one it may write to.
         readable: files and folders it may read.
         listable: folders whose names it may list.
-        memory_bytes: address space beyond what the fork server has; ``None`` for no limit.
+        memory_bytes: address space beyond that of the fork server; ``None`` for no limit.
         file_bytes: size of one file it writes; ``None`` for no limit.
         open_files: descriptors at once.
         threads: threads at once.
         network: whether it keeps the host's network.
-        kernel: the features that are used.
+        kernel: the kernel features that may be used.
     """
 
     folder: str
@@ -88,12 +88,12 @@ class Bounds:
     kernel: Kernel = field(default_factory=Kernel)
 
     def as_data(self) -> dict[str, Any]:
-        """Plain data for JSON."""
+        """Return plain data for JSON."""
         return asdict(self)
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> Bounds:
-        """The bounds that :meth:`as_data` gave."""
+        """Rebuild bounds from the output of :meth:`as_data`."""
         return cls(**{**data, "kernel": Kernel(**data["kernel"])})
 
 
@@ -102,11 +102,11 @@ class MeasureRow:
     """One measure on this machine.
 
     Attributes:
-        measure: its name.
-        in_force: whether a child has it.
+        measure: name of the measure.
+        in_force: whether it applies to a child on this machine.
         held_by: the mechanism; empty if it is not in force.
         missing: why it is not in force; empty if it is.
-        keyword: the argument of the executor that does without it.
+        keyword: the argument of the executor that waives it.
     """
 
     measure: str
@@ -118,7 +118,7 @@ class MeasureRow:
 
 @dataclass(frozen=True)
 class MeasureTable:
-    """The measures on this machine; printed, a table of them."""
+    """Measures on this machine; ``str()`` gives a table."""
 
     rows: tuple[MeasureRow, ...]
 
@@ -132,7 +132,7 @@ class MeasureTable:
         raise KeyError(measure)
 
     def __str__(self) -> str:
-        lines = [("measure", "in force", "held by, or why it is missing", "to do without it")]
+        lines = [("measure", "in force", "mechanism, or why it is missing", "to waive it")]
         for row in self.rows:
             state = "yes" if row.in_force else "no"
             lines.append((row.measure, state, row.held_by or row.missing, row.keyword))
@@ -145,10 +145,10 @@ class MeasureTable:
 
 
 def table_of(in_force: dict[str, str], missing: dict[str, str]) -> MeasureTable:
-    """The table of a report.
+    """Build the table of a report.
 
     Args:
-        in_force: measure -> the mechanism that holds it.
+        in_force: measure -> the mechanism that enforces it.
         missing: measure -> why it is not in force.
     """
     return MeasureTable(

@@ -1,8 +1,8 @@
-"""Removing a folder in which untrusted code has worked, or still works.
+"""Removal of a folder in which untrusted code has worked, or still works.
 
-``shutil.rmtree`` goes down by recursion: folders a thousand deep end it with a RecursionError, and
-one that nobody may enter stays behind. Everything here goes by open folders, never by a path: code
-that is about to be killed may put a link in the place of a folder that was just looked at.
+``shutil.rmtree`` is recursive: a thousand nested folders cause a RecursionError. It also leaves
+folders without permissions behind. This module uses open directory descriptors, never paths. Code
+that is about to be killed may replace a folder by a link after it was checked.
 """
 
 from __future__ import annotations
@@ -20,17 +20,16 @@ _FOLDER = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr
 
 
 def remove_tree(folder: str, seconds: float = 2.0) -> bool:
-    """Remove ``folder`` with all that is in it; follows no link and raises nothing.
+    """Remove ``folder`` and its contents, without following links; never raises.
 
-    What is nested is moved up to ``folder`` level by level, so that no path grows.
+    Nested folders are moved up to ``folder`` level by level, so that paths stay short.
 
     Args:
         folder: the folder.
-        seconds: how long to try while somebody still writes to it, such as a process that is being
-            killed.
+        seconds: time limit in seconds, for the case that a process being killed still writes to it.
 
     Returns:
-        Whether it is gone.
+        Whether the folder is removed.
     """
     end = time.monotonic() + seconds
     while True:
@@ -55,8 +54,8 @@ def _empty(folder: str) -> None:
 
 
 def _emptied(current: int, root: int, number: int) -> int:
-    """Remove the files of a folder and move its folders to ``root``; the next free number."""
-    with os.scandir(current) as found:  # closed, too, where somebody removes it meanwhile
+    """Remove a folder's files and move its folders to ``root``; return the next free number."""
+    with os.scandir(current) as found:  # closed even if the folder is removed meanwhile
         entries = list(found)
     for entry in entries:
         name = entry.name
@@ -75,7 +74,7 @@ def _emptied(current: int, root: int, number: int) -> int:
 
 @contextlib.contextmanager
 def _opened(name: str, parent: int | None = None) -> Iterator[int]:
-    """A folder, and no link to one, open for listing."""
+    """Open a folder, but not a link to one, for listing."""
     _opened_for_all(name, parent)
     descriptor = os.open(name, os.O_RDONLY | _FOLDER, dir_fd=parent)
     try:
@@ -85,7 +84,7 @@ def _opened(name: str, parent: int | None = None) -> Iterator[int]:
 
 
 def _opened_for_all(name: str, parent: int | None) -> None:
-    """Let its owner into a folder, and into no other that has taken its place."""
+    """Give the owner access to a folder, but not to another one that has replaced it."""
     if not hasattr(os, "O_PATH"):
         os.chmod(name, _PERMISSIONS, dir_fd=parent, follow_symlinks=False)
         return

@@ -1,8 +1,8 @@
-"""The fork server: a process that has everything imported, and forks a child when asked to.
+"""Fork server: a process with all modules imported, which forks a child on request.
 
-It runs no untrusted code and keeps no secrets: its environment is empty, its descriptors are its
-own. It has one thread. For every child it holds a *status socket*, on which the host asks for a
-signal and learns how the child ended; when the host closes it, or dies, the child is killed.
+It runs no untrusted code and has no secrets: its environment is empty and it inherits no
+descriptors. It has one thread. For every child it has a *status socket*, on which the host requests
+signals and receives the exit code. When the host closes the socket or dies, the child is killed.
 
 The host starts it as ``python -I -c <bootstrap>`` with the control socket's number as argument.
 """
@@ -33,19 +33,19 @@ from .thread_limit import ThreadLimit, take_listener
 
 __all__ = ["main"]
 
-#: Seconds without a child or a request after which a fork server goes away.
+#: Seconds without a child or a request after which a fork server exits.
 IDLE_SECONDS = 300.0
-#: What a host may ask for on a status socket, and the signal it means.
+#: Requests on a status socket, and the corresponding signals.
 SIGNALS = {b"I": signal.SIGINT, b"K": signal.SIGKILL}
 EXIT = struct.Struct("!i")
-# How long a request for a child is, which comes before it.
+# Length of a request for a child, sent before the request.
 _LENGTH = struct.Struct("!I")
 _DESCRIPTORS = 4  # data socket, status socket, standard output, output log
 
 
 @dataclass(frozen=True)
 class _Starting:
-    """A child that is to send the listener of its filter."""
+    """A child that has not yet sent the listener of its filter."""
 
     channel: socket.socket
     pid: int
@@ -53,7 +53,7 @@ class _Starting:
 
 
 def main(control_number: int) -> None:
-    """Serve the host until it goes away; never returns."""
+    """Serve the host until it closes the connection; never returns."""
     try:
         _warm_up()
         ForkServer(socket.socket(fileno=control_number)).serve()
@@ -89,13 +89,13 @@ class ForkServer:
         self._wake_up = wake_up
         signal.set_wakeup_fd(wake_up.fileno(), warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
-        # Ctrl-C on a terminal reaches the whole group; the host decides what becomes of children.
+        # Ctrl-C on a terminal signals the whole group; only the host decides about children.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         self._selector.register(control, selectors.EVENT_READ, "control")
         self._selector.register(self._wake, selectors.EVENT_READ, "wake")
 
     def serve(self) -> None:
-        """Serve requests until the host closes the control socket, or nothing happens for long."""
+        """Serve requests until the host closes the control socket, or the server is idle."""
         self._control.sendall(b"R")
         try:
             while True:
@@ -114,14 +114,14 @@ class ForkServer:
                     elif isinstance(key.data, _Starting):
                         self._started(key.data)
                     elif self._children.get(key.data) is key.fileobj:
-                        # One that was reaped just before, of the same batch, has none any more.
+                        # A child reaped earlier in the same batch no longer has one.
                         self._status(key.data)
         finally:
             self._end_all()
 
     def _request(self) -> bool:
         try:
-            # Descriptors come with the first piece of what was sent, and end the reading of it.
+            # Descriptors arrive with the first bytes of a message, and recv_fds() stops after them.
             data, descriptors, _, _ = socket.recv_fds(self._control, 1 << 16, _DESCRIPTORS)
             while data and len(data[4:]) < _LENGTH.unpack(data[:4].ljust(4, b"\xff"))[0]:
                 more = self._control.recv(1 << 16)
@@ -143,7 +143,7 @@ class ForkServer:
         for descriptor in (data_socket, output, log):
             os.close(descriptor)
         self._children[pid] = socket.socket(fileno=status)
-        # The host removes them; those it did not come to are removed when it is gone.
+        # The host removes the folders; the rest are removed after the host has ended.
         self._folders = {folder for folder in self._folders if os.path.exists(folder)}
         self._folders.add(bounds.folder)
         self._selector.register(self._children[pid], selectors.EVENT_READ, pid)
@@ -157,7 +157,7 @@ class ForkServer:
         if listener is None:
             return
         limit = ThreadLimit(listener, starting.pid, starting.threads)
-        if starting.pid not in self._children:  # it has ended meanwhile
+        if starting.pid not in self._children:  # it ended meanwhile
             limit.close()
             return
         self._limits[starting.pid] = limit
@@ -173,7 +173,7 @@ class ForkServer:
             os.setsid()
             null = os.open(os.devnull, os.O_RDONLY)
             data, _, output, log = descriptors
-            # Numbers 0 to 5 and nothing else; the last one until the child is confined.
+            # Only descriptors 0 to 5 stay open; the last one until the child is confined.
             for source, target in _kept(
                 ((null, 0), (output, 1), (output, 2), (data, 3), (log, 4), (parent.detach(), 5))
             ):
@@ -201,7 +201,7 @@ class ForkServer:
         except OSError:
             asked = b""
         if not asked:
-            asked = b"K"  # the host has lost interest, or its life
+            asked = b"K"  # the host closed the socket, or died
             self._selector.unregister(status)
         for letter in asked:
             number = SIGNALS.get(bytes([letter]))
@@ -228,7 +228,7 @@ class ForkServer:
             self._selector.unregister(limit)
             limit.close()
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(pid, signal.SIGKILL)  # whatever it had started
+            os.killpg(pid, signal.SIGKILL)  # all processes it started
         with contextlib.suppress(KeyError, ValueError):
             self._selector.unregister(status)
         with contextlib.suppress(OSError):
@@ -236,7 +236,7 @@ class ForkServer:
         status.close()
 
     def _end_all(self) -> None:
-        # The host is gone, or has no use for this process: nothing is left behind.
+        # The host has ended or no longer needs this process: leave nothing behind.
         for pid in self._children:
             _signal(pid, signal.SIGKILL)
         for folder in self._folders:
@@ -244,7 +244,7 @@ class ForkServer:
 
 
 def _signal(pid: int, number: int) -> None:
-    # Not reaped yet, so the number is still this child's. Its group is there from setsid() on.
+    # Not reaped yet, so the number still belongs to this child. Its group exists after setsid().
     if number == signal.SIGKILL:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(pid, number)
@@ -253,7 +253,7 @@ def _signal(pid: int, number: int) -> None:
 
 
 def _kept(moves: tuple[tuple[int, int], ...]) -> list[tuple[int, int]]:
-    """Moves of descriptors whose sources are first put out of the way of the targets."""
+    """Plan moves of descriptors, first moving sources away from target numbers."""
     high = 100
     out = []
     for number, (source, target) in enumerate(moves):
@@ -263,7 +263,7 @@ def _kept(moves: tuple[tuple[int, int], ...]) -> list[tuple[int, int]]:
 
 
 def _reseed() -> None:
-    # Children of one fork server would draw the same numbers. The random module sees to itself.
+    # Children of one fork server would draw the same numbers. random reseeds itself after a fork.
     random.seed()
     numpy_random: Any = getattr(sys.modules.get("numpy"), "random", None)
     if numpy_random is not None:
@@ -271,7 +271,7 @@ def _reseed() -> None:
 
 
 def preload(names: list[str]) -> None:
-    """Import what children are likely to use; what fails to import fails there again, in words."""
+    """Import modules that children are likely to use; a failing import fails in the child, too."""
     for name in names:
         with contextlib.suppress(Exception):
             importlib.import_module(name)

@@ -1,4 +1,4 @@
-"""Landlock: the kernel's own limits on files, TCP ports and signals, by three system calls.
+"""Landlock: kernel restrictions on files, TCP ports and signals, by three system calls.
 
 Source: include/uapi/linux/landlock.h and Documentation/userspace-api/landlock.rst of Linux. The
 three calls have the same numbers on every architecture.
@@ -14,7 +14,7 @@ from collections.abc import Iterable
 
 __all__ = ["SCOPED_SIGNALS", "abi_version", "restrict"]
 
-#: The version from which on signals stay within the process.
+#: First version that confines signals to the process.
 SCOPED_SIGNALS = 6
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
@@ -25,7 +25,7 @@ _TRUNCATE, _IOCTL_DEV = 1 << 14, 1 << 15
 _MAKE_DEVICES = 1 << 6 | 1 << 11
 _MAKE_SOCKET = 1 << 9
 _FOR_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
-# Highest right on files that each version of the interface knows.
+# Number of file access rights in each version of the interface.
 _FS_BITS = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
 
 
@@ -44,7 +44,7 @@ class _PathBeneath(ctypes.Structure):
 
 
 def abi_version() -> int:
-    """The version the kernel offers, 0 where it offers none."""
+    """Return the kernel's version of the interface; 0 without Landlock."""
     try:
         return max(0, _syscall(_CREATE_RULESET, None, 0, _VERSION_FLAG))
     except (OSError, AttributeError):
@@ -59,17 +59,18 @@ def restrict(
     newest: int | None = None,
     network: bool = False,
 ) -> int:
-    """Confine this thread, and whatever it starts, for good.
+    """Confine this thread, and threads and processes it starts, irrevocably.
 
-    Needs ``no_new_privs``. From version 4 no TCP port can be bound or connected to, unless the
-    network is kept. From 6 no process outside gets a signal and no abstract socket is reached.
+    Requires ``no_new_privs``. From version 4, TCP ports can be neither bound nor connected to,
+    unless the network is kept. From version 6, signals to other processes and connections to
+    abstract sockets are refused.
 
     Args:
-        readable: files and folders that may be read, with all that is below.
-        listable: folders whose names may be listed; contents stay closed.
+        readable: files and folders that may be read, including everything below.
+        listable: folders whose names may be listed, without reading the files.
         writable: files and folders that may be read and changed.
-        newest: version of the interface to use at most.
-        network: whether TCP ports stay open.
+        newest: newest version of the interface to use.
+        network: whether TCP ports remain usable.
 
     Returns:
         The version in force.
@@ -84,7 +85,7 @@ def restrict(
         raise OSError("the kernel has no Landlock")
     handled = (1 << _FS_BITS[min(version, 5)]) - 1
     ruleset = _Ruleset(handled, 3 if version >= 4 and not network else 0, 3 if version >= 6 else 0)
-    # An older kernel knows a shorter structure.
+    # An older kernel expects a shorter structure.
     size = 8 if version < 4 else 16 if version < 6 else 24
     rules = _syscall(_CREATE_RULESET, ctypes.byref(ruleset), size, 0)
     try:

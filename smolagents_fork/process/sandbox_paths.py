@@ -1,4 +1,4 @@
-"""Paths of a child's modules, and the parts of the file system it may read for them."""
+"""Paths of a child's modules, and the files and folders it may read to import them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 __all__ = ["NETWORK_FILES", "Layout", "layout_for"]
 
-#: Files by which C libraries find hosts, and OpenSSL its certificates.
+#: Files with which C libraries resolve host names and OpenSSL finds certificates.
 NETWORK_FILES = (
     "/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/host.conf", "/etc/gai.conf",
     "/etc/services", "/etc/protocols", "/etc/ssl", "/etc/pki/tls", "/etc/pki/ca-trust/extracted",
     "/usr/share/ca-certificates", "/usr/local/share/ca-certificates",
 )  # fmt: skip
 
-# Importing these takes long, and forking afterwards is safe.
+# Importing these is slow, and forking afterwards is safe.
 _WORTH_PRELOADING = ("numpy", "pandas")
 
 
@@ -29,9 +29,9 @@ class Layout:
 
     Attributes:
         path: their ``sys.path``.
-        readable: what they may read.
-        listable: folders whose names they may list, since imports look there.
-        preload: modules the fork server imports for them.
+        readable: files and folders they may read.
+        listable: folders whose names they may list, since imports search them.
+        preload: modules that the fork server imports for them.
     """
 
     path: tuple[str, ...]
@@ -43,10 +43,10 @@ class Layout:
 def layout_for(
     imports: Iterable[str], extra_readable: Iterable[str] = (), *, network: bool = False
 ) -> Layout:
-    """The layout for children that may import ``imports``.
+    """Return the layout for children that may import ``imports``.
 
-    Only the standard library, what is installed, this package and the named modules are readable:
-    the folder of a project holds more than its modules.
+    Only the standard library, installed packages, this package and the named modules are readable,
+    because the folder of a project contains more than its modules.
     """
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     root = os.path.dirname(package)
@@ -56,7 +56,7 @@ def layout_for(
         for origin in _origins(name):
             if not any(origin.startswith(folder + os.sep) for folder in installed):
                 modules[origin] = os.path.dirname(origin)
-    # Not the prefixes themselves: of a Python below a home folder, the home would be readable.
+    # Not the prefixes themselves: a prefix may be a home folder, which must not be readable.
     prefixes = [
         os.path.join(prefix, part)
         for prefix in (sys.prefix, sys.base_prefix)

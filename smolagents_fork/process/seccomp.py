@@ -1,8 +1,8 @@
-"""A seccomp filter that leaves a process the system calls a calculation needs.
+"""A seccomp filter that allows only the system calls that a calculation needs.
 
-An allow list, written as a classic BPF program. What is refused fails with EPERM, so a program gets
-a ``PermissionError``; newer calls than those listed fail with ENOSYS, after which C libraries use
-the older ones. Source: include/uapi/linux/seccomp.h and filter.h of Linux.
+The filter is an allow list, written as a classic BPF program. A refused call fails with EPERM, so a
+program gets a ``PermissionError``. Calls newer than those listed fail with ENOSYS, after which C
+libraries use the older ones. Source: include/uapi/linux/seccomp.h and filter.h of Linux.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ _LOAD, _AND, _RETURN = 0x20, 0x54, 0x06
 _EQUAL, _GREATER, _AT_LEAST = 0x15, 0x25, 0x35
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data
 _X32_BIT = 0x40000000
-_ANY_PID = 0x7B5D3F19  # above any process number, and in no instruction for another reason
+_ANY_PID = 0x7B5D3F19  # above any process number, and not otherwise used in the instructions
 _VERDICTS = {"allow": _ALLOW, "ask": _ASK, "pretend": _ERRNO}
 
 
 def supported() -> bool:
-    """Tell whether there is a table for this machine."""
+    """Return whether this machine has a table of system calls."""
     return sys.platform == "linux" and platform.machine() in MACHINES
 
 
 def program(machine: str, own_pid: int, network: bool = False, *, listened: bool = True) -> bytes:
-    """The filter's instructions.
+    """Build the filter's instructions.
 
     Args:
         machine: a key of :data:`MACHINES`.
-        own_pid: the process it is for, the only one that signals reach.
+        own_pid: the confined process, the only one it may signal.
         network: whether the host's network is kept.
-        listened: whether the parent is asked about threads; else they are allowed.
+        listened: whether the parent is asked about threads; otherwise threads are allowed.
     """
     numbers = MACHINES[machine].numbers
     rules = {name: rule for name, rule in rules_for(own_pid, network).items() if name in numbers}
@@ -55,14 +55,14 @@ def program(machine: str, own_pid: int, network: bool = False, *, listened: bool
         _statement(_LOAD, _NUMBER),
     ]
     if machine == "x86_64":
-        # The x32 calls are the same kernel by other numbers.
+        # The x32 calls are the same calls with other numbers.
         out += [_jump(_AT_LEAST, _X32_BIT, 0, 1), _refused(errno.EPERM)]
     for name, clauses in rules.items():
         block = _form(clauses, REFUSED_WITH.get(name, errno.EPERM), listened)
         out += [_jump(_EQUAL, numbers[name], 0, len(block)), *block]
     plain = [number for name, number in numbers.items() if name not in rules]
     for first, last in _ranges(plain):
-        # In ascending order: what is below this range was in none before it.
+        # In ascending order: numbers below this range were in no earlier range.
         error = errno.EPERM if last < FIRST_COMMON else errno.ENOSYS
         if first >= FIRST_COMMON:
             out += [_jump(_AT_LEAST, FIRST_COMMON, 1, 0), _refused(errno.EPERM)]
@@ -73,18 +73,18 @@ def program(machine: str, own_pid: int, network: bool = False, *, listened: bool
 
 
 def install(network: bool = False, *, listener: bool = True) -> int | None:
-    """Put this process under the filter, for good. Needs ``no_new_privs``.
+    """Install the filter in this process, irrevocably. Requires ``no_new_privs``.
 
     Args:
-        network: whether it keeps the host's network.
-        listener: whether to have the parent asked about threads.
+        network: whether the process keeps the host's network.
+        listener: whether the parent is asked about threads.
 
     Returns:
-        The descriptor on which the parent is to answer; none where the kernel gives none, as when
-        something outside listens already.
+        The descriptor on which the parent answers. ``None`` if the kernel does not provide one, for
+        example because an outer filter already has a listener.
 
     Raises:
-        OSError: no table for this machine, or the kernel refused.
+        OSError: this machine has no table, or the kernel refused.
     """
     if not supported():
         raise OSError(f"no table of system calls for {platform.machine()}")
@@ -96,7 +96,7 @@ def install(network: bool = False, *, listener: bool = True) -> int | None:
 
 
 def warm_up() -> None:
-    """Make the filters once, so that forked children find them made."""
+    """Build the filters once, so that forked children reuse them."""
     if supported():
         for network in (False, True):
             _for_this_process(network, True)
@@ -129,7 +129,7 @@ def _load(code: bytes, flags: int) -> int:
 
 
 def _form(clauses: Sequence[Clause], error: int, listened: bool) -> list[bytes]:
-    """Instructions that end a call of this number: the first clause that holds, or ``error``."""
+    """Return the instructions for one call: the first matching clause decides, else ``error``."""
     out: list[bytes] = []
     for clause in clauses:
         asking = listened or clause.verdict != "ask"
@@ -145,7 +145,7 @@ def _form(clauses: Sequence[Clause], error: int, listened: bool) -> list[bytes]:
 
 
 def _test(condition: Condition) -> list[bytes]:
-    """Instructions that jump over the one after them if the condition holds."""
+    """Return instructions that skip the next instruction if the condition is met."""
     word = _ARGUMENTS + 8 * condition.argument + 4 * condition.high
     out = [_statement(_LOAD, word)]
     if condition.mask != 0xFFFFFFFF:
@@ -157,7 +157,7 @@ def _test(condition: Condition) -> list[bytes]:
 
 
 def _ranges(numbers: Iterable[int]) -> list[tuple[int, int]]:
-    """Neighbouring numbers as first and last, ascending; none crosses :data:`FIRST_COMMON`."""
+    """Group numbers into ascending ranges, none of which crosses :data:`FIRST_COMMON`."""
     found: list[tuple[int, int]] = []
     for number in sorted(numbers):
         if found and found[-1][1] == number - 1 and number != FIRST_COMMON:

@@ -1,4 +1,4 @@
-"""The host's side of fork servers: one a layout, started when it is needed, ended at exit."""
+"""Host side of fork servers: one per layout, started on demand, ended at exit."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["spawn", "stop_fork_servers"]
 _KEPT_STDERR = 8 * 1024
 # include/uapi/linux/fcntl.h
 _F_ADD_SEALS, _F_SEAL_SEAL, _F_SEAL_SHRINK, _F_SEAL_GROW = 1033, 1, 2, 4
-# How long the fork server may take to import everything; a cold disk is slow.
+# Time limit for the fork server's imports, in seconds; a cold disk is slow.
 _START_SECONDS = 60.0
 _BOOTSTRAP = (
     "import json, sys\n"
@@ -40,7 +40,7 @@ _BOOTSTRAP = (
 
 
 class _ForkServer:
-    """A running fork server, as the host sees it."""
+    """Host side of a running fork server."""
 
     def __init__(self, layout: Layout) -> None:
         self.owner = os.getpid()
@@ -70,12 +70,12 @@ class _ForkServer:
             words = stderr.read(_KEPT_STDERR).decode(errors="replace").strip()
             self.close()
             raise ExecutorStartError(
-                f"the fork server did not come up within {_START_SECONDS} s: {words}"
+                f"the fork server did not start within {_START_SECONDS} s: {words}"
             )
         stderr.close()
 
     def fork(self, request: bytes, descriptors: list[int]) -> int | None:
-        """Ask for a child; its process number, or none when this fork server is gone."""
+        """Request a child; return its process number, or ``None`` if this server has ended."""
         with self._lock:
             try:
                 whole = struct.pack("!I", len(request)) + request
@@ -87,9 +87,9 @@ class _ForkServer:
         return int(struct.unpack("!I", answer)[0]) if len(answer) == 4 else None
 
     def close(self) -> None:
-        """End the fork server, and with it any child."""
+        """End the fork server and its children."""
         if self.owner != os.getpid():
-            return  # a fork of the host has no part in it
+            return  # a forked copy of the host does not own the server
         self._control.close()
         try:
             self.process.wait(5)
@@ -108,7 +108,7 @@ _ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1",
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
-    # Each further arena reserves 64 MB, and the memory limit counts what is reserved.
+    # Each further arena reserves 64 MB, and the memory limit counts reserved memory.
     "MALLOC_ARENA_MAX": "2",
     "MPLBACKEND": "agg",
 }
@@ -140,15 +140,15 @@ atexit.register(stop_fork_servers)
 
 
 def spawn(layout: Layout, bounds: Bounds, kinds: dict[Kind, int]) -> Child:
-    """Fork a child from the fork server, which is started if it is not there.
+    """Fork a child from the fork server, which is started if necessary.
 
     Args:
-        layout: where the child finds its modules; decides which fork server.
-        bounds: the child's; what it may read is the layout's.
-        kinds: frames that are taken from the child.
+        layout: paths of the child's modules; each layout has its fork server.
+        bounds: limits of the child; the layout gives the readable paths.
+        kinds: frames that are accepted from the child.
 
     Raises:
-        ExecutorStartError: no fork server, or no child.
+        ExecutorStartError: the fork server or the child did not start.
     """
     whole = dataclasses.replace(bounds, readable=layout.readable, listable=layout.listable)
     request = json.dumps(whole.as_data()).encode()
@@ -158,9 +158,9 @@ def spawn(layout: Layout, bounds: Bounds, kinds: dict[Kind, int]) -> Child:
         if child is not None:
             return child
         if attempt == 1:
-            # It had gone away after a long idle time, or something has killed it.
+            # It exited after a long idle time, or was killed.
             fork_server = _fork_server(layout, renew=fork_server)
-    raise ExecutorStartError("the fork server ends before it forks a child")
+    raise ExecutorStartError("the fork server ended before it forked a child")
 
 
 def _forked(fork_server: _ForkServer, request: bytes, kinds: dict[Kind, int]) -> Child | None:
@@ -192,10 +192,10 @@ def _shared_file() -> int:
             number = os.dup(file.fileno())
             os.ftruncate(number, LOG_SIZE)
             return number
-    import fcntl  # there is none on Windows, where this module is imported
+    import fcntl  # not available on Windows, where this module is imported
 
     log: int = os.memfd_create("output", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     os.ftruncate(log, LOG_SIZE)
-    # Before the child has it: memory that it made larger would be counted nowhere.
+    # Before the child gets it: no limit would count memory that the child adds to it.
     fcntl.fcntl(log, _F_ADD_SEALS, _F_SEAL_SEAL | _F_SEAL_SHRINK | _F_SEAL_GROW)
     return log

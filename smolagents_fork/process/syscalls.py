@@ -1,6 +1,6 @@
-"""The system calls a confined child may make: data only.
+"""System calls that a confined child may make: data only.
 
-Everything that is not listed is refused. Numbers are those of arch/x86/entry/syscalls/
+All other calls are refused. Numbers are those of arch/x86/entry/syscalls/
 syscall_64.tbl and include/uapi/asm-generic/unistd.h of Linux.
 """
 
@@ -36,13 +36,13 @@ class Machine:
 
 @dataclass(frozen=True)
 class Condition:
-    """A test of one argument of a call.
+    """Test of one argument of a call.
 
     Attributes:
-        argument: which, from 0.
-        values: what the masked argument may be.
-        mask: bits that are looked at.
-        high: look at the upper half of a 64-bit argument.
+        argument: index of the argument, from 0.
+        values: permitted values of the masked argument.
+        mask: bits that are compared.
+        high: whether the upper half of a 64-bit argument is compared.
     """
 
     argument: int
@@ -53,19 +53,18 @@ class Condition:
 
 @dataclass(frozen=True)
 class Clause:
-    """Conditions under which a call has this verdict, all of them.
+    """Conditions that must all be met for a verdict on a call.
 
     Attributes:
-        conditions: what is looked at.
-        verdict: ``allow``; ``ask``, the parent, where it listens; ``pretend`` to return 0 and do
-            nothing.
+        conditions: the conditions.
+        verdict: ``allow``; ``ask`` the parent, if it listens; ``pretend``: return 0 and do nothing.
     """
 
     conditions: tuple[Condition, ...]
     verdict: Literal["allow", "ask", "pretend"] = "allow"
 
 
-#: Calls from this number on have one number everywhere, and callers that can do without them.
+#: From this number on, calls have the same number on all machines, and callers have a fallback.
 FIRST_COMMON = 424
 _COMMON = {
     "clone3": 435,
@@ -156,10 +155,10 @@ MACHINES: dict[str, Machine] = {
     }),
 }  # fmt: skip
 
-# Calls that are refused by another error than EPERM: one that their callers go on after.
+# Calls that are refused with an error other than EPERM, for which callers have a fallback.
 REFUSED_WITH = {
-    # Extended attributes are read without a look at Landlock's rules; shutil knows file systems
-    # that have none.
+    # Landlock does not restrict reading extended attributes. shutil supports file systems without
+    # them.
     **dict.fromkeys(
         ("getxattr", "lgetxattr", "fgetxattr", "listxattr", "llistxattr", "flistxattr"),
         errno.EOPNOTSUPP,
@@ -169,7 +168,7 @@ REFUSED_WITH = {
     # C libraries fall back to clone, whose flags a filter can see.
     "clone3": errno.ENOSYS,
 }
-# Only where the host's network was asked for.
+# Only if the host's network was requested.
 _NETWORK = ("connect", "bind", "listen", "accept", "accept4", "setsockopt", "sendmmsg", "recvmmsg")
 
 # include/uapi/asm-generic/fcntl.h and include/uapi/linux/fcntl.h
@@ -185,7 +184,7 @@ _FCNTL = (
     1034,  # F_GET_SEALS
 )
 _O_WRONLY, _O_RDWR, _O_ACCMODE, _O_TRUNC, _O_ASYNC = 0o1, 0o2, 0o3, 0o1000, 0o20000
-# Landlock before its version 3 takes a file that is not opened for writing to stay as it is.
+# Landlock before version 3 does not restrict truncation by open() without write access.
 _OPEN_MODES = (0, _O_WRONLY, _O_RDWR, _O_WRONLY | _O_TRUNC, _O_RDWR | _O_TRUNC)
 _IOCTL = (
     0x5401,  # TCGETS, isatty()
@@ -206,14 +205,14 @@ _PRCTL = (
     0x53564D41,  # PR_SET_VMA, names of memory
 )
 _MAP_HUGETLB = 0x40000
-# As pthread_create() makes threads: all of them share memory, descriptors and signals' actions.
+# Flags of pthread_create(): threads share memory, descriptors and signal handlers.
 _THREAD = 0x00010F00  # CLONE_THREAD, _SIGHAND, _FILES, _FS, _VM
 _THREAD_EXTRAS = 0x017C0000  # CLONE_SYSVSEM, _SETTLS, _PARENT_SETTID, _CHILD_..., _DETACHED
 _CLOSE_RANGE_CLOEXEC = 4
 # MSG_PEEK, _TRUNC, _DONTWAIT, _WAITALL, _NOSIGNAL, _MORE, _CMSG_CLOEXEC; not _OOB, nor _ZEROCOPY.
 _MESSAGE_FLAGS = 0x2 | 0x20 | 0x40 | 0x100 | 0x4000 | 0x8000 | 0x40000000
 _AF_UNIX, _AF_INET, _AF_INET6, _SOCK_STREAM = 1, 2, 10, 1
-# Calls whose first argument is a process: only on oneself.
+# Calls whose first argument is a process, which must be the caller.
 _ON_A_PROCESS = (
     "kill", "tgkill", "prlimit64", "getpgid", "getsid", "sched_setaffinity",
     "sched_getparam", "sched_getscheduler", "sched_getattr",
@@ -221,24 +220,24 @@ _ON_A_PROCESS = (
 
 
 def rules_for(own_pid: int, network: bool) -> dict[str, tuple[Clause, ...]]:
-    """Calls that are allowed in some forms only, and these forms.
+    """Return the calls that are allowed in some forms only, with these forms.
 
-    A call with no form is refused, by the error that :data:`REFUSED_WITH` names.
+    A call without a form is refused with the error that :data:`REFUSED_WITH` names.
 
     Args:
-        own_pid: the process the rules are for.
-        network: whether it keeps the host's network.
+        own_pid: the process that the rules are for.
+        network: whether the process keeps the host's network.
     """
     rules: dict[str, tuple[Clause, ...]] = dict.fromkeys(REFUSED_WITH, ())
-    rules["mmap"] = _when(Condition(3, (0,), _MAP_HUGETLB))  # large pages are counted nowhere
+    rules["mmap"] = _when(Condition(3, (0,), _MAP_HUGETLB))  # no limit counts huge pages
     rules["open"] = _when(Condition(1, _OPEN_MODES, _O_TRUNC | _O_ACCMODE))
     rules["openat"] = _when(Condition(2, _OPEN_MODES, _O_TRUNC | _O_ACCMODE))
     rules["fcntl"] = (
         Clause((Condition(1, _FCNTL),)),
-        # Not the signals of F_SETOWN and O_ASYNC, which reach any process of the user's.
+        # Without O_ASYNC, whose signals (see F_SETOWN) reach any process of the user.
         Clause((Condition(1, (_F_SETFL,)), Condition(2, (0,), _O_ASYNC))),
-        # A lock is for other processes, of which none works in the folder. Elsewhere it would keep
-        # them waiting.
+        # A lock excludes other processes, but none works in the folder. Elsewhere it would block
+        # them.
         Clause((Condition(1, (_F_SETLK, _F_SETLKW)),), verdict="pretend"),
     )
     rules["ioctl"] = _when(Condition(1, _IOCTL))
@@ -248,9 +247,9 @@ def rules_for(own_pid: int, network: bool) -> dict[str, tuple[Clause, ...]]:
     )
     for name in _ON_A_PROCESS:
         rules[name] = _when(Condition(0, (0, own_pid)))
-    # A thread with a table of descriptors of its own would have its own limit on them.
+    # A thread with a separate table of descriptors would have a separate limit on them.
     rules["close_range"] = _when(Condition(2, (0, _CLOSE_RANGE_CLOEXEC)))
-    rules["fallocate"] = _when(Condition(1, (0,)))  # the other modes look at no limit
+    rules["fallocate"] = _when(Condition(1, (0,)))  # the other modes ignore the size limit
     flags = Condition(3, (0,), 0xFFFFFFFF & ~_MESSAGE_FLAGS)
     rules["sendto"] = rules["recvfrom"] = _when(flags)
     flags_third = Condition(2, (0,), 0xFFFFFFFF & ~_MESSAGE_FLAGS)
@@ -258,7 +257,7 @@ def rules_for(own_pid: int, network: bool) -> dict[str, tuple[Clause, ...]]:
     # A pair of datagram sockets can be connected to others later.
     rules["socketpair"] = _when(Condition(0, (_AF_UNIX,)), Condition(1, (_SOCK_STREAM,), 0xF))
     if network:
-        # Not AF_UNIX, by which the services of this machine are asked.
+        # Not AF_UNIX, which connects to services of this machine.
         rules["socket"] = _when(Condition(0, (_AF_INET, _AF_INET6)))
     else:
         rules["socket"] = ()

@@ -1,8 +1,8 @@
-"""A limit on the threads of a process, kept by the process that has forked it.
+"""Limit on the threads of a process, enforced by its parent.
 
-RLIMIT_NPROC counts all of a user's processes, and none of root's. Here the filter has the kernel
-ask the parent about each new thread (SECCOMP_RET_USER_NOTIF, Linux 5.5). A thread's flags are in
-registers, so what was asked about is what is made. Source: include/uapi/linux/seccomp.h.
+RLIMIT_NPROC counts all processes of a user, and none of root's. Instead, the filter makes the
+kernel ask the parent about each new thread (SECCOMP_RET_USER_NOTIF, Linux 5.5). The flags are in
+registers, so the child cannot change them after the check. Source: include/uapi/linux/seccomp.h.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _CONTINUE = 1  # SECCOMP_USER_NOTIF_FLAG_CONTINUE
 
 
 class ThreadLimit:
-    """The parent's answers to a child that makes threads.
+    """Parent side of the limit on a child's threads.
 
     Args:
-        listener: the descriptor of the child's filter; closed by :meth:`close`.
-        pid: the child.
-        most: threads at once.
+        listener: descriptor of the child's filter; closed by :meth:`close`.
+        pid: process number of the child.
+        most: largest number of threads at once.
     """
 
     def __init__(self, listener: int, pid: int, most: int) -> None:
@@ -36,11 +36,11 @@ class ThreadLimit:
         self._most = most
 
     def fileno(self) -> int:
-        """The descriptor to wait for."""
+        """Return the descriptor to poll."""
         return self._listener
 
     def answer(self) -> None:
-        """Answer the request that is there, unless it was taken back or the child has ended."""
+        """Answer the pending request, unless it was withdrawn or the child has ended."""
         import fcntl
 
         request = bytearray(_REQUEST_SIZE)
@@ -53,11 +53,11 @@ class ThreadLimit:
             answer = _ANSWER.pack(number, 0, 0, _CONTINUE)
         else:
             answer = _ANSWER.pack(number, 0, -errno.EAGAIN, 0)
-        with contextlib.suppress(OSError):  # a signal has taken the request back
+        with contextlib.suppress(OSError):  # a signal withdrew the request
             fcntl.ioctl(self._listener, _SEND, answer)
 
     def close(self) -> None:
-        """Let go of the listener."""
+        """Close the listener."""
         os.close(self._listener)
 
     def _threads(self) -> int:
@@ -65,11 +65,11 @@ class ThreadLimit:
             with open(f"/proc/{self.pid}/stat", encoding="ascii", errors="replace") as file:
                 return int(file.read().rpartition(")")[2].split()[17])
         except OSError:
-            return self._most  # without a count, no more of them
+            return self._most  # without a count, refuse more threads
 
 
 def give_listener(channel: socket.socket, listener: int) -> None:
-    """Send the listener to the parent, and keep none: who has it may allow anything."""
+    """Send the listener to the parent and close it here, since it can allow any call."""
     try:
         socket.send_fds(channel, [b"L"], [listener])
     finally:
@@ -77,7 +77,7 @@ def give_listener(channel: socket.socket, listener: int) -> None:
 
 
 def take_listener(channel: socket.socket) -> int | None:
-    """The listener that the child has sent, if it has."""
+    """Receive the listener from the child, if it was sent."""
     try:
         _, descriptors, _, _ = socket.recv_fds(channel, 1, 1)
     except OSError:

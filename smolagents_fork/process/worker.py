@@ -24,21 +24,21 @@ from .output_log import LOG_HEADER, LOG_SIZE, LOG_TEXT, STOPPED_RUN
 
 __all__ = ["Link", "main"]
 
-#: Seconds between two frames of printed text. What waits is in the log, where the host sees it.
+#: Seconds between two frames of printed text. Unsent text is in the log, which the host reads.
 _FLUSH_SECONDS = 0.05
 _LARGE = 1 << 16
 
 
 def main(data_number: int, log_number: int, bounds: Bounds, parent: socket.socket) -> None:
-    """Confine this process, say so, and serve the host until it closes the connection.
+    """Confine this process, report that, and serve the host until it closes the connection.
 
     Args:
         data_number: descriptor of the connection to the host.
         log_number: descriptor of the output log.
         bounds: the limits of this process.
-        parent: connection to the fork server, which keeps some of them.
+        parent: connection to the fork server, which enforces some of them.
     """
-    # Ends with this process; the finalisers of mmap and socket never run.
+    # Open until the process exits; the finalisers of mmap and socket never run.
     log = mmap.mmap(log_number, LOG_SIZE)
     os.close(log_number)
     link = Link(socket.socket(fileno=data_number), log)
@@ -56,7 +56,7 @@ def main(data_number: int, log_number: int, bounds: Bounds, parent: socket.socke
 
 
 def _copy_without_modes() -> None:
-    # Modes and times of files cannot be changed here, and copies of files are worth having.
+    # Modes and times of files cannot be changed here, but copying files should work.
     for name in ("copymode", "copystat"):
         setattr(shutil, name, _forgiving(getattr(shutil, name)))
 
@@ -71,7 +71,7 @@ def _forgiving(function: Callable[..., None]) -> Callable[..., None]:
 
 
 class Link:
-    """The child's end of the connection; one writer at a time."""
+    """Child side of the connection; one writer at a time."""
 
     def __init__(self, data: socket.socket, log: mmap.mmap) -> None:
         self._socket = data
@@ -82,17 +82,17 @@ class Link:
         self._sent = 0
         self._flushed = time.monotonic()
         self.run = 0
-        #: Holds an interruption back while a frame is written.
+        #: Context manager that defers an interruption while a frame is written.
         self.shield: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
 
     @property
     def stop_asked(self) -> bool:
-        """Tell whether the host has asked the present run to stop."""
+        """Return whether the host has asked the current run to stop."""
         (run,) = STOPPED_RUN.unpack_from(self._log, LOG_HEADER.size)
         return bool(run == self.run)
 
     def receive(self) -> Frame | None:
-        """The next frame; none when the host has closed the connection."""
+        """Return the next frame; ``None`` if the host has closed the connection."""
         while True:
             wanted = self._reader.wanted
             data = self._socket.recv(min(wanted, 1 << 20)) if wanted else b""
@@ -103,18 +103,18 @@ class Link:
                 return frame
 
     def send(self, kind: Kind, run: int, body: bytes = b"") -> None:
-        """Send a frame, after whatever was printed before it."""
+        """Send a frame, after the text printed before it."""
         with self._lock:
             self.flush()
             if len(body) < _LARGE:
                 self._socket.sendall(packed(kind, run, body))
             else:
-                # Apart, so that it is not copied once more under a memory limit.
+                # Sent separately, to avoid another copy under a memory limit.
                 self._socket.sendall(HEADER.pack(kind, run, len(body)))
                 self._socket.sendall(body)
 
     def write(self, text: str) -> None:
-        """Take printed text. It is in shared memory when this returns, so it outlives the child."""
+        """Write printed text to shared memory, so that it survives the child."""
         data = text.encode("utf-8", "surrogatepass")
         room = LOG_SIZE - LOG_TEXT
         with self._lock:
@@ -130,14 +130,14 @@ class Link:
                 self.flush()
 
     def flush(self) -> None:
-        """Send what is in the log."""
+        """Send the text in the log."""
         with self._lock, self.shield():
             self._flushed = time.monotonic()
             if self._logged:
                 data = self._log[LOG_TEXT : LOG_TEXT + self._logged]
                 self._socket.sendall(packed(Kind.OUTPUT, self.run, data))
                 self._logged = 0
-                # Empty first: the new number with the old length would have it all read again.
+                # Clear the length first: the new number with the old length would repeat the text.
                 LOG_HEADER.pack_into(self._log, 0, self._sent, 0)
                 self._sent = (self._sent + 1) & 0xFFFFFFFF
                 LOG_HEADER.pack_into(self._log, 0, self._sent, 0)

@@ -147,7 +147,7 @@ class DenoProcess:
         """Nothing: every print is a frame at once."""
         return ""
 
-    def last_words(self) -> str:
+    def remaining_text(self) -> str:
         """All text that is left of a process that has ended, or is about to."""
         parts = []
         with contextlib.suppress(SandboxDiedError, ProtocolError):

@@ -39,8 +39,8 @@ def demo(example: str = "demo", **environment: str) -> subprocess.CompletedProce
 def assert_answers(done: subprocess.CompletedProcess[str], executor: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     for words in (
-        f"orders.csv, {ROWS} rows made from seed",
-        "a scripted model, prepared steps and no intelligence",
+        f"orders.csv, {ROWS} rows generated from seed",
+        "a scripted model with prepared steps",
         f"Executor: {executor}",
         "Executing parsed code:",
         "Execution logs:",
@@ -66,7 +66,7 @@ def test_demo_without_an_engine_says_why_and_answers_locally():
 
 @pytest.mark.docker
 def test_demo_with_an_engine_answers_in_a_container(engine):
-    assert_answers(demo(), "DockerExecutor: Docker, since an engine answers")
+    assert_answers(demo(), "DockerExecutor: Docker, since an engine responds")
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_a_model_that_cannot_be_asked_is_told_of(monkeypatch, capsys):
     monkeypatch.setattr("examples.demo.main", unreachable)
     assert main([]) == 1
     said = capsys.readouterr().err
-    assert "no such host\nThe model could not be asked. Without HF_TOKEN" in said
+    assert "no such host\nThe model could not be reached. Without HF_TOKEN" in said
 
 
 def test_an_example_that_there_is_not_names_those_there_are(capsys):

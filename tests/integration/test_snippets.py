@@ -34,12 +34,15 @@ RUN: dict[str, list[type]] = {
     "README.md:2": [DockerExecutor],
     "docs/architecture.md:1": [LocalPythonExecutor],
     "docs/bridge.md:1": [DockerExecutor],
+    "docs/executors/agent-sandbox.md:1": [],
     "docs/executors/docker.md:1": [DockerExecutor],
     "docs/executors/docker.md:2": [DockerExecutor],
     "docs/executors/index.md:1": [ProcessExecutor, DockerExecutor],
     "docs/executors/local.md:1": [],
     "docs/executors/process.md:1": [ProcessExecutor],
 }
+#: Blocks that need an engine for something else than an executor.
+ENGINE = {"docs/executors/agent-sandbox.md:1"}
 #: A maintainers' command that needs a wheel and some minutes.
 COMPILED_ONLY = {"docs/regression.md:1"}
 #: One image of packages serves all tests.
@@ -203,12 +206,14 @@ def reader(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[dict[str
 @pytest.mark.parametrize(
     "block",
     [
-        pytest.param(block, marks=[pytest.mark.docker] * (DockerExecutor in executors))
+        pytest.param(
+            block, marks=[pytest.mark.docker] * (DockerExecutor in executors or block in ENGINE)
+        )
         for block, executors in RUN.items()
     ],
 )
 def test_block_runs(block, reader, request):
-    if DockerExecutor in RUN[block]:
+    if DockerExecutor in RUN[block] or block in ENGINE:
         request.getfixturevalue("engine")
     tree = ast.fix_missing_locations(Filled().visit(ast.parse(BLOCKS[block])))
     last = tree.body[-1]

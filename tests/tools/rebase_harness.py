@@ -27,8 +27,7 @@ from buildsys.version import write_version_file
 from tools.git import Git, environment
 from tools.paths import CACHE, ROOT, Project
 from tools.rebase.__main__ import main
-from tools.rebase.points import VARIABLE
-from tools.rebase.state import Folder
+from tools.rebase.state import KILL_VARIABLE, Folder
 from tools.rebase.trial import copy_checkout
 from tools.upstream.relock import lock_of_release
 
@@ -108,7 +107,7 @@ def _b64(data: bytes) -> str:
 
 def checkout_copy(target: Path) -> Project:
     """A copy of this checkout, without its history, with the downloads it has."""
-    copy_checkout(Project(ROOT), target, {})
+    copy_checkout(Project(ROOT), target)
     project = Project(target)
     if CACHE.is_dir():
         shutil.copytree(CACHE, project.cache)
@@ -192,7 +191,8 @@ def tiny_project(target: Path) -> Project:
     target.mkdir(parents=True)
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "buildsys", target / "buildsys", ignore=ignored)
-    for name in ("LICENSE", "NOTICE", "README.md", "pyproject.toml", "requirements-dev.txt"):
+    files = ".gitignore LICENSE NOTICE README.md pyproject.toml requirements-dev.txt"
+    for name in files.split():
         shutil.copy(ROOT / name, target)
     (target / "docker").mkdir()
     (target / "docker" / "README.md").write_text("nothing\n")
@@ -263,7 +263,7 @@ class Rebase:
 
     def environment(self, kill_at: str = "") -> dict[str, str]:
         links = f"{self.links} {self.project.cache} {build_tools()}"
-        found = {**os.environ, "PIP_FIND_LINKS": links, VARIABLE: kill_at, **self.extra}
+        found = {**os.environ, "PIP_FIND_LINKS": links, KILL_VARIABLE: kill_at, **self.extra}
         if self.borrow:
             found["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # they cost a second each time
         if not self.index:

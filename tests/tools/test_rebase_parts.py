@@ -11,17 +11,16 @@ import pytest
 from packaging.version import Version
 
 from buildsys import lock as lockfile
-from tools.errors import RebaseError, SuiteError, ToolError
-from tools.git import environment
+from tools.errors import RebaseError, ToolError
+from tools.git import Git, environment
 from tools.junit import Outcome
 from tools.paths import ROOT, Project
-from tools.rebase import regression
+from tools.rebase import bases, trial
 from tools.rebase.__main__ import main as rebase_command
-from tools.rebase.bases import path_of_versions
-from tools.rebase.points import reached
-from tools.rebase.regression import regression_verdict, verdict_of
+from tools.rebase.bases import path_of_versions, steps_between
+from tools.rebase.report import regression_lines
 from tools.rebase.result import with_release
-from tools.rebase.state import Folder
+from tools.rebase.state import KILL_VARIABLE, Folder, reached
 from tools.regression import Kind, Report
 from tools.regression import run as run_suite
 from tools.regression.comparison import Comparison
@@ -50,6 +49,16 @@ def test_versions_are_stepped_through_in_order(old, new, path):
 def test_version_that_nobody_released_is_refused(new):
     with pytest.raises(RebaseError, match=r"1\.27\.0"):
         path_of_versions("1.26.0", new, KNOWN)
+
+
+def test_repository_without_the_tag_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(bases, "released_versions", lambda: KNOWN)
+    with pytest.raises(RebaseError, match=f"(?s)UPSTREAM_GIT={tmp_path}: .*not appear to be a git"):
+        steps_between(Project(tmp_path), "1.26.0", None, str(tmp_path))
+    upstream = Git(tmp_path / "upstream")
+    upstream.init("main")
+    with pytest.raises(RebaseError, match=r"has no tag v1\.26\.0, where the series is"):
+        steps_between(Project(tmp_path), "1.26.0", None, str(upstream.folder))
 
 
 UNRELEASED = (
@@ -168,9 +177,9 @@ def test_replacement_stays_below_its_folder(tmp_path, name):
 
 
 def test_killing_point_has_a_known_name(monkeypatch):
-    monkeypatch.delenv("SMOLAGENTS_FORK_REBASE_KILL_AT", raising=False)
+    monkeypatch.delenv(KILL_VARIABLE, raising=False)
     reached("picked")
-    with pytest.raises(ValueError, match="'somewhere' is no known point"):
+    with pytest.raises(ValueError, match="'somewhere' is not a known point"):
         reached("somewhere")
 
 
@@ -184,48 +193,41 @@ def test_git_gets_no_variable_of_the_caller_but_those_of_transport(monkeypatch):
     assert found["GIT_CONFIG_GLOBAL"] == "/dev/null"
 
 
-def test_verdict_is_read_from_what_the_suite_writes():
+def test_report_lists_what_the_regression_suite_has_found():
     passed, failed = Outcome("passed"), Outcome("failed")
-    comparisons = [Comparison("t::a", Kind.PASSED_BOTH, passed, passed)]
-    report = Report("9.1.0", "9.1.0+fork.1", comparisons)
-    good, text = verdict_of(report)
-    assert good
-    assert "| passed on both | 1 |" in text
+    report = Report("9.1.0", "9.1.0+fork.1", [Comparison("t::a", Kind.PASSED_BOTH, passed, passed)])
+    lines = list(regression_lines(report))
+    assert lines[0] == "## Upstream's own tests: no undeclared difference"
+    assert "| passed on both | 1 |" in lines
     report.comparisons.extend(
         Comparison(f"t::{number}", Kind.UNDECLARED, passed, failed) for number in range(25)
     )
     report.stale.append("t::z differs no more")
-    good, text = verdict_of(report)
-    assert not good
-    assert "- differs: `t::0`" in text
-    assert "- and 5 more" in text
-    assert "- stale deviation: t::z differs no more" in text
+    lines = list(regression_lines(report))
+    assert lines[0] == "## Upstream's own tests: **differences**"
+    assert "- differs: `t::0`" in lines
+    assert lines[-2:] == ["- and 5 more", "- stale deviation: t::z differs no more"]
 
 
-def test_suite_is_run_on_the_new_release_and_its_verdict_holds(tmp_path, monkeypatch):
-    """A difference that the suite reports is "does not hold", and so is a suite that cannot run."""
+def test_suite_is_run_on_the_new_release_and_its_report_decides(tmp_path, monkeypatch):
     folder = Folder(Project(tmp_path))
     folder.copy.mkdir(parents=True)
     folder.logs.mkdir()
     shutil.copy(ROOT / "upstream.lock", folder.copy)
     lock = lockfile.load(ROOT / "upstream.lock")
     passed, failed = Outcome("passed"), Outcome("failed")
-    results = iter([(Kind.PASSED_BOTH, passed), (Kind.UNDECLARED, failed), None])
     wheel = Path("smolagents-x.whl")
+    given = {}
 
     def suite(**options):
         inspect.signature(run_suite).bind(**options)
-        assert options["fork_wheel"] == wheel
-        assert options["tests"] == ("test_utils.py",)
-        assert (options["release"], options["sdist_sha256"]) == (lock.version, lock.sdist.sha256)
-        assert options["deviations"] == folder.copy / "tests" / "upstream" / "deviations.toml"
-        if (result := next(results)) is None:
-            raise SuiteError("no index")
-        return Report("1.26.0", "x", [Comparison("t::a", result[0], passed, result[1])])
+        given.update(options)
+        return Report("1.26.0", "x", [Comparison("t::a", Kind.UNDECLARED, passed, failed)])
 
-    monkeypatch.setattr(regression, "run", suite)
-    assert regression_verdict(folder, wheel, ("test_utils.py",))[0]
-    good, text = regression_verdict(folder, wheel, ("test_utils.py",))
-    assert (good, "- differs: `t::a`" in text) == (False, True)
-    good, text = regression_verdict(folder, wheel, ("test_utils.py",))
-    assert (good, "The suite could not run:" in text) == (False, True)
+    monkeypatch.setattr(trial, "run_regression", suite)
+    report = trial.regression(folder, wheel, ("test_utils.py",))
+    assert (given["fork_wheel"], given["tests"]) == (wheel, ("test_utils.py",))
+    assert (given["release"], given["sdist_sha256"]) == (lock.version, lock.sdist.sha256)
+    assert given["deviations"] == folder.copy / "tests" / "upstream" / "deviations.toml"
+    assert trial.Verdict().is_good
+    assert not trial.Verdict(regression=report).is_good

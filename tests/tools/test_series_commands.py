@@ -203,14 +203,14 @@ def test_executable_file_is_refused(tiny, opened):
 def test_opening_again_never_loses_work(tiny, opened):
     assert open_series(tiny, opened.folder).text("rev-list", "--count", f"{BASE}..HEAD") == "3"
     commit_edit(opened, AGENTS, "FIRST_2 = 2\n", "\n", tiny_message("more.patch"))
-    assert "holds a series that is not in patches/" in error_of(open_series, tiny, opened.folder)
+    assert "has a series that is not in patches/" in error_of(open_series, tiny, opened.folder)
     _write(AGENTS)(opened)
-    assert "exists and holds work" in error_of(open_series, tiny, opened.folder)
+    assert "exists and has work in it" in error_of(open_series, tiny, opened.folder)
     assert (opened.folder / AGENTS).read_text() == "mine"
     other = tiny.build / "other"
     other.mkdir()
     (other / "file").write_text("mine")
-    assert "is no repository of the series" in error_of(open_series, tiny, other)
+    assert "is not a repository of the series" in error_of(open_series, tiny, other)
     open_series(tiny, other, force=True)
     assert not (other / "file").exists()
 
@@ -261,11 +261,11 @@ def test_status_shows_every_patch(tiny, capsys):
         assert words in said
 
 
+@pytest.mark.slow
 def test_commands_are_run_as_the_makefile_does(tiny):
     shutil.copytree(ROOT / "tools", tiny.root / "tools")
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    commands = {f"series {name}": 0 for name in ("edit", "export", "check", "status", "lint")}
-    for command, status in {**commands, "rebase abort": 2}.items():
+    for command, status in {"series edit": 0, "rebase abort": 2}.items():
         done = subprocess.run(
             [sys.executable, "-m", *f"tools.{command}".split()],
             cwd=tiny.root,

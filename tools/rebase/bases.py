@@ -23,7 +23,7 @@ from tools.upstream.relock import console_scripts
 
 __all__ = ["Release", "path_of_versions", "release_base", "steps_between", "tag_base"]
 
-# Where upstream's repository keeps the package.
+# The package's folder in upstream's repository.
 _SOURCE_FOLDER = f"src/{PACKAGE}/"
 _TAG = re.compile(r"refs/tags/v(\d+(?:\.\d+)*)$", re.MULTILINE)
 
@@ -43,11 +43,10 @@ class Release(NamedTuple):
 
 
 def steps_between(project: Project, old: str, new: str | None, upstream_git: str) -> list[Step]:
-    """The bases to pass through, the first being the one the series stands on.
+    """List the bases to pass through, the first being the one the series is written on.
 
     Args:
-        project: the checkout.
-        old: version the series stands on.
+        old: version the series is written on.
         new: version to reach; None for the newest release.
         upstream_git: repository whose tags are the bases; empty for releases.
 
@@ -59,10 +58,10 @@ def steps_between(project: Project, old: str, new: str | None, upstream_git: str
         return [Step(version) for version in versions]
     project.build.mkdir(exist_ok=True)
     try:
-        listing = Git(project.build).run("ls-remote", "--tags", "--refs", "--", upstream_git)
+        listing = Git(project.build).text("ls-remote", "--tags", "--refs", "--", upstream_git)
     except GitError as error:
         raise RebaseError(f"UPSTREAM_GIT={upstream_git}: {error}") from None
-    tags = sorted(Version(text) for text in _TAG.findall(listing.stdout.decode()))
+    tags = sorted(Version(text) for text in _TAG.findall(listing))
     if Version(old) not in tags:
         raise RebaseError(f"UPSTREAM_GIT={upstream_git}: has no tag v{old}, where the series is")
     # The lock is made from the new release, so that is the last base.
@@ -71,11 +70,11 @@ def steps_between(project: Project, old: str, new: str | None, upstream_git: str
 
 
 def path_of_versions(old: str, new: str | None, known: Sequence[Version]) -> list[str]:
-    """Versions to pass through, the first being the one the series stands on.
+    """List the versions to pass through, both ends included.
 
     Args:
-        old: version the series stands on.
-        new: version to reach; None for the newest. An older one than ``old`` is gone back to.
+        old: version the series is written on.
+        new: version to reach; None for the newest. It may be older than ``old``.
         known: final versions there are, oldest first.
 
     Raises:
@@ -95,12 +94,10 @@ def path_of_versions(old: str, new: str | None, known: Sequence[Version]) -> lis
 
 
 def release_base(version: str, prune: Sequence[str], cache: Path) -> Release:
-    """A release: fetched, pruned of what it has and of what is stray in it.
+    """Fetch a release and prune it of what it has of the list, and of what is stray in it.
 
     Args:
-        version: upstream's version.
         prune: the prune list, which was written for another release.
-        cache: folder of downloaded releases.
 
     Raises:
         FetchError: the release is not to be had.
@@ -117,7 +114,7 @@ def release_base(version: str, prune: Sequence[str], cache: Path) -> Release:
 
 
 def tag_base(version: str, prune: Sequence[str], upstream: str, git: Git) -> dict[str, bytes]:
-    """The tree of one of upstream's tags.
+    """Return the tree of one of upstream's tags.
 
     Args:
         version: upstream's version; the tag is ``v<version>``.
@@ -128,14 +125,15 @@ def tag_base(version: str, prune: Sequence[str], upstream: str, git: Git) -> dic
     Raises:
         RebaseError: the tag is not there, or has no package where it is expected.
     """
+    where = f"UPSTREAM_GIT={upstream}: tag v{version}"
     try:
         tag = f"refs/tags/v{version}"
         git.run("fetch", "--quiet", "--depth=1", "--no-tags", "--", upstream, tag)
     except GitError as error:
-        raise RebaseError(f"UPSTREAM_GIT={upstream}: tag v{version}: {error}") from None
+        raise RebaseError(f"{where}: {error}") from None
     found = read_tree(git, "FETCH_HEAD^{commit}", _SOURCE_FOLDER)
     if not found:
-        raise RebaseError(f"UPSTREAM_GIT={upstream}: tag v{version} has no {_SOURCE_FOLDER}")
+        raise RebaseError(f"{where} has no {_SOURCE_FOLDER}")
     return _without({path.removeprefix("src/"): data for path, data in found.items()}, prune)
 
 

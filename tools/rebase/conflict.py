@@ -1,18 +1,17 @@
-"""Describes a conflict: which patch, file and hunk, and what upstream did there."""
+"""Describe a conflict: which patch, file and hunk, and where in the work tree."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from buildsys.errors import BuildError
 from buildsys.patchfile import Hunk, parse_patch
 from tools.git import Git
 
-__all__ = ["REGION", "Place", "has_marks", "places"]
+__all__ = ["REGION", "Place", "places", "undecided"]
 
-_MARK = re.compile(rb"^(?:<<<<<<<|\|{7}|>>>>>>>) ", re.MULTILINE)
 REGION = re.compile(
     rb"^<<<<<<< [^\n]*\n(?P<upstream>.*?)^\|{7} [^\n]*\n(?P<base>.*?)"
     rb"^=======\n(?P<patch>.*?)^>>>>>>> [^\n]*\n",
@@ -20,9 +19,8 @@ REGION = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Place:
-    """One place that needs a person.
+class Place(NamedTuple):
+    """A place that needs a person.
 
     Attributes:
         path: the file.
@@ -38,18 +36,21 @@ class Place:
         return f"{self.path}: {self.hunk}; {self.where}"
 
 
-def has_marks(data: bytes) -> bool:
-    """Tell whether a file has a conflict mark at the start of a line."""
-    return _MARK.search(data) is not None
+def undecided(git: Git) -> list[str]:
+    """List the files of a started pick that are unmerged, or have conflict marks in the index."""
+    unmerged = git.lines("diff", "--name-only", "--diff-filter=U")
+    check = git.run("diff", "--cached", "--check", check=False).stdout.decode("utf-8", "replace")
+    marked = re.findall(r"^(.+):\d+: leftover conflict marker", check, re.MULTILINE)
+    return sorted({*unmerged, *marked})
 
 
-def places(git: Git, commit: str, said: str) -> Iterator[Place]:
+def places(git: Git, commit: str, output: str) -> Iterator[Place]:
     """List what is unmerged after a commit could not be picked.
 
     Args:
         git: the repository, as the failed pick left it.
         commit: the patch's commit on the old base.
-        said: what git printed.
+        output: what git printed.
     """
     shown = git.run("show", "--format=", "--no-renames", "--full-index", commit).stdout
     try:
@@ -61,7 +62,7 @@ def places(git: Git, commit: str, said: str) -> Iterator[Place]:
         data = file.read_bytes() if file.is_file() else b""
         regions = list(REGION.finditer(data))
         if not regions:
-            words = [line for line in said.splitlines() if "CONFLICT" in line and path in line]
+            words = [line for line in output.splitlines() if "CONFLICT" in line and path in line]
             count = len(hunks.get(path, ()))
             yield Place(path, f"all {count} hunks", words[0].strip() if words else "unmerged")
         for region in regions:
@@ -71,7 +72,7 @@ def places(git: Git, commit: str, said: str) -> Iterator[Place]:
 
 
 def _hunk_label(hunks: tuple[Hunk, ...], lines: list[bytes]) -> str:
-    """The hunk that shares most lines with a region: upstream's edits have moved its numbers."""
+    """Name the hunk that shares most lines with a region: upstream's edits have moved its lines."""
     if not hunks:
         return "a hunk"
     wanted = {line for line in lines if line.strip()}

@@ -1,4 +1,4 @@
-"""Rehearses a rebase on real history: the series, written on an older release, brought to ours.
+"""Rehearse a rebase on real history: the series, written on an older release, brought to ours.
 
 The older series is made from the present one by replaying it backwards, in a scratch copy. From
 there the command alone has to bring it back, as it would have at the time.
@@ -45,7 +45,8 @@ def transplant(project: Project, version: str) -> list[str]:
         for path in dict.fromkeys(place.path for place in conflict.places):
             file = folder.repository / path
             file.write_bytes(_placed_higher(conflict, path, file.read_bytes()))
-        placed.append(conflict.name)
+        folder.git.run("add", "--update")
+        placed.append(conflict.commit.name)
     folder.replacement.stage(result_of(project, replay).files)
     folder.replacement.decide()
     folder.remove()
@@ -55,7 +56,7 @@ def transplant(project: Project, version: str) -> list[str]:
 def _placed_higher(conflict: Conflict, path: str, data: bytes) -> bytes:
     """Resolve regions where the patch only adds lines: they go above the line before the region.
 
-    Who writes a patch on the older release has to put it somewhere near, and does not know what
+    The author of a patch on the older release would put it somewhere near, without knowing what
     upstream will add; right beside it would be a conflict of the rehearsal's own making.
     """
     while (region := REGION.search(data)) is not None:
@@ -64,7 +65,7 @@ def _placed_higher(conflict: Conflict, path: str, data: bytes) -> bytes:
         above = data[: region.start()].splitlines(keepends=True)
         if len(added) + len(base) != len(patch) or not above:
             raise RebaseError(
-                f"patches/{conflict.name} cannot be put on {conflict.step.label} by rule: "
+                f"patches/{conflict.commit.name} cannot be put on {conflict.step.label} by rule: "
                 f"it changes lines of {path} that are others there"
             )
         before = b"".join([*above[:-1], *added, above[-1]])
@@ -78,7 +79,6 @@ def rehearse(project: Project, version: str, trial: Trial, record: Path | None) 
     Args:
         project: the checkout; nothing in it is touched but the record.
         version: the older release.
-        trial: how to try the result out.
         record: file for the report.
 
     Returns:
@@ -90,7 +90,6 @@ def rehearse(project: Project, version: str, trial: Trial, record: Path | None) 
         placed = transplant(copy, version)
         status = start(copy, locked, "", trial)
         report, after = last_report(copy), patch_bytes(copy)
-    other = [name for name, data in before.items() if after.get(name) != data]
     lines = [
         f"Rehearsal: the series, put on {version}'s tree, was brought to {locked} by",
         f"`python -m tools.rebase start --to {locked}` alone; exit status {status}.",
@@ -101,13 +100,10 @@ def rehearse(project: Project, version: str, trial: Trial, record: Path | None) 
         head = git.text("rev-parse", "--short=12", "HEAD")
         lines.append(f"The checkout: commit {head}{changed}.")
     if status == 0:
+        other = [name for name, data in before.items() if after.get(name) != data]
+        same = f"{len(before) - len(other)} of {len(before)}."
         others = f" Others: {', '.join(other)}." if other else ""
-        same = len(before) - len(other)
-        lines += [
-            "",
-            f"Byte for byte the patches of the repository afterwards: {same} of {len(before)}."
-            f"{others}",
-        ]
+        lines += ["", f"Byte for byte the patches of the repository afterwards: {same}{others}"]
     if placed:
         lines.append(
             f"Placed a line higher on the old tree (see docs/rebase.md): {', '.join(placed)}."

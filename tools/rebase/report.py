@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tools.rebase.replay import Conflict, Replay
-from tools.rebase.state import Plan
 from tools.rebase.trial import Verdict
+from tools.regression import Kind, Report
 
-__all__ = ["conflict_text", "report_text"]
+__all__ = ["conflict_text", "regression_lines", "report_text"]
 
 # A page; a longer range-diff is one to read in the repository.
 _RANGE_DIFF_LINES = 160
+# Undeclared differences listed by name.
+_DIFFERENCES = 20
 
 
 def conflict_text(conflict: Conflict) -> str:
@@ -20,25 +22,23 @@ def conflict_text(conflict: Conflict) -> str:
     paths = " ".join(dict.fromkeys(place.path for place in conflict.places))
     bases = f"upstream/{conflict.before.label} upstream/{conflict.step.label}"
     return f"""\
-conflict: patches/{conflict.name} does not fit upstream {conflict.step.label}
+conflict: patches/{conflict.commit.name} does not fit upstream {conflict.step.label}
 {listed}
 On {conflict.step.label} so far: {", ".join(conflict.done) or "none"}. \
 Still to come after this one: {conflict.left}.
 
 To go on:
-  1. cd .rebase/repo and edit away the marks: after <<<<<<< stands upstream's text,
-     after ||||||| what the patch was written on, after ======= what the patch makes of it
+  1. cd .rebase/repo and edit away the marks: upstream's text is after <<<<<<<,
+     what the patch was written on after |||||||, what the patch makes of it after =======
      what upstream changed there:  git diff {bases} -- {paths}
-     what the patch does:          git show {conflict.commit[:12]}
+     what the patch does:          git show {conflict.commit.id[:12]}
      to drop the patch instead:    git cherry-pick --skip
   2. git add {paths}
-  3. make rebase-continue
-To give up: make rebase-abort. patches/, upstream.lock, the version and CHANGELOG.md are
-untouched."""
+  3. make rebase-continue"""
 
 
 def report_text(replay: Replay, outcome: Conflict | Verdict) -> str:
-    """The report as it stands.
+    """Return the report as it is now.
 
     Args:
         replay: the replay, finished or stopped.
@@ -58,7 +58,10 @@ def report_text(replay: Replay, outcome: Conflict | Verdict) -> str:
         lines.append(f"**The series fits, but the result does not hold** ({plan.date}): see below.")
     lines += ["", "## Release by release", "", *_picks_table(replay)]
     if not isinstance(outcome, Conflict):
-        lines += ["", _notes(plan, outcome), *_verdict_lines(outcome)]
+        source = f"upstream's tags in `{plan.upstream_git}`" if plan.upstream_git else "releases"
+        notes = " ".join(outcome.result.notes) if outcome.result else ""
+        notes = notes or "Nothing was dropped, nothing is pruned anew."
+        lines += ["", f"Bases: {source}. {notes}", *_verdict_lines(outcome)]
     lines += ["", "## Range-diff", "", "```", *_range_diff(replay, outcome), "```"]
     return "\n".join(lines) + "\n"
 
@@ -68,16 +71,9 @@ def _picks_table(replay: Replay) -> Iterator[str]:
     picks = [{pick.name: pick.outcome for pick in replay.picks(at)} for at in range(len(steps))]
     yield "| patch | " + " | ".join(step.label for step in steps) + " |"
     yield "|---|" + "---|" * len(steps)
-    for commit in replay.commits(replay.plan.steps[0]):
-        name = replay.name(commit)
-        yield f"| `{name}` | " + " | ".join(one.get(name, "") for one in picks) + " |"
-
-
-def _notes(plan: Plan, verdict: Verdict) -> str:
-    source = f"upstream's tags in `{plan.upstream_git}`" if plan.upstream_git else "releases"
-    notes = verdict.result.notes if verdict.result else []
-    said = " ".join(notes) or "Nothing was dropped, nothing is pruned anew."
-    return f"Bases: {source}. {said}"
+    for commit in replay.series(replay.plan.steps[0]):
+        cells = (one.get(commit.name, "") for one in picks)
+        yield f"| `{commit.name}` | " + " | ".join(cells) + " |"
 
 
 def _verdict_lines(verdict: Verdict) -> Iterator[str]:
@@ -97,20 +93,34 @@ def _verdict_lines(verdict: Verdict) -> Iterator[str]:
         if one.problem:
             yield from ("", f"`{one.patch}`:", "", "```", one.problem, "```")
     if verdict.regression is not None:
-        word = "no undeclared difference" if verdict.regression[0] else "**differences**"
-        yield from ("", f"## Upstream's own tests: {word}", "", verdict.regression[1])
+        yield from ("", *regression_lines(verdict.regression))
     elif not verdict.problem:
         yield from ("", "Upstream's own tests were not run (left out, or not reached).")
+
+
+def regression_lines(report: Report) -> Iterator[str]:
+    """Summarise the regression suite's report."""
+    word = "**differences**" if report.exit_status else "no undeclared difference"
+    differing = report.of(Kind.UNDECLARED)
+    yield from (f"## Upstream's own tests: {word}", "")
+    yield f"{len(report.comparisons)} tests; {report.ran} ran on upstream's release."
+    yield from ("", "| outcome | tests |", "|---|---:|")
+    yield from (f"| {kind.value} | {len(report.of(kind))} |" for kind in Kind)
+    yield ""
+    yield from (f"- differs: `{one.test}`" for one in differing[:_DIFFERENCES])
+    if len(differing) > _DIFFERENCES:
+        yield f"- and {len(differing) - _DIFFERENCES} more"
+    yield from (f"- stale deviation: {text}" for text in report.stale)
 
 
 def _range_diff(replay: Replay, outcome: Conflict | Verdict) -> list[str]:
     first, last = replay.plan.steps[0], replay.plan.steps[-1]
     if isinstance(outcome, Conflict):
+        # HEAD is the last patch that was finished, below the started one.
         last = outcome.step
-        # HEAD stands on the last patch that was finished, below the started one.
     ranges = (f"{first.base}..{first.series}", f"{last.base}..HEAD")
     options = ("--no-color", "--creation-factor=90")
-    said = replay.git.run("range-diff", *options, *ranges, check=False)
-    lines = said.stdout.decode("utf-8", "replace").splitlines() or ["(an empty series)"]
+    output = replay.git.run("range-diff", *options, *ranges, check=False).stdout
+    lines = output.decode("utf-8", "replace").splitlines() or ["(an empty series)"]
     left = len(lines) - _RANGE_DIFF_LINES
     return [*lines[:_RANGE_DIFF_LINES], *([f"... and {left} more lines"] if left > 0 else [])]

@@ -31,7 +31,7 @@ class Result(NamedTuple):
         files: new bytes of every file it writes, by path; None for a patch that goes.
         kept: patches of the new series, in order.
         dropped: patches that are gone.
-        notes: what a reader has to know, as sentences for the changelog and the report.
+        notes: sentences for the changelog and the report.
     """
 
     files: dict[str, bytes | None]
@@ -54,7 +54,7 @@ def result_of(project: Project, replay: Replay) -> Result:
     release = release_base(plan.new, load_prune_list(project.patches), project.cache)
     patches = exported(replay.git, plan.steps[-1].base)
     files = series_files(project.patches, patches)
-    names = [replay.name(commit) for commit in replay.commits(plan.steps[0])]
+    names = [commit.name for commit in replay.series(plan.steps[0])]
     dropped = [name for name in names if name not in patches]
     notes = [
         *(f"`{name}` is dropped: {_why_dropped(replay, name)}." for name in dropped),
@@ -94,10 +94,10 @@ def _why_dropped(replay: Replay, name: str) -> str:
 
 
 def with_release(text: str | None, version: str, date: str, bullets: list[str]) -> str:
-    """The changelog (Keep a Changelog) with a section for a release.
+    """Return the changelog (Keep a Changelog) with a section for a release.
 
-    What stands under "Unreleased" belongs to the release, so the new heading goes right below
-    that one.
+    The entries under "Unreleased" belong to the release, so the new heading goes right below that
+    one.
 
     Args:
         text: the file's text; None when there is none.

@@ -1,10 +1,10 @@
 """State of a started rebase: its plan, which never changes, and a scratch repository.
 
-How far it has come is in the repository's refs, which git replaces one by one and whole:
+The repository's refs, which git replaces one by one and whole, say how far it has come:
 
 upstream/LABEL          a base
 series/LABEL            the series on it, finished
-picks/STEP/NUMBER/...   what became of one patch, and the last commit after it
+picks/STEP/NUMBER/...   the outcome of one patch, and the last commit after it
 conflict                the commit that a person has been asked about
 """
 
@@ -14,6 +14,7 @@ import fcntl
 import json
 import os
 import shutil
+import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,17 +25,32 @@ from tools.command import inherited
 from tools.errors import RebaseError
 from tools.git import Git
 from tools.paths import Project
-from tools.rebase.points import reached
 from tools.replacement import Replacement
 
-__all__ = ["Folder", "Plan", "Step", "Trial"]
+__all__ = ["KILL_VARIABLE", "POINTS", "Folder", "Plan", "Step", "Trial", "reached"]
 
 # Seconds to wait for a child (git, pip, pytest) that an interrupted run has left at work.
 LOCK_TIMEOUT_SECONDS = 120.0
 
+# The places between two steps of a rebase at which a test has the process killed: something has
+# just become durable, or is just about to. The variable gives the point's name.
+KILL_VARIABLE = "SMOLAGENTS_FORK_REBASE_KILL_AT"
+POINTS = tuple(
+    "planned series-committed base-committed picked resolved step-finished "
+    "staged tests-run decided replaced reported".split()
+)
+
+
+def reached(point: str) -> None:
+    """End the process with SIGKILL if the environment asks for it at this point."""
+    if point not in POINTS:
+        raise ValueError(f"{point!r} is not a known point")
+    if os.environ.get(KILL_VARIABLE) == point:
+        os.kill(os.getpid(), signal.SIGKILL)
+
 
 class Step(NamedTuple):
-    """One base on the way: upstream's version, from its ``release`` or from a tag in ``git``."""
+    """A base to pass through: upstream's version, from its ``release`` or from a tag in ``git``."""
 
     version: str
     source: str = "release"
@@ -77,7 +93,7 @@ class Plan:
     Attributes:
         date: ISO date of the start, for the changelog.
         digest: of the series and the lock in the checkout, as they were at the start.
-        steps: the bases; the first is the one the series stands on.
+        steps: the bases; the first is the one the series is written on.
         upstream_git: repository with upstream's tags; empty for releases.
         trial: how to try the result out.
     """
@@ -100,11 +116,7 @@ class Plan:
 
 
 class Folder:
-    """The ``.rebase`` folder of a checkout.
-
-    Args:
-        project: the checkout.
-    """
+    """The ``.rebase`` folder of a checkout."""
 
     def __init__(self, project: Project) -> None:
         self.project = project
@@ -120,7 +132,7 @@ class Folder:
         self.lock_file = project.build / "rebase.lock"
 
     def load(self) -> Plan:
-        """The plan of the started rebase.
+        """Return the plan of the started rebase.
 
         Raises:
             RebaseError: there is none, or the file is damaged.
@@ -146,43 +158,46 @@ class Folder:
         reached("planned")
 
     def remove(self) -> None:
-        """Remove the folder; the plan goes first, so that half a folder is no started rebase."""
+        """Remove the folder; the plan goes first, so that half a folder is not a started rebase."""
         self.plan_file.unlink(missing_ok=True)
         if self.path.exists():
             shutil.rmtree(self.path)
 
     @contextmanager
     def locked(self) -> Iterator[int]:
-        """Hold the rebase's lock; yields its descriptor, which every program inherits.
+        """Take the rebase's lock; yields its descriptor, which every program inherits.
 
         So a program that outlives a killed run keeps the next run out until it ends, and two never
         work in the folder at once. The kernel drops the lock of the dead.
 
         Raises:
-            RebaseError: another run holds it for longer than the deadline.
+            RebaseError: another run has kept it for longer than the deadline.
         """
         self.lock_file.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(self.lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        deadline = None
         try:
-            while True:
-                try:
-                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
-                except BlockingIOError:
-                    if deadline is None:
-                        print("another rebase command is at work; waiting for it", flush=True)
-                        deadline = time.monotonic() + LOCK_TIMEOUT_SECONDS
-                    elif time.monotonic() > deadline:
-                        raise RebaseError(
-                            f"{self.lock_file}: another rebase command, or a child of one that "
-                            f"was killed, has been at work for {LOCK_TIMEOUT_SECONDS:.0f} seconds; "
-                            f"wait for it or end it (fuser {self.lock_file}), then try again"
-                        ) from None
-                    time.sleep(0.1)
+            self._wait_for_lock(descriptor)
             inherited.append(descriptor)
             yield descriptor
         finally:
             if descriptor in inherited:
                 inherited.remove(descriptor)
             os.close(descriptor)
+
+    def _wait_for_lock(self, descriptor: int) -> None:
+        deadline = None
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            except BlockingIOError:
+                if deadline is None:
+                    print("another rebase command is at work; waiting for it", flush=True)
+                    deadline = time.monotonic() + LOCK_TIMEOUT_SECONDS
+            if time.monotonic() > deadline:
+                raise RebaseError(
+                    f"{self.lock_file}: another rebase command, or a child of one that was "
+                    f"killed, has been at work for {LOCK_TIMEOUT_SECONDS:.0f} seconds; wait for "
+                    f"it or end it (fuser {self.lock_file}), then try again"
+                )
+            time.sleep(0.1)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tools.errors import SuiteError
 
@@ -25,12 +24,11 @@ REASON_MINIMUM_CHARACTERS = 40
 _REQUIRED = {"test", "outcome", "reason"}
 
 
-@dataclass(frozen=True)
-class Deviation:
+class Deviation(NamedTuple):
     """A declared difference.
 
     Attributes:
-        test: pytest's id; the ending ``[*]`` stands for every set of parameters of that test.
+        test: pytest's id; the ending ``[*]`` means every set of parameters of that test.
         outcome: how the test ends on the fork.
         reason: why that is right, in words for a maintainer of upstream.
         releases: upstream releases it applies to; empty for all.
@@ -48,37 +46,42 @@ class Deviation:
         return test == self.test
 
 
-def _fault(entry: Any) -> str:
-    """Describe the fault of an entry; empty if there is none."""
+def _checked(entry: Any) -> Deviation:
+    """Return an entry of the file.
+
+    Raises:
+        ValueError: something about it is wrong.
+    """
     if not isinstance(entry, dict):
-        return f"expected a table, got {entry!r}"
+        raise ValueError(f"expected a table, got {entry!r}")
     unknown, lacking = sorted(set(entry) - _REQUIRED - {"releases"}), sorted(_REQUIRED - set(entry))
     if unknown or lacking:
-        return f"lacks {lacking or 'nothing'}, has unknown {unknown or 'none'}"
+        raise ValueError(f"lacks {lacking or 'nothing'}, has unknown {unknown or 'none'}")
     for key in sorted(_REQUIRED):
         if not isinstance(entry[key], str):
-            return f"{key} must be a string, got {entry[key]!r}"
-    if "::" not in entry["test"]:
-        return f"test must be one test's id, got {entry['test']!r}"
-    if entry["outcome"] not in _OUTCOMES:
-        return f"outcome must be one of {', '.join(_OUTCOMES)}, got {entry['outcome']!r}"
+            raise ValueError(f"{key} must be a string, got {entry[key]!r}")
+    releases = entry.get("releases", [])
+    if not isinstance(releases, list) or not all(isinstance(name, str) for name in releases):
+        raise ValueError(f"releases must be a list of versions, got {releases!r}")
     reason = " ".join(entry["reason"].split())
+    found = Deviation(entry["test"], entry["outcome"], reason, tuple(releases))
+    if "::" not in found.test:
+        raise ValueError(f"test must be one test's id, got {found.test!r}")
+    if found.outcome not in _OUTCOMES:
+        raise ValueError(f"outcome must be one of {', '.join(_OUTCOMES)}, got {found.outcome!r}")
     if len(reason) < REASON_MINIMUM_CHARACTERS:
-        return (
+        raise ValueError(
             f"the reason has {len(reason)} characters; say in at least "
             f"{REASON_MINIMUM_CHARACTERS} why the fork is right to differ: {reason!r}"
         )
-    releases = entry.get("releases", [])
-    if not isinstance(releases, list) or not all(isinstance(name, str) for name in releases):
-        return f"releases must be a list of versions, got {releases!r}"
-    return ""
+    return found
 
 
 def load_deviations(path: Path, release: str) -> list[Deviation]:
     """Read and validate the file; returns the entries that apply to a release.
 
     Raises:
-        SuiteError: missing, no TOML, an unknown or absent key, an entry without a real reason, or
+        SuiteError: missing, not TOML, an unknown or absent key, an entry without a real reason, or
             a test listed twice.
     """
     try:
@@ -96,12 +99,11 @@ def load_deviations(path: Path, release: str) -> list[Deviation]:
         raise SuiteError(f"{path}: deviation must be written as [[deviation]] tables")
     found: dict[str, Deviation] = {}
     for number, entry in enumerate(entries, start=1):
-        fault = _fault(entry)
-        if not fault and entry["test"] in found:
-            fault = f"{entry['test']} is listed twice"
-        if fault:
-            raise SuiteError(f"{path}: deviation {number}: {fault}")
-        reason = " ".join(entry["reason"].split())
-        releases = tuple(entry.get("releases", ()))
-        found[entry["test"]] = Deviation(entry["test"], entry["outcome"], reason, releases)
+        try:
+            one = _checked(entry)
+            if one.test in found:
+                raise ValueError(f"{one.test} is listed twice")
+        except ValueError as fault:
+            raise SuiteError(f"{path}: deviation {number}: {fault}") from None
+        found[one.test] = one
     return [known for known in found.values() if not known.releases or release in known.releases]

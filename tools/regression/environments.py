@@ -1,15 +1,13 @@
-"""Two virtual environments that hold the same packages, but for smolagents itself.
+"""Two virtual environments with the same packages, but for smolagents itself.
 
 The fork's side is resolved (its requirements may be more than upstream's), frozen, and the frozen
-set is laid down once more for the pristine side.
+set is installed once more for the pristine side.
 """
 
 from __future__ import annotations
 
 import re
-import sys
 import zipfile
-from dataclasses import dataclass
 from email.parser import HeaderParser
 from pathlib import Path
 from typing import NamedTuple
@@ -21,6 +19,15 @@ from tools.uv import Uv
 
 __all__ = ["Side", "Twins", "build_twins", "relock", "wheel_metadata"]
 
+OLDEST_PYTHON = "3.10"
+
+_HEADER = """\
+# Versions for both sides of the regression suite. Written by `python -m tools.regression --relock`.
+"""
+
+# torch has a version of its own in settings.OPTIONAL; the rest belongs to its CUDA build.
+_LEFT_OUT = re.compile(r"(smolagents|torch|triton|nvidia-[\w-]+|cuda-[\w-]+)==")
+
 
 class Side(NamedTuple):
     """One of the two environments: its name, interpreter, and the smolagents in it."""
@@ -31,8 +38,7 @@ class Side(NamedTuple):
     version: str
 
 
-@dataclass(frozen=True)
-class Twins:
+class Twins(NamedTuple):
     """Both sides.
 
     Attributes:
@@ -47,10 +53,10 @@ class Twins:
 
 
 def wheel_metadata(wheel: Path) -> tuple[str, str, set[str]]:
-    """Name, version and extras that a wheel's METADATA gives.
+    """Read name, version and extras from a wheel's METADATA.
 
     Raises:
-        SuiteError: the file is no wheel.
+        SuiteError: the file is not a wheel.
     """
     try:
         with zipfile.ZipFile(wheel) as archive:
@@ -58,8 +64,7 @@ def wheel_metadata(wheel: Path) -> tuple[str, str, set[str]]:
             headers = HeaderParser().parsestr(archive.read(name).decode("utf-8"))
     except (OSError, ValueError, zipfile.BadZipFile) as error:
         raise SuiteError(f"{wheel}: not a readable wheel: {error}") from error
-    extras = set(headers.get_all("Provides-Extra") or [])
-    return headers["Name"], headers["Version"], extras
+    return headers["Name"], headers["Version"], set(headers.get_all("Provides-Extra") or [])
 
 
 def _frozen(uv: Uv, python: Path) -> list[str]:
@@ -82,23 +87,15 @@ def _resolved(uv: Uv, python: Path, wanted: str, *pins: str | Path) -> dict[str,
     return absent
 
 
-def build_twins(
-    fork_wheel: Path,
-    pristine_wheel: Path,
-    folder: Path,
-    *,
-    pinned: bool,
-    python: str = sys.executable,
-) -> Twins:
+def build_twins(fork_wheel: Path, pristine_wheel: Path, folder: Path, *, pinned: bool) -> Twins:
     """Make both environments anew below a folder.
 
     Args:
         fork_wheel: the wheel under test.
         pristine_wheel: upstream's.
-        folder: where to make them; what is there under their names is removed.
+        folder: environments of the same names in it are removed.
         pinned: refuse versions other than ``constraints.txt``'s. Without it they are tried first,
             and left aside with a note when they do not suit this release.
-        python: interpreter to make them with.
 
     Raises:
         SuiteError: the two sides came out different.
@@ -107,7 +104,7 @@ def build_twins(
     _, fork_version, provided = wheel_metadata(fork_wheel)
     _, pristine_version, _ = wheel_metadata(pristine_wheel)
     uv, notes = Uv(), list[str]()
-    fork_python = uv.environment(folder / "fork-env", python)
+    fork_python = uv.environment(folder / "fork-env")
     extras = ",".join(sorted(set(EXTRAS) & provided))
     wanted = f"smolagents[{extras}] @ {fork_wheel.resolve().as_uri()}"
     try:
@@ -123,31 +120,21 @@ def build_twins(
     packages = _frozen(uv, fork_python)
     listing = folder / "packages.txt"
     listing.write_text("\n".join(packages) + "\n", "utf-8")
-    pristine_python = uv.environment(folder / "pristine-env", python)
+    pristine_python = uv.environment(folder / "pristine-env")
     uv.install(pristine_python, "--no-deps", "-r", listing, pristine_wheel.resolve())
     if unequal := sorted({*_frozen(uv, pristine_python)} ^ {*packages}):
         raise SuiteError(f"the two environments differ in more than smolagents: {unequal[:10]}")
-    for side, one in (("fork", fork_python), ("pristine", pristine_python)):
-        try:
-            uv("pip", "check", "--python", one)
-        except CommandError as error:
-            notes.append(f"`uv pip check` on the {side} side: {last_words(str(error), lines=6)}")
-    return Twins(
+    sides = (
         Side("pristine", pristine_python, pristine_wheel, pristine_version),
         Side("fork", fork_python, fork_wheel, fork_version),
-        absent,
-        notes,
     )
-
-
-OLDEST_PYTHON = "3.10"
-
-_HEADER = """\
-# Versions for both sides of the regression suite. Written by `python -m tools.regression --relock`.
-"""
-
-# torch has a version of its own in settings.OPTIONAL; the rest belongs to its CUDA build.
-_LEFT_OUT = re.compile(r"(smolagents|torch|triton|nvidia-[\w-]+|cuda-[\w-]+)==")
+    for side in sides:
+        try:
+            uv("pip", "check", "--python", side.python)
+        except CommandError as error:
+            words = last_words(str(error), lines=6)
+            notes.append(f"`uv pip check` on the {side.name} side: {words}")
+    return Twins(*sides, absent, notes)
 
 
 def relock() -> int:

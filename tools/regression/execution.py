@@ -1,4 +1,4 @@
-"""Runs upstream's tests on one side, or on both at once."""
+"""Run upstream's tests on both sides at once."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import shutil
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from tools.command import Command, run
 from tools.errors import CommandError, SuiteError
@@ -27,7 +27,7 @@ SIDE_TIMEOUT_SECONDS = 1200.0
 _RAN = (0, 1)
 _RAN_ALONE = (0, 1, 2, 4, 5)
 
-# Stands for the fork's run as a whole where it came to no end.
+# Name of the fork's run as a whole where it came to no end.
 THE_RUN = "tests::the run itself"
 
 _PYTEST = (
@@ -36,14 +36,16 @@ _PYTEST = (
     *("-p", "xdist", "-p", "no:cacheprovider", "--continue-on-collection-errors"),
 )
 
+# Prints the place and the version of the smolagents that a side imports.
+_ORIGIN = (
+    "import importlib.util as u, importlib.metadata as m;"
+    "print(u.find_spec('smolagents').origin); print(m.version('smolagents'))"
+)
 
-def _copied(source: Path, target: Path) -> None:
-    ignored = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(source, target, dirs_exist_ok=True, ignore=ignored)
+_Outcomes = dict[str, Outcome]
 
 
-@dataclass(frozen=True)
-class Runner:
+class Runner(NamedTuple):
     """Runs tests of one unpacked release on two sides.
 
     Attributes:
@@ -66,21 +68,17 @@ class Runner:
         Raises:
             SuiteError: a side would import another copy, or another version.
         """
-        question = (
-            "import importlib.util as u, importlib.metadata as m;"
-            "print(u.find_spec('smolagents').origin); print(m.version('smolagents'))"
-        )
+        ignored = shutil.ignore_patterns("__pycache__")
         for side in (self.twins.pristine, self.twins.fork):
             root = self.folder / side.name
             shutil.rmtree(root, ignore_errors=True)
-            _copied(self.tests, root / "tests")
-            _copied(OVERLAY, root / "tests")
-            _copied(PROJECT, root)
+            for source, name in ((self.tests, "tests"), (OVERLAY, "tests"), (PROJECT, ".")):
+                shutil.copytree(source, root / name, dirs_exist_ok=True, ignore=ignored)
             (root / "wheel").mkdir()
             shutil.copy(side.wheel, root / "wheel")
             (root / "pytest.ini").write_text("[pytest]\n", "utf-8")
             env = self._environment(side, root)
-            answer = run([side.python, "-c", question], timeout_seconds=60, cwd=root, env=env)
+            answer = run([side.python, "-c", _ORIGIN], timeout_seconds=60, cwd=root, env=env)
             origin, version = answer.strip().splitlines()[-2:]
             environment = side.python.parent.parent.resolve()
             if not Path(origin).resolve().is_relative_to(environment) or version != side.version:
@@ -89,8 +87,8 @@ class Runner:
                     f"expected {side.version} below {environment}"
                 )
 
-    def run(self, selection: Sequence[str] = ()) -> tuple[dict[str, Outcome], dict[str, Outcome]]:
-        """Outcomes of both sides, pristine first; the sides run side by side.
+    def run(self, selection: Sequence[str] = ()) -> tuple[_Outcomes, _Outcomes]:
+        """Run tests on both sides at once and return the outcomes, pristine first.
 
         Args:
             selection: test files below ``tests`` or test ids; empty for all.
@@ -101,7 +99,7 @@ class Runner:
         return self._both(selection or ["tests"], "all", ("-n", "1"), _RAN)
 
     def run_alone(self, test: str, attempt: int) -> tuple[Outcome, Outcome]:
-        """One test in a process of its own on both sides, pristine first.
+        """Run one test in a process of its own on both sides, pristine first.
 
         Args:
             test: its id.
@@ -112,7 +110,7 @@ class Runner:
 
     def _both(
         self, selection: Sequence[str], label: str, options: Sequence[str], accepted: Sequence[int]
-    ) -> tuple[dict[str, Outcome], dict[str, Outcome]]:
+    ) -> tuple[_Outcomes, _Outcomes]:
         # Leaving the block, by an interrupt too, ends what still runs and removes the homes.
         with ExitStack() as stack:
             started: list[tuple[Command, Path]] = []
@@ -130,12 +128,10 @@ class Runner:
                     log=self.folder / f"{side.name}-{label}.log",
                 )
                 started.append((stack.enter_context(command), junit))
-            (pristine, pristine_junit), (fork, fork_junit) = started
-            pristine.wait(accepted)
-            first = _outcomes(pristine_junit, accepted)
+            pristine, fork = started
+            first = _finished(*pristine, accepted)
             try:
-                fork.wait(accepted)
-                return first, _outcomes(fork_junit, accepted)
+                return first, _finished(*fork, accepted)
             except (CommandError, SuiteError) as error:
                 # Pristine ran, so the machine is well: a fork on which nothing runs is the worst
                 # difference there is, and no reason to say nothing about it.
@@ -152,7 +148,8 @@ class Runner:
         )
 
 
-def _outcomes(junit: Path, accepted: Sequence[int]) -> dict[str, Outcome]:
-    if accepted is _RAN_ALONE and not (junit.exists() and "<testcase" in junit.read_text()):
+def _finished(command: Command, junit: Path, accepted: Sequence[int]) -> _Outcomes:
+    command.wait(accepted)
+    if accepted is _RAN_ALONE and not (junit.exists() and "<testcase" in junit.read_text("utf-8")):
         return {}
     return read_junit(junit)

@@ -35,25 +35,15 @@ def _verified(path: Path, expected: str) -> None:
         )
 
 
-def _release_files(
-    release: str | None, sdist_sha256: str | None, unlocked: bool
-) -> tuple[str, bool, Path, Path]:
-    """Version, whether it is the locked one, its sdist and wheel, verified where a sum is known."""
-    lock = upstream_lock.load(ROOT / "upstream.lock")
-    version = release or lock.version
-    locked = version == lock.version
-    if not locked and not unlocked and sdist_sha256 is None:
-        raise SuiteError(
-            f"release {version} is not the locked {lock.version}: give its sdist's sha256, "
-            f"or say --unlocked to run it unverified"
-        )
+def _release_files(version: str, lock: upstream_lock.Lock, sum_given: str | None) -> list[Path]:
+    """Fetch the release's sdist and wheel, and verify each whose sum is known."""
     sdist, wheel = fetch_sdist(version, CACHE), fetch_wheel(version, CACHE)
-    if locked:
+    if version == lock.version:
         _verified(sdist, lock.sdist.sha256)
         _verified(wheel, lock.wheel.sha256)
-    if sdist_sha256 is not None:
-        _verified(sdist, sdist_sha256)
-    return version, locked, sdist, wheel
+    if sum_given is not None:
+        _verified(sdist, sum_given)
+    return [sdist, wheel]
 
 
 def _unpacked_tests(sdist: Path, folder: Path) -> Path:
@@ -61,7 +51,7 @@ def _unpacked_tests(sdist: Path, folder: Path) -> Path:
     folder.mkdir(parents=True)
     tests = unpack_sdist(sdist, folder) / "tests"
     if not list(tests.glob("test_*.py")):
-        raise SuiteError(f"{sdist.name} holds no tests/test_*.py")
+        raise SuiteError(f"{sdist.name} has no tests/test_*.py")
     return tests
 
 
@@ -86,7 +76,7 @@ def run(
         release: upstream's version that gives the tests and the pristine side; the locked one when
             ``None``.
         tests: test files below upstream's ``tests``, or test ids; empty for all.
-        unlocked: accept a release that ``upstream.lock`` does not hold, unverified.
+        unlocked: accept a release that is not in ``upstream.lock``, unverified.
         sdist_sha256: verify the sdist against this as well.
         network: let test processes reach other machines.
         run_all: run what upstream marks ``require_run_all`` (needs engines, keys, weights).
@@ -116,7 +106,14 @@ def run(
     selection = [name if name.startswith("tests/") else f"tests/{name}" for name in tests]
     try:
         with step("fetch"):
-            version, locked, sdist, pristine = _release_files(release, sdist_sha256, unlocked)
+            lock = upstream_lock.load(ROOT / "upstream.lock")
+            version = release or lock.version
+            if version != lock.version and not unlocked and sdist_sha256 is None:
+                raise SuiteError(
+                    f"release {version} is not the locked {lock.version}: give its sdist's sha256, "
+                    f"or say --unlocked to run it unverified"
+                )
+            sdist, pristine = _release_files(version, lock, sdist_sha256)
             declared = load_deviations(deviations, version)
             tests_folder = _unpacked_tests(sdist, folder / "sdist")
         if fork_wheel is None:
@@ -126,7 +123,7 @@ def run(
         if name != "smolagents":
             raise SuiteError(f"{fork_wheel}: is a wheel of {name}, not of smolagents")
         with step("install"):
-            twins = build_twins(fork_wheel, pristine, folder, pinned=locked)
+            twins = build_twins(fork_wheel, pristine, folder, pinned=version == lock.version)
         runner = Runner(twins, tests_folder, folder, network=network, run_all=run_all)
         with step("run both sides"):
             runner.prepare()

@@ -1,4 +1,4 @@
-"""Opens the series for editing in a scratch repository, takes it back, and checks it at rest."""
+"""Open the series for editing in a scratch repository, take it back, and check it at rest."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from buildsys import lock as lockfile
-from buildsys.patchfile import apply_patch
-from buildsys.series import load_prune_list, load_series
+from buildsys.series import load_prune_list
 from tools.errors import GitError, SeriesError
 from tools.git import Git
 from tools.paths import Project
@@ -21,7 +20,6 @@ from tools.series.repository import (
     exported,
     folder_digest,
     patch_bytes,
-    read_tree,
     refuse_unfinished,
     release_base,
     series_files,
@@ -29,7 +27,7 @@ from tools.series.repository import (
 
 __all__ = ["Difference", "close_series", "differences", "finish_export", "open_series"]
 
-# Where the repository remembers which state of patches/ it was made from.
+# The repository's setting for the digest of patches/ that it was made from.
 _DIGEST = "series.digest"
 
 
@@ -38,7 +36,7 @@ class Difference(NamedTuple):
 
     Attributes:
         path: the file, relative to the checkout.
-        correct: what it ought to be.
+        correct: its bytes as exported.
         diff: from what it is to what it ought to be, as text.
     """
 
@@ -52,33 +50,28 @@ def _replacement(project: Project) -> Replacement:
 
 
 def finish_export(project: Project) -> None:
-    """Finish an export that was interrupted while it replaced files; any command does this first.
-
-    Args:
-        project: the checkout.
-    """
+    """Finish an interrupted export; every command does this first."""
     export = _replacement(project)
     if export.is_decided:
         export.finish()
     export.remove()
 
 
-def _created(project: Project, folder: Path) -> tuple[Git, dict[str, bytes]]:
+def _created(project: Project, folder: Path) -> Git:
     lock = lockfile.load(project.lock)
     tree = release_base(lock, load_prune_list(project.patches), project.cache)
-    return create(folder, tree, lock.version, patch_bytes(project)), tree
+    return create(folder, tree, project, lock.version)
 
 
 def open_series(project: Project, folder: Path, *, force: bool = False) -> Git:
     """Make a repository whose first commit is the pruned release and whose next are the series.
 
     Args:
-        project: the checkout.
         folder: where to make it; one that is there is replaced if nothing in it would be lost.
-        force: replace it whatever it holds.
+        force: replace it whatever it contains.
 
     Raises:
-        SeriesError: the folder holds work that is not exported, or is no series repository.
+        SeriesError: the folder has work that is not exported, or is not a series repository.
         BuildError, FetchError: see :func:`tools.series.repository.release_base`.
     """
     finish_export(project)
@@ -87,8 +80,7 @@ def open_series(project: Project, folder: Path, *, force: bool = False) -> Git:
     # Made beside and renamed, so that a folder of this name is always a whole one.
     draft = folder.with_name(f"{folder.name}.new")
     shutil.rmtree(draft, ignore_errors=True)
-    git, _ = _created(project, draft)
-    git.run("config", _DIGEST, folder_digest(project))
+    _created(project, draft).run("config", _DIGEST, folder_digest(project))
     if folder.exists():
         shutil.rmtree(folder)
     draft.rename(folder)
@@ -99,21 +91,20 @@ def _refuse_to_lose(project: Project, folder: Path) -> None:
     git = Git(folder)
     advice = "export it, or remove the folder, or use --force"
     if not git.git_dir.is_dir() or not git.succeeds("rev-parse", "-q", "--verify", BASE):
-        raise SeriesError(f"{folder}: exists and is no repository of the series; {advice}")
+        raise SeriesError(f"{folder}: exists and is not a repository of the series; {advice}")
     try:
         refuse_unfinished(git)
         series = list(exported(git, BASE).items())
     except (SeriesError, GitError) as error:
-        raise SeriesError(f"{folder}: exists and holds work; {advice}:\n{error}") from None
+        raise SeriesError(f"{folder}: exists and has work in it; {advice}:\n{error}") from None
     if series != list(patch_bytes(project).items()):
-        raise SeriesError(f"{folder}: exists and holds a series that is not in patches/; {advice}")
+        raise SeriesError(f"{folder}: exists and has a series that is not in patches/; {advice}")
 
 
 def close_series(project: Project, folder: Path, *, force: bool = False) -> list[str]:
     """Export the repository's commits into ``patches/``, all files as one.
 
     Args:
-        project: the checkout.
         folder: the repository, from :func:`open_series`.
         force: also when ``patches/`` or the lock has changed since it was opened.
 
@@ -121,13 +112,13 @@ def close_series(project: Project, folder: Path, *, force: bool = False) -> list
         Relative paths of the files that were written or deleted.
 
     Raises:
-        SeriesError: the commits are no series; or ``patches/`` has moved in the meantime.
-        BuildError: a commit holds what the strict applier does not accept.
+        SeriesError: the commits are not a series; or ``patches/`` has moved in the meantime.
+        BuildError: a commit contains what the strict applier does not accept.
     """
     finish_export(project)
     git = Git(folder)
     if not git.git_dir.is_dir():
-        raise SeriesError(f"{folder}: no repository; make patches-edit makes it")
+        raise SeriesError(f"{folder}: not a repository; make patches-edit makes it")
     refuse_unfinished(git)
     known = git.run("config", _DIGEST, check=False).stdout.decode().strip()
     if known != folder_digest(project) and not force:
@@ -157,20 +148,14 @@ def differences(project: Project) -> list[Difference]:
         FetchError: the release is not to be had.
     """
     with tempfile.TemporaryDirectory() as scratch:
-        git, strict = _created(project, Path(scratch) / "series")
-        new = series_files(project.patches, exported(git, BASE))
-        by_git = read_tree(git, "HEAD")
+        new = series_files(
+            project.patches, exported(_created(project, Path(scratch) / "series"), BASE)
+        )
     found: list[Difference] = []
     for path, correct in new.items():
         old = (project.root / path).read_bytes()
         if correct is not None and correct != old:
             found.append(Difference(path, correct, _diff(path, old, correct)))
-    if not found:
-        for patch in load_series(project.patches):
-            strict = apply_patch(patch, strict)
-        if strict != by_git:
-            paths = sorted({name for name, _ in strict.items() ^ by_git.items()})
-            raise SeriesError(f"git and the strict applier disagree about {', '.join(paths)}")
     return found
 
 

@@ -1,22 +1,21 @@
-"""A patch's mail header and message: author, subject, reason and trailers."""
+"""Read a patch's mail header and message: author, subject, reason and trailers."""
 
 from __future__ import annotations
 
 import email
 import email.policy
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 __all__ = ["PATCH_NAME", "Message", "parse_message", "parse_trailers"]
 
-# What a trailer `Patch-Name` may hold: it becomes the name of a file.
+# What a trailer `Patch-Name` may be: it becomes the name of a file.
 PATCH_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*\.patch\Z")
 
 _TRAILER = re.compile(r"([A-Za-z][A-Za-z0-9-]*): *(.*)\Z")
 
 
-@dataclass(frozen=True)
-class Message:
+class Message(NamedTuple):
     """Message of a patch.
 
     Attributes:
@@ -24,7 +23,7 @@ class Message:
         date: the author's date as the header has it.
         subject: the first line.
         body: the text between subject and trailers: the reason.
-        trailers: values by trailer name, in order; a trailer may stand more than once.
+        trailers: values by trailer name, in order; a trailer may occur more than once.
     """
 
     author: str
@@ -34,13 +33,13 @@ class Message:
     trailers: dict[str, tuple[str, ...]]
 
     def trailer(self, name: str) -> str | None:
-        """The value of a trailer that stands exactly once, else None."""
+        """Return the value of a trailer that occurs exactly once, else None."""
         values = self.trailers.get(name, ())
         return values[0] if len(values) == 1 else None
 
 
 def parse_message(header: bytes) -> Message:
-    """Read what stands before the first ``diff --git`` of a ``git format-patch`` file.
+    """Read what is before the first ``diff --git`` of a ``git format-patch`` file.
 
     Args:
         header: see :attr:`buildsys.patchfile.Patch.header`.
@@ -50,9 +49,8 @@ def parse_message(header: bytes) -> Message:
     mail = email.message_from_bytes(data, policy=email.policy.default)
     content = mail.get_payload(decode=True)
     text = content.decode("utf-8", "replace") if isinstance(content, bytes) else ""
-    body, trailers = parse_trailers(re.sub(r"\n---\s*\Z", "\n", text))
     author, date, subject = (str(mail[name] or "") for name in ("From", "Date", "Subject"))
-    return Message(author, date, subject, body, trailers)
+    return Message(author, date, subject, *parse_trailers(re.sub(r"\n---\s*\Z", "\n", text)))
 
 
 def parse_trailers(text: str) -> tuple[str, dict[str, tuple[str, ...]]]:

@@ -6,6 +6,7 @@ import hashlib
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from buildsys.errors import BuildError
 from buildsys.lock import Lock
@@ -16,13 +17,15 @@ from buildsys.tree import pruned_package
 from tools.errors import GitError, SeriesError
 from tools.git import Git
 from tools.paths import Project
-from tools.series.message import PATCH_NAME, parse_message
+from tools.series.message import PATCH_NAME, parse_trailers
 from tools.upstream.fetch import fetch_wheel, unpack_wheel
 
 __all__ = [
     "BASE",
     "BRANCH",
+    "Commit",
     "commit_tree",
+    "commits",
     "create",
     "exported",
     "folder_digest",
@@ -39,7 +42,6 @@ BRANCH = "series"
 # What the bytes of a patch must not depend on. The rest is git's default: no setting of the
 # machine reaches git (tools/git.py), and CI exports again in a repository of its own.
 _FORMAT = (
-    "--stdout",
     "--always",  # an empty commit is then seen, and refused, instead of skipped in silence
     "--zero-commit",  # the commit's own id differs from machine to machine
     "--full-index",  # the length of an abbreviated id depends on what else is in the repository
@@ -51,6 +53,15 @@ _FORMAT = (
     "--diff-algorithm=histogram",  # the default differs between versions of git
 )
 
+_AM = (
+    "--keep",  # else a subject that begins with [...] loses it
+    "--keep-cr",  # else a file with CRLF is not the one the patch was made from
+    "--no-scissors",
+    "--whitespace=nowarn",
+    "--committer-date-is-author-date",
+    "--no-3way",
+)
+
 _UNDER_WAY = {
     "rebase-merge": "rebase",
     "rebase-apply": "am or rebase",
@@ -58,6 +69,38 @@ _UNDER_WAY = {
     "CHERRY_PICK_HEAD": "cherry-pick",
     "REVERT_HEAD": "revert",
 }
+
+
+class Commit(NamedTuple):
+    """A patch as a commit.
+
+    Attributes:
+        id: the commit's.
+        date: the author's, as git's raw date.
+        subject: first line of the message.
+        trailers: values by trailer name.
+    """
+
+    id: str
+    date: str
+    subject: str
+    trailers: dict[str, tuple[str, ...]]
+
+    @property
+    def name(self) -> str:
+        """The ``Patch-Name``, or the abbreviated id when there is none."""
+        return self.trailers.get("Patch-Name", (self.id[:12],))[0]
+
+
+def commits(git: Git, base: str, tip: str = "HEAD") -> list[Commit]:
+    """Read the commits after a base, oldest first."""
+    form = "--format=%H%x00%ad%x00%s%x00%B%x00"
+    text = git.text("log", "--reverse", "--date=raw", form, f"{base}..{tip}")
+    fields = text.split("\0")[:-1]
+    return [
+        Commit(commit.strip(), date, subject, parse_trailers(message)[1])
+        for commit, date, subject, message in zip(*[iter(fields)] * 4, strict=True)
+    ]
 
 
 def patch_bytes(project: Project) -> dict[str, bytes]:
@@ -86,10 +129,9 @@ def release_base(lock: Lock, prune: Sequence[str], cache: Path) -> dict[str, byt
     Args:
         lock: which release, byte for byte.
         prune: paths to drop.
-        cache: folder of downloaded releases.
 
     Raises:
-        BuildError: a byte differs from the lock, or the prune list does not fit.
+        BuildError: the release is not the locked one, or a path to drop is not in it.
         FetchError: the release is not to be had.
     """
     with tempfile.TemporaryDirectory() as scratch:
@@ -100,38 +142,33 @@ def release_base(lock: Lock, prune: Sequence[str], cache: Path) -> dict[str, byt
 def commit_tree(git: Git, tree: Mapping[str, bytes], subject: str, ref: str) -> None:
     """Commit a tree without a parent and point a ref at it; the work tree is not looked at.
 
-    The commit's id depends on nothing but tree and subject.
+    The commit's id depends on nothing but tree and subject: a base is no one's work, so the same
+    date everywhere gives the same commit everywhere.
 
     Args:
-        git: the repository.
         tree: file bytes by path.
         subject: the commit's message.
         ref: full name of the ref.
     """
-    # A base is no one's work: the same date everywhere gives the same commit everywhere.
-    parts = [
-        f"commit {ref}\ncommitter base <base> 946684800 +0000\n".encode(),
-        _data(subject.encode()),
-    ]
-    for path, data in sorted(tree.items()):
-        parts += [f"M 100644 inline {path}\n".encode(), _data(data)]
-    git.run("fast-import", "--quiet", "--force", stdin=b"".join(parts))
 
+    def data(content: bytes) -> bytes:
+        return b"data %d\n%b\n" % (len(content), content)
 
-def _data(data: bytes) -> bytes:
-    return b"data %d\n%b\n" % (len(data), data)
+    stream = f"commit {ref}\ncommitter base <base> 946684800 +0000\n".encode()
+    stream += data(subject.encode())
+    for path, content in sorted(tree.items()):
+        stream += f"M 100644 inline {path}\n".encode() + data(content)
+    git.run("fast-import", "--quiet", "--force", stdin=stream)
 
 
 def read_tree(git: Git, commit: str, below: str = "") -> dict[str, bytes]:
     """Every file of a commit by path.
 
     Args:
-        git: the repository.
-        commit: the commit.
         below: only files whose path begins with this, such as ``src/package/``.
 
     Raises:
-        SeriesError: the commit holds a link, a submodule or an executable file.
+        SeriesError: the commit contains a link, a submodule or an executable file.
     """
     listing = git.run("ls-tree", "-r", "-z", "--full-tree", commit, *([below] if below else []))
     blobs: dict[str, bytes] = {}
@@ -152,16 +189,13 @@ def read_tree(git: Git, commit: str, below: str = "") -> dict[str, bytes]:
     return tree
 
 
-def create(
-    folder: Path, tree: Mapping[str, bytes], version: str, patches: Mapping[str, bytes]
-) -> Git:
-    """Make a repository with the base as first commit and the series on it.
+def create(folder: Path, tree: Mapping[str, bytes], project: Project, version: str) -> Git:
+    """Make a repository with the base as first commit and the project's series on it.
 
     Args:
         folder: an empty or new folder.
-        tree: the base.
+        project: the checkout with the series.
         version: upstream's version, for the base's message.
-        patches: file name to bytes, in order.
 
     Raises:
         SeriesError: git does not take a patch; names it.
@@ -170,21 +204,15 @@ def create(
     git.init(BRANCH)
     commit_tree(git, tree, f"smolagents {version} as released, pruned", BASE)
     git.run("reset", "--quiet", "--hard", BASE)
-    options = (
-        "--keep",  # else a subject that begins with [...] loses it
-        "--keep-cr",  # else a file with CRLF is not the one the patch was made from
-        "--no-scissors",
-        "--whitespace=nowarn",
-        "--committer-date-is-author-date",
-        "--no-3way",
-    )
-    for name, data in patches.items():
-        try:
-            git.run("am", "--quiet", *options, stdin=data)
-        except GitError as error:
-            raise SeriesError(
-                f"patches/{name}: git am does not take it on upstream {version}:\n{error.output}"
-            ) from None
+    names = series_names(project.patches)
+    try:
+        if names:
+            git.run("am", "--quiet", *_AM, *(str(project.patches / name) for name in names))
+    except GitError as error:
+        failed = names[int(git.text("rev-list", "--count", f"{BASE}..HEAD"))]
+        raise SeriesError(
+            f"patches/{failed}: git am does not take it on upstream {version}:\n{error.output}"
+        ) from None
     return git
 
 
@@ -192,7 +220,6 @@ def refuse_unfinished(git: Git, *, untracked: bool = True) -> None:
     """Refuse a repository whose commits are not all there is in it.
 
     Args:
-        git: the repository.
         untracked: whether files that git does not know count as well.
 
     Raises:
@@ -212,39 +239,39 @@ def refuse_unfinished(git: Git, *, untracked: bool = True) -> None:
         )
 
 
-def exported(git: Git, base: str, tip: str = "HEAD") -> dict[str, bytes]:
-    """The commits after the base as patch files, checked to give the same trees when applied.
+def exported(git: Git, base: str) -> dict[str, bytes]:
+    """The commits after the base as patch files, checked to give the same tree when applied.
 
     Args:
-        git: the repository.
+        git: the repository; HEAD is the last commit of the series.
         base: the commit the series stands on.
-        tip: the last commit of the series.
 
     Returns:
         Bytes by file name, in the series' order.
 
     Raises:
         SeriesError: a commit is a merge, empty, a fixup, has no good ``Patch-Name``, or shares it.
-        BuildError: a commit holds what the strict applier does not accept.
+        BuildError: a commit contains what the strict applier does not accept.
     """
-    if not git.succeeds("merge-base", "--is-ancestor", base, tip):
-        raise SeriesError(f"{git.folder}: {tip} does not stand on the base {base} any more")
-    if merges := git.lines("rev-list", "--merges", f"{base}..{tip}"):
+    if not git.succeeds("merge-base", "--is-ancestor", base, "HEAD"):
+        raise SeriesError(f"{git.folder}: HEAD does not stand on the base {base} any more")
+    if merges := git.lines("rev-list", "--merges", f"{base}..HEAD"):
         raise SeriesError(f"{git.folder}: {merges[0]} is a merge; a series is a line: git rebase")
     patches: dict[str, bytes] = {}
-    tree = read_tree(git, base)
-    for line in git.lines("log", "--reverse", "--format=%H %s", f"{base}..{tip}"):
-        commit, _, subject = line.partition(" ")
-        what = f"{git.folder}: commit {commit[:12]} ({subject!r})"
-        if subject.startswith(("fixup!", "squash!", "amend!")):
+    strict = read_tree(git, base)
+    with tempfile.TemporaryDirectory() as scratch:
+        git.run("format-patch", "--quiet", *_FORMAT, "-o", scratch, f"{base}..HEAD")
+        files = [path.read_bytes() for path in sorted(Path(scratch).iterdir())]
+    for commit, data in zip(commits(git, base), files, strict=True):
+        what = f"{git.folder}: commit {commit.id[:12]} ({commit.subject!r})"
+        if commit.subject.startswith(("fixup!", "squash!", "amend!")):
             raise SeriesError(
                 f"{what} is to be melted into another: git rebase -i --autosquash base"
             )
-        data = git.run("format-patch", *_FORMAT, "-1", commit).stdout
-        header, diff, _ = data.partition(b"\ndiff --git ")
-        if not diff:
+        if b"\ndiff --git " not in data:
             raise SeriesError(f"{what} changes nothing; drop it: git rebase -i base")
-        name = parse_message(header).trailer("Patch-Name")
+        names = commit.trailers.get("Patch-Name", ())
+        name = names[0] if len(names) == 1 else None
         if name is None or not PATCH_NAME.match(name):
             raise SeriesError(
                 f"{what} needs one trailer 'Patch-Name: <words-with-hyphens>.patch', has {name!r}; "
@@ -252,20 +279,16 @@ def exported(git: Git, base: str, tip: str = "HEAD") -> dict[str, bytes]:
             )
         if name in patches:
             raise SeriesError(f"{what} has the Patch-Name of another commit: {name}")
-        tree = apply_patch(parse_patch(f"patches/{name}", data), tree)
-        if tree != read_tree(git, commit):
-            raise SeriesError(f"patches/{name}: applied strictly it does not give what {commit} is")
+        strict = apply_patch(parse_patch(f"patches/{name}", data), strict)
         patches[name] = data
+    by_git = read_tree(git, "HEAD")
+    if wrong := sorted({path for path, _ in strict.items() ^ by_git.items()}):
+        raise SeriesError(f"git and the strict applier disagree about {', '.join(wrong)}")
     return patches
 
 
 def series_files(folder: Path, patches: Mapping[str, bytes]) -> dict[str, bytes | None]:
-    """List what to write and delete so that a ``patches`` folder holds this series.
-
-    Args:
-        folder: the ``patches`` folder.
-        patches: the series.
-    """
+    """List what to write and delete so that a ``patches`` folder has this series."""
     gone = {path.name for path in folder.glob("*.patch")} - set(patches)
     files: dict[str, bytes | None] = {f"patches/{name}": None for name in gone}
     files |= {f"patches/{name}": data for name, data in patches.items()}

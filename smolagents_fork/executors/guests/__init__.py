@@ -1,1 +1,1 @@
-"""Parts of executors whose programs run under a worker in a process of its own."""
+"""Parts of executors whose programs run under a worker in a separate process."""

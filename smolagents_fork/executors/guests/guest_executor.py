@@ -1,4 +1,4 @@
-"""Runs, tools and variables of the executors with a guest."""
+"""Base of the executors with a guest: runs, tools and variables."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ class GuestExecutor(Executor):
         """Set variables in the code's namespace.
 
         Raises:
-            EncodeError: a value cannot travel; names the path to it.
+            EncodeError: a value cannot be encoded; names the path to it.
         """
         if not variables:
             return

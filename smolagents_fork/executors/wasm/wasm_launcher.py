@@ -28,7 +28,7 @@ _MIB = 1 << 20
 
 @dataclass(frozen=True)
 class Installation:
-    """Files that guests are started from.
+    """Paths and settings from which guests are started.
 
     Attributes:
         deno: the program.

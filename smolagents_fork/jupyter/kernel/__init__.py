@@ -1,1 +1,1 @@
-"""The code that is sent into a kernel, and ``bootstrap``, which makes the requests that send it."""
+"""Code that is sent into a kernel, and ``bootstrap``, which creates the requests that send it."""

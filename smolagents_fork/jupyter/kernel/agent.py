@@ -1,12 +1,12 @@
-"""Installed in the kernel at its start: values out, the bridge's calls, bounds on output.
+"""Agent installed in the kernel at its start: values, calls of the bridge, limits on output.
 
-This file is sent as text and runs inside the sandbox, where nothing of the host exists: standard
-library and IPython only, no import of this package. Nothing here protects the host; the program in
-the kernel can undo all of it. It serves programs that do not attack.
+This file is sent as text and runs inside the sandbox. It uses the standard library and IPython only
+and does not import this package. It does not protect the host: the program in the kernel can undo
+all of it. It serves programs that are not hostile.
 """
 
 # mypy: ignore-errors
-# (It is checked by what it does: it runs in a kernel whose packages are not here.)
+# (Tests check it instead: it runs in a kernel whose packages are not installed here.)
 
 import builtins
 import contextlib
@@ -18,7 +18,7 @@ import threading
 import time
 import warnings
 
-# How a pickled value is marked on its way to a host that allows it.
+# Marks a pickled value for a host that allows pickle.
 PICKLE_KEY = "__smolagents_fork_pickle__"
 
 
@@ -28,7 +28,7 @@ _CONNECT_SECONDS = 0.01
 
 
 class Stop(BaseException):
-    """Ends the program after its final answer; the host has the answer already."""
+    """Raised to end the program after its final answer, which the host already has."""
 
 
 class Sandbox:
@@ -47,7 +47,7 @@ class Sandbox:
         self.formatting = False
         self.readers = process.output_of_processes()
         self.sent = 0
-        #: Number of the run that is on, and whether one is.
+        #: Number of the current run, and whether one is running.
         self.run = 0
         self.running = False
         #: Whether something was printed since the last flush.
@@ -55,13 +55,13 @@ class Sandbox:
         self.allow_pickle = settings["allow_pickle"]
         self.show_by_shell = shell.showtraceback
         #: Errors of text that is not Python, and of IPython's own commands.
-        self.left_to_the_shell = _errors_of_the_shell()
+        self.shell_errors = _errors_of_the_shell()
         self.groups = getattr(builtins, "BaseExceptionGroup", ())
-        #: Whether the host serves no more calls of the run that is on.
+        #: Whether the host refuses further calls of the current run.
         self.over = False
         self.calls = codec.HostCalls(self.exchange, self.finish, self.max_value_bytes, self.stop)
 
-    # -- to the host --
+    # -- messages to the host --
 
     def publish(self, data, buffers=()):
         hook = self.shell.displayhook
@@ -78,17 +78,17 @@ class Sandbox:
         import zmq
 
         kernel, socket = self.kernel, self.kernel.stdin_socket
-        # A thread that outlives its run asks nobody: the host answers the run that is on.
+        # A thread that outlives its run must not send: the host answers the current run only.
         run = self.run
         if not self.running:
             raise RuntimeError(self.codec.RUN_ENDED)
         self.sent += 1
         number = str(self.sent)
-        while socket.poll(0):  # replies nobody waited for any more
+        while socket.poll(0):  # replies to abandoned requests
             self.process.unbroken(socket.recv_multipart, zmq.NOBLOCK)
         if self.unsent:
-            # What was printed before a call is seen before it. A flush waits for another thread,
-            # which is why it is left out where nothing was printed.
+            # Text printed before a call must arrive before it. A flush waits for another thread,
+            # so it is omitted if nothing was printed.
             self.unsent = False
             sys.stdout.flush()
             sys.stderr.flush()
@@ -105,14 +105,14 @@ class Sandbox:
                 )
                 break
             except zmq.ZMQError as error:
-                # The gateway connects its sockets one by one; this one may come after the shell's.
+                # The gateway connects its sockets one by one, this one possibly after the shell's.
                 if error.errno != zmq.EHOSTUNREACH:
                     raise
                 time.sleep(_CONNECT_SECONDS)
         else:
             raise ConnectionError("the gateway has not connected to the kernel's stdin channel")
         while True:
-            # In slices, so that an interrupt is seen on every platform, and the end of the run.
+            # In slices, so that an interrupt and the end of the run are seen on every platform.
             if not socket.poll(200):
                 if run != self.run or not self.running:
                     raise RuntimeError(self.codec.RUN_ENDED)
@@ -128,9 +128,9 @@ class Sandbox:
     def stop(self):
         self.over = True
         if threading.current_thread() is threading.main_thread():
-            raise KeyboardInterrupt("the run is over")
+            raise KeyboardInterrupt("the run has ended")
 
-    # -- what the program prints --
+    # -- printed output --
 
     def limit(self, stream):
         write, flush = stream.write, stream.flush
@@ -151,7 +151,7 @@ class Sandbox:
             return len(text)
 
         def flush_what_was_written():
-            # The stream's own flush waits for another thread, four times a call, also for nothing.
+            # The stream's flush waits for another thread, four times per call, even when empty.
             if getattr(stream, "_flush_pending", True):
                 flush()
 
@@ -160,7 +160,7 @@ class Sandbox:
 
     def before(self, *_):
         for stream in (sys.stdout, sys.stderr):
-            # Here and not when this is installed: the shell restores write() after that cell.
+            # Not done at installation: the shell restores write() after that cell.
             if getattr(stream.write, "__name__", "") != "bounded_write":
                 self.limit(stream)
         self.left = self.max_output_bytes
@@ -170,7 +170,7 @@ class Sandbox:
 
     def after(self, result=None, *_):
         self.running = False
-        # The kernel takes their text for its reply, in which nothing may raise.
+        # The kernel converts these to text for its reply, and the conversion must not raise.
         for name in ("error_in_exec", "error_before_exec"):
             error = getattr(result, name, None)
             if error is not None:
@@ -178,14 +178,14 @@ class Sandbox:
         if self.over:
             self.calls.refuse_threads()
         for reader in self.readers:
-            self.process.unbroken(reader.drain)
+            self.process.unbroken(reader.flush)
         if self.cut:
             self.publish({"kind": "cut", "count": self.cut})
 
-    # -- what the last expression gives --
+    # -- value of the last expression --
 
     def show(self, value):
-        """The display hook: the value itself where the codec takes it, else its best forms."""
+        """Display a value: the value itself if the codec can encode it, else its best forms."""
         if value is None:
             return
         self.shell.user_ns["_"] = value
@@ -205,7 +205,7 @@ class Sandbox:
         self.publish({"kind": "forms", "forms": self.forms(value)})
 
     def forms(self, value):
-        """A MIME bundle that is never empty and never raises."""
+        """Return a MIME bundle, which is never empty; never raises."""
         self.formatting = True
         forms = {}
         try:
@@ -230,7 +230,7 @@ class Sandbox:
                     del forms[kind]
         return forms
 
-    # -- what goes wrong --
+    # -- errors --
 
     def show_exception(
         self,
@@ -240,14 +240,14 @@ class Sandbox:
         exception_only=False,
         running_compiled_code=False,
     ):
-        """In place of the shell's own, which runs what an exception's class defines.
+        """Replace the shell's method, which runs code that an exception's class defines.
 
-        The exception and those it is chained to are replaced before anything formats them.
+        The exception and those chained to it are replaced before anything formats them.
         """
         import traceback
 
         etype, value, tb = self.shell._get_exc_info(exc_tuple)
-        if issubclass(etype, (Stop, *self.left_to_the_shell)):
+        if issubclass(etype, (Stop, *self.shell_errors)):
             with contextlib.suppress(Exception):
                 self.show_by_shell(
                     (etype, value, tb), filename, tb_offset, exception_only, running_compiled_code
@@ -266,7 +266,7 @@ class Sandbox:
         self.show_traceback(type(shown), shown, lines)
 
     def show_traceback(self, etype, evalue, lines):
-        """In place of the shell's own, which puts no bound on a message."""
+        """Replace the shell's method, which does not limit the length of a message."""
         if self.formatting:
             return
         if isinstance(etype, type) and issubclass(etype, Stop):
@@ -286,20 +286,20 @@ class Sandbox:
         )
         self.shell._last_traceback = [trace]
 
-    # -- what the host asks for --
+    # -- requests of the host --
 
     def end(self):
-        """Let threads of the last run, which met a limit or was interrupted, call no more tools."""
+        """Refuse tool calls from threads of the last run, which was limited or interrupted."""
         self.calls.refuse_threads()
 
     def receive(self):
-        """Set variables that came as a buffer of the request."""
+        """Set variables from a buffer of the request."""
         for data in self.kernel.get_parent("shell")["buffers"]:
             values = self.codec.decode(bytes(data), max_bytes=1 << 62)
             self.shell.user_ns.update(values)
 
     def define(self):
-        """Make stubs for the host's functions that came as a buffer of the request."""
+        """Create stubs for the host's functions, described in a buffer of the request."""
         for data in self.kernel.get_parent("shell")["buffers"]:
             for function in self.codec.decode(bytes(data)):
                 stub = self.calls.stub(**function)
@@ -315,7 +315,7 @@ class Sandbox:
             self.shell.user_ns.update(pickle.loads(bytes(data)))
 
     def pickling(self, stub):
-        """``final_answer`` that pickles what the codec does not take (allow_pickle=True)."""
+        """Wrap ``final_answer`` to pickle values that the codec refuses (allow_pickle=True)."""
         import functools
         import pickle
 
@@ -371,7 +371,7 @@ def _safe_str(texts, error):
 
 
 def _stand_in(texts, error):
-    """An exception of the same name, text and traceback, whose class is not the program's."""
+    """Copy an exception's name, text and traceback to one whose class is not the program's."""
     text = _safe_str(texts, error)
     made = type(texts.class_name(error), (Exception,), {"__str__": lambda _: text})
     made.__module__ = "builtins"
@@ -387,7 +387,7 @@ def _errors_of_the_shell():
 
 
 def _without_recursion(function, otherwise):
-    """``function``, with a RecursionError of Python's compiler turned into what is expected."""
+    """Wrap ``function`` to replace a RecursionError of Python's compiler."""
 
     def bounded(*args, **kwargs):
         with contextlib.suppress(RecursionError):
@@ -410,7 +410,7 @@ def _middle_cut(text, limit):
 
 
 def install(shell, codec, texts, process, settings):
-    """Called once by the loader."""
+    """Install the agent; the loader calls this once."""
     import zmq
 
     settings = json.loads(settings)
@@ -427,7 +427,7 @@ def install(shell, codec, texts, process, settings):
     shell.display_trap.hook = sandbox.show
     shell.showtraceback = sandbox.show_exception
     shell._showtraceback = sandbox.show_traceback
-    # Without these, nothing says how code of too many brackets ended.
+    # Without these, code with too many brackets ends without an error message.
     shell.compile.ast_parse = _without_recursion(shell.compile.ast_parse, _too_deep)
     shell.should_run_async = _without_recursion(shell.should_run_async, lambda: False)
     # "To exit: use 'exit'" is for people at a prompt.
@@ -435,20 +435,20 @@ def install(shell, codec, texts, process, settings):
     shell.kernel.raw_input = process.no_input
     shell.kernel.getpass = process.no_input
     builtins.input = process.no_input
-    # Without it a message to a peer that is not connected yet is dropped, and waited for in vain.
+    # Without this option, a message to a peer that is not connected yet is dropped silently.
     shell.kernel.stdin_socket.setsockopt(zmq.ROUTER_MANDATORY, 1)
     for name in ("exit", "quit"):
         shell.user_ns[name] = process.leave
     try:
-        # Colours are noise to a model; frames with a line each are what it needs.
+        # Colours are useless to a model; it needs frames with one line each.
         shell.InteractiveTB.set_mode(mode="Plain")
         shell.colors = "nocolor"
     except Exception:
         with contextlib.suppress(Exception):
             shell.colors = "NoColor"
     process.exit_with_output_sent()
-    # The kernel waits half a millisecond for its output to get ahead of its reply, which the host
-    # does not need, and repeats the code to everybody who listens, who is the host alone.
+    # The kernel waits half a millisecond so that its output precedes its reply, which the host does
+    # not need. It also broadcasts the code to all clients, and the host is the only one.
     shell.kernel._execute_sleep = 0
     shell.kernel._publish_execute_input = lambda *_args, **_kwargs: None
     builtins.__dict__["__smolagents_fork__"] = sandbox

@@ -1,4 +1,4 @@
-"""Source text sent to a fresh kernel: the codec and the kernel's side of the protocol."""
+"""Source text sent to a new kernel: the codec and the kernel side of the protocol."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ... import codec
 
 __all__ = ["install_request", "packages_request"]
 
-# Runs in the kernel. The sources come as buffers of the request, so nothing has to be quoted.
+# Runs in the kernel. The sources are buffers of the request, so nothing has to be quoted.
 _LOADER = """
 def _load():
     import sys, types
@@ -45,14 +45,14 @@ def install_request(
     allow_pickle: bool,
     allow_root: bool = False,
 ) -> tuple[str, list[bytes]]:
-    """Code and buffers of the request that prepares a kernel.
+    """Return code and buffers of the request that prepares a kernel.
 
     Args:
-        comm_id: under which the kernel's side sends data; new for every start.
-        max_output_bytes: what one call may print.
-        max_value_bytes: largest encoded value, either way.
-        max_error_chars: longest traceback.
-        allow_pickle: whether the kernel may pickle an answer the codec does not take.
+        comm_id: id of the comm on which the kernel side sends data; new for every start.
+        max_output_bytes: limit of the printed output of one call, in bytes.
+        max_value_bytes: largest encoded value in either direction, in bytes.
+        max_error_chars: longest traceback, in characters.
+        allow_pickle: whether the kernel may pickle an answer that the codec refuses.
         allow_root: whether the kernel may run as root.
     """
     settings = {
@@ -66,7 +66,7 @@ def install_request(
     return _LOADER, [*_sources(), json.dumps(settings).encode()]
 
 
-# The source comes as the last buffer.
+# The source is the last buffer.
 _PACKAGES = """
 def _add():
     kernel = get_ipython().kernel
@@ -89,14 +89,14 @@ def packages_request(
     ca_bundle: bytes,
     seconds: float,
 ) -> tuple[str, list[bytes]]:
-    """Code and buffers of the request that installs packages beside a running kernel.
+    """Return code and buffers of the request that installs packages for a running kernel.
 
     Args:
-        requirements: as pip takes them.
-        folder: where to; the kernel may write there.
+        requirements: requirements in pip's syntax.
+        folder: target folder, writable by the kernel.
         environment: pip's settings.
-        ca_bundle: certificates pip trusts, empty for its own.
-        seconds: pip may take.
+        ca_bundle: certificates that pip trusts; empty for pip's default.
+        seconds: time limit for pip.
     """
     settings = {
         "requirements": list(requirements),

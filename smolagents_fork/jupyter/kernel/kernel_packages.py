@@ -1,10 +1,10 @@
-"""Runs in the kernel when packages are asked for: pip, into a folder the kernel may write to.
+"""Installation of packages from within the kernel: pip, into a folder the kernel may write to.
 
-Sent as text, like ``agent``, and for the same reasons without an import of this package.
+Like ``agent``, this file is sent as text and does not import this package.
 """
 
 # mypy: ignore-errors
-# (It is checked by what it does: it runs in a kernel whose packages are not here.)
+# (Tests check it instead: it runs in a kernel whose packages are not installed here.)
 
 import importlib
 import json
@@ -15,7 +15,7 @@ import sysconfig
 
 
 def add_packages(kernel):
-    """Install packages where this process may write, and let it import them."""
+    """Install packages into a writable folder, and add it to the import path."""
     data, ca = (bytes(b) for b in kernel.get_parent("shell")["buffers"][:2])
     settings = json.loads(data)
     folder = settings["folder"]

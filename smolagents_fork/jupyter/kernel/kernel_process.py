@@ -1,10 +1,10 @@
-"""The kernel as a process: its streams, its signals, its end.
+"""Process functions of the kernel: its streams, its signals, its exit.
 
-Sent as text beside ``agent``, and for the same reasons without an import of this package.
+Like ``agent``, this file is sent as text and does not import this package.
 """
 
 # mypy: ignore-errors
-# (It is checked by what it does: it runs in a kernel whose packages are not here.)
+# (Tests check it instead: it runs in a kernel whose packages are not installed here.)
 
 import codecs
 import contextlib
@@ -18,20 +18,23 @@ import termios
 import threading
 import time
 
-# Time for the last messages to leave before os._exit ends the kernel.
+# Time for the last messages to be sent before os._exit ends the kernel.
 _EXIT_SECONDS = 0.1
-# Time the thread that passes output on has for the piece it holds. It needs microseconds; on a
-# busy machine it may not get the processor for a second, and what is late is lost to the call.
-_DRAIN_SECONDS = 5
+# Time limit for the thread that forwards output. It needs microseconds, but on a busy machine it
+# may not get the processor for a second, and late output is lost to the call.
+_FLUSH_SECONDS = 5
 
 
 def exit_with_output_sent():
-    """Let ``os._exit`` wait for what was printed: the messages stand in a queue of ZeroMQ's, whose
-    thread dies with the process. Nothing tells when the queue is empty, hence a fixed time."""
+    """Make ``os._exit`` wait until printed text is sent.
+
+    The messages are in a queue of ZeroMQ, whose thread ends with the process. ZeroMQ does not
+    report when the queue is empty, hence a fixed time.
+    """
     kernel_process, exit_at_once = os.getpid(), os._exit
 
     def exit_kernel(status):
-        if os.getpid() == kernel_process:  # children have no such queue
+        if os.getpid() == kernel_process:  # children do not have the queue
             for stream in (sys.stdout, sys.stderr):
                 with contextlib.suppress(Exception):
                     stream.flush()
@@ -42,10 +45,10 @@ def exit_with_output_sent():
 
 
 def unbroken(function, *args, **kwargs):
-    """Call ``function``, with an interrupt put off until it is through.
+    """Call ``function``, deferring an interrupt until it returns.
 
-    A message of several parts that is broken off leaves its socket between two of them: everything
-    sent or received later would be taken for the rest.
+    An interrupted multi-part message leaves its socket between two parts: later messages would be
+    read as the rest of it.
     """
     if threading.current_thread() is not threading.main_thread():
         return function(*args, **kwargs)  # interrupts are raised in the main thread
@@ -60,10 +63,10 @@ def unbroken(function, *args, **kwargs):
 
 
 class OutputOfProcesses:
-    """Output of other processes to this one's stdout or stderr, read from a pipe by a thread.
+    """Reader of other processes' output to this one's stdout or stderr: a pipe and a thread.
 
-    ipykernel has such a thread of its own, but nothing tells whether it holds what it has read and
-    has not passed on yet, and it tears characters apart. This one takes its place.
+    It replaces ipykernel's thread. That thread does not report whether it still has to forward
+    something, and it splits multi-byte characters.
     """
 
     def __init__(self, stream):
@@ -84,25 +87,25 @@ class OutputOfProcesses:
                 with self.lock:
                     self.pass_on()
                 if self.asked:
-                    time.sleep(0.001)  # a lock is not fair, and a writer may write without end
+                    time.sleep(0.001)  # a lock is not fair, and a writer may write endlessly
             except OSError:
-                return  # the program has closed it
+                return  # the program has closed the pipe
             if not events & select.POLLIN:
-                return  # nobody can write any more
+                return  # all writers have closed the pipe
 
     def pass_on(self):
-        """Pass on what the pipe holds now, which is never much."""
+        """Forward the current contents of the pipe, which are never large."""
         unread = struct.unpack("i", fcntl.ioctl(self.pipe, termios.FIONREAD, b"\0" * 4))[0]
         if unread:
             data = os.read(self.pipe, unread)
             self.stream.write(self.decoder.decode(data))
             os.write(self.original, data)
 
-    def drain(self):
-        """Return when all that has been written is passed on, or cannot be in five seconds."""
+    def flush(self):
+        """Wait until all written text has been forwarded, for five seconds at most."""
         self.asked += 1
         try:
-            if self.lock.acquire(timeout=_DRAIN_SECONDS):
+            if self.lock.acquire(timeout=_FLUSH_SECONDS):
                 try:
                     with contextlib.suppress(OSError):
                         self.pass_on()
@@ -113,13 +116,13 @@ class OutputOfProcesses:
 
 
 def output_of_processes():
-    """Take the place of ipykernel's threads, where it has them; gives what took it."""
+    """Replace ipykernel's reader threads, if it has any; return the new readers."""
     readers = []
     for stream in (sys.stdout, sys.stderr):
         thread = getattr(stream, "watch_fd_thread", None)
         if thread is None or not getattr(stream, "_should_watch", False):
             continue
-        # As ipykernel ends it: it reads once more and sees that it is over.
+        # As ipykernel does it: the thread reads once more and ends.
         stream._should_watch = False
         os.write(stream._original_stdstream_fd, b"\0")
         thread.join(5)
@@ -130,7 +133,7 @@ def output_of_processes():
 
 def no_input(*_args, **_kwargs):
     raise EOFError(
-        "input() has nobody to ask: the code runs in a sandbox without a terminal. "
+        "input() is not available: the code runs in a sandbox without a terminal. "
         "Use a tool of the agent instead."
     )
 

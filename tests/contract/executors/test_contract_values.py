@@ -29,7 +29,7 @@ PLAIN_VALUES: dict[str, Any] = {
 }
 
 
-@behaviour("Values", "Plain values go out as variables and arguments and come back unchanged.")
+@behaviour("Values", "Plain values arrive unchanged, as variables, arguments and outputs.")
 @pytest.mark.parametrize("name", PLAIN_VALUES)
 def test_plain_values_both_ways(contract, name):
     value = PLAIN_VALUES[name]
@@ -45,7 +45,9 @@ def test_plain_values_both_ways(contract, name):
             assert [type(one) for one in back] == [type(one) for one in value]
 
 
-@behaviour("Values", "Arrays keep type, shape and values; 50 MB go both ways through a tool.")
+@behaviour(
+    "Values", "Arrays keep type, shape and values; 50 MB pass through a tool in both directions."
+)
 def test_arrays(contract):
     if contract.without_wheels("numpy"):
         return
@@ -87,42 +89,42 @@ def test_images(contract):
     assert (back.size, back.mode, back.getpixel((5, 5))) == ((20, 10), "RGB", (10, 20, 30))
 
 
-@behaviour("Values", "An argument that cannot travel is an error that names argument and tool.")
+@behaviour("Values", "An argument that cannot be encoded is an error that names argument and tool.")
 def test_arguments_that_cannot_travel(contract):
     executor = contract.shared
     executor.send_tools({"take": lambda first, second=None: callable(first) or callable(second)})
     if contract.differs:
         assert executor("take(lambda: 1)").output is True
         return
-    with pytest.raises(Exception, match=r"argument 'first' of take\(\): .*cannot travel"):
+    with pytest.raises(Exception, match=r"argument 'first' of take\(\): .*cannot be encoded"):
         executor("take(lambda: 1)")
     with pytest.raises(Exception, match=r"argument 'second' of take\(\)\['a'\]\[1\]: "):
         executor("take(1, {'a': [1, lambda: 1]})")
 
 
-@behaviour("Values", "A result that cannot travel is an error that names the tool.")
+@behaviour("Values", "A result that cannot be encoded is an error that names the tool.")
 def test_results_that_cannot_travel(contract):
     executor = contract.shared
     executor.send_tools({"give": lambda: (number for number in [1])})
     if contract.differs:
         assert executor("list(give())").output == [1]
         return
-    with pytest.raises(Exception, match=r"result of give\(\): .*generator cannot travel"):
+    with pytest.raises(Exception, match=r"result of give\(\): .*generator cannot be encoded"):
         executor("give()")
 
 
-@behaviour("Values", "A variable that cannot travel is an error that names it.")
+@behaviour("Values", "A variable that cannot be encoded is an error that names it.")
 def test_variables_that_cannot_travel(contract):
     executor = contract.shared
     if contract.differs:
         executor.send_variables({"odd": {"deep": [len]}})
         assert executor("odd['deep'][0]([1, 2])").output == 2
         return
-    with pytest.raises(ValueError, match=r"\['odd'\].*cannot travel"):
+    with pytest.raises(ValueError, match=r"\['odd'\].*cannot be encoded"):
         executor.send_variables({"odd": {"deep": [open]}})
 
 
-@behaviour("Values", "A last value that cannot travel comes as text.")
+@behaviour("Values", "A last value that cannot be encoded becomes text.")
 def test_outputs_that_cannot_travel(contract):
     output = contract.shared("def shown(n):\n    return n\nshown").output
     if contract.differs:
@@ -133,7 +135,7 @@ def test_outputs_that_cannot_travel(contract):
         assert "shown" in output
 
 
-@behaviour("Values", "A tool gets a copy: what it changes, the code does not see.")
+@behaviour("Values", "A tool gets a copy: the code does not see its changes.")
 def test_tools_get_copies(contract):
     executor = contract.shared
     executor.send_tools({"grow": lambda items: items.append(1)})

@@ -1,4 +1,4 @@
-"""What cannot travel, and what is over a limit, is refused with the way to it."""
+"""Values that cannot be encoded or exceed a limit are refused with the path to them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from codec_values import Point
 from smolagents_fork import codec
 from smolagents_fork.errors import CodecError, DecodeError, EncodeError
 
-REFUSED = "a value of type builtins.object cannot travel; send plain data instead"
+REFUSED = "a value of type builtins.object cannot be encoded; send plain data instead"
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ REFUSED = "a value of type builtins.object cannot travel; send plain data instea
         ({"lock": threading.Lock()}, "vars['lock']"),
     ],
 )
-def test_a_value_that_cannot_travel_is_named_by_its_path(value: Any, where: str) -> None:
+def test_unencodable_value_is_named_by_its_path(value: Any, where: str) -> None:
     with pytest.raises(EncodeError) as caught:
         codec.encode(value, path="vars")
     assert str(caught.value).startswith(f"{where}: a value of type ")
@@ -41,7 +41,7 @@ def test_a_value_that_cannot_travel_is_named_by_its_path(value: Any, where: str)
 def test_the_message_says_what_to_do() -> None:
     with pytest.raises(EncodeError, match=re.escape(f"value: {REFUSED}")):
         codec.encode(object())
-    with pytest.raises(EncodeError, match="value: the class Point cannot travel; send an instance"):
+    with pytest.raises(EncodeError, match="the class Point cannot be encoded; send an instance"):
         codec.encode(Point)
     with pytest.raises(EncodeError, match=r"value\[0\]: a value of type builtins.function"):
         codec.encode([lambda: None])
@@ -53,7 +53,7 @@ def test_a_cycle_is_named() -> None:
     with pytest.raises(EncodeError) as caught:
         codec.encode(value, path="vars")
     assert str(caught.value) == (
-        "vars['a'][1]['back']: this list contains itself; a cycle cannot travel"
+        "vars['a'][1]['back']: this list contains itself; cycles cannot be encoded"
     )
 
 
@@ -66,7 +66,7 @@ def test_limits_of_size() -> None:
         codec.encode(["\x00" * 332], max_bytes=1500)
     with pytest.raises(EncodeError, match="more than max_items=10 items"):
         codec.encode([[1]] * 11, max_items=10)
-    with pytest.raises(EncodeError, match="at most 8000000 can travel"):
+    with pytest.raises(EncodeError, match="at most 8000000 can be encoded"):
         codec.encode(1 << 9_000_000)
     assert codec.decode(codec.encode(b"x" * 600, max_bytes=1000), max_bytes=1000) == b"x" * 600
 
@@ -98,7 +98,7 @@ def test_limits_of_depth() -> None:
         codec.decode(b"[" * 1_000_000)
 
 
-def test_a_deep_path_is_told_by_its_ends() -> None:
+def test_deep_path_is_shortened_in_the_middle() -> None:
     ten: Any = object()
     for name in reversed("abcdefghij"):
         ten = {name: ten}
@@ -128,12 +128,12 @@ def test_an_object_whose_reading_raises_is_an_encode_error() -> None:
         codec.encode([Bad([1])])
 
 
-def test_a_column_that_cannot_travel_names_its_dtype() -> None:
+def test_unencodable_column_names_its_dtype() -> None:
     frame = pd.DataFrame({"a": pd.arrays.SparseArray([0, 0, 1])})
     with pytest.raises(EncodeError, match=r"value.iloc\[:, 0\]: a column of dtype Sparse"):
         codec.encode(frame)
 
 
 def test_bad_arguments_of_an_array_are_errors() -> None:
-    with pytest.raises(EncodeError, match=r"an array of dtype \|V8 cannot travel"):
+    with pytest.raises(EncodeError, match=r"an array of dtype \|V8 cannot be encoded"):
         codec.encode(np.zeros(2, dtype="V8"))

@@ -38,7 +38,7 @@ def test_of_several_statements_in_a_line_the_one_that_failed_is_shown() -> None:
         ("'abc'.spilt()", "no attribute 'spilt'. Did you mean: 'split', 'rsplit'?"),
         ("import math\nmath.sqroot(4)", "Did you mean: 'sqrt', 'isqrt'?"),
         ("class A:\n    def __init__(self): self.value = 1\nA().vlaue", "Did you mean: 'value'?"),
-        ("d = {'name': 1}\nd.name", "A dict is asked for a key in brackets: ['name']"),
+        ("d = {'name': 1}\nd.name", "Use brackets to read a key of a dict: ['name']"),
         ("async def f(): return 1\nc = f()\nc.close()\nc + 1", "write `await f(...)`"),
         ("class A:\n    __slots__ = ('width',)\nA().widht", "Did you mean: 'width'?"),
     ],

@@ -1,0 +1,216 @@
+"""Messages, tools and answers of models as plain values, and back.
+
+What a program in the sandbox sends is settled here into exact built-in types: the host's model gets
+text, images, and the description of tools. An address or a path never passes, since a model on the
+host might read what it names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
+
+from ..errors import DecodeError
+from ..upstream import (
+    ChatMessage,
+    ChatMessageStreamDelta,
+    ChatMessageToolCall,
+    ChatMessageToolCallFunction,
+    ChatMessageToolCallStreamDelta,
+    MessageRole,
+    TokenUsage,
+)
+
+__all__ = [
+    "delta_from_value",
+    "delta_value",
+    "message_from_value",
+    "message_value",
+    "tool_from_value",
+    "tool_value",
+]
+
+# Elements of a message's content that travel, and the entry that has what they show.
+_ELEMENTS = {"text": "text", "image": "image", "image_url": "image_url"}
+_TOOL_ENTRIES = ("name", "description", "inputs", "output_type")
+
+
+def message_value(message: Any) -> dict[str, Any]:
+    """Return a ``ChatMessage``, or a dict with its entries, as a plain value.
+
+    Args:
+        message: as agents pass it to ``generate``; ``raw`` is left behind.
+    """
+    entries = message if isinstance(message, Mapping) else vars(message)
+    role = entries["role"]
+    usage = entries.get("token_usage")
+    return {
+        "role": str(getattr(role, "value", role)),
+        "content": entries.get("content"),
+        "tool_calls": [_tool_call_value(call) for call in entries.get("tool_calls") or ()],
+        "token_usage": None if usage is None else [usage.input_tokens, usage.output_tokens],
+    }
+
+
+def message_from_value(value: Any) -> ChatMessage:
+    """Return the ``ChatMessage`` of a plain value.
+
+    Raises:
+        DecodeError: it is not one, or has content that does not travel.
+    """
+    entries = _dict(value, "a message")
+    roles = MessageRole.roles()
+    if entries.get("role") not in roles:
+        raise DecodeError(f"a message's role is {entries.get('role')!r}; one of {roles} is needed")
+    return ChatMessage(
+        role=MessageRole(entries["role"]),
+        content=_content(entries.get("content")),
+        tool_calls=[_tool_call(call) for call in _list(entries.get("tool_calls"))] or None,
+        token_usage=_usage(entries.get("token_usage")),
+    )
+
+
+def delta_value(delta: ChatMessageStreamDelta) -> dict[str, Any]:
+    """Return one piece of a streamed answer as a plain value."""
+    usage = delta.token_usage
+    return {
+        "content": delta.content,
+        "tool_calls": [
+            {**_tool_call_value(call), "index": call.index} for call in delta.tool_calls or ()
+        ],
+        "token_usage": None if usage is None else [usage.input_tokens, usage.output_tokens],
+    }
+
+
+def delta_from_value(value: Any) -> ChatMessageStreamDelta:
+    """Return one piece of a streamed answer.
+
+    Raises:
+        DecodeError: the value is not one.
+    """
+    entries = _dict(value, "a piece of an answer")
+    calls = [
+        ChatMessageToolCallStreamDelta(
+            index=call.get("index"),
+            id=call.get("id"),
+            type=call.get("type"),
+            function=_function(call.get("function")),
+        )
+        for call in _list(entries.get("tool_calls"))
+    ]
+    return ChatMessageStreamDelta(
+        content=entries.get("content"),
+        tool_calls=calls or None,
+        token_usage=_usage(entries.get("token_usage")),
+    )
+
+
+def tool_value(tool: Any) -> dict[str, Any]:
+    """Return what a model is told about a tool or a managed agent."""
+    return {name: getattr(tool, name) for name in _TOOL_ENTRIES}
+
+
+def tool_from_value(value: Any) -> Any:
+    """Return an object with the attributes of a tool that models read.
+
+    Raises:
+        DecodeError: an attribute is missing.
+    """
+    entries = _dict(value, "a tool")
+    if not all(isinstance(entries.get(name), str) for name in ("name", "description")):
+        raise DecodeError("a tool needs a name and a description")
+    inputs = _dict(entries.get("inputs"), "a tool's inputs")
+    for name, described in inputs.items():
+        if "type" not in _dict(described, f"input {name!r} of a tool"):
+            raise DecodeError(f"input {name!r} of tool {entries['name']!r} has no type")
+    return SimpleNamespace(**{name: entries.get(name) for name in _TOOL_ENTRIES})
+
+
+def _content(content: Any) -> str | list[dict[str, Any]] | None:
+    if content is None or type(content) is str:
+        return content
+    return [_element(element) for element in _list(content)]
+
+
+def _element(value: Any) -> dict[str, Any]:
+    element = _dict(value, "an element of a message")
+    kind = element.get("type")
+    entry = _ELEMENTS.get(kind) if isinstance(kind, str) else None
+    if entry is None:
+        raise DecodeError(
+            f"an element of type {kind!r} in a message; {', '.join(_ELEMENTS)} travel to the host"
+        )
+    shown = element.get(entry)
+    if kind == "text" and type(shown) is str:
+        return {"type": kind, entry: shown}
+    if kind == "image" and _is_image(shown):
+        return {"type": kind, entry: shown}
+    if kind == "image_url":
+        address = shown.get("url") if type(shown) is dict else None
+        if type(address) is str and address.startswith("data:"):
+            return {"type": kind, entry: {"url": address}}
+    raise DecodeError(
+        f"an element of type {kind!r} in a message has no text, image or data: address; other "
+        "addresses and paths do not leave the sandbox"
+    )
+
+
+def _is_image(value: Any) -> bool:
+    from PIL.Image import Image
+
+    return isinstance(value, Image)
+
+
+def _tool_call_value(call: Any) -> dict[str, Any]:
+    function = call.function
+    described = None
+    if function is not None:
+        described = {
+            "name": function.name,
+            "arguments": function.arguments,
+            "description": function.description,
+        }
+    return {"id": call.id, "type": call.type, "function": described}
+
+
+def _tool_call(value: Any) -> ChatMessageToolCall:
+    call = _dict(value, "a tool call")
+    function = _function(call.get("function"))
+    if function is None:
+        raise DecodeError("a tool call without a function")
+    return ChatMessageToolCall(function=function, id=call.get("id"), type=call.get("type"))
+
+
+def _function(value: Any) -> ChatMessageToolCallFunction | None:
+    if value is None:
+        return None
+    entries = _dict(value, "the function of a tool call")
+    return ChatMessageToolCallFunction(
+        arguments=entries.get("arguments"),
+        name=entries.get("name"),
+        description=entries.get("description"),
+    )
+
+
+def _usage(value: Any) -> TokenUsage | None:
+    if value is None:
+        return None
+    counts = _list(value)
+    if len(counts) != 2 or not all(type(count) is int for count in counts):
+        raise DecodeError(f"token_usage={value!r}: two numbers are needed")
+    return TokenUsage(input_tokens=counts[0], output_tokens=counts[1])
+
+
+def _dict(value: Any, name: str) -> dict[str, Any]:
+    if type(value) is not dict:
+        raise DecodeError(f"{name} is a {type(value).__name__}; a dict is needed")
+    return value
+
+
+def _list(value: Any) -> list[Any]:
+    if value is None:
+        return []
+    if type(value) is not list:
+        raise DecodeError(f"a {type(value).__name__} where a list is needed")
+    return value

@@ -1,0 +1,236 @@
+"""One run of a program in a sandbox, seen from the host."""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import select
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..codec import DEFAULT_MAX_BYTES, decode, encode
+from ..deadline import Deadline
+from ..errors import DecodeError, ProtocolError, SandboxTimeoutError
+from ..output import PrintContainer
+from ..sandboxes.provisioner import ByteStream
+from .model_service import ModelService
+from .run_frames import FrameBuffer, Kind, from_supervisor, pack
+
+__all__ = ["ConnectionLost", "Ending", "Job", "carry_out"]
+
+# Characters of the output that an error has.
+_SHOWN = 2_000
+_READ_BYTES = 1 << 18
+# How often a wait without a deadline of its own looks up.
+_WAIT_SECONDS = 1.0
+# What the supervisor may take to read what is sent to it.
+_SEND_SECONDS = 60.0
+
+
+class ConnectionLost(Exception):
+    """The stream to the supervisor ended within a run."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A program to run.
+
+    Attributes:
+        argv: arguments of the interpreter; ``{run}`` in them is the folder of ``files``.
+        files: content by relative path.
+        environment: variables of the program, beside those of the sandbox.
+        result: name of the file in which the program leaves a value, encoded; ``None`` for none.
+    """
+
+    argv: tuple[str, ...]
+    files: Mapping[str, bytes]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    result: str | None = None
+
+
+@dataclass(frozen=True)
+class Ending:
+    """The end of a program.
+
+    Attributes:
+        exit_code: of the program; the negative number of the signal that killed it.
+        result: encoded value that it left, ``None`` for none.
+        output: what it printed, both streams in the order of arrival; long ones without a middle.
+        model_error: the last exception of the host's model, ``None`` for none.
+    """
+
+    exit_code: int
+    result: bytes | None
+    output: str
+    model_error: BaseException | None
+
+
+class _Sender:
+    """Sends frames from several threads over a non-blocking stream."""
+
+    def __init__(self, stream: ByteStream) -> None:
+        self._stream = stream
+        self._lock = threading.Lock()
+
+    def send(self, kind: Kind, number: int, body: bytes) -> None:
+        """Send one frame.
+
+        Raises:
+            OSError: the stream has ended, or takes nothing.
+        """
+        view = memoryview(pack(kind, number, body))
+        deadline = Deadline(_SEND_SECONDS)
+        with self._lock:
+            while view:
+                try:
+                    view = view[self._stream.send(bytes(view[:_READ_BYTES])) :]
+                except BlockingIOError:
+                    _wait(self._stream, select.POLLOUT, deadline.at_most(_WAIT_SECONDS))
+                    if deadline.expired():
+                        raise TimeoutError("the sandbox reads nothing") from None
+
+
+def carry_out(
+    stream: ByteStream,
+    token: str,
+    job: Job,
+    deadline: Deadline,
+    *,
+    model: Any = None,
+    model_arguments: frozenset[str] = frozenset(),
+    on_output: Callable[[str], None] | None = None,
+    max_output_length: int,
+    is_closed: Callable[[], bool] = lambda: False,
+) -> Ending:
+    """Run a program to its end; closes the stream, which ends what is left of it.
+
+    Args:
+        stream: to a supervisor that has no other run.
+        token: of the sandbox.
+        job: what to run.
+        deadline: of the program.
+        model: the host's model that the program may call, ``None`` for none.
+        model_arguments: further arguments of its calls that the program may give.
+        on_output: gets printed text as it comes.
+        max_output_length: characters of output to keep.
+        is_closed: whether the sandbox has been given up meanwhile.
+
+    Raises:
+        SandboxTimeoutError: the deadline passed; carries the output until then.
+        ConnectionLost: the stream ended before the program did.
+        ProtocolError: the sandbox sent what the protocol does not allow.
+    """
+    output = _Output(on_output, max_output_length)
+    sender = _Sender(stream)
+    service = ModelService(
+        model,
+        lambda number, body: sender.send(Kind.REPLY, number, body),
+        allowed_arguments=model_arguments,
+        max_bytes=DEFAULT_MAX_BYTES,
+    )
+    result: bytes | None = None
+    try:
+        body = encode(
+            {
+                "argv": list(job.argv),
+                "files": dict(job.files),
+                "environment": dict(job.environment),
+                "model": model is not None,
+                "result": job.result,
+            },
+            path="job",
+        )
+        stream.setblocking(False)
+        _send_job(sender, token, body)
+        buffer = FrameBuffer(from_supervisor(DEFAULT_MAX_BYTES))
+        while True:
+            for frame in buffer.feed(_read(stream, deadline, output, is_closed)):
+                if frame.kind in (Kind.OUTPUT, Kind.ERRORS):
+                    output.add(frame.kind, frame.body)
+                elif frame.kind is Kind.CALL:
+                    service.begin(frame.number, frame.body)
+                elif frame.kind is Kind.CANCEL:
+                    service.cancel(frame.number)
+                elif frame.kind is Kind.RESULT:
+                    result = frame.body
+                else:
+                    exit_code = _exit_code(frame.body)
+                    return Ending(exit_code, result, output.end(), service.last_error)
+    finally:
+        service.close()
+        stream.close()
+
+
+def _send_job(sender: _Sender, token: str, body: bytes) -> None:
+    try:
+        sender.send(Kind.TOKEN, 0, token.encode())
+        sender.send(Kind.RUN, 0, body)
+    except OSError as error:
+        raise ConnectionLost(str(error)) from error
+
+
+def _read(
+    stream: ByteStream, deadline: Deadline, output: _Output, is_closed: Callable[[], bool]
+) -> bytes:
+    while True:
+        if deadline.expired():
+            raise SandboxTimeoutError(
+                f"the program ran past timeout_seconds={deadline.seconds}; its processes were "
+                "killed, and the sandbox's files stay. Its output ended with:\n"
+                + output.end()[-_SHOWN:]
+            )
+        if is_closed():
+            raise ConnectionLost("the sandbox was closed")
+        try:
+            data = stream.recv(_READ_BYTES)
+        except BlockingIOError:
+            _wait(stream, select.POLLIN, deadline.at_most(_WAIT_SECONDS))
+            continue
+        except OSError as error:
+            raise ConnectionLost(str(error)) from error
+        if not data:
+            raise ConnectionLost("the stream to the sandbox ended")
+        return data
+
+
+def _exit_code(body: bytes) -> int:
+    try:
+        code = decode(body, path="the end of a program")["exit_code"]
+    except (DecodeError, KeyError, TypeError) as error:
+        raise ProtocolError(f"the sandbox sent no exit code: {error}") from error
+    if type(code) is not int:
+        raise ProtocolError(f"the sandbox sent {code!r} for an exit code")
+    return code
+
+
+class _Output:
+    """Printed text of both streams, in the order of arrival."""
+
+    def __init__(self, on_output: Callable[[str], None] | None, max_length: int) -> None:
+        self._on_output = on_output
+        self._kept = PrintContainer(max_length // 2)
+        make = codecs.getincrementaldecoder("utf-8")
+        self._decoders = {kind: make("replace") for kind in (Kind.OUTPUT, Kind.ERRORS)}
+
+    def add(self, kind: Kind, data: bytes, *, final: bool = False) -> None:
+        """Take in what one stream has printed."""
+        text = self._decoders[kind].decode(data, final)
+        if text:
+            self._kept.append(text)
+            if self._on_output is not None:
+                self._on_output(text)
+
+    def end(self) -> str:
+        """Return everything kept; a character that was cut off becomes a replacement mark."""
+        for kind in self._decoders:
+            self.add(kind, b"", final=True)
+        return self._kept.value
+
+
+def _wait(stream: ByteStream, event: int, seconds: float) -> None:
+    poll = select.poll()
+    poll.register(stream.fileno(), event)
+    with contextlib.suppress(InterruptedError):
+        poll.poll(seconds * 1000 + 1)

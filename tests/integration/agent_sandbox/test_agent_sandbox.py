@@ -1,0 +1,535 @@
+"""Whole agents in a container on a real engine: the guide's programs, and the host's model."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chat_server import ChatServer
+from smolagents import ChatMessage, CodeAgent, MessageRole, Model, ToolCallingAgent, tool
+from smolagents.models import ChatMessageStreamDelta, InferenceClientModel
+from smolagents.monitoring import TokenUsage
+
+from smolagents_fork import AgentSandbox
+from smolagents_fork.errors import (
+    AgentProgramError,
+    ConfigurationError,
+    EngineUnavailableError,
+    ExecutorClosedError,
+    SandboxDiedError,
+    SandboxTimeoutError,
+)
+
+START = {"startup_timeout_seconds": 180, "timeout_seconds": 120}
+KEY = "hf_key_that_must_stay_outside"
+
+# The guide's first program: one agent with a model of its own.
+SINGLE = """
+import os
+from smolagents import CodeAgent, InferenceClientModel
+
+agent = CodeAgent(
+    model=InferenceClientModel(os.environ["CHAT"], token=os.getenv("HF_TOKEN")),
+    tools=[],
+)
+response = agent.run("What's the 20th Fibonacci number?")
+print(response)
+"""
+# The guide's second: a manager that delegates to a managed agent.
+MANAGER = """
+from smolagents import CodeAgent
+
+searcher = CodeAgent(tools=[], model=model, name="searcher", description="Searches the web.")
+manager = CodeAgent(tools=[], model=model, managed_agents=[searcher])
+print("answer:", manager.run("Who was born first?"))
+"""
+
+
+def code(text: str) -> str:
+    return f"Thought: next.\n<code>\n{text}\n</code>"
+
+
+class Script(Model):
+    """Answers with prepared texts, and holds a key as a client's model does."""
+
+    def __init__(self, *answers: str) -> None:
+        super().__init__(model_id="script")
+        self.api_key = KEY
+        self.answers = list(answers)
+        self.seen: list[Any] = []
+
+    def generate(self, messages: Any, **arguments: Any) -> ChatMessage:
+        self.seen.append((messages, arguments))
+        return ChatMessage(
+            role=MessageRole.ASSISTANT,
+            content=self.answers.pop(0),
+            token_usage=TokenUsage(input_tokens=5, output_tokens=2),
+        )
+
+    def generate_stream(self, messages: Any, **arguments: Any) -> Any:
+        for part in self.generate(messages, **arguments).content.split(" "):
+            yield ChatMessageStreamDelta(content=part + " ")
+
+
+# -- the guide's programs --
+
+
+def test_single_agent_of_the_guide_runs_with_a_secret_and_a_network(engine: Any) -> None:
+    gateway = engine.api.inspect_network("bridge")["IPAM"]["Config"][0].get("Gateway", "172.17.0.1")
+    server = ChatServer(code("final_answer(6765)"))
+    with (
+        server.serving() as port,
+        AgentSandbox(
+            secrets={"HF_TOKEN": KEY, "CHAT": f"http://{gateway}:{port}/v1/chat/completions"},
+            network="bridge",
+            memory="512m",
+            cpus=0.5,
+            pids_limit=100,
+            **START,
+        ) as box,
+    ):
+        output = box.run_code(SINGLE)
+    assert output.splitlines()[-1] == "6765"
+    assert server.authorisations == [f"Bearer {KEY}"]
+
+
+def test_managed_agent_of_the_guide_runs_on_the_hosts_model_without_network(on_host: Any) -> None:
+    model = Script(
+        code("print(searcher(task='find'))"),
+        code("final_answer('Ada, 1815')"),
+        code("final_answer('Ada')"),
+    )
+    box = on_host(model)
+    output = box.run_code(MANAGER)
+    assert "answer: Ada" in output
+    interfaces = box.run_code("import os; print(os.listdir('/sys/class/net'))")
+    assert interfaces == "['lo']\n"
+    assert len(model.seen) == 3
+    assert model.answers == []
+
+
+def test_hosts_key_is_nowhere_in_the_sandbox(on_host: Any) -> None:
+    search = f"""
+import os
+from pathlib import Path
+needle = {KEY[::-1]!r}[::-1].encode()
+found = []
+for pid in filter(str.isdigit, os.listdir("/proc")):
+    for name in ("environ", "cmdline"):
+        try:
+            data = Path("/proc", pid, name).read_bytes()
+        except OSError:
+            continue
+        if needle in data:
+            found.append((pid, name))
+for root in ("/workspace", "/tmp", "/run", "/opt/agent/lib/python3.11/site-packages/smolagents"):
+    for path in Path(root).rglob("*"):
+        if path.is_file() and path.name != "program.py" and needle in path.read_bytes():
+            found.append(str(path))
+values = [model.generate([{{"role": "user", "content": "hi"}}]), vars(model)]
+print("found", found, needle.decode() in repr(values))
+"""
+    box = on_host(Script("hello"))
+    assert box.run_code(search) == "found [] False\n"
+
+
+def test_secrets_are_not_in_the_containers_configuration(engine: Any) -> None:
+    with AgentSandbox(secrets={"HF_TOKEN": KEY}, **START) as box:
+        assert box.run_code("import os; print(os.environ['HF_TOKEN'])") == KEY + "\n"
+        assert KEY not in str(engine.api.inspect_container(box.container.id))
+
+
+# -- the model on the host --
+
+
+def test_streamed_answers_arrive_piece_by_piece(on_host: Any) -> None:
+    program = """
+from smolagents import ChatMessage
+pieces = [delta.content for delta in model.generate_stream([{"role": "user", "content": "hi"}])]
+print(pieces)
+stream = model.generate_stream([{"role": "user", "content": "again"}])
+print(next(stream).content)
+stream.close()
+print(model.generate([{"role": "user", "content": "third"}]).token_usage.input_tokens)
+"""
+    model = Script("one two three", "four five", "six")
+    box = on_host(model)
+    assert box.run_code(program) == "['one ', 'two ', 'three ']\nfour \n5\n"
+
+
+def test_agent_with_streamed_output_answers(on_host: Any) -> None:
+    program = """
+from smolagents import CodeAgent
+print(CodeAgent(tools=[], model=model, stream_outputs=True).run("6 times 7?"))
+"""
+    box = on_host(Script(code("final_answer(6 * 7)")))
+    assert box.run_code(program).rstrip().endswith("42")
+
+
+def test_arguments_a_client_would_take_are_refused_unless_named(on_host: Any) -> None:
+    program = """
+message = [{"role": "user", "content": "hi"}]
+for arguments in ({"api_base": "http://elsewhere"}, {"temperature": 0.5}):
+    try:
+        print(model.generate(message, **arguments).content)
+    except ValueError as error:
+        print(error)
+"""
+    model = Script("hello")
+    box = on_host(model)
+    refused, taken = box.run_code(program).splitlines()
+    assert refused == (
+        "argument 'api_base' of generate() is not passed to the model on the host: set it on that "
+        "model, or name it in model_arguments= of AgentSandbox"
+    )
+    assert taken == "hello"
+    assert model.seen[0][1] == {"temperature": 0.5}
+
+
+def test_failing_model_shows_its_message_on_the_host_and_not_inside(on_host: Any) -> None:
+    class Failing(Script):
+        def generate(self, messages: Any, **arguments: Any) -> ChatMessage:
+            raise ConnectionError(f"refused for {KEY}")
+
+    program = "print(model.generate([{'role': 'user', 'content': 'hi'}]))"
+    box = on_host(Failing())
+    with pytest.raises(
+        AgentProgramError, match="model on the host raised ConnectionError"
+    ) as found:
+        box.run_code(program)
+    assert KEY not in found.value.output
+    assert "RuntimeError: the model on the host raised ConnectionError" in found.value.output
+    assert isinstance(found.value.__cause__, ConnectionError)
+
+
+def test_images_of_messages_reach_the_hosts_model(on_host: Any) -> None:
+    program = """
+from PIL import Image
+image = Image.new("RGB", (3, 2))
+content = [{"type": "text", "text": "what is it?"}, {"type": "image", "image": image}]
+print(model.generate([{"role": "user", "content": content}]).content)
+try:
+    model.generate([{"role": "user", "content": [{"type": "image", "image": "/etc/passwd"}]}])
+except ValueError as error:
+    print(error)
+"""
+    model = Script("a box")
+    box = on_host(model)
+    answer, refusal = box.run_code(program).splitlines()
+    assert answer == "a box"
+    assert "other addresses and paths do not leave the sandbox" in refusal
+    (message,) = model.seen[0][0]
+    assert message.content[1]["image"].size == (3, 2)
+
+
+def test_tool_calling_agent_gets_its_tools_described_to_the_hosts_model(on_host: Any) -> None:
+    class Calling(Script):
+        def generate(self, messages: Any, **arguments: Any) -> ChatMessage:
+            self.seen.append(arguments)
+            names = [one.name for one in arguments["tools_to_call_from"]]
+            call = (
+                ("double", {"number": 21})
+                if len(self.seen) == 1
+                else ("final_answer", {"answer": 42})
+            )
+            assert names == ["double", "final_answer"]
+            function = {"name": call[0], "arguments": call[1]}
+            tool_call = {"function": function, "id": str(len(self.seen)), "type": "function"}
+            return ChatMessage(role=MessageRole.ASSISTANT, content="", tool_calls=[tool_call])
+
+    program = """
+from smolagents import ToolCallingAgent, tool
+
+@tool
+def double(number: int) -> int:
+    \"\"\"Doubles.
+
+    Args:
+        number: to double.
+    \"\"\"
+    return 2 * number
+
+print("answer:", ToolCallingAgent(tools=[double], model=model).run("double 21"))
+"""
+    box = on_host(Calling())
+    assert "answer: 42" in box.run_code(program)
+
+
+# -- saved agents --
+
+
+@tool
+def shout(text: str) -> str:
+    """Writes in capitals.
+
+    Args:
+        text: to write.
+    """
+    return text.upper()
+
+
+def saved(folder: Path, **keywords: Any) -> Path:
+    model = InferenceClientModel(model_id="some/model", token="not-a-token")
+    helper = ToolCallingAgent(tools=[], model=model, name="helper", description="Helps.")
+    agent = CodeAgent(tools=[shout], model=model, managed_agents=[helper], **keywords)
+    agent.save(folder)
+    return folder
+
+
+def test_saved_agent_runs_with_its_tools_and_returns_a_typed_answer(
+    on_host: Any, tmp_path: Path
+) -> None:
+    folder = saved(tmp_path / "agent")
+    model = Script(code("final_answer({'said': shout('hi'), 'n': 6 * 7})"))
+    box = on_host(model)
+    assert box.run_agent(folder, "say hi", max_steps=3) == {"said": "HI", "n": 42}
+    assert "say hi" in str(model.seen[0][0])
+
+
+def test_saved_agent_without_an_answer_that_can_travel_says_so(
+    on_host: Any, tmp_path: Path
+) -> None:
+    folder = saved(tmp_path / "agent", additional_authorized_imports=["threading"])
+    model = Script(code("import threading\nfinal_answer(threading.Lock())"))
+    box = on_host(model)
+    with pytest.raises(AgentProgramError, match="the agent's answer: "):
+        box.run_agent(folder, "lock")
+
+
+def test_folder_without_an_agent_is_refused(box: AgentSandbox, tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"has no agent\.json: name one that agent\.save"):
+        box.run_agent(tmp_path, "task")
+
+
+# -- isolation and limits --
+
+
+def test_programs_are_not_root_have_no_capabilities_and_gain_no_privileges(
+    box: AgentSandbox,
+) -> None:
+    output = box.run_code(
+        "import os, re\n"
+        "status = open('/proc/self/status').read()\n"
+        "print(os.getuid(), re.findall(r'Cap(?:Eff|Prm|Bnd):\\t(\\w+)', status),"
+        " re.search(r'NoNewPrivs:\\t(\\d)', status)[1])\n"
+        "try: open('/opt/agent/x', 'w')\n"
+        "except OSError as error: print(type(error).__name__)"
+    )
+    zeros = "0" * 16
+    assert output.splitlines()[0] == f"1000 ['{zeros}', '{zeros}', '{zeros}'] 1"
+    assert output.splitlines()[1] in ("OSError", "PermissionError")
+
+
+def test_container_has_the_guides_limits(box: AgentSandbox, engine: Any) -> None:
+    host = engine.api.inspect_container(box.container.id)["HostConfig"]
+    assert host["Memory"] == host["MemorySwap"] == 512 * 1024 * 1024
+    assert host["NanoCpus"] == 500_000_000
+    assert host["PidsLimit"] == 100
+    assert host["CapDrop"] == ["ALL"]
+    assert host["SecurityOpt"] == ["no-new-privileges:true"]
+    assert host["NetworkMode"] == "none"
+
+
+def test_program_over_the_memory_limit_is_killed_and_the_sandbox_stays(box: AgentSandbox) -> None:
+    with pytest.raises(AgentProgramError, match=r"SIGKILL.*raise memory=") as found:
+        box.run_code("x = bytearray(900 * 1024 * 1024)")
+    assert found.value.exit_code == -9
+    assert box.run_code("print('next')") == "next\n"
+
+
+def test_fork_bomb_meets_the_limit_and_is_gone_for_the_next_program(box: AgentSandbox) -> None:
+    bomb = """
+import os, time
+made = 0
+try:
+    while True:
+        if os.fork() == 0:
+            os.setsid()
+            time.sleep(600)
+        made += 1
+except OSError:
+    print("stopped", made < 100)
+"""
+    assert box.run_code(bomb).splitlines()[-1] == "stopped True"
+    left = "import os; print(len([p for p in os.listdir('/proc') if p.isdigit()]))"
+    assert int(box.run_code(left)) < 10
+
+
+def test_program_past_its_time_is_killed_with_all_its_processes(box: AgentSandbox) -> None:
+    program = """
+import subprocess, time
+print("begun", flush=True)
+subprocess.Popen(["sleep", "600"], start_new_session=True)
+while True: pass
+"""
+    with pytest.raises(SandboxTimeoutError, match=r"(?s)timeout_seconds=2.*begun"):
+        box.run_code(program, timeout_seconds=2)
+    assert box.run_code("print('next')", timeout_seconds=60) == "next\n"
+    running = (
+        "import glob\nnames = [open(path).read() for path in glob.glob('/proc/[0-9]*/comm')]\n"
+        "print('sleep\\n' in names)"
+    )
+    assert box.run_code(running) == "False\n"
+
+
+# -- output, errors, end --
+
+
+def test_output_of_both_streams_arrives_while_the_program_runs() -> None:
+    heard: list[str] = []
+    first = threading.Event()
+
+    def listen(text: str) -> None:
+        heard.append(text)
+        if text.endswith("\n"):
+            first.set()
+
+    with AgentSandbox(on_output=listen, **START) as box:
+        program = (
+            "import sys, os\nprint('begin \N{EURO SIGN}')\n"
+            "while not os.path.exists('/workspace/go'): pass\n"
+            "print('end', file=sys.stderr)"
+        )
+        result: list[str] = []
+        thread = threading.Thread(target=lambda: result.append(box.run_code(program)))
+        thread.start()
+        assert first.wait(60)
+        assert "".join(heard) == "begin \N{EURO SIGN}\n"
+        box.put_file(b"", "go")
+        thread.join(60)
+    assert result == ["begin \N{EURO SIGN}\nend\n"]
+
+
+def test_long_output_keeps_both_ends() -> None:
+    with AgentSandbox(max_output_length=1000, **START) as box:
+        output = box.run_code("print('a' * 10); print('x' * 5_000_000); print('z' * 10)")
+    assert output.startswith("a" * 10)
+    assert output.endswith("z" * 10 + "\n")
+    assert len(output) < 100_000
+
+
+def test_failed_program_raises_with_exit_code_and_traceback(box: AgentSandbox) -> None:
+    with pytest.raises(AgentProgramError) as found:
+        box.run_code("print('before')\nraise KeyError('missing')")
+    assert found.value.exit_code == 1
+    assert str(found.value).startswith("the program ended with exit code 1; its output ended with:")
+    assert found.value.output.startswith("before\nTraceback (most recent call last):")
+    assert "program_main" not in found.value.output
+    with pytest.raises(AgentProgramError, match="exit code 7; it printed nothing"):
+        box.run_code("import sys; sys.exit(7)")
+
+
+def test_files_stay_between_programs(box: AgentSandbox) -> None:
+    box.put_file(b"data", "in.txt")
+    box.run_code("open('out.txt', 'w').write(open('in.txt').read() * 2)")
+    assert box.get_file("out.txt") == b"datadata"
+
+
+def test_supervisor_keeps_nothing_of_programs_that_have_ended(box: AgentSandbox) -> None:
+    count = (
+        "import os, re\nparent = os.getppid()\n"
+        "threads = re.search(r'Threads:\\s+(\\d+)', open(f'/proc/{parent}/status').read())[1]\n"
+        "print(len(os.listdir(f'/proc/{parent}/fd')), threads, os.listdir('/tmp'))"
+    )
+
+    def counts() -> list[str]:
+        return box.run_code(count).split()[:2]
+
+    first = counts()
+    for _ in range(5):
+        box.run_code("print('x')")
+    assert counts() == first
+
+
+def test_calls_from_two_threads_take_turns(box: AgentSandbox) -> None:
+    results: list[str] = []
+
+    def call(number: int) -> None:
+        results.append(box.run_code(f"import time; time.sleep(0.2); print({number})"))
+
+    threads = [threading.Thread(target=call, args=(number,)) for number in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert sorted(results) == ["0\n", "1\n", "2\n"]
+
+
+def test_program_that_ends_the_supervisor_ends_the_sandbox_with_the_reason() -> None:
+    with AgentSandbox(**START) as box:
+        with pytest.raises(SandboxDiedError, match="container ended"):
+            box.run_code("import os, time\nos.kill(os.getppid(), 9)\ntime.sleep(60)")
+        with pytest.raises(SandboxDiedError, match="make a new AgentSandbox"):
+            box.run_code("print(1)")
+
+
+def test_cleanup_from_another_thread_ends_a_running_program(engine: Any) -> None:
+    box = AgentSandbox(**START)
+    name = box.container.name
+    thread = threading.Timer(1.0, box.cleanup)
+    thread.start()
+    with pytest.raises(ExecutorClosedError):
+        box.run_code("import time; time.sleep(600)")
+    thread.join()
+    box.cleanup()
+    with pytest.raises(ExecutorClosedError, match="run_code after"):
+        box.run_code("1")
+    end = time.monotonic() + 60
+    while engine.api.containers(all=True, filters={"name": name}):
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+def test_host_process_that_is_killed_leaves_no_container(engine: Any) -> None:
+    program = (
+        "import sys; from smolagents_fork import AgentSandbox\n"
+        "box = AgentSandbox(startup_timeout_seconds=180, lease_seconds=1)\n"
+        "print(box.container.name, flush=True)\n"
+        "box.run_code('import time; time.sleep(600)')"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, env=dict(os.environ)
+    )
+    try:
+        assert process.stdout is not None
+        name = process.stdout.readline().strip()
+        assert engine.api.containers(filters={"name": name})
+    finally:
+        process.kill()
+        process.communicate()
+    end = time.monotonic() + 60
+    while engine.api.containers(all=True, filters={"name": name}):
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+def test_no_engine_is_an_error_that_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere.sock")
+    with pytest.raises(EngineUnavailableError, match="start Docker"):
+        AgentSandbox()
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"secrets": {"A": 1}}, r"secrets\['A'\]: give text"),
+        ({"secrets": {"A=B": "x"}}, "secrets: 'A=B' is not a name of a variable"),
+        ({"model_on_host": "gpt"}, "model_on_host='gpt': give a model"),
+        ({"memori": "1g"}, "AgentSandbox has no parameter 'memori'; did you mean 'memory'"),
+        ({"timeout_seconds": 0}, "timeout_seconds=0: give"),
+        ({"max_output_length": 0}, "max_output_length=0: give a whole number above 0"),
+        ({"requirements": "ddgs"}, "requirements='ddgs': give a list"),
+        ({"user": "root"}, "user='root' is root"),
+    ],
+)
+def test_bad_argument_is_refused_before_anything_starts(
+    keywords: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        AgentSandbox(**keywords)

@@ -1,0 +1,137 @@
+"""Messages, tools and answers of models as plain values, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from PIL import Image
+from smolagents import ChatMessage, MessageRole, tool
+from smolagents.models import (
+    ChatMessageStreamDelta,
+    ChatMessageToolCall,
+    ChatMessageToolCallFunction,
+    ChatMessageToolCallStreamDelta,
+    get_tool_json_schema,
+)
+from smolagents.monitoring import TokenUsage
+
+from smolagents_fork.agent_sandbox.chat_values import (
+    delta_from_value,
+    delta_value,
+    message_from_value,
+    message_value,
+    tool_from_value,
+    tool_value,
+)
+from smolagents_fork.codec import decode, encode
+from smolagents_fork.errors import DecodeError
+
+
+def carried(value: Any) -> Any:
+    return decode(encode(value))
+
+
+def test_message_is_the_same_behind_the_codec_but_for_raw() -> None:
+    function = ChatMessageToolCallFunction(arguments={"x": 1}, name="f", description="d")
+    message = ChatMessage(
+        role=MessageRole.ASSISTANT,
+        content=[{"type": "text", "text": "hi"}],
+        tool_calls=[ChatMessageToolCall(function=function, id="1", type="function")],
+        token_usage=TokenUsage(input_tokens=3, output_tokens=4),
+    )
+    assert message_from_value(carried(message_value(message))) == message
+    message.raw = object()
+    assert message_from_value(carried(message_value(message))).raw is None
+
+
+def test_dict_message_becomes_a_message() -> None:
+    value = carried(message_value({"role": "user", "content": "hi"}))
+    assert message_from_value(value) == ChatMessage(role=MessageRole.USER, content="hi")
+
+
+def test_delta_is_the_same_behind_the_codec() -> None:
+    function = ChatMessageToolCallFunction(arguments='{"x"', name="f")
+    call = ChatMessageToolCallStreamDelta(index=0, id="1", type="function", function=function)
+    delta = ChatMessageStreamDelta(
+        content="a", tool_calls=[call], token_usage=TokenUsage(input_tokens=1, output_tokens=2)
+    )
+    assert delta_from_value(carried(delta_value(delta))) == delta
+    assert delta_from_value(carried(delta_value(ChatMessageStreamDelta()))) == (
+        ChatMessageStreamDelta()
+    )
+
+
+def test_tool_has_the_same_schema_behind_the_codec() -> None:
+    @tool
+    def add(a: int, b: int | None = None) -> int:
+        """Adds.
+
+        Args:
+            a: one.
+            b: another.
+        """
+        return a + (b or 0)
+
+    found = tool_from_value(carried(tool_value(add)))
+    assert get_tool_json_schema(found) == get_tool_json_schema(add)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ([{"type": "image", "image": "/etc/passwd"}], "other addresses and paths do not leave"),
+        ([{"type": "image_url", "image_url": {"url": "http://x"}}], "other addresses and paths"),
+        ([{"type": "image_url", "image_url": "data:x"}], "other addresses and paths"),
+        ([{"type": "video", "video": "x"}], "an element of type 'video' in a message"),
+        ([{"type": ["text"], "text": "x"}], r"an element of type \['text'\]"),
+        (["text"], "an element of a message is a str; a dict is needed"),
+        ({"type": "text"}, "a dict where a list is needed"),
+        (7, "a int where a list is needed"),
+    ],
+)
+def test_content_that_could_make_the_host_read_something_is_refused(
+    content: Any, message: str
+) -> None:
+    with pytest.raises(DecodeError, match=message):
+        message_from_value({"role": "user", "content": content})
+
+
+def test_content_loses_entries_that_do_not_show_anything() -> None:
+    image = Image.new("RGB", (2, 2))
+    content = [
+        {"type": "text", "text": "hi", "cache": "/etc/passwd"},
+        {"type": "image", "image": image},
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA", "path": "/x"}},
+    ]
+    found = message_from_value({"role": "user", "content": content}).content
+    assert found == [
+        {"type": "text", "text": "hi"},
+        {"type": "image", "image": image},
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA"}},
+    ]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        [],
+        {"role": "root"},
+        {"role": "user", "tool_calls": [{}]},
+        {"role": "user", "tool_calls": {"a": 1}},
+        {"role": "user", "token_usage": [1]},
+        {"role": "user", "token_usage": [1, "2"]},
+    ],
+)
+def test_value_that_is_not_a_message_is_refused(value: Any) -> None:
+    with pytest.raises(DecodeError):
+        message_from_value(value)
+
+
+@pytest.mark.parametrize(
+    "value", [None, {"name": "x"}, {"name": "x", "description": "d", "inputs": {"a": {}}}]
+)
+def test_value_that_is_not_a_tool_is_refused(value: Any) -> None:
+    with pytest.raises(DecodeError):
+        tool_from_value(value)
