@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import pytest
 from background import acting, eventually
@@ -19,6 +23,7 @@ from smolagents_fork.errors import (
     SandboxTimeoutError,
 )
 
+HERE = Path(__file__).parent
 LOST = "its state is lost, the next call starts in a new process"
 #: Goes on whatever is raised in it.
 STUBBORN = (
@@ -173,3 +178,31 @@ def test_guest_ends_with_its_host():
         session._child._data.close()
         assert pid is not None
         assert eventually(lambda: gone(pid))
+
+
+HOST = """
+import os, sys
+sys.path[:0] = {path!r}
+from raw_guest import raw_executor
+with raw_executor(timeout_seconds={seconds}, interrupt_grace_seconds=0.5) as executor:
+    executor.send_tools({{"begun": lambda: os.write(1, b"%d\\n" % executor.pid)}})
+    executor({code!r})
+"""
+
+
+@pytest.mark.parametrize(
+    ("seconds", "code"),
+    [
+        (600, "begun()\nwhile True: pass"),
+        pytest.param(2, "begun()\n" + STUBBORN, marks=pytest.mark.skipif(
+            not hasattr(resource, "prlimit"), reason="no limit of another's processor time here")),
+    ],
+    ids=["ordinary", "stubborn"],
+)  # fmt: skip
+def test_guest_of_a_killed_host_ends(seconds: int, code: str):
+    source = HOST.format(path=[str(HERE), str(HERE.parents[1])], seconds=seconds, code=code)
+    with subprocess.Popen([sys.executable, "-c", source], stdout=subprocess.PIPE) as host:
+        assert host.stdout is not None
+        pid = int(host.stdout.readline())
+        host.kill()
+    assert eventually(lambda: gone(pid))
