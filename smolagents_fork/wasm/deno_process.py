@@ -26,6 +26,10 @@ _KEPT_STDERR = 4000
 #: What the engine may use besides the memory of a program: compiled code, stacks, its own heap.
 _ENGINE_BYTES = 256 << 20
 
+# What is open, so that garbage collection finds it by its owner only: of an executor in a
+# cycle, as every agent's is, it could take these first, which Python reports as not closed.
+_open: set[socket.socket | subprocess.Popen[bytes]] = set()
+
 
 class DenoProcess:
     """A Deno process, started by the constructor.
@@ -78,6 +82,7 @@ class DenoProcess:
             theirs.close()
             os.close(their_errors)
         self.pid = self._process.pid
+        _open.update((self._data, self._process))
         self._data.setblocking(False)
         os.set_blocking(self._errors, False)
 
@@ -258,6 +263,7 @@ class DenoProcess:
             self._closed = True
         self._process.wait()
         self._close_ends()
+        _open.difference_update((self._data, self._process))
 
     def _close_ends(self) -> None:
         self._data.close()

@@ -61,7 +61,9 @@ def test_data_set_is_the_same_for_everybody(tmp_path):
 
 def test_demo_without_an_engine_says_why_and_answers_locally():
     done = demo(DOCKER_HOST="unix:///nonexistent/docker.sock")
-    assert_answers(done, "LocalPythonExecutor: the local interpreter, since Docker is not to be")
+    assert_answers(
+        done, "LocalPythonExecutor: the local interpreter, since Docker is not available"
+    )
 
 
 @pytest.mark.docker

@@ -64,6 +64,6 @@ def test_snapshot_that_cannot_be_made_leaves_nothing(tmp_path, deno, monkeypatch
         raise SandboxDiedError("Deno process 1 ended with exit code 1: no memory")
 
     monkeypatch.setattr(snapshots, "_taken", taken)
-    with pytest.raises(ExecutorStartError, match="could not be prepared: .*no memory"):
+    with pytest.raises(ExecutorStartError, match=r"could not be prepared: .*no memory"):
         snapshot_file(tmp_path, tmp_path, str(deno), b"a", 10)
     assert list((tmp_path / "snapshots").iterdir()) == []
