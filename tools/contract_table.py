@@ -127,7 +127,7 @@ def problems(behaviours: Sequence[Any], executors: Sequence[str], results: Path)
 
 
 def _declarations() -> Any:
-    """The suite's own module; its folder, and that of what all tests share, are no packages."""
+    """Import the module of the suite, whose folder and shared folder are not packages."""
     for folder in (SUITE, ROOT / "tests"):
         if str(folder) not in sys.path:
             sys.path.insert(0, str(folder))

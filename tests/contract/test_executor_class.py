@@ -109,8 +109,9 @@ def test_local_class_is_given_its_own_arguments(model):
         (
             {"executor_class": "docker"},
             TypeError,
-            "executor_class='docker' is no class, but of type str; write executor=<the instance>, "
-            "executor_type=<a name>, or executor_class=<the class> with executor_kwargs={...}",
+            "executor_class='docker' is not a class, but of type str; write "
+            "executor=<the instance>, executor_type=<a name>, or "
+            "executor_class=<the class> with executor_kwargs={...}",
         ),
     ],
 )
@@ -144,7 +145,9 @@ def test_keywords_that_cannot_be_the_executors(model, arguments, message):
 
 
 def test_instance_as_class_is_refused(model):
-    with pytest.raises(TypeError, match=r"is no class, but of type RecordingExecutor; write exec"):
+    with pytest.raises(
+        TypeError, match=r"is not a class, but of type RecordingExecutor; write exec"
+    ):
         agent_with(model, executor_class=RecordingExecutor([], None))
 
 
@@ -162,7 +165,7 @@ def test_unknown_type_lists_available_names(model):
 
 
 def test_type_must_be_text(model):
-    with pytest.raises(TypeError, match="executor_type=3 is no name"):
+    with pytest.raises(TypeError, match="executor_type=3 is not a name"):
         agent_with(model, executor_type=3)
 
 

@@ -61,7 +61,7 @@ def run(worker: Worker, code: str) -> dict[str, Any]:
 
 
 def fault(answer: dict[str, Any]) -> str:
-    """What is wrong with an answer, or the empty string."""
+    """Return the fault in an answer, or the empty string."""
     if answer["reached"]:
         return f"reached {answer['reached']}"
     if answer["ended"] == "error" and not answer["interpreter_error"]:

@@ -30,13 +30,13 @@ __all__ = [
 ]
 
 HERE = Path(__file__).parent
-#: For a process that pytest has not given this folder's neighbour.
+#: For a process without pytest's import path.
 SHARED_HELPERS = os.pathsep.join([str(HERE.parent / "cases"), str(HERE.parents[1])])
 TIMEOUT_SECONDS = 0.1
-#: The same for a program that fights a limit: it lasts as long as it is let.
+#: The same for a program that attacks a limit, which runs until it is stopped.
 LIMIT_TIMEOUT_SECONDS = 0.05
-#: One second past the timeout is what is promised, and quiet, all keep it; twice that shows that a
-#: program was stopped for its time on machines of other kinds, too.
+#: The promise is one second past the timeout, which an idle machine keeps. Twice that also shows,
+#: on other machines, that the time limit stopped a program.
 LATEST_SECONDS = TIMEOUT_SECONDS + 2
 #: Seconds after which a program counts as hanging, even on a busy machine.
 HANGS_SECONDS = 30.0
@@ -56,7 +56,7 @@ REFERENCE = (3, 11)
 
 
 def timeout_of(program: Program) -> float:
-    """Seconds that a program is given."""
+    """Return the time limit of a program, in seconds."""
     return LIMIT_TIMEOUT_SECONDS if program.limit else TIMEOUT_SECONDS
 
 

@@ -67,7 +67,7 @@ class Program:
 
     @property
     def in_local(self) -> bool:
-        """Whether ``local`` must stop it."""
+        """Return whether ``local`` must stop it."""
         return not self.local
 
     def shown(self) -> str:

@@ -33,7 +33,7 @@ MEMORY_BYTES = 768 * 2**20
 #: Seconds within which the threads of a program must end after its run.
 THREADS_GONE_SECONDS = 10.0
 WEAK_LIMIT_SECONDS = 0.05
-#: A limit program that plain CPython still runs by then has outlived the limit.
+#: A limit program that plain CPython still runs after this time has outlived the limit.
 WEAK_DEADLINE_SECONDS = 0.12
 
 
@@ -391,7 +391,7 @@ def main() -> None:
     for name in request_preloads():
         with contextlib.suppress(ImportError):
             __import__(name)
-    gc.freeze()  # no child collects, and so copies, what this process has
+    gc.freeze()  # so that no child collects, and thereby copies, this process's objects
     print(json.dumps({"ready": True}), flush=True)
     for line in sys.stdin:
         answer = serve_one(json.loads(line))

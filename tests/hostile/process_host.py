@@ -31,7 +31,7 @@ from smolagents_fork.process.sandbox_paths import Layout
 
 HERE = Path(__file__).parent
 GRACE_SECONDS = 0.05
-#: For calls that are not hostile, and for what may take as long as a busy machine needs.
+#: Time limit for calls that are not hostile, long enough for a busy machine.
 HANGS_SECONDS = 30.0
 #: Path to which the programs of the table write, replaced by a unique name.
 SHARED_NAME = "/tmp/hostile-canary"
@@ -119,7 +119,7 @@ class ProcessHost:
 
     def __init__(self, plain: bool) -> None:
         self.plain = plain
-        #: Programs that got everything that plain CPython gives.
+        #: Programs that made every attempt of plain CPython.
         self.assaults = 0
         self.recorder = Recorder()
         self._patches = pytest.MonkeyPatch()

@@ -58,7 +58,7 @@ def test_no_program_reaches_its_canary_with_the_default_modules_alone(worker: Wo
 
 @pytest.mark.parametrize("program", GAPS, ids=[p.name for p in GAPS])
 def test_documented_gap_is_one_still(program: Program, worker: Worker) -> None:
-    """What is stopped after all does not belong among the gaps."""
+    """A program that is stopped must not be listed as a gap."""
     answer = worker.batch("ours", [program], deadline=0.6)["answers"][0]
     assert answer["reached"] == ["outlived its limit"], program.shown()
 

@@ -133,7 +133,7 @@ def test_locked_release_is_locked_again_with_the_same_lock():
 
 
 def test_patches_of_the_repository_are_as_parsed():
-    """What this file's edits lean on: the two patches they name are there."""
+    """The two patches that this file's edits name exist."""
     names = series_names(PATCHES)
     assert {"idempotent-cleanup.patch", "export-executor-types.patch"} <= set(names)
     for name, data in patch_bytes(Project(ROOT)).items():

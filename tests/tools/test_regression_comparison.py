@@ -1,4 +1,4 @@
-"""What a pair of runs means, from made-up JUnit files."""
+"""Comparison of two runs, from example JUnit files."""
 
 from __future__ import annotations
 

@@ -205,9 +205,9 @@ def compare(
 def judge_again(found: Comparison, again: tuple[Outcome, Outcome]) -> Comparison:
     """Decide about a difference after the test was run again, alone, on both sides.
 
-    A difference stays one unless the fork passes. That pristine failed alone is no excuse: a test
-    that needs the ones before it fails alone on both sides, and may be lost on the fork all the
-    same. A test that passed on the fork only is flaky as soon as a run says otherwise.
+    A difference stays one unless the fork passes. That pristine failed alone does not excuse it: a
+    test that needs the ones before it fails alone on both sides, and may still be lost on the fork.
+    A test that passed on the fork only is flaky as soon as a run says otherwise.
 
     Args:
         found: an undeclared difference, or a test that passed on the fork only.

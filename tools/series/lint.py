@@ -131,7 +131,7 @@ def missing_test(root: Path, test: str) -> str | None:
     """
     path, *wanted = [name.split("[", 1)[0] for name in test.split("::")]
     if not wanted or not path.startswith("tests/") or ".." in path or not path.endswith(".py"):
-        return f"{test!r} is no test id; expected tests/<path>.py::<function>"
+        return f"{test!r} is not a test id; expected tests/<path>.py::<function>"
     if not wanted[-1].startswith("test"):
         return f"{test!r}: {wanted[-1]!r} is not a test function: expected a name with test_"
     try:

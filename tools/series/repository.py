@@ -142,7 +142,7 @@ def release_base(lock: Lock, prune: Sequence[str], cache: Path) -> dict[str, byt
 def commit_tree(git: Git, tree: Mapping[str, bytes], subject: str, ref: str) -> None:
     """Commit a tree without a parent and point a ref at it; the work tree is not looked at.
 
-    The commit's id depends on nothing but tree and subject: a base is no one's work, so the same
+    The commit's id depends on nothing but tree and subject: a base has no author, so the same
     date everywhere gives the same commit everywhere.
 
     Args:

@@ -90,7 +90,7 @@ class AgentSandbox:
     program.
 
     Args:
-        secrets: environment variables of the programs. They are no part of the container's
+        secrets: environment variables of the programs. They are not part of the container's
             configuration; a program can read them and, given a network, send them anywhere.
         model_on_host: a model whose ``generate`` and ``generate_stream`` the agents call over the
             bridge. Its keys stay outside, so that no network is needed.

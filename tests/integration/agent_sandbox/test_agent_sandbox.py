@@ -463,7 +463,7 @@ def test_calls_from_two_threads_take_turns(box: AgentSandbox) -> None:
 
 def test_program_that_ends_the_supervisor_ends_the_sandbox_with_the_reason() -> None:
     with AgentSandbox(**START) as box:
-        with pytest.raises(SandboxDiedError, match="container ended"):
+        with pytest.raises(SandboxDiedError, match="sandbox ended"):
             box.run_code("import os, time\nos.kill(os.getppid(), 9)\ntime.sleep(60)")
         with pytest.raises(SandboxDiedError, match="make a new AgentSandbox"):
             box.run_code("print(1)")

@@ -256,7 +256,7 @@ def test_ten_executors_leave_the_engine_and_the_process_as_they_were(image, engi
 
 
 def thread_names():
-    """How many threads of this process have each name."""
+    """Count the threads of this process by name."""
     return Counter(thread.name for thread in threading.enumerate())
 
 

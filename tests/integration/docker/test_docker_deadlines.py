@@ -177,8 +177,8 @@ def test_start_that_hangs_has_a_deadline_and_leaves_nothing(image, engine):
         )
     assert time.monotonic() - started < 100
     assert "did not start in startup_timeout_seconds=2: " in str(caught.value)
-    assert "container running" in str(caught.value)
-    (name,) = re.findall("in container ([0-9a-f]+) ", str(caught.value))
+    assert "sandbox running" in str(caught.value)
+    (name,) = re.findall("in sandbox ([0-9a-f]+) ", str(caught.value))
     assert not any(full.startswith(name) for full in before)
     assert eventually(
         lambda: not [c for c in engine.api.containers(all=True) if c["Id"].startswith(name)]

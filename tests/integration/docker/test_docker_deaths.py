@@ -154,7 +154,7 @@ def test_gateway_killed(mortal):
 def test_relay_killed(mortal):
     message = died(mortal, lambda: kill_inside(mortal, "create_connection"))
     assert "lost its kernel gateway while code ran" in message
-    assert "container running" in message
+    assert "sandbox running" in message
     assert mortal("given").output == 5
 
 
@@ -195,8 +195,8 @@ def test_lost_log_is_said_where_the_connection_carries_no_output(make, engine, m
     name = executor.container.name
     message = died(executor, lambda: engine.api.kill(name))
     assert (
-        "exit code 137; the engine removed its log with it (this connection to the engine carries "
-        "no streams that could have kept it); its state is lost"
+        "exit code 137; the engine removed its log with it (this connection to the engine cannot "
+        "carry a stream that keeps it); its state is lost"
     ) in message
 
 
@@ -243,7 +243,7 @@ def test_kernel_that_keeps_dying_never_hangs(mortal):
 
 
 def made_through(proxy, executor):
-    """Whether the executor's container was made, attached and spoken to through the proxy."""
+    """Return whether the proxy saw the container's creation, its attachment and its traffic."""
     name, number = executor.container.name, executor.container.id
     return (
         len(proxy.asked(f"^POST /.*containers/create\\?name={name}$")) == 1

@@ -1,4 +1,4 @@
-"""What the engine cannot do is an error that says what to do, in a second or two."""
+"""Errors of the engine say what to do, within a second or two."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What code in the guest reaches outside it: nothing, by Python and by JavaScript.
+"""Attempts of guest code to reach outside, by Python and by JavaScript; all fail.
 
 The programs are Python as it is, with nothing in front of it, not even the interpreter.
 """

@@ -1,4 +1,4 @@
-"""What ended is asked for as long as the engine may need to know it."""
+"""Diagnosis polls the engine until it knows what ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the engine is asked for, without an engine."""
+"""Requests to the engine, without an engine."""
 
 from __future__ import annotations
 

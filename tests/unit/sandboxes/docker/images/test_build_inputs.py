@@ -1,4 +1,4 @@
-"""What a build gets from the environment, and the lease from its figure."""
+"""Settings of a build from the environment, and of the lease from its figure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an installation changed, found without an engine: new, other, gone."""
+"""Changes of an installation, found without an engine: new, changed and removed files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a program in a container ended, asked for before the engine knows."""
+"""Exit code of a program in a container, requested before the engine knows it."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def connection():
 
 @pytest.fixture(params=[1, 7, 8, 10])
 def cut_off(request, connection):
-    """What docker-py hands over of a stream that ends within its second frame."""
+    """Return docker-py's result for a stream that ends within its second frame."""
     far, handed_over = connection
     far.sendall(_HEAD + framed(1, b"all") + framed(1, b"lost")[: request.param])
     far.shutdown(socket.SHUT_WR)

@@ -45,7 +45,7 @@ def descriptors():
 
 
 class Engine:
-    """What an engine does when a container is attached; ``attach`` gives both ends."""
+    """Engine to which a container is attached; ``attach`` gives both ends."""
 
     ANSWER = (
         b"HTTP/1.1 101 UPGRADED\r\nContent-Type: application/vnd.docker.raw-stream\r\n"
@@ -228,7 +228,7 @@ FORKS = pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWar
 
 
 def status_of(pid):
-    """What a child ended with; one that does not end is killed."""
+    """Return the exit code of a child; one that does not end is killed."""
     told = [0, 0]
 
     def ended():
