@@ -36,7 +36,7 @@ dev: ## (re)build the fork and install it, editable, into .venv
 
 .PHONY: demo
 demo: $(VENV)/.fork ## a CodeAgent answers a question about a file (EXECUTOR=wasm|docker|process|local, EXAMPLE=managed_agents)
-	@$(if $(filter wasm,$(EXECUTOR)),$(RUN) pip install --quiet --disable-pip-version-check "deno>=2.9,<3")
+	@$(if $(filter wasm,$(EXECUTOR)),$(RUN) pip install --quiet --disable-pip-version-check "deno==2.*")
 	@$(if $(OPENAI_API_KEY),$(RUN) pip install --quiet --disable-pip-version-check "smolagents[openai]")
 	@$(if $(EXECUTOR),EXECUTOR=$(EXECUTOR) )$(RUN) examples $(EXAMPLE)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import math
 import os
 import select
 import signal
@@ -25,6 +26,10 @@ _KEPT_STDERR = 4000
 #: What the engine may use besides the memory of a program: compiled code, stacks, its own heap.
 _ENGINE_BYTES = 256 << 20
 
+# What is open, so that garbage collection finds it by its owner only: of an executor in a
+# cycle, as every agent's is, it could take these first, which Python reports as not closed.
+_open: set[socket.socket | subprocess.Popen[bytes]] = set()
+
 
 class DenoProcess:
     """A Deno process, started by the constructor.
@@ -35,18 +40,27 @@ class DenoProcess:
         command: from :func:`confined_command`.
         kinds: frames that are taken from it, and the longest body of each.
         stop_file: where it looks for the run that is to stop; ``""`` for nowhere.
+        cpu_seconds: processor time of one run, in seconds, for a run that outlives its host; a
+            Linux kernel ends the process after it. ``None`` for no limit.
 
     Raises:
         ExecutorStartError: the program cannot be started.
     """
 
-    def __init__(self, command: Sequence[str], kinds: dict[Kind, int], stop_file: str) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        kinds: dict[Kind, int],
+        stop_file: str,
+        cpu_seconds: float | None = None,
+    ) -> None:
         self._closed = False
         self._lock = threading.RLock()
         self._reader = FrameReader(kinds)
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._stderr = b""
         self._wishes = 0
+        self._cpu_seconds = cpu_seconds
         self._stop = os.open(stop_file, os.O_WRONLY) if stop_file else -1
         self._data, theirs = socket.socketpair()
         self._errors, their_errors = os.pipe()
@@ -68,6 +82,7 @@ class DenoProcess:
             theirs.close()
             os.close(their_errors)
         self.pid = self._process.pid
+        _open.update((self._data, self._process))
         self._data.setblocking(False)
         os.set_blocking(self._errors, False)
 
@@ -80,6 +95,8 @@ class DenoProcess:
             SandboxDiedError: the process is gone.
             ProtocolError: it has not taken the frame by the deadline.
         """
+        if kind is Kind.RUN and self._cpu_seconds is not None:
+            self._limit_cpu(self._cpu_seconds)
         rest = memoryview(packed(kind, run, body))
         while rest:
             try:
@@ -179,6 +196,19 @@ class DenoProcess:
                 most = self._writable_bytes() + memory + _ENGINE_BYTES
                 prlimit(self.pid, resource.RLIMIT_DATA, (most, most))
 
+    def _limit_cpu(self, seconds: float) -> None:
+        import resource
+
+        prlimit = getattr(resource, "prlimit", None)
+        if prlimit is None:
+            return
+        with contextlib.suppress(OSError, ValueError):  # it may have ended
+            with open(f"/proc/{self.pid}/stat", encoding="ascii") as file:
+                fields = file.read().rpartition(")")[2].split()
+            used = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+            _, hard = prlimit(self.pid, resource.RLIMIT_CPU)
+            prlimit(self.pid, resource.RLIMIT_CPU, (math.ceil(used + seconds), hard))
+
     def _writable_bytes(self) -> int:
         try:
             with open(f"/proc/{self.pid}/status", encoding="ascii") as file:
@@ -233,6 +263,7 @@ class DenoProcess:
             self._closed = True
         self._process.wait()
         self._close_ends()
+        _open.difference_update((self._data, self._process))
 
     def _close_ends(self) -> None:
         self._data.close()
@@ -251,6 +282,7 @@ def _end_in_words(code: int) -> str:
         name = f"signal {-code}"
     hint = {
         "SIGKILL": " (by the kernel for want of memory, or by somebody)",
+        "SIGXCPU": " (over its processor time)",
         "SIGTRAP": " (the engine gave up, mostly for want of memory)",
         "SIGSEGV": " (a crash of the engine, or a stack overflow)",
     }.get(name, "")

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import os
 import tempfile
+import time
 from pathlib import Path
 
 from ..deadline import Deadline
@@ -20,6 +21,7 @@ __all__ = ["START_BYTES", "snapshot_file"]
 #: Memory that Pyodide has when a program begins.
 START_BYTES = 32 << 20
 _MOST_BYTES = 1 << 30
+_UNUSED_SECONDS = 30 * 86400.0
 
 
 def snapshot_file(cache: Path, pyodide: Path, deno: str, sources: bytes, seconds: float) -> Path:
@@ -45,7 +47,18 @@ def snapshot_file(cache: Path, pyodide: Path, deno: str, sources: bytes, seconds
         except (SandboxDiedError, ProtocolError) as error:
             raise ExecutorStartError(f"Pyodide could not be prepared: {error}") from error
         _write(path, data)
+        _remove_unused(path.parent)
+    os.utime(path)  # when it was used last
     return path
+
+
+def _remove_unused(folder: Path) -> None:
+    """Remove the snapshots of releases that nobody starts any more."""
+    oldest = time.time() - _UNUSED_SECONDS
+    for path in folder.iterdir():
+        with contextlib.suppress(OSError):
+            if path.stat().st_mtime < oldest:
+                path.unlink()
 
 
 def _taken(pyodide: Path, deno: str, sources: bytes, seconds: float) -> bytes:

@@ -24,6 +24,8 @@ __all__ = ["Installation", "WasmLauncher", "installation"]
 
 _PAGE = 64 << 10
 _MIB = 1 << 20
+#: Threads of the engine that work at once, at most and about.
+_THREADS = 4
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,7 @@ class WasmLauncher:
         arguments = ["serve", str(base.pyodide), str(base.snapshot), stop_file]
         command = confined_command(base.deno, readable, self._v8_flags(), arguments)
         kinds = from_guest(options.max_value_bytes, options.max_value_bytes)
-        process = DenoProcess(command, kinds, stop_file)
+        process = DenoProcess(command, kinds, stop_file, self._cpu_seconds())
         try:
             deadline = Deadline(options.startup_timeout_seconds)
             process.send(Kind.SOURCES, 0, base.sources, deadline)
@@ -109,6 +111,13 @@ class WasmLauncher:
             raise
         self._process = process
         return process
+
+    def _cpu_seconds(self) -> float | None:
+        options = self._options
+        if options.timeout_seconds is None:
+            return None
+        # The engine compiles and collects garbage in threads of its own.
+        return _THREADS * (options.timeout_seconds + options.interrupt_grace_seconds)
 
     def _v8_flags(self) -> list[str]:
         memory = self._options.memory_bytes

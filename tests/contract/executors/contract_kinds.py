@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
+from unittest import mock
 
 import pytest
 from background import acting
@@ -121,10 +122,16 @@ class Contract:
                 executor("import threading\nthreading.Thread(target=print).start()")
         return self.differs
 
-    def without_wheels(self, name: str) -> bool:
-        """Hold the difference that a package cannot be had here, where it is declared."""
+    def without_wheels(self, name: str, distribution: str) -> bool:
+        """Hold the difference that a package without a wheel is named, where it is declared."""
         if self.differs:
-            with pytest.raises(ExecutorStartError, match=name):
+            # pip knows of nothing, also where the user's index has wheels for Pyodide.
+            nowhere = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "", "PIP_CONFIG_FILE": os.devnull}
+            message = f"{distribution} has to be there as a wheel"
+            with (
+                mock.patch.dict(os.environ, nowhere),
+                pytest.raises(ExecutorStartError, match=message),
+            ):
                 self.kind.cls([name])
         return self.differs
 

@@ -125,7 +125,7 @@ def test_source_distribution_is_not_built(index: Path, tmp_path: Path):
 
 
 def test_requirement_that_is_an_option_is_refused(tmp_path: Path):
-    with pytest.raises(ConfigurationError, match="is no requirement"):
+    with pytest.raises(ConfigurationError, match="is not a requirement"):
         WasmExecutor(["--index-url=http://127.0.0.1"], cache_dir=tmp_path)
 
 

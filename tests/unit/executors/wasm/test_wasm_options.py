@@ -1,0 +1,51 @@
+"""Options of the Wasm executor that cannot work."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from smolagents_fork import WasmExecutor
+from smolagents_fork.errors import ConfigurationError, ExecutorStartError
+from smolagents_fork.executors.wasm.wasm_options import WasmOptions
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"memory": "8m"}, "memory='8m': Python needs 16m or more"),
+        ({"memory": "5g"}, "memory='5g': WebAssembly has 4 GiB at most"),
+        ({"memory": "much"}, "memory='much'"),
+        ({"timeout_seconds": 0}, "timeout_seconds=0"),
+        ({"setup_timeout_seconds": None}, "setup_timeout_seconds=None"),
+        ({"deno": 3}, "deno=3: give a path"),
+        ({"pyodide_dir": ""}, "pyodide_dir='': give a path"),
+        ({"on_output": "print"}, "on_output='print'"),
+    ],
+)
+def test_option_that_cannot_work_is_named(options, words):
+    with pytest.raises(ConfigurationError) as caught:
+        WasmOptions(**options)
+    assert words in str(caught.value)
+
+
+def test_unknown_option_is_named():
+    with pytest.raises(ConfigurationError, match="did you mean 'memory'"):
+        WasmExecutor(memmory="1g")
+
+
+def test_tools_have_one_place():
+    with pytest.raises(ConfigurationError, match="the wasm executor calls tools on the host only"):
+        WasmExecutor(tool_placement={"search": "sandbox"})
+
+
+def test_windows_is_refused(monkeypatch):
+    monkeypatch.setattr(sys, "platform", "win32")
+    with pytest.raises(ExecutorStartError, match="Windows"):
+        WasmExecutor()
+
+
+def test_missing_deno_is_named_by_the_constructor(tmp_path):
+    with pytest.raises(ExecutorStartError, match="there is no such program"):
+        WasmExecutor(deno=str(tmp_path / "deno"), cache_dir=tmp_path)
