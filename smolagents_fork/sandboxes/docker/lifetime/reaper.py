@@ -84,7 +84,11 @@ def exit_on_sigterm() -> None:
         return
     with contextlib.suppress(ValueError, OSError):
         if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-            signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+            signal.signal(signal.SIGTERM, _exit)
+
+
+def _exit(number: int, _frame: object) -> None:
+    sys.exit(128 + number)
 
 
 def pending() -> int:
@@ -222,6 +226,11 @@ def _after_fork() -> None:
     global _lock, _queue, _worker, _starts
     _lock, _queue, _worker, _starts = threading.Lock(), queue.Queue(), None, 0
     _known.clear()
+    # A handler in Python runs between two instructions: one that comes just before the child waits
+    # for a semaphore is not seen, as in the workers of multiprocessing.Pool, which are terminated.
+    with contextlib.suppress(ValueError, OSError):
+        if signal.getsignal(signal.SIGTERM) is _exit:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 if hasattr(os, "register_at_fork"):
