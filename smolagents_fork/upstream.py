@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         Model,
     )
     from smolagents.monitoring import AgentLogger, LogLevel, TokenUsage
-    from smolagents.remote_executors import RemotePythonExecutor
+    from smolagents.remote_executors import E2BExecutor, RemotePythonExecutor
     from smolagents.tools import Tool, get_tools_definition_code
     from smolagents.utils import AgentError, AgentExecutionError
 
@@ -59,6 +59,7 @@ __all__ = [
     "ChatMessageToolCallStreamDelta",
     "CodeAgent",
     "CodeOutput",
+    "E2BExecutor",
     "ExecutionTimeoutError",
     "InterpreterError",
     "LocalPythonExecutor",
@@ -98,7 +99,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "Model",
     ),
     "monitoring": ("AgentLogger", "LogLevel", "TokenUsage"),
-    "remote_executors": ("RemotePythonExecutor",),
+    "remote_executors": ("E2BExecutor", "RemotePythonExecutor"),
     "tools": ("Tool", "get_tools_definition_code"),
     "utils": ("AgentError", "AgentExecutionError"),
 }

@@ -1,0 +1,125 @@
+"""The doubled services, each with its executor and the errors that its SDK raises."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import smolagents
+from e2b_service import KEY, E2BService
+from service_thread import ServiceThread
+from smolagents.monitoring import AgentLogger, LogLevel
+
+PROBE = "hosted_probe"
+
+
+@dataclass
+class Hosted:
+    """One service under test.
+
+    Attributes:
+        name: what ``executor_type`` takes.
+        service: the double.
+        address: the double's host and port.
+        environment: variables that lead the SDK to the double.
+        upstream: upstream's executor class.
+        options: ``executor_kwargs`` that keep the SDK from trying again.
+        impatient: options under which the SDK gives up a silent service soon.
+        create: part of the path of the request that creates a sandbox.
+        run: part of the path of the request that runs code.
+        refusals: name of the SDK's exception by the status of the answer to a creation.
+    """
+
+    name: str
+    service: Any
+    address: str
+    environment: dict[str, str]
+    upstream: type[Any]
+    options: dict[str, Any]
+    impatient: dict[str, Any]
+    create: str
+    run: str
+    refusals: dict[int, str]
+    _made: list[Any] = field(default_factory=list)
+
+    @property
+    def repaired(self) -> Any:
+        """Return the class that ``executor_type`` picks."""
+        from smolagents_fork.executors import registry
+
+        return registry.built_in(self.name)
+
+    def start_shared(self) -> Any:
+        """Return a started executor that outlives the tests."""
+        executor = self.make()
+        self._made.remove(executor)
+        self.service.shared = set(self.service.sandboxes)
+        return executor
+
+    def make(self, factory: Any = None, imports: tuple[str, ...] = (), **options: Any) -> Any:
+        """Return a started executor; the end of the test closes it."""
+        logger = AgentLogger(level=LogLevel.OFF)
+        made = (factory or self.repaired)([*imports], logger, **{**self.options, **options})
+        self._made.append(made)
+        return made
+
+    def close(self) -> None:
+        """Close the executors, and forget the faults."""
+        self.service.faults.clear()
+        while self._made:
+            self._made.pop().cleanup()
+
+
+def e2b(folder: Path, packages: Path) -> tuple[ServiceThread, Callable[[str], Hosted]]:
+    """Return the service of E2B, not yet started, and what makes its description."""
+    service = E2BService(folder, packages)
+
+    def describe(address: str) -> Hosted:
+        return Hosted(
+            name="e2b",
+            service=service,
+            address=address,
+            environment={
+                "E2B_API_KEY": KEY,
+                "E2B_API_URL": f"http://{address}",
+                "E2B_SANDBOX_URL": f"http://{address}",
+            },
+            upstream=smolagents.E2BExecutor,
+            options={"retries": 0},
+            impatient={"request_timeout": 1.0},
+            create="/sandboxes",
+            run="/execute",
+            refusals={
+                401: "AuthenticationException",
+                429: "RateLimitException",
+                500: "SandboxException",
+            },
+        )
+
+    return ServiceThread(service.application()), describe
+
+
+SERVICES = {"e2b": e2b}
+
+
+def write_probe(folder: Path) -> None:
+    """Write a wheel of ``hosted_probe`` 1.0, which has ``ANSWER = 42``."""
+    info = f"{PROBE}-1.0.dist-info"
+    files = {
+        f"{PROBE}.py": "ANSWER = 42\n",
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {PROBE}\nVersion: 1.0\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    rows = []
+    for name, text in files.items():
+        digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=")
+        rows.append(f"{name},sha256={digest.decode()},{len(text)}")
+    files[f"{info}/RECORD"] = "\n".join([*rows, f"{info}/RECORD,,"]) + "\n"
+    with zipfile.ZipFile(folder / f"{PROBE}-1.0-py3-none-any.whl", "w") as wheel:
+        for name, text in files.items():
+            wheel.writestr(name, text)

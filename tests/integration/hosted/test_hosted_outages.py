@@ -1,0 +1,61 @@
+"""Hosted services that are down, refuse, or say nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hosted_services import Hosted
+
+from smolagents_fork.errors import ExecutorError, SandboxTimeoutError
+from tests.ports import free_port
+
+
+def test_no_service_is_an_error(hosted: Hosted, monkeypatch: pytest.MonkeyPatch):
+    nowhere = f"127.0.0.1:{free_port()}"
+    for name, value in hosted.environment.items():
+        monkeypatch.setenv(name, value.replace(hosted.address, nowhere))
+    with pytest.raises(Exception, match=r"(?i)connect"):
+        hosted.make()
+
+
+@pytest.mark.parametrize("status", [401, 429, 500])
+def test_refused_creation_is_the_sdks_error(hosted: Hosted, status: int):
+    hosted.service.faults.status[hosted.create] = status
+    with pytest.raises(Exception, match=f"shown by the test: {status}") as caught:
+        hosted.make()
+    assert type(caught.value).__name__ == hosted.refusals[status]
+
+
+@pytest.mark.parametrize("status", [401, 429, 500])
+def test_refused_run_is_an_error(hosted: Hosted, executor: Any, status: int):
+    hosted.service.faults.status[hosted.run] = status
+    with pytest.raises(ExecutorError, match=rf"did not run the code: .*{status}"):
+        executor("1")
+    hosted.service.faults.clear()
+    assert executor("1").output == "1"
+
+
+def test_silent_service_does_not_start_for_ever(hosted: Hosted):
+    hosted.service.faults.silent.add(hosted.create)
+    with pytest.raises(Exception, match=r"(?i)timed out"):
+        hosted.make(**hosted.impatient)
+
+
+def test_silent_service_does_not_run_for_ever(hosted: Hosted, executor: Any):
+    hosted.service.faults.silent.add(hosted.run)
+    limit, executor.timeout_seconds = executor.timeout_seconds, 1.0
+    try:
+        with pytest.raises(SandboxTimeoutError, match=r"code ran past timeout_seconds=1\.0; "):
+            executor("1")
+    finally:
+        executor.timeout_seconds = limit
+    hosted.service.faults.clear()
+    assert executor("1").output == "1"
+
+
+def test_failed_installation_ends_the_sandbox(hosted: Hosted):
+    hosted.service.faults.status[hosted.run] = 500
+    with pytest.raises(ExecutorError, match="did not run the code"):
+        hosted.make(imports=("nowhere_found",))
+    assert set(hosted.service.sandboxes) <= hosted.service.shared
