@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         Model,
     )
     from smolagents.monitoring import AgentLogger, LogLevel, TokenUsage
-    from smolagents.remote_executors import E2BExecutor, RemotePythonExecutor
+    from smolagents.remote_executors import BlaxelExecutor, E2BExecutor, RemotePythonExecutor
     from smolagents.tools import Tool, get_tools_definition_code
     from smolagents.utils import AgentError, AgentExecutionError
 
@@ -52,6 +52,7 @@ __all__ = [
     "AgentError",
     "AgentExecutionError",
     "AgentLogger",
+    "BlaxelExecutor",
     "ChatMessage",
     "ChatMessageStreamDelta",
     "ChatMessageToolCall",
@@ -99,7 +100,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "Model",
     ),
     "monitoring": ("AgentLogger", "LogLevel", "TokenUsage"),
-    "remote_executors": ("E2BExecutor", "RemotePythonExecutor"),
+    "remote_executors": ("BlaxelExecutor", "E2BExecutor", "RemotePythonExecutor"),
     "tools": ("Tool", "get_tools_definition_code"),
     "utils": ("AgentError", "AgentExecutionError"),
 }

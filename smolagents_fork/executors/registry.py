@@ -41,7 +41,7 @@ _OWN = {
 }
 # Upstream's hosted ones, with the fork's repairs where there are any.
 _HOSTED = {
-    "blaxel": "smolagents.remote_executors:BlaxelExecutor",
+    "blaxel": "smolagents_fork.executors.hosted:BlaxelExecutor",
     "e2b": "smolagents_fork.executors.hosted:E2BExecutor",
     "modal": "smolagents.remote_executors:ModalExecutor",
 }

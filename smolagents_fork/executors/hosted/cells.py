@@ -38,6 +38,10 @@ class Cell:
     displays: list[Mapping[str, Any]] = field(default_factory=list)
     error: CellError | None = None
 
+    def write(self, text: str) -> None:
+        """Add printed text."""
+        self.printed.append(text)
+
     @property
     def logs(self) -> str:
         """Return the printed text without terminal colours."""

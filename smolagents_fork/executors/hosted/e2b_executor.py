@@ -57,7 +57,7 @@ class E2BExecutor(HostedExecutor, UpstreamE2BExecutor):  # type: ignore[misc]  #
                 cell.displays.append(forms)
 
         def write(message: Any) -> None:
-            cell.printed.append(message.line)
+            cell.write(message.line)
 
         try:
             execution = self.sandbox.run_code(

@@ -50,11 +50,19 @@ class HostedExecutor(RemotePythonExecutor):  # type: ignore[misc]  # upstream sh
         self._closed = False
         self.timeout_seconds = check_seconds("timeout_seconds", timeout_seconds, optional=False)
         try:
-            super().__init__(list(additional_imports), logger, allow_pickle, **options)
+            self._begin(list(additional_imports), logger, allow_pickle, **options)
         except BaseException:
             # A sandbox that runs on costs money.
             self.cleanup()
             raise
+
+    def _begin(self, *arguments: Any, **options: Any) -> None:
+        """Start the sandbox and install the packages, which upstream's constructor does."""
+        super().__init__(*arguments, **options)
+
+    def _end(self) -> None:
+        """End the sandbox, however far the start has come, which upstream's does."""
+        super().cleanup()
 
     @abstractmethod
     def _run_cell(self, code: str, deadline: Deadline, cell: Cell) -> None:
@@ -140,7 +148,7 @@ class HostedExecutor(RemotePythonExecutor):  # type: ignore[misc]  # upstream sh
         """End the sandbox. Safe at any time, any number of times."""
         self._closed = True
         if hasattr(self, "logger"):
-            super().cleanup()
+            self._end()
 
     def delete(self) -> None:
         """Upstream's other name for :meth:`cleanup`."""

@@ -23,8 +23,7 @@ def running(request: pytest.FixtureRequest) -> Iterator[Hosted]:
         thread, describe = SERVICES[request.param](Path(folder), Path(folder))
         with thread:
             hosted = describe(f"127.0.0.1:{thread.port}")
-            for name, value in hosted.environment.items():
-                patch.setenv(name, value)
+            hosted.lead(hosted.address, patch)
             yield hosted
 
 

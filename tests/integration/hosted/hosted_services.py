@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import blaxel_service
+import e2b_service
+import pytest
 import smolagents
-from e2b_service import KEY, E2BService
 from service_thread import ServiceThread
 from smolagents.monitoring import AgentLogger, LogLevel
 
@@ -26,11 +28,13 @@ class Hosted:
         name: what ``executor_type`` takes.
         service: the double.
         address: the double's host and port.
-        environment: variables that lead the SDK to the double.
+        lead: leads the SDK to an address, with the variables that ``patch`` sets.
         upstream: upstream's executor class.
         options: ``executor_kwargs`` that keep the SDK from trying again.
         impatient: options under which the SDK gives up a silent service soon.
         create: part of the path of the request that creates a sandbox.
+        start: part of the path of the request that starts a kernel; empty where there is none.
+        key: the secret that the SDK sends.
         run: part of the path of the request that runs code.
         refusals: name of the SDK's exception by the status of the answer to a creation.
     """
@@ -38,11 +42,13 @@ class Hosted:
     name: str
     service: Any
     address: str
-    environment: dict[str, str]
+    lead: Callable[[str, pytest.MonkeyPatch], None]
     upstream: type[Any]
     options: dict[str, Any]
     impatient: dict[str, Any]
     create: str
+    start: str
+    key: str
     run: str
     refusals: dict[int, str]
     _made: list[Any] = field(default_factory=list)
@@ -77,22 +83,20 @@ class Hosted:
 
 def e2b(folder: Path, packages: Path) -> tuple[ServiceThread, Callable[[str], Hosted]]:
     """Return the service of E2B, not yet started, and what makes its description."""
-    service = E2BService(folder, packages)
+    service = e2b_service.E2BService(folder, packages)
 
     def describe(address: str) -> Hosted:
         return Hosted(
             name="e2b",
             service=service,
             address=address,
-            environment={
-                "E2B_API_KEY": KEY,
-                "E2B_API_URL": f"http://{address}",
-                "E2B_SANDBOX_URL": f"http://{address}",
-            },
+            lead=_lead_e2b,
             upstream=smolagents.E2BExecutor,
             options={"retries": 0},
             impatient={"request_timeout": 1.0},
             create="/sandboxes",
+            start="",
+            key=e2b_service.KEY,
             run="/execute",
             refusals={
                 401: "AuthenticationException",
@@ -104,7 +108,46 @@ def e2b(folder: Path, packages: Path) -> tuple[ServiceThread, Callable[[str], Ho
     return ServiceThread(service.application()), describe
 
 
-SERVICES = {"e2b": e2b}
+def _lead_e2b(address: str, patch: pytest.MonkeyPatch) -> None:
+    patch.setenv("E2B_API_KEY", e2b_service.KEY)
+    patch.setenv("E2B_API_URL", f"http://{address}")
+    patch.setenv("E2B_SANDBOX_URL", f"http://{address}")
+
+
+def blaxel(folder: Path, packages: Path) -> tuple[ServiceThread, Callable[[str], Hosted]]:
+    """Return the service of Blaxel, not yet started, and what makes its description."""
+    service = blaxel_service.BlaxelService(folder, packages)
+
+    def describe(address: str) -> Hosted:
+        return Hosted(
+            name="blaxel",
+            service=service,
+            address=address,
+            lead=_lead_blaxel,
+            upstream=smolagents.BlaxelExecutor,
+            options={},
+            impatient={"start_seconds": 1.0},
+            create="/v0/sandboxes",
+            start="/api/kernels",
+            key=blaxel_service.KEY,
+            run="/channels",
+            refusals={401: "ExecutorStartError", 429: "RateLimitError", 500: "ExecutorStartError"},
+        )
+
+    return ServiceThread(service.application()), describe
+
+
+def _lead_blaxel(address: str, patch: pytest.MonkeyPatch) -> None:
+    # The SDK reads them when it is imported.
+    patch.setenv("BL_API_KEY", blaxel_service.KEY)
+    patch.setenv("BL_WORKSPACE", blaxel_service.WORKSPACE)
+    patch.setenv("DO_NOT_TRACK", "1")
+    from blaxel.core.client import client
+
+    client.with_base_url(f"http://{address}/v0")
+
+
+SERVICES = {"blaxel": blaxel, "e2b": e2b}
 
 
 def write_probe(folder: Path) -> None:

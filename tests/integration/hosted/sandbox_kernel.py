@@ -66,11 +66,11 @@ class SandboxKernel:
             await client.wait_for_ready(timeout=START_SECONDS)
             self.client = client
 
-    async def run(self, code: str) -> AsyncIterator[dict[str, Any]]:
+    async def run(self, code: str, store_history: bool = True) -> AsyncIterator[dict[str, Any]]:
         """Run ``code`` and give its messages up to its end; interrupt it when abandoned."""
         await self.start()
         async with self._turn:
-            request = self.client.execute(code, allow_stdin=False)
+            request = self.client.execute(code, store_history=store_history, allow_stdin=False)
             ended = False
             try:
                 async for message in self._messages(request):
@@ -78,7 +78,7 @@ class SandboxKernel:
                 ended = True
             finally:
                 if not ended and self.client is not None:
-                    await asyncio.shield(self._interrupt(request))
+                    await asyncio.shield(self._interrupted(request))
 
     async def _messages(self, request: str) -> AsyncIterator[dict[str, Any]]:
         while True:
@@ -96,9 +96,13 @@ class SandboxKernel:
             if message["msg_type"] == "status" and message["content"]["execution_state"] == "idle":
                 return
 
-    async def _interrupt(self, request: str) -> None:
-        # A kernel that ignores it would keep the service from stopping; the test's limit ends that.
+    async def interrupt(self) -> None:
+        """Interrupt the code that runs."""
         await self._manager.interrupt_kernel()
+
+    async def _interrupted(self, request: str) -> None:
+        # A kernel that ignores it would keep the service from stopping; the test's limit ends that.
+        await self.interrupt()
         async for _ in self._messages(request):
             pass
 

@@ -7,22 +7,23 @@ from typing import Any
 import pytest
 from hosted_services import Hosted
 
-from smolagents_fork.errors import ExecutorError, SandboxTimeoutError
+from smolagents_fork.errors import ExecutorError, ExecutorStartError, SandboxTimeoutError
 from tests.ports import free_port
 
 
 def test_no_service_is_an_error(hosted: Hosted, monkeypatch: pytest.MonkeyPatch):
-    nowhere = f"127.0.0.1:{free_port()}"
-    for name, value in hosted.environment.items():
-        monkeypatch.setenv(name, value.replace(hosted.address, nowhere))
-    with pytest.raises(Exception, match=r"(?i)connect"):
-        hosted.make()
+    hosted.lead(f"127.0.0.1:{free_port()}", monkeypatch)
+    try:
+        with pytest.raises(Exception, match=r"(?i)connect"):
+            hosted.make()
+    finally:
+        hosted.lead(hosted.address, monkeypatch)
 
 
 @pytest.mark.parametrize("status", [401, 429, 500])
 def test_refused_creation_is_the_sdks_error(hosted: Hosted, status: int):
     hosted.service.faults.status[hosted.create] = status
-    with pytest.raises(Exception, match=f"shown by the test: {status}") as caught:
+    with pytest.raises(Exception, match=str(status)) as caught:
         hosted.make()
     assert type(caught.value).__name__ == hosted.refusals[status]
 
@@ -34,6 +35,17 @@ def test_refused_run_is_an_error(hosted: Hosted, executor: Any, status: int):
         executor("1")
     hosted.service.faults.clear()
     assert executor("1").output == "1"
+
+
+@pytest.mark.parametrize("status", [403, 500])
+def test_refused_kernel_ends_the_sandbox_and_tells_no_key(hosted: Hosted, status: int):
+    if not hosted.start:
+        pytest.skip(f"{hosted.name} starts kernels itself")
+    hosted.service.faults.status[hosted.start] = status
+    with pytest.raises(ExecutorStartError, match=f": no kernel.*{status}") as caught:
+        hosted.make(**hosted.impatient)
+    assert hosted.key not in str(caught.value)
+    assert set(hosted.service.sandboxes) <= hosted.service.shared
 
 
 def test_silent_service_does_not_start_for_ever(hosted: Hosted):

@@ -1,4 +1,4 @@
-"""Faults of upstream's E2BExecutor that the fork repairs; a test fails when upstream mends its own."""
+"""Faults of upstream's E2BExecutor that the fork repairs; a test fails when upstream does."""
 
 from __future__ import annotations
 
