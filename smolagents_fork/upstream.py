@@ -37,7 +37,12 @@ if TYPE_CHECKING:
         Model,
     )
     from smolagents.monitoring import AgentLogger, LogLevel, TokenUsage
-    from smolagents.remote_executors import BlaxelExecutor, E2BExecutor, RemotePythonExecutor
+    from smolagents.remote_executors import (
+        BlaxelExecutor,
+        E2BExecutor,
+        ModalExecutor,
+        RemotePythonExecutor,
+    )
     from smolagents.tools import Tool, get_tools_definition_code
     from smolagents.utils import AgentError, AgentExecutionError
 
@@ -66,6 +71,7 @@ __all__ = [
     "LocalPythonExecutor",
     "LogLevel",
     "MessageRole",
+    "ModalExecutor",
     "Model",
     "MultiStepAgent",
     "PythonExecutor",
@@ -100,7 +106,12 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "Model",
     ),
     "monitoring": ("AgentLogger", "LogLevel", "TokenUsage"),
-    "remote_executors": ("BlaxelExecutor", "E2BExecutor", "RemotePythonExecutor"),
+    "remote_executors": (
+        "BlaxelExecutor",
+        "E2BExecutor",
+        "ModalExecutor",
+        "RemotePythonExecutor",
+    ),
     "tools": ("Tool", "get_tools_definition_code"),
     "utils": ("AgentError", "AgentExecutionError"),
 }

@@ -39,11 +39,11 @@ _OWN = {
     "process": "smolagents_fork.executors.process:ProcessExecutor",
     "wasm": "smolagents_fork.executors.wasm:WasmExecutor",
 }
-# Upstream's hosted ones, with the fork's repairs where there are any.
+# Upstream's hosted ones, with the fork's repairs.
 _HOSTED = {
     "blaxel": "smolagents_fork.executors.hosted:BlaxelExecutor",
     "e2b": "smolagents_fork.executors.hosted:E2BExecutor",
-    "modal": "smolagents.remote_executors:ModalExecutor",
+    "modal": "smolagents_fork.executors.hosted:ModalExecutor",
 }
 # Classes that a user names with executor_class=, and that a saved agent may therefore name.
 _UPSTREAM = frozenset(

@@ -2,8 +2,10 @@
 
 from .blaxel_executor import BlaxelExecutor
 from .e2b_executor import E2BExecutor
+from .modal_executor import ModalExecutor
 
-__all__ = ["BlaxelExecutor", "E2BExecutor"]
+__all__ = ["BlaxelExecutor", "E2BExecutor", "ModalExecutor"]
 
 # Saved agents name the class by its public place.
-BlaxelExecutor.__module__ = E2BExecutor.__module__ = __name__
+for _executor in (BlaxelExecutor, E2BExecutor, ModalExecutor):
+    _executor.__module__ = __name__

@@ -13,36 +13,29 @@ from hosted_services import SERVICES, Hosted, write_probe
 
 @pytest.fixture(scope="session", params=SERVICES)
 def running(request: pytest.FixtureRequest) -> Iterator[Hosted]:
-    """A service that runs, with an empty list of executors."""
+    """A service that runs."""
     # Not pytest's folder: a kernel's sockets are inside, and a socket's path has 107 bytes at most.
-    with (
-        tempfile.TemporaryDirectory(prefix="hosted") as folder,
-        pytest.MonkeyPatch.context() as patch,
-    ):
+    with tempfile.TemporaryDirectory(prefix="hosted") as folder:
         write_probe(Path(folder))
         thread, describe = SERVICES[request.param](Path(folder), Path(folder))
         with thread:
             hosted = describe(f"127.0.0.1:{thread.port}")
-            hosted.lead(hosted.address, patch)
             yield hosted
+            with pytest.MonkeyPatch.context() as patch:
+                hosted.lead(hosted.address, patch)
+                hosted.close_shared()
 
 
 @pytest.fixture
-def hosted(running: Hosted) -> Iterator[Hosted]:
-    """A service without faults; closes the executors the test made."""
+def hosted(running: Hosted, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hosted]:
+    """A service without faults, where the SDK finds it; closes the executors the test made."""
+    running.lead(running.address, monkeypatch)
     yield running
     running.close()
     assert set(running.service.sandboxes) <= running.service.shared, "a sandbox was left"
 
 
-@pytest.fixture(scope="session")
-def shared_executor(running: Hosted) -> Iterator[Any]:
-    executor = running.start_shared()
-    yield executor
-    executor.cleanup()
-
-
 @pytest.fixture
-def executor(hosted: Hosted, shared_executor: Any) -> Any:
+def executor(hosted: Hosted) -> Any:
     """An executor that the session's tests share; they leave its kernel alive."""
-    return shared_executor
+    return hosted.shared_executor()

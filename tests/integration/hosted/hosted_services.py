@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import ssl
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,10 +13,14 @@ from typing import Any
 
 import blaxel_service
 import e2b_service
+import modal_service
 import pytest
 import smolagents
+from modal.client import Client
 from service_thread import ServiceThread
 from smolagents.monitoring import AgentLogger, LogLevel
+
+from tests import certificates
 
 PROBE = "hosted_probe"
 
@@ -29,6 +34,7 @@ class Hosted:
         service: the double.
         address: the double's host and port.
         lead: leads the SDK to an address, with the variables that ``patch`` sets.
+        leave: closes the connections that the SDK keeps.
         upstream: upstream's executor class.
         options: ``executor_kwargs`` that keep the SDK from trying again.
         impatient: options under which the SDK gives up a silent service soon.
@@ -43,6 +49,7 @@ class Hosted:
     service: Any
     address: str
     lead: Callable[[str, pytest.MonkeyPatch], None]
+    leave: Callable[[], None]
     upstream: type[Any]
     options: dict[str, Any]
     impatient: dict[str, Any]
@@ -52,6 +59,7 @@ class Hosted:
     run: str
     refusals: dict[int, str]
     _made: list[Any] = field(default_factory=list)
+    _shared: Any = None
 
     @property
     def repaired(self) -> Any:
@@ -60,12 +68,13 @@ class Hosted:
 
         return registry.built_in(self.name)
 
-    def start_shared(self) -> Any:
-        """Return a started executor that outlives the tests."""
-        executor = self.make()
-        self._made.remove(executor)
-        self.service.shared = set(self.service.sandboxes)
-        return executor
+    def shared_executor(self) -> Any:
+        """Return an executor that outlives the tests."""
+        if self._shared is None:
+            self._shared = self.make()
+            self._made.remove(self._shared)
+            self.service.shared = set(self.service.sandboxes)
+        return self._shared
 
     def make(self, factory: Any = None, imports: tuple[str, ...] = (), **options: Any) -> Any:
         """Return a started executor; the end of the test closes it."""
@@ -80,6 +89,12 @@ class Hosted:
         while self._made:
             self._made.pop().cleanup()
 
+    def close_shared(self) -> None:
+        """Close the executor that outlived the tests."""
+        if self._shared is not None:
+            self._shared.cleanup()
+        self.leave()
+
 
 def e2b(folder: Path, packages: Path) -> tuple[ServiceThread, Callable[[str], Hosted]]:
     """Return the service of E2B, not yet started, and what makes its description."""
@@ -91,6 +106,7 @@ def e2b(folder: Path, packages: Path) -> tuple[ServiceThread, Callable[[str], Ho
             service=service,
             address=address,
             lead=_lead_e2b,
+            leave=lambda: None,
             upstream=smolagents.E2BExecutor,
             options={"retries": 0},
             impatient={"request_timeout": 1.0},
@@ -124,6 +140,7 @@ def blaxel(folder: Path, packages: Path) -> tuple[ServiceThread, Callable[[str],
             service=service,
             address=address,
             lead=_lead_blaxel,
+            leave=_leave_blaxel,
             upstream=smolagents.BlaxelExecutor,
             options={},
             impatient={"start_seconds": 1.0},
@@ -147,7 +164,54 @@ def _lead_blaxel(address: str, patch: pytest.MonkeyPatch) -> None:
     client.with_base_url(f"http://{address}/v0")
 
 
-SERVICES = {"blaxel": blaxel, "e2b": e2b}
+def _leave_blaxel() -> None:
+    from blaxel.core.client import client
+
+    client.get_httpx_client().close()
+
+
+def modal(folder: Path, packages: Path) -> tuple[ServiceThread, Callable[[str], Hosted]]:
+    """Return the service of Modal, not yet started, and what makes its description."""
+    service = modal_service.ModalService(folder, packages)
+    certificate = certificates.made_in(folder)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(certificate)
+    addresses: list[str] = []
+
+    def lead(address: str, patch: pytest.MonkeyPatch) -> None:
+        patch.setenv("MODAL_SERVER_URL", f"http://{address}")
+        patch.setenv("MODAL_TOKEN_ID", modal_service.TOKEN_ID)
+        patch.setenv("MODAL_TOKEN_SECRET", modal_service.TOKEN_SECRET)
+        patch.setenv("MODAL_ENVIRONMENT", "main")
+        patch.setenv("REQUESTS_CA_BUNDLE", str(certificate))
+        patch.setenv("WEBSOCKET_CLIENT_CA_BUNDLE", str(certificate))
+        # The SDK keeps the client that it has made from the variables until that is closed.
+        if addresses[-1:] not in ([], [address]):
+            Client.from_env().close()
+        addresses.append(address)
+
+    def describe(address: str) -> Hosted:
+        service.tunnel = address
+        return Hosted(
+            name="modal",
+            service=service,
+            address=f"127.0.0.1:{service.grpc_port}",
+            lead=lead,
+            leave=lambda: Client.from_env().close(),
+            upstream=smolagents.ModalExecutor,
+            options={},
+            impatient={"start_seconds": 1.0},
+            create="SandboxCreateV2",
+            start="/api/kernels",
+            key=modal_service.TOKEN_SECRET,
+            run="/channels",
+            refusals={401: "AuthError", 429: "ResourceExhaustedError", 500: "InternalError"},
+        )
+
+    return ServiceThread(service.application(), tls), describe
+
+
+SERVICES = {"blaxel": blaxel, "e2b": e2b, "modal": modal}
 
 
 def write_probe(folder: Path) -> None:
