@@ -69,3 +69,6 @@ class ServiceThread:
             await self._stop.wait()
         finally:
             await runner.cleanup()
+            # Connections that clients have closed are closed here in the loop's next rounds.
+            for _ in range(10):
+                await asyncio.sleep(0)
