@@ -37,5 +37,5 @@ def hosted(running: Hosted, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hosted]
 
 @pytest.fixture
 def executor(hosted: Hosted) -> Any:
-    """An executor that the session's tests share; they leave its kernel alive."""
+    """An executor that the session's tests share; none relies on what another one left in it."""
     return hosted.shared_executor()

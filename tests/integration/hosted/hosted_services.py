@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import os
 import ssl
 import zipfile
 from collections.abc import Callable
@@ -140,7 +141,7 @@ def blaxel(folder: Path, packages: Path) -> tuple[ServiceThread, Callable[[str],
             service=service,
             address=address,
             lead=_lead_blaxel,
-            leave=_leave_blaxel,
+            leave=lambda: None,
             upstream=smolagents.BlaxelExecutor,
             options={},
             impatient={"start_seconds": 1.0},
@@ -164,31 +165,23 @@ def _lead_blaxel(address: str, patch: pytest.MonkeyPatch) -> None:
     client.with_base_url(f"http://{address}/v0")
 
 
-def _leave_blaxel() -> None:
-    from blaxel.core.client import client
-
-    client.get_httpx_client().close()
-
-
 def modal(folder: Path, packages: Path) -> tuple[ServiceThread, Callable[[str], Hosted]]:
     """Return the service of Modal, not yet started, and what makes its description."""
     service = modal_service.ModalService(folder, packages)
     certificate = certificates.made_in(folder)
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(certificate)
-    addresses: list[str] = []
 
     def lead(address: str, patch: pytest.MonkeyPatch) -> None:
+        # The SDK keeps the client that it has made from the variables until that is closed.
+        if "MODAL_SERVER_URL" in os.environ:
+            Client.from_env().close()
         patch.setenv("MODAL_SERVER_URL", f"http://{address}")
         patch.setenv("MODAL_TOKEN_ID", modal_service.TOKEN_ID)
         patch.setenv("MODAL_TOKEN_SECRET", modal_service.TOKEN_SECRET)
         patch.setenv("MODAL_ENVIRONMENT", "main")
         patch.setenv("REQUESTS_CA_BUNDLE", str(certificate))
         patch.setenv("WEBSOCKET_CLIENT_CA_BUNDLE", str(certificate))
-        # The SDK keeps the client that it has made from the variables until that is closed.
-        if addresses[-1:] not in ([], [address]):
-            Client.from_env().close()
-        addresses.append(address)
 
     def describe(address: str) -> Hosted:
         service.tunnel = address

@@ -18,12 +18,11 @@ def upstream(hosted: Hosted) -> Iterator[smolagents.E2BExecutor]:
     return hosted.make(hosted.upstream)
 
 
-def test_standard_error_is_lost(upstream: smolagents.E2BExecutor):
-    assert upstream("import sys\nprint('careful', file=sys.stderr)").logs == ""
-
-
-def test_line_printed_in_two_parts_is_broken(upstream: smolagents.E2BExecutor):
-    code = "import time\nprint('one', end='', flush=True)\ntime.sleep(0.3)\nprint(' line')"
+def test_logs_are_not_what_was_printed(upstream: smolagents.E2BExecutor):
+    code = (
+        "import sys, time\nprint('one', end='', flush=True)\ntime.sleep(0.3)\n"
+        "print(' line')\nprint('careful', file=sys.stderr)"
+    )
     assert upstream(code).logs == "one\n line\n"
 
 
@@ -33,6 +32,8 @@ def test_second_final_answer_tool_raises(
     # Upstream writes the attribute on the class's own function; this removes it afterwards.
     monkeypatch.setattr(FinalAnswerTool.forward, "__source__", None, raising=False)
     tool = FinalAnswerTool()
+    # What upstream's own change of the tool imports, and would install at each run.
+    upstream.installed_packages += ["numpy", "PIL"]
     upstream.send_tools({"final_answer": tool})
     assert upstream("final_answer(1)").output == 1
     upstream.send_tools({"final_answer": tool})
