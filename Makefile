@@ -35,9 +35,10 @@ dev: ## (re)build the fork and install it, editable, into .venv
 	@$(MAKE) --no-print-directory $(VENV)/.dev
 
 .PHONY: demo
-demo: $(VENV)/.fork ## a CodeAgent answers a question about a file (EXAMPLE=managed_agents, docker_quickstart)
+demo: $(VENV)/.fork ## a CodeAgent answers a question about a file (EXECUTOR=wasm|docker|process|local, EXAMPLE=managed_agents)
+	@$(if $(filter wasm,$(EXECUTOR)),$(RUN) pip install --quiet --disable-pip-version-check "deno>=2.9,<3")
 	@$(if $(OPENAI_API_KEY),$(RUN) pip install --quiet --disable-pip-version-check "smolagents[openai]")
-	@$(RUN) examples $(EXAMPLE)
+	@$(if $(EXECUTOR),EXECUTOR=$(EXECUTOR) )$(RUN) examples $(EXAMPLE)
 
 .PHONY: test
 test: $(VENV)/.dev lint ## all tests, and upstream's own (REQUIRE_DOCKER=1: no engine is a failure)
@@ -45,16 +46,17 @@ test: $(VENV)/.dev lint ## all tests, and upstream's own (REQUIRE_DOCKER=1: no e
 	@$(RUN) tools.regression
 
 .PHONY: test-fast
-test-fast: $(VENV)/.dev ## tests that need neither network nor Docker
-	@$(RUN) pytest -n auto --dist worksteal -m "not docker and not network and not slow"
+test-fast: $(VENV)/.dev ## quick tests for each change, without network or Docker
+	@$(RUN) pytest -n logical --dist worksteal --ignore=tests/integration \
+		-m "not docker and not wasm and not network and not slow"
 
 .PHONY: coverage
-coverage: $(VENV)/.dev ## the share of lines of smolagents_fork that the fast tests run, into reports/
-	@$(RUN) pytest -n auto --dist worksteal -m "not docker and not network and not slow" \
+coverage: $(VENV)/.dev ## the share of lines of smolagents_fork that tests without Docker run, into reports/
+	@$(RUN) pytest -n auto --dist worksteal -m "not docker and not wasm and not network" \
 		--cov --cov-report=term --cov-report=xml
 
 .PHONY: test-python
-test-python: ## the tests of what depends on the Python, on another one (PYTHON=python3.13)
+test-python: ## version-dependent tests on another Python (PYTHON=python3.13)
 	@$(MAKE) --no-print-directory VENV=build/venv-$(subst /,-,$(PYTHON)) other-python
 
 # Called by test-python, with an environment beside the usual one.
@@ -66,7 +68,8 @@ other-python: $(VENV)/.dev
 fuzz: $(VENV)/.dev ## search for programs that get past the interpreter, at random (SECONDS=600, SEED=1)
 	@TEST_SECONDS=86400 FUZZ_SECONDS=$(or $(SECONDS),600) FUZZ_SEED=$(or $(SEED),$(shell date +%s)) \
 		GENERATED_SEED=$(or $(SEED),$(shell date +%s)) GENERATED_PROGRAMS=20000 \
-		$(RUN) pytest tests/fuzz tests/cases/test_generated.py
+		$(RUN) pytest --hypothesis-profile=search \
+		tests/fuzz tests/cases/test_generated.py tests/unit/codec tests/unit/bridge tests/unit/process
 
 .PHONY: test-upstream
 test-upstream: $(VENV)/.dev ## upstream's own tests against the release and the fork, compared
@@ -85,7 +88,7 @@ dist: $(VENV)/.dev ## the source distribution and the wheel, into dist/
 	@$(RUN) build --outdir dist .
 
 .PHONY: clean
-clean: ## remove what was built, but no started rebase
+clean: ## remove build output, but not a rebase in progress
 	rm -rf $(VENV) build dist reports .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .PHONY: patches-edit patches-export patches-check patches-status
@@ -101,19 +104,21 @@ patches-status: $(VENV)/.dev ## size, files, Forwarded, Retire-When and Test of 
 .PHONY: rebase-upstream rebase-continue rebase-abort rebase-check rebase-rehearsal
 rebase-upstream: $(VENV)/.dev ## put the series on a newer release (TO=1.27.0, UPSTREAM_GIT=path)
 	@$(RUN) tools.rebase start $(if $(TO),--to $(TO)) $(if $(UPSTREAM_GIT),--upstream-git $(UPSTREAM_GIT))
-rebase-continue: $(VENV)/.dev ## go on after a conflict or an interruption
+rebase-continue: $(VENV)/.dev ## continue after a conflict or an interruption
 	@$(RUN) tools.rebase continue
-rebase-abort: $(VENV)/.dev ## give a started rebase up
+rebase-abort: $(VENV)/.dev ## abandon a rebase in progress
 	@$(RUN) tools.rebase abort
-rebase-rehearsal: $(VENV)/.dev ## put the series on 1.24.0 and take it here again, on record
+rebase-rehearsal: $(VENV)/.dev ## rebase the series from 1.24.0 to this release, and record it
 	@$(RUN) tools.rebase rehearse --since 1.24.0 --record docs/rehearsals/1.24.0-to-1.26.0.md
 rebase-check: $(VENV)/.dev ## does the newest release take the series? changes nothing
 	@$(RUN) tools.rebase check $(if $(TO),--to $(TO)) $(if $(UPSTREAM_GIT),--upstream-git $(UPSTREAM_GIT))
 
-.PHONY: bench-interpreter bench-docker bench-process
+.PHONY: bench-interpreter bench-docker bench-process bench-wasm
 bench-interpreter: $(VENV)/.dev ## the local interpreter beside CPython, upstream's and others
 	@$(RUN) tools.bench.interpreter --record
 bench-docker: $(VENV)/.dev ## the Docker executor beside upstream's and a bare container
 	@$(RUN) tools.bench.docker --record
-bench-process: $(VENV)/.dev ## the process executor beside the interpreter in one's own process
+bench-process: $(VENV)/.dev ## the process executor beside the interpreter in the same process
 	@$(RUN) tools.bench.process --record
+bench-wasm: $(VENV)/.dev ## the Wasm executor beside Pyodide in a bare Deno
+	@$(RUN) tools.bench.wasm --record

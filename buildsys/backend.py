@@ -1,7 +1,8 @@
-"""The PEP 517 and PEP 660 build backend: hatchling's, around a staged ``smolagents`` package.
+"""PEP 517 and PEP 660 build backend: hatchling's, with a staged ``smolagents`` package.
 
-A front end (pip, uv, build) installs what :func:`get_requires_for_build_wheel` names, upstream's
-release among it, with the user's own index settings, and then calls :func:`build_wheel`.
+A front end (pip, uv, build) installs the requirements that :func:`get_requires_for_build_wheel`
+returns, including upstream's release, with the user's index settings. It then calls
+:func:`build_wheel`.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 build_sdist = hatchling.build_sdist
 get_requires_for_build_sdist = hatchling.get_requires_for_build_sdist
-# Hatchling leaves the metadata hooks out under pip, which then builds the wheel to learn them.
+# Hatchling omits the metadata hooks under pip, which then builds the wheel to get the metadata.
 if hasattr(hatchling, "prepare_metadata_for_build_wheel"):
     prepare_metadata_for_build_wheel = hatchling.prepare_metadata_for_build_wheel
     prepare_metadata_for_build_editable = hatchling.prepare_metadata_for_build_editable
@@ -45,21 +46,21 @@ def _upstream_requirement() -> str:
 
 
 def get_requires_for_build_wheel(config_settings: _Settings = None) -> list[str]:
-    """Hatchling's requirements and upstream's release at the locked version (PEP 517)."""
+    """Return hatchling's requirements and upstream's locked release (PEP 517)."""
     return [*hatchling.get_requires_for_build_wheel(config_settings), _upstream_requirement()]
 
 
 def get_requires_for_build_editable(config_settings: _Settings = None) -> list[str]:
-    """As for a wheel (PEP 660)."""
+    """Return the same requirements as for a wheel (PEP 660)."""
     return [*hatchling.get_requires_for_build_editable(config_settings), _upstream_requirement()]
 
 
 @contextmanager
 def _staged() -> Iterator[None]:
-    """Make the patched package in a temporary folder and tell the wheel hook where it is.
+    """Write the patched package to a temporary folder and pass its path to the wheel hook.
 
-    The tree is complete in memory before the first byte is written, and the folder goes whatever
-    happens: a failed build leaves nothing.
+    The tree is complete in memory before the first byte is written. The folder is always removed,
+    so a failed build leaves nothing behind.
     """
     tree = fork_tree(ROOT)
     with tempfile.TemporaryDirectory(prefix="smolagents-fork-") as folder:

@@ -1,4 +1,4 @@
-"""The one error of a build."""
+"""The error of a build."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""``upstream.lock``: which upstream release the fork is built from, byte for byte.
+"""``upstream.lock``: the upstream release that the fork is built from, byte for byte.
 
-JSON, because Python 3.10 reads no TOML without help and a build needs no library for this.
+The format is JSON, because the standard library of Python 3.10 cannot read TOML.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ class Lock:
     Attributes:
         version: upstream's version, such as ``1.26.0``.
         wheel: the release's wheel.
-        sdist: the release's source distribution, which holds upstream's tests.
-        files: sha256 in hex of every file that installing the wheel lays down, by relative path.
+        sdist: the release's source distribution, which contains upstream's tests.
+        files: sha256 in hex of every file that installing the wheel writes, by relative path.
         requires_python: upstream's ``Requires-Python``.
-        dependencies: upstream's plain requirements.
+        dependencies: upstream's requirements without extras.
         extras: upstream's requirements by extra.
         scripts: upstream's console scripts, name to ``module:function``.
     """
@@ -63,12 +63,12 @@ def load(path: Path) -> Lock:
         path: the ``upstream.lock`` file.
 
     Raises:
-        BuildError: the file is missing, no JSON, of another format, or lacks a field.
+        BuildError: the file is missing, is not JSON, has another format, or lacks a field.
     """
     try:
         data = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
-        raise BuildError(f"{path}: missing; it says which upstream release to build from") from None
+        raise BuildError(f"{path}: missing; it names the upstream release to build from") from None
     except ValueError as error:
         raise BuildError(f"{path}: not JSON: {error}") from None
     if not isinstance(data, dict) or data.pop("format", None) != FORMAT:
@@ -91,7 +91,7 @@ def load(path: Path) -> Lock:
 
 
 def save(path: Path, lock: Lock) -> None:
-    """Write a lock in its one canonical form (sorted files, two blanks, final newline)."""
+    """Write a lock in canonical form (sorted files, indentation of two, final newline)."""
     data = {"format": FORMAT, **asdict(lock)}
     data["files"] = dict(sorted(lock.files.items()))
     path.write_text(json.dumps(data, indent=2, ensure_ascii=False) + "\n", "utf-8")
@@ -100,13 +100,13 @@ def save(path: Path, lock: Lock) -> None:
 def requirements_from_metadata(
     metadata: str,
 ) -> tuple[str, list[str], dict[str, list[str]]]:
-    """Split a METADATA file's requirements into plain ones and extras.
+    """Split the requirements of a METADATA file into those without and with extras.
 
     Args:
         metadata: text of the release's METADATA file.
 
     Returns:
-        ``Requires-Python``, the plain requirements, and requirements by extra, in file order.
+        ``Requires-Python``, the requirements without extras, and those by extra, in file order.
     """
     headers = HeaderParser().parsestr(metadata)
     dependencies: list[str] = []

@@ -10,10 +10,10 @@ from buildsys.version import fork_version
 
 __all__ = ["ADDED_DEPENDENCIES", "ADDED_EXTRAS", "DYNAMIC_FIELDS", "project_fields"]
 
-# The declared delta. A sandbox is what the fork is for, so what its executors need is not an extra.
+# The declared delta. Sandboxes are the purpose of the fork, so their requirements are not an extra.
 ADDED_DEPENDENCIES = {
-    "docker>=7.1.0": "DockerExecutor talks to the engine through it",
-    "websocket-client>=1.8.0": "DockerExecutor talks to the Jupyter kernel through it",
+    "docker>=7.1.0": "DockerExecutor uses it to communicate with the engine",
+    "websocket-client>=1.8.0": "DockerExecutor uses it to communicate with the Jupyter kernel",
 }
 
 ADDED_EXTRAS = {
@@ -30,7 +30,7 @@ DYNAMIC_FIELDS = (
 
 
 def project_fields(root: Path) -> dict[str, Any]:
-    """Values of the project table's dynamic fields.
+    """Return the values of the project table's dynamic fields.
 
     Args:
         root: the repository's top folder.

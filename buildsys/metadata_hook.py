@@ -1,4 +1,4 @@
-"""Hatchling's metadata hook: fills the project table's dynamic fields from the lock."""
+"""Hatchling metadata hook that fills the project table's dynamic fields from the lock."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from buildsys.metadata import project_fields
 
 
 class MetadataHook(MetadataHookInterface):
-    """See :mod:`buildsys.metadata`."""
+    """Metadata hook; see :mod:`buildsys.metadata`."""
 
     def update(self, metadata: dict[str, Any]) -> None:
         metadata.update(project_fields(Path(self.root)))

@@ -1,11 +1,11 @@
-"""Reads a ``git format-patch`` file and applies it strictly: no fuzz, no offset.
+"""Parser and strict applier of ``git format-patch`` files: no fuzz, no offset.
 
-GNU ``patch`` accepts fuzz, and ``git apply`` inside another repository's subfolder exits 0 and
-changes nothing; both would ship a fork that lacks a patch. Here every context and removed line
-must stand exactly where the hunk says.
+GNU ``patch`` accepts fuzz. ``git apply`` inside a subfolder of another repository exits 0 and
+changes nothing. Both could ship a fork without a patch. Here every context and removed line must
+occur exactly where the hunk says.
 
-Binary patches, mode changes, renames and copies are refused: a patch of this series is a hook of
-a few lines, and what it does must be readable in it.
+Binary patches, mode changes, renames and copies are refused: a patch of this series is a hook of a
+few lines, and a reader must see its effect.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Hunk:
         old_start: first line of the old side, counted from 1 (0 when the old side is empty).
         old: lines of the old side, each with its line ending if it has one.
         new: lines of the new side, likewise.
-        changed: added plus removed lines: what a reader has to review.
+        changed: number of added and removed lines, which a reader has to review.
         line: number of the ``@@`` line within the patch file, counted from 1.
     """
 
@@ -54,7 +54,7 @@ class Hunk:
 
 @dataclass(frozen=True)
 class FileChange:
-    """Change of one file by a patch; ``kind`` is ``modify``, ``create`` or ``delete``."""
+    """Change to one file by a patch; ``kind`` is ``modify``, ``create`` or ``delete``."""
 
     path: str
     kind: str
@@ -72,17 +72,17 @@ class Patch:
 
     @property
     def size(self) -> int:
-        """Added plus removed lines over all its files."""
+        """Number of added and removed lines in all files."""
         return sum(hunk.changed for change in self.changes for hunk in change.hunks)
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """Paths it changes, in the patch's order."""
+        """Changed paths, in the order of the patch."""
         return tuple(change.path for change in self.changes)
 
 
 class _Lines:
-    """A cursor over the patch's lines that knows its own line number for messages."""
+    """Cursor over the patch's lines, with the line number for messages."""
 
     def __init__(self, name: str, data: bytes) -> None:
         self.name = name
@@ -107,11 +107,11 @@ def parse_patch(name: str, data: bytes) -> Patch:
     """Parse the bytes of a ``git format-patch`` file.
 
     Args:
-        name: what to call the patch in messages, such as ``patches/executor-class.patch``.
+        name: the patch's name in messages, such as ``patches/executor-class.patch``.
         data: the file's bytes.
 
     Raises:
-        BuildError: the patch is not of the accepted form; names the line of the patch.
+        BuildError: the form of the patch is not accepted; names the line of the patch.
     """
     cursor = _Lines(name, data)
     header: list[bytes] = []
@@ -121,11 +121,11 @@ def parse_patch(name: str, data: bytes) -> Patch:
     while cursor.peek() is not None:
         changes.append(_parse_change(cursor))
     if not changes:
-        raise BuildError(f"{name}: holds no 'diff --git' section; expected at least one")
+        raise BuildError(f"{name}: contains no 'diff --git' section; expected at least one")
     paths = [change.path for change in changes]
     for path in paths:
         if paths.count(path) > 1:
-            raise BuildError(f"{name}: changes {path} in two sections; expected one a file")
+            raise BuildError(f"{name}: changes {path} in two sections; expected one per file")
     return Patch(name, b"\n".join(header), tuple(changes))
 
 
@@ -154,7 +154,7 @@ def _parse_change(cursor: _Lines) -> FileChange:
         new_side = b"/dev/null" if kind == "delete" else b"b/" + match[1]
         for expected in (b"--- " + old_side, b"+++ " + new_side):
             got = cursor.take() if cursor.peek() is not None else b""
-            # git ends a name that holds a space with a tab.
+            # git appends a tab to a name that contains a space.
             if got.rstrip(b"\t") != expected:
                 raise cursor.error(f"expected {expected!r}, got {got!r}")
         while (cursor.peek() or b"").startswith(b"@@ "):
@@ -209,7 +209,7 @@ def _parse_hunk(cursor: _Lines) -> Hunk:
             continue
         mark, text = line[:1], line[1:] + b"\n"
         if mark in (b" ", b"") and old_left and new_left:
-            # Mail programs strip the one blank of an empty context line.
+            # Mail programs strip the single space of an empty context line.
             sides = (old, new)
             text = text if mark else b"\n"
             old_left, new_left = old_left - 1, new_left - 1
@@ -246,7 +246,7 @@ def apply_change(name: str, change: FileChange, content: bytes | None) -> bytes 
         if content is not None:
             raise BuildError(f"{where}: creates {change.path}, which exists already")
         if any(hunk.old for hunk in change.hunks):
-            raise BuildError(f"{where}: creates {change.path}, yet has lines of an old side")
+            raise BuildError(f"{where}: creates {change.path}, but has lines of an old side")
         return b"".join(line for hunk in change.hunks for line in hunk.new)
     if content is None:
         raise BuildError(f"{where}: {change.path} does not exist in the release")
@@ -273,7 +273,7 @@ def apply_change(name: str, change: FileChange, content: bytes | None) -> bytes 
                     f"expected {expected!r}, found {found!r}"
                 )
         if hunk.new and result and not result[-1].endswith(b"\n"):
-            # It would be joined to that line; a patch that means this replaces the line.
+            # The text would be joined to that line; a correct patch replaces the line.
             raise BuildError(
                 f"{label} adds lines after the last one, which has no newline at its end"
             )
@@ -289,21 +289,21 @@ def apply_change(name: str, change: FileChange, content: bytes | None) -> bytes 
 
 
 def _check_end(label: str, hunk: Hunk, *, at_end: bool) -> None:
-    """A side without a final newline is only right at the very end of the file."""
+    """Check that a side without a final newline is at the end of the file."""
     for side in (hunk.old, hunk.new):
         if side and not side[-1].endswith(b"\n") and not at_end:
             raise BuildError(f"{label} says 'no newline at end of file' before the file's end")
 
 
 def _split(content: bytes) -> list[bytes]:
-    """Split at LF only: ``bytes.splitlines`` would also split at a lone CR, git does not."""
+    """Split at LF only, like git; ``bytes.splitlines`` would also split at a lone CR."""
     lines = [line + b"\n" for line in content.split(b"\n")]
     lines[-1] = lines[-1].removesuffix(b"\n")
     return lines if lines[-1] else lines[:-1]
 
 
 def apply_patch(patch: Patch, tree: dict[str, bytes]) -> dict[str, bytes]:
-    """Apply a patch to a tree held in memory; all of it or, on an error, none of it.
+    """Apply a patch to a tree in memory, completely or, on an error, not at all.
 
     Args:
         patch: the parsed patch.

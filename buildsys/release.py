@@ -1,4 +1,4 @@
-"""Upstream's release as it is installed: found, and verified against the lock."""
+"""Upstream's installed release: located, and verified against the lock."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ __all__ = ["PACKAGE", "installed_release", "locked_names", "verified_release"]
 
 PACKAGE = "smolagents"
 
-# Written by whoever installs a wheel, so no part of the release. RECORD is rewritten by every
-# installer; the hashes in it are superseded by the lock's.
+# Written by installers, so not part of the release. Every installer rewrites RECORD; the lock's
+# hashes are used instead of those in it.
 _INSTALLERS_OWN = {"RECORD", "INSTALLER", "REQUESTED", "direct_url.json", "uv_cache.json"}
 
 
 def installed_release(lock: Lock) -> Path:
-    """Folder that upstream's release is installed in (a ``site-packages``).
+    """Return the folder in which upstream's release is installed (a ``site-packages``).
 
     Args:
-        lock: says which version is wanted.
+        lock: names the required version.
 
     Raises:
-        BuildError: it is not installed, is another version, or is the fork itself.
+        BuildError: the release is not installed, has another version, or is the fork itself.
     """
     wanted = f"{PACKAGE}=={lock.version}"
     try:
@@ -37,18 +37,18 @@ def installed_release(lock: Lock) -> Path:
         ) from None
     if "+" in distribution.version:
         raise BuildError(
-            f"the build environment holds {PACKAGE} {distribution.version}, which is the fork: "
+            f"the build environment has {PACKAGE} {distribution.version}, which is the fork: "
             f"the fork is built from upstream's release; build with isolation, or install {wanted}"
         )
     if distribution.version != lock.version:
         raise BuildError(
-            f"the build environment holds {PACKAGE} {distribution.version}; expected {lock.version}"
+            f"the build environment has {PACKAGE} {distribution.version}; expected {lock.version}"
         )
     return Path(str(distribution.locate_file("")))
 
 
 def locked_names(site: Path, version: str) -> list[str]:
-    """Relative paths of the release's files below a ``site-packages``, without installers' own.
+    """List the release's files below a ``site-packages``, without installer files.
 
     Args:
         site: the folder the release is installed or unpacked in.
@@ -67,7 +67,7 @@ def locked_names(site: Path, version: str) -> list[str]:
 
 
 def verified_release(site: Path, lock: Lock) -> dict[str, bytes]:
-    """Read the release and check every byte of it against the lock.
+    """Read the release and verify every file against the lock.
 
     Args:
         site: the folder the release is installed in.
@@ -91,7 +91,7 @@ def verified_release(site: Path, lock: Lock) -> dict[str, bytes]:
         if found != expected:
             raise BuildError(
                 f"{name}: sha256 is {found}, expected {expected} (upstream.lock): the installed "
-                f"release is not the one the fork was made for"
+                f"release is not the one that the fork is built from"
             )
         tree[name] = content
     stray = sorted(set(locked_names(site, lock.version)) - set(lock.files))

@@ -1,4 +1,4 @@
-"""The tracked patch series: which patches there are and in which order."""
+"""The tracked patch series: the patches and their order."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["load_prune_list", "load_series", "series_names"]
 
 
 def _entries(path: Path) -> list[tuple[int, str]]:
-    """Numbered entries of a list file: one a line, ``#`` starts a comment."""
+    """Read the numbered entries of a list file: one per line, ``#`` starts a comment."""
     try:
         text = path.read_text("utf-8")
     except FileNotFoundError:
@@ -27,13 +27,13 @@ def _entries(path: Path) -> list[tuple[int, str]]:
 
 
 def series_names(folder: Path) -> list[str]:
-    """File names of the series, in order.
+    """Return the file names of the series, in order.
 
     Args:
         folder: the ``patches`` folder.
 
     Raises:
-        BuildError: a listed patch does not exist, one is listed twice, or one is not listed.
+        BuildError: a listed patch does not exist, is listed twice, or a patch is not listed.
     """
     series = folder / "series"
     entries = _entries(series)
@@ -41,7 +41,7 @@ def series_names(folder: Path) -> list[str]:
     for number, entry in entries:
         if entry not in present:
             raise BuildError(
-                f"{series}:{number}: {entry!r} is listed, but {folder} has no such patch"
+                f"{series}:{number}: {entry!r} is listed, but does not exist in {folder}"
             )
     listed = [entry for _, entry in entries]
     unlisted = sorted(present - set(listed))
@@ -68,9 +68,9 @@ def load_series(folder: Path) -> list[Patch]:
 
 
 def load_prune_list(folder: Path) -> list[str]:
-    """Paths that the release carries and the fork drops.
+    """Return the paths of the release that the fork removes.
 
     Args:
-        folder: the ``patches`` folder, which holds ``prune.list``.
+        folder: the ``patches`` folder, which contains ``prune.list``.
     """
     return [entry for _, entry in _entries(folder / "prune.list")]

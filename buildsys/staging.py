@@ -1,6 +1,6 @@
-"""Place of the staged package, for the wheel hook, which hatchling loads by path.
+"""Path of the staged package, for the wheel hook, which hatchling loads by path.
 
-A variable of a module and not of the environment: it lives exactly as long as the build.
+It is a module variable, not an environment variable, so that it exists only during the build.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ def announced(folder: Path) -> Iterator[None]:
 
 
 def staged_package() -> Path:
-    """The announced folder.
+    """Return the announced folder.
 
     Raises:
         BuildError: hatchling was called directly, so that nothing was staged.
     """
     if _folder is None:
         raise BuildError(
-            "no staged smolagents package: build through the project's own backend "
-            "(pip wheel ., python -m build), not through hatchling directly"
+            "no staged smolagents package: build with the project's backend "
+            "(pip wheel ., python -m build), not with hatchling directly"
         )
     return _folder

@@ -1,6 +1,6 @@
 """Exact-once substitutions: the version, and the notice that a file was modified.
 
-They change with every release, so as patches they would conflict with every release.
+The text changes with every release, so patches with it would conflict with every release.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from buildsys.patchfile import Patch
 
 __all__ = ["Stamp", "apply_stamps", "notice_stamps", "version_stamp"]
 
-# The line that ends the Apache licence header of upstream's files.
+# Last line of the Apache licence header in upstream's files.
 _HEADER_END = b"# limitations under the License.\n"
 
 
@@ -27,7 +27,7 @@ class Stamp:
 
 
 def version_stamp(upstream_version: str, version: str) -> Stamp:
-    """Makes ``smolagents.__version__`` say the fork's version."""
+    """Return the stamp that sets ``smolagents.__version__`` to the fork's version."""
     return Stamp(
         "smolagents/__init__.py",
         f'__version__ = "{upstream_version}"\n'.encode(),
@@ -36,11 +36,11 @@ def version_stamp(upstream_version: str, version: str) -> Stamp:
 
 
 def notice_stamps(patches: list[Patch], stamped: list[Stamp], version: str) -> list[Stamp]:
-    """The notice of modification that the Apache License 2.0, section 4(b), asks for.
+    """Return stamps with the notice of modification that the Apache License 2.0, 4(b), requires.
 
     Args:
-        patches: the series; every file it touches is noticed.
-        stamped: other stamps; the files they touch are noticed too.
+        patches: the series; every file it changes gets a notice.
+        stamped: other stamps; the files they change get a notice, too.
         version: the fork's version.
     """
     by_path: dict[str, list[str]] = {stamp.path: ["buildsys/stamps.py"] for stamp in stamped}
@@ -55,7 +55,7 @@ def notice_stamps(patches: list[Patch], stamped: list[Stamp], version: str) -> l
 
 
 def apply_stamps(tree: dict[str, bytes], stamps: list[Stamp]) -> dict[str, bytes]:
-    """Apply stamps to a tree held in memory.
+    """Apply stamps to a tree in memory.
 
     Raises:
         BuildError: the file is missing, or the text occurs zero times or more than once.

@@ -1,8 +1,8 @@
-"""Finds files a release carries by mistake: modules that nothing in it imports or runs.
+"""Detection of files that a release contains by mistake: modules that it never imports or runs.
 
-1.26.0's wheel holds ``tmp.py`` and ``pyodide_deno_executor.bak.py``, which upstream's tag does
-not have. A file of that kind has no place in what we ship, so each must be named in
-``patches/prune.list``; one that is not stops the build.
+The wheel of 1.26.0 contains ``tmp.py`` and ``pyodide_deno_executor.bak.py``, which upstream's tag
+does not have. Such files must not be shipped, so each must be listed in ``patches/prune.list``. An
+unlisted one stops the build.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from buildsys.errors import BuildError
 
 __all__ = ["stray_files"]
 
-# Data the package reads at run time. Anything else that is no Python module is stray.
+# Data that the package reads at run time. Every other file that is not a Python module is stray.
 _DATA_SUFFIXES = {".yaml", ".typed"}
 
 
 def stray_files(tree: dict[str, bytes], package: str, scripts: dict[str, str]) -> list[str]:
-    """Paths below the package that are no data and that neither import nor script reaches.
+    """Find paths below the package that are not data and that no import or script reaches.
 
     Args:
         tree: file bytes by relative path.
@@ -61,7 +61,7 @@ def _module_name(path: str) -> str:
 
 
 def _imports(tree: dict[str, bytes], modules: dict[str, str], name: str) -> list[str]:
-    """Modules that one module names in an import statement, at any depth of nesting."""
+    """Find the modules named in a module's import statements, at any nesting depth."""
     path = modules[name]
     try:
         parsed = ast.parse(tree[path])

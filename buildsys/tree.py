@@ -1,7 +1,7 @@
-"""The fork's ``smolagents`` package, made in memory: verify, prune, apply, stamp.
+"""The fork's ``smolagents`` package, built in memory: verify, prune, apply, stamp.
 
-Nothing is written before every step has succeeded, and upstream's installed files are read,
-never edited: uv hard-links build environments to its cache.
+Nothing is written before every step has succeeded. Upstream's installed files are read but never
+edited, because uv hard-links build environments to its cache.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ __all__ = ["fork_tree", "pruned_package", "write_tree"]
 def pruned_package(
     release: dict[str, bytes], prune: list[str], scripts: dict[str, str]
 ) -> dict[str, bytes]:
-    """The release's package without the files that ``prune.list`` names.
+    """Return the release's package without the files that ``prune.list`` names.
 
-    This is the base the series is written on.
+    The series applies to this base.
 
     Args:
         release: every file of the release by relative path.
@@ -33,7 +33,7 @@ def pruned_package(
         scripts: console scripts, name to ``module:function``.
 
     Raises:
-        BuildError: a path to prune is not there, or a stray file is not pruned.
+        BuildError: a path to prune does not exist, or a stray file is not pruned.
     """
     package = {path: data for path, data in release.items() if path.startswith(f"{PACKAGE}/")}
     for path in prune:
@@ -43,17 +43,17 @@ def pruned_package(
     if stray:
         raise BuildError(
             f"{stray[0]}: stray: nothing in the release imports or runs it; "
-            f"name it in patches/prune.list"
+            f"list it in patches/prune.list"
         )
     return package
 
 
 def fork_tree(root: Path, site: Path | None = None) -> dict[str, bytes]:
-    """The patched and stamped package.
+    """Return the patched and stamped package.
 
     Args:
-        root: the repository's (or unpacked source distribution's) top folder.
-        site: folder that holds upstream's release; None finds the installed one.
+        root: top folder of the repository or of an unpacked source distribution.
+        site: folder that contains upstream's release; None finds the installed one.
 
     Returns:
         File bytes by relative path, each below ``smolagents/``.

@@ -12,9 +12,9 @@ __all__ = ["fork_version", "read_version_file", "write_version_file"]
 
 
 def read_version_file(path: Path) -> tuple[str, int]:
-    """Upstream's version and the fork's revision from ``smolagents_fork/_version.py``.
+    """Read upstream's version and the fork's revision from ``smolagents_fork/_version.py``.
 
-    The file is read, not imported: at build time the package's dependencies are not there.
+    The file is parsed, not imported: at build time the package's dependencies are not installed.
 
     Raises:
         BuildError: one of the two constants is missing or of the wrong type.
@@ -44,7 +44,7 @@ def write_version_file(path: Path, upstream_version: str, fork_revision: int) ->
 
 
 def fork_version(path: Path, lock: Lock) -> str:
-    """The distribution's version, such as ``1.26.0+fork.1``.
+    """Return the distribution's version, such as ``1.26.0+fork.1``.
 
     Raises:
         BuildError: the version file and the lock name different releases.

@@ -1,4 +1,4 @@
-"""Hatchling's build hook: puts the staged ``smolagents`` package into the wheel."""
+"""Hatchling build hook that adds the staged ``smolagents`` package to the wheel."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from buildsys.staging import staged_package
 
 
 class WheelHook(BuildHookInterface):  # type: ignore[type-arg]  # generic only in its stubs
-    """Adds the package to standard and editable wheels alike."""
+    """Hook that adds the package to standard and editable wheels."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         key = "force_include_editable" if version == "editable" else "force_include"

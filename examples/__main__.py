@@ -1,4 +1,4 @@
-"""``python -m examples [name]`` runs an example; it is what ``make demo`` calls."""
+"""``python -m examples [name]``: runs an example; ``make demo`` calls it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ EXAMPLES = ("demo", "docker_quickstart", "managed_agents")
 
 
 def main(arguments: list[str]) -> int:
-    """Run the example named first, ``demo`` without one.
+    """Run the example named by the first argument, by default ``demo``.
 
     Returns:
-        The example's exit status; 1 for an error of the fork or of a model, which is told in a line
-        or two; 2 when there is no example of that name.
+        The example's exit status; 1 for an error of the fork or of a model, which is printed in a
+        line or two; 2 if the example does not exist.
     """
     name = arguments[0] if arguments else "demo"
     if name not in EXAMPLES:
@@ -32,8 +32,8 @@ def main(arguments: list[str]) -> int:
         return 1
     except AgentGenerationError as error:
         print(
-            f"{name}: {error}\nThe model could not be asked. Without HF_TOKEN and OPENAI_API_KEY "
-            "a scripted one answers.",
+            f"{name}: {error}\nThe model could not be reached. Without HF_TOKEN and "
+            "OPENAI_API_KEY, the example uses a scripted model.",
             file=sys.stderr,
         )
         return 1

@@ -1,6 +1,6 @@
-"""A ``CodeAgent`` answers a question about a file, with its code run by ``executor_class``.
+"""A ``CodeAgent`` that answers a question about a file; ``executor_class`` runs its code.
 
-Run it with ``make demo``, or, where the fork is installed, ``python -m examples demo``.
+Run it with ``make demo``, or, if the fork is installed, ``python -m examples demo``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ QUESTION = (
     "that mean? Answer with a list: the region, and the mean rounded to two digits."
 )
 
-# What the scripted model says. The numbers are computed by this code from the file.
+# Output of the scripted model. This code computes the numbers from the file.
 STEPS = [
     """I look at the file first.
 <code>
@@ -55,7 +55,7 @@ final_answer([best, round(means[best], 2)])
 
 
 class ReadOrders(Tool):
-    """Reads the file on this machine; the code that calls it may run where there is no file.
+    """Reader of the file on this machine; the code that calls it may not have the file.
 
     Args:
         path: the CSV file.
@@ -71,17 +71,17 @@ class ReadOrders(Tool):
         self.path = path
 
     def forward(self) -> str:
-        """The text of the file."""
+        """Return the text of the file."""
         return self.path.read_text("utf-8")
 
 
 def main() -> int:
-    """Run the demo; the exit status is 1 when the answer is not the one computed directly."""
+    """Run the demo; return exit status 1 if the answer differs from the directly computed one."""
     console = Console()
     path = write_orders(Path("build") / "demo" / "orders.csv")
     model, model_words = choose_model(STEPS)
     executor_class, executor_kwargs, executor_words = choose_executor()
-    console.print(f"File:     {path}, {ROWS} rows made from seed {SEED}")
+    console.print(f"File:     {path}, {ROWS} rows generated from seed {SEED}")
     console.print(f"Model:    {model_words}", highlight=False)
     console.print(f"Executor: {executor_class.__name__}: {executor_words}", highlight=False)
     agent = CodeAgent(

@@ -1,7 +1,7 @@
 """Code in a container: state, figures, files, limits.
 
-Needs a Docker engine. Run it with ``make demo EXAMPLE=docker_quickstart``, or, where the fork is
-installed, ``python -m examples docker_quickstart``, which tells an error in a line or two.
+Needs a Docker engine. Run it with ``make demo EXAMPLE=docker_quickstart``, or, if the fork is
+installed, ``python -m examples docker_quickstart``, which prints an error in a line or two.
 """
 
 from smolagents_fork import DockerExecutor
@@ -9,7 +9,7 @@ from smolagents_fork.errors import SandboxTimeoutError
 
 
 def main() -> None:
-    DockerExecutor.setup()  # builds the image once; instant afterwards
+    DockerExecutor.setup()  # builds the image once; later calls return at once
 
     with DockerExecutor(
         timeout_seconds=2, memory="512m", workdir_size="64m", tmp_size="32m"

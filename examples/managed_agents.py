@@ -1,10 +1,10 @@
 """A manager whose code runs in a sandbox, and the agents and tools it calls on the host.
 
-The manager's code asks two managed agents: one looks prices up with a tool that holds a password,
-the other is a ``CodeAgent`` with a sandbox of its own. The password stays on this machine: a
-sandbox has a function to call, and gets what it returns.
+The manager's code calls two managed agents. One looks up prices with a tool that has a password.
+The other is a ``CodeAgent`` with its own sandbox. The password stays on this machine: code in a
+sandbox calls a function and gets its return value.
 
-Run it with ``make demo EXAMPLE=managed_agents``, or, where the fork is installed,
+Run it with ``make demo EXAMPLE=managed_agents``, or, if the fork is installed,
 ``python -m examples managed_agents``.
 """
 
@@ -27,10 +27,10 @@ PRICES = {"kettle": 34.0, "desk": 240.0}
 
 
 class PriceList(Tool):
-    """Looks a price up in a store that needs a password.
+    """Price lookup in a store that needs a password.
 
     Args:
-        password: what the store asks for; it stays in this object, on this machine.
+        password: the store's password, which stays in this object, on this machine.
     """
 
     name = "price_of"
@@ -46,7 +46,7 @@ class PriceList(Tool):
         self.calls = 0
 
     def forward(self, product: str) -> float:
-        """The price of one product."""
+        """Return the price of one product."""
         if self.password != PASSWORD:
             raise PermissionError("the store refused the password")
         self.calls += 1
@@ -54,14 +54,14 @@ class PriceList(Tool):
 
 
 class ScriptedCaller(ScriptedModel):
-    """A scripted model for a ``ToolCallingAgent``: each step is a tool's name and its arguments."""
+    """Scripted model for a ``ToolCallingAgent``: each step is a tool's name and its arguments."""
 
     def __init__(self, calls: list[tuple[str, dict[str, Any]]]) -> None:
         super().__init__([])
         self.calls = list(calls)
 
     def generate(self, messages: Any, **kwargs: Any) -> ChatMessage:  # noqa: ARG002 - upstream's
-        """The next call."""
+        """Return the next call."""
         name, arguments = self.calls.pop(0)
         function = ChatMessageToolCallFunction(name=name, arguments=arguments)
         call = ChatMessageToolCall(id=f"call-{len(self.calls)}", type="function", function=function)
@@ -85,17 +85,17 @@ final_answer({"price": price, "tax": float(tax_report.split()[-2])})
 
 
 def place_of(agent: CodeAgent) -> str:
-    """Where the code of an agent runs, in words."""
+    """Describe the place where the code of an agent runs."""
     container = getattr(agent.python_executor, "container", None)
     return f"container {container.short_id}" if container is not None else "this process"
 
 
 def main() -> int:
-    """Run the example; the exit status is 1 when the answer is wrong."""
+    """Run the example; return exit status 1 if the answer is wrong."""
     console = Console(highlight=False)
     executor_class, executor_kwargs, words = choose_executor()
     console.print(f"Executor: {executor_class.__name__}: {words}")
-    console.print("Model:    scripted models, prepared steps and no intelligence")
+    console.print("Model:    scripted models with prepared steps")
     prices = PriceList(PASSWORD)
     shop = ToolCallingAgent(
         tools=[prices],
@@ -130,7 +130,7 @@ def main() -> int:
     with accountant, manager:
         console.print(f"manager:     writes code, run in {place_of(manager)}; calls the two below")
         console.print(f"accountant:  writes code, run in {place_of(accountant)}")
-        console.print("shop:        calls price_of() on this machine, which holds a password")
+        console.print("shop:        calls price_of() on this machine, which has a password")
         answer = manager.run("What does a desk cost, and how much is the tax on it at 19%?")
     console.print(f"Answer:   {answer}")
     console.print(f"The store was asked {prices.calls} time(s), on this machine.")

@@ -1,4 +1,4 @@
-"""The model of an example: a real one where a key is set, a scripted one otherwise."""
+"""Model of an example: a real one if a key is set, otherwise a scripted one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["ScriptedModel", "choose_model"]
 
 
 class ScriptedModel(Model):
-    """Answers with prepared steps, one a call. It thinks nothing: the code it hands out is real.
+    """Model that answers with prepared steps, one per call. The code in the steps is really run.
 
     Args:
         steps: the texts, in order.
@@ -22,17 +22,17 @@ class ScriptedModel(Model):
         self.steps = list(steps)
 
     def generate(self, messages: Any, **kwargs: Any) -> ChatMessage:  # noqa: ARG002 - upstream's
-        """The next step."""
+        """Return the next step."""
         if not self.steps:
-            raise RuntimeError("the script is at its end, and the agent asks for another step")
+            raise RuntimeError("the agent asked for another step after the end of the script")
         return ChatMessage(role=MessageRole.ASSISTANT, content=self.steps.pop(0))
 
 
 def choose_model(steps: list[str]) -> tuple[Model, str]:
-    """A model, and what to call it on screen.
+    """Return a model and its description for the screen.
 
     Args:
-        steps: what the scripted model answers when no key is set.
+        steps: the answers of the scripted model, used if no key is set.
     """
     if os.environ.get("HF_TOKEN"):
         model = InferenceClientModel()
@@ -46,4 +46,4 @@ def choose_model(steps: list[str]) -> tuple[Model, str]:
             reason = "OPENAI_API_KEY is set, but 'pip install smolagents[openai]' is missing"
     else:
         reason = "neither HF_TOKEN nor OPENAI_API_KEY is set"
-    return ScriptedModel(steps), f"a scripted model, prepared steps and no intelligence ({reason})"
+    return ScriptedModel(steps), f"a scripted model with prepared steps ({reason})"

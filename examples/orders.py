@@ -1,4 +1,4 @@
-"""The demo's data set: a shop's orders, made from a seed, so that everybody has the same file."""
+"""Data set of the demo: a shop's orders, generated from a seed so that the file is the same."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def write_orders(path: Path) -> Path:
 
 
 def best_region(path: Path) -> tuple[str, float]:
-    """Region with the highest mean value of an order that was kept, and that mean.
+    """Return the region with the highest mean value of orders not returned, and that mean.
 
-    The demo compares the agent's answer with it: the same question, answered here directly.
+    The demo compares the agent's answer with this direct computation.
     """
     values: dict[str, list[float]] = defaultdict(list)
     with path.open(newline="", encoding="utf-8") as file:

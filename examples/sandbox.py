@@ -1,22 +1,36 @@
-"""The executor of an example: Docker when an engine answers, the local interpreter otherwise."""
+"""Executor of an example: the one that EXECUTOR names, else Docker or the local interpreter."""
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from smolagents import LocalPythonExecutor, PythonExecutor
 
-from smolagents_fork import DockerExecutor
-from smolagents_fork.errors import ExecutorStartError
+from smolagents_fork import DockerExecutor, ProcessExecutor, WasmExecutor
+from smolagents_fork.errors import ConfigurationError, ExecutorStartError
 
 __all__ = ["choose_executor"]
 
+NAMED: dict[str, tuple[type[PythonExecutor], str]] = {
+    "docker": (DockerExecutor, "a container without network"),
+    "local": (LocalPythonExecutor, "this process, under an import list and limits"),
+    "process": (ProcessExecutor, "a child process that the kernel confines"),
+    "wasm": (WasmExecutor, "Python in WebAssembly, in a Deno without permissions"),
+}
+
 
 def choose_executor() -> tuple[type[PythonExecutor], dict[str, Any], str]:
-    """An executor class, its keyword arguments, and which it is and why."""
+    """Return an executor class, its keyword arguments, and a description with the reason."""
+    name = os.environ.get("EXECUTOR", "")
+    if name:
+        if name not in NAMED:
+            raise ConfigurationError(f"EXECUTOR={name!r}: one of {', '.join(NAMED)}")
+        named, words = NAMED[name]
+        return named, {}, words
     try:
         DockerExecutor.setup()
     except ExecutorStartError as error:
-        words = f"the local interpreter, since Docker is not to be had: {error}"
+        words = f"the local interpreter, since Docker is not available: {error}"
         return LocalPythonExecutor, {}, words
-    return DockerExecutor, {}, "Docker, since an engine answers: a container without network"
+    return DockerExecutor, {}, "Docker, since an engine responds: a container without network"

@@ -1,8 +1,8 @@
-"""Work beside a test: its error is the test's own, and no thread outlives the test.
+"""Background work of tests: its errors are raised in the test, and no thread outlives the test.
 
-A bare thread that a test starts goes on when the test fails before its ``join``, and what it raises
-then is told by the next test. Here every thread is waited for, whatever happened in the block, and
-what it raised is raised in the test that started it, unless that asked for it.
+A bare thread continues if the test fails before its ``join``, and the next test reports its error.
+Here every thread is awaited, whatever happens in the block. Its error is raised in the test that
+started it, unless the test requested it.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import traceback
 from collections.abc import Callable, Iterator
 from typing import Any
 
-#: Only to see that nothing hangs, on a machine that does much besides.
+#: Only detects hangs, even on a busy machine.
 PATIENCE_SECONDS = 240.0
 
 
 def eventually(condition: Callable[[], Any], seconds: float = PATIENCE_SECONDS) -> bool:
-    """Whether ``condition`` becomes true within ``seconds``; looks every 20 ms, and at the end."""
+    """Return whether ``condition`` becomes true within ``seconds``, polling every 20 ms."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if condition():
@@ -30,14 +30,14 @@ def eventually(condition: Callable[[], Any], seconds: float = PATIENCE_SECONDS) 
 
 
 class Background:
-    """One call in a thread of its own; made by :func:`running`."""
+    """One call in a separate thread; created by :func:`running`."""
 
     def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
         self._function, self._arguments = function, arguments
         self._value: Any = None
         self._error: BaseException | None = None
         self._told = False
-        # A daemon: what hangs fails its test below, and does not hold up the end of the run too.
+        # A daemon: a hanging call fails its test below, but must not delay the end of the run.
         self._thread = threading.Thread(target=self._run, daemon=True, name="test-background")
         self._thread.start()
 
@@ -49,28 +49,28 @@ class Background:
 
     @property
     def ended(self) -> bool:
-        """Whether the call has returned or raised."""
+        """Return whether the call has returned or raised."""
         return not self._thread.is_alive()
 
     def result(self, seconds: float = PATIENCE_SECONDS) -> Any:
-        """What the call returned, waited for; what it raised is raised here."""
+        """Wait for the call and return its result; its exception is raised here."""
         error = self.error(seconds)
         if error is not None:
             raise error
         return self._value
 
     def error(self, seconds: float = PATIENCE_SECONDS) -> BaseException | None:
-        """What the call raised, waited for, or None if it returned."""
+        """Wait for the call and return its exception, or None if it returned."""
         self._thread.join(seconds)
         assert self.ended, f"still running after {seconds} s:\n{self._where()}"
         self._told = True
         return self._error
 
     def until(self, condition: Callable[[], Any], seconds: float = PATIENCE_SECONDS) -> None:
-        """Wait until ``condition`` is true: an event's ``is_set``, say.
+        """Wait until ``condition`` is true, for example an event's ``is_set``.
 
-        Raises what the call raised if it ended before; AssertionError if it returned before, or if
-        ``seconds`` have passed.
+        Raises the call's exception if the call raised before. Raises AssertionError if the call
+        returned before, or after ``seconds``.
         """
         assert eventually(lambda: condition() or self.ended, seconds), (
             f"nothing in {seconds} s; the call is at\n{self._where()}"
@@ -90,15 +90,15 @@ def running(
     """Call ``function(*arguments)`` in a thread during the block, and wait for it at the end.
 
     Args:
-        function: what to call.
-        arguments: what with.
-        stop: ends the call early; called when the block has failed, so that the test's own error
-            is told without the wait for a call that has lost its meaning.
+        function: the function.
+        arguments: its arguments.
+        stop: ends the call early; called if the block fails, so that the test's error is reported
+            without waiting for the call.
 
     Raises:
-        BaseException: what the call raised, unless the block asked for it by
-            :meth:`Background.result` or :meth:`Background.error`. Where the block itself failed
-            it is printed beside the block's own error.
+        BaseException: the call's exception, unless the block requested it with
+            :meth:`Background.result` or :meth:`Background.error`. If the block itself failed, it
+            is printed in addition to the block's error.
     """
     call = Background(function, arguments)
     try:
@@ -120,11 +120,10 @@ def running(
 def acting(
     when: Callable[[], Any], action: Callable[[], Any], seconds: float = PATIENCE_SECONDS
 ) -> Iterator[Background]:
-    """Carry ``action`` out from another thread as soon as ``when()`` is true, during the block.
+    """Run ``action`` in another thread as soon as ``when()`` is true, during the block.
 
-    The moment is one that the code under test makes (a print that has arrived, say), and not one
-    that a clock makes, at which a busy machine may not have begun yet. It is an error when the
-    block ends without it.
+    The condition is an event of the code under test, for example a received print. A fixed delay
+    would be too short on a busy machine. It is an error if the block ends without the action.
     """
     over = threading.Event()
 
@@ -132,7 +131,7 @@ def acting(
         arrived = eventually(lambda: when() or over.is_set(), seconds)
         if when():
             return action()
-        # A block that fails tells its own error.
+        # A failing block raises its own error.
         raise AssertionError("the block ended before its moment" if arrived else "it never came")
 
     with running(wait_and_act, stop=over.set) as call:
@@ -141,9 +140,9 @@ def acting(
 
 
 def at_once(*calls: Callable[[], Any]) -> list[Any]:
-    """Make all ``calls`` at the same time, each in a thread; what they returned, in their order.
+    """Run all ``calls`` at the same time, each in a thread; return their results in order.
 
-    All of them are waited for before the first error is raised.
+    All of them are awaited before the first error is raised.
     """
     with contextlib.ExitStack() as stack:
         made = [stack.enter_context(running(call)) for call in calls]

@@ -1,4 +1,4 @@
-"""The tool by which code tells a test that it runs."""
+"""Tool with which code notifies a test that it runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from smolagents import Tool
 
 
 class Begin(Tool):
-    """Says that the code runs."""
+    """Tool that notifies the test."""
 
     name = "begin"
     description = "Begins."

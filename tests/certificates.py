@@ -1,4 +1,4 @@
-"""Certificates for TLS between a test's own two ends."""
+"""Certificates for TLS between both ends of a test."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 
 def made_in(folder: Path) -> Path:
-    """A file with a key and its certificate for 127.0.0.1; skips where none can be made."""
+    """Create a key and a certificate for 127.0.0.1; skip the test if that is not possible."""
     if shutil.which("openssl") is None:
         pytest.skip("openssl makes the certificate, and is not here")
     path = folder / "both.pem"

@@ -1,9 +1,10 @@
-"""Rules of every run: order, time limits, dead workers; and the engine that tests share."""
+"""Rules of every run: order, time limits, dead workers; and the shared engine."""
 
 from __future__ import annotations
 
 import contextlib
 import faulthandler
+import gc
 import os
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -11,20 +12,19 @@ from typing import Any
 
 import pytest
 
-with contextlib.suppress(ImportError):  # environments that have pytest and nothing else
+with contextlib.suppress(ImportError):  # environments with pytest only
     import hypothesis
 
     # An example may take as long as a busy machine needs, and every run tries the same ones: what
-    # fails, fails again. "--hypothesis-profile=default" looks at others, drawn anew.
-    hypothesis.settings.register_profile(
-        "repeatable",
-        deadline=None,
-        derandomize=True,
-        suppress_health_check=[hypothesis.HealthCheck.too_slow],
+    # fails, fails again. "--hypothesis-profile=search" looks at many others, drawn anew.
+    patient = hypothesis.settings(
+        deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
     )
+    hypothesis.settings.register_profile("repeatable", patient, derandomize=True, max_examples=120)
+    hypothesis.settings.register_profile("search", patient, max_examples=5000)
     hypothesis.settings.load_profile("repeatable")
 
-# What `.ci/run` makes on a machine that reaches no registry.
+# Image that `.ci/run` builds on a machine without access to a registry.
 LOCAL_BASE = "smolagents-fork-base:bookworm"
 
 #: Files and folders, longest first: a long file begun last would run alone at the end.
@@ -46,14 +46,17 @@ LONGEST_FIRST = (
     "contract/",
 )
 #: Workers beside one for each core: that many wait for an engine, an installer or a clock.
-WAITING_WORKERS = 2
+WAITING_WORKERS = 3
+#: The same for ``-n logical``, where there is only a clock to wait for.
+FEW_WAITING_WORKERS = 1
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers() -> int:
-    """Resolve ``-n auto``."""
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Resolve ``-n auto`` and ``-n logical``."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return (cores or 1) + WAITING_WORKERS
+    few = config.getoption("numprocesses") == "logical"
+    return (cores or 1) + (FEW_WAITING_WORKERS if few else WAITING_WORKERS)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -68,9 +71,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=place)
 
 
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector the collected tests and what they import.
+
+    Each full collection would look at all of it: half of the time of a test that collects.
+    """
+    gc.collect()
+    gc.freeze()
+
+
 #: Seconds for one test with its fixtures, after which the process that runs it is ended.
 TEST_SECONDS = int(os.environ.get("TEST_SECONDS", "120"))
-#: The same where a marker says that something is built, installed or started.
+#: The same for tests with a marker that they build, install or start something.
 SLOW_TEST_SECONDS = max(600, TEST_SECONDS)
 SLOW_MARKERS = ("slow", "docker", "network", "wasm")
 
@@ -78,12 +90,12 @@ _stderr = pytest.StashKey[int]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep the terminal's stderr, which pytest takes away while a test runs."""
+    """Keep the terminal's stderr, which pytest redirects while a test runs."""
     config.stash[_stderr] = os.dup(2)
 
 
 def _start_watchdog(item: pytest.Item) -> None:
-    """Start the timer of ``item`` anew.
+    """Restart the timer of ``item``.
 
     The timer is a thread without Python: it also ends a call of C that keeps the interpreter's
     lock. It writes every thread's stack, and ends the process.
@@ -107,7 +119,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 @pytest.hookimpl(trylast=True)
 def pytest_exception_interact(node: pytest.Item | pytest.Collector) -> None:
-    """Limit what follows a failure, too: pytest's own plugin has just stopped the timer."""
+    """Restart the timer after a failure, because pytest's plugin has stopped it."""
     if isinstance(node, pytest.Item):
         _start_watchdog(node)
 
@@ -129,7 +141,7 @@ def pytest_testnodedown(node: Any, error: object | None) -> None:
 
 @pytest.fixture(scope="session")
 def engine() -> Iterator[Any]:
-    """A client for a real Docker engine, and a base image that needs no registry if there is one.
+    """Give a client of a real Docker engine; set a base image that needs no registry if one exists.
 
     Without an engine: a skip that says why, or a failure when ``REQUIRE_DOCKER=1``.
     """

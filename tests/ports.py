@@ -1,4 +1,4 @@
-"""Ports for servers that a test starts and that have to be told theirs."""
+"""Ports for servers that a test starts with a given port."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ import socket
 
 
 def free_port() -> int:
-    """A port of loopback that nobody has, and that nobody gets without asking for it.
+    """Return a free port of loopback outside the range that the system assigns itself.
 
-    One that the system gives for "any" is given again, to whoever connects anywhere, between its
-    release here and the seconds later in which a server takes it.
+    The system may assign an automatically chosen port again, before the server has bound it.
     """
     with open("/proc/sys/net/ipv4/ip_local_port_range") as file:
         lowest = int(file.read().split()[0])

@@ -106,7 +106,7 @@ class Command(contextlib.ExitStack):
         """Wait for its end.
 
         Args:
-            accepted: exit statuses that are no failure; None for all.
+            accepted: exit statuses that are not failures; None for all.
 
         Raises:
             CommandError: another exit status, or overdue; carries the last words.

@@ -39,6 +39,7 @@ a test that runs on every executor, and a difference is held by the same test.
 | `local` | in your process, compiled, under policy and limits | code you would run yourself |
 | [`process`](process.md) | in a child process that the kernel confines | code of models |
 | [`docker`](docker.md) | in a container without a network | code you do not trust |
+| [`wasm`](wasm.md) | in WebAssembly, in a Deno without permissions | the same without Docker |
 
 ```python
 from smolagents import CodeAgent
@@ -50,7 +51,7 @@ CodeAgent(tools=[...], model=model, executor_class=DockerExecutor, executor_kwar
 
 ## What holds where
 
-A number is a difference by design, in words below.
+A number is a difference by design, described below.
 """
 
 
@@ -80,9 +81,9 @@ def draw(behaviours: Sequence[Any], differences: Sequence[Any], faults: Sequence
             area = one.area
             lines += ["", f"### {area}", "", f"| behaviour | {' | '.join(executors)} |"]
             lines.append("|---|" + ":-:|" * len(executors))
-        words = one.words.replace("|", "\\|")
+        sentence = one.text.replace("|", "\\|")
         row = [cells.get((name, one.test), "yes") for name in executors]
-        lines.append(f"| {words} | {' | '.join(row)} |")
+        lines.append(f"| {sentence} | {' | '.join(row)} |")
     lines += ["", "## Differences", ""]
     lines += [f"{number}. {_said(one)}" for number, one in enumerate(differences, 1)]
     if faults:
@@ -91,7 +92,7 @@ def draw(behaviours: Sequence[Any], differences: Sequence[Any], faults: Sequence
 
 
 def _said(one: Any) -> str:
-    return " and ".join(f"`{name}`" for name in one.executors) + f": {one.words}"
+    return " and ".join(f"`{name}`" for name in one.executors) + f": {one.text}"
 
 
 def problems(behaviours: Sequence[Any], executors: Sequence[str], results: Path) -> list[str]:
@@ -114,8 +115,8 @@ def problems(behaviours: Sequence[Any], executors: Sequence[str], results: Path)
         for child in case:
             expected = child.get("type") == EXPECTED
             if child.tag in ("failure", "error", "skipped") and not expected:
-                words = child.get("message") if child.tag == "skipped" else None
-                found.append(f"{name}: {child.tag}" + (f" ({words})" if words else ""))
+                message = child.get("message") if child.tag == "skipped" else None
+                found.append(f"{name}: {child.tag}" + (f" ({message})" if message else ""))
     found += [
         f"{one.test} on {executor}: did not run"
         for one in behaviours
@@ -126,7 +127,7 @@ def problems(behaviours: Sequence[Any], executors: Sequence[str], results: Path)
 
 
 def _declarations() -> Any:
-    """The suite's own module; its folder, and that of what all tests share, are no packages."""
+    """Import the module of the suite, whose folder and shared folder are not packages."""
     for folder in (SUITE, ROOT / "tests"):
         if str(folder) not in sys.path:
             sys.path.insert(0, str(folder))

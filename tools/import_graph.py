@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import graphlib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -59,46 +60,19 @@ def _name(package: Path, path: Path) -> str:
 
 
 def cycles(graph: Mapping[str, set[str]]) -> list[list[str]]:
-    """One cycle through each group of nodes that reach each other; its first node stands last, too.
+    """List cycles that have no node in common; the first node of each is also its last.
 
     Args:
         graph: node to the nodes it points at.
     """
     found: list[list[str]] = []
-    seen: set[str] = set()
-    for start in sorted(graph):
-        if start in seen:
-            continue
-        path = _way_back(graph, start)
-        if path:
-            found.append(path)
-            seen.update(node for node in graph if _reaches(graph, start, node, back=True))
-    return found
-
-
-def _way_back(graph: Mapping[str, set[str]], start: str) -> list[str]:
-    """The shortest path from ``start`` to itself; empty if there is none."""
-    before: dict[str, str] = {}
-    todo = [start]
-    for node in todo:
-        for other in sorted(graph.get(node, ())):
-            if other == start:
-                path = [start, node]
-                while path[-1] != start:
-                    path.append(before[path[-1]])
-                return path[::-1]
-            if other not in before:
-                before[other] = node
-                todo.append(other)
-    return []
-
-
-def _reaches(graph: Mapping[str, set[str]], start: str, end: str, *, back: bool = False) -> bool:
-    """Tell whether a path goes from ``start`` to ``end``, and with ``back`` another one back."""
-    seen, todo = {start}, [start]
-    for node in todo:
-        for other in graph.get(node, ()):
-            if other not in seen:
-                seen.add(other)
-                todo.append(other)
-    return end in seen and (not back or _reaches(graph, end, start))
+    while True:
+        try:
+            graphlib.TopologicalSorter(graph).prepare()
+        except graphlib.CycleError as error:
+            *cycle, _ = reversed(error.args[1])
+            first = cycle.index(min(cycle))
+            found.append([*cycle[first:], *cycle[: first + 1]])
+            graph = {node: graph[node] - {*cycle} for node in graph.keys() - {*cycle}}
+        else:
+            return sorted(found)

@@ -29,11 +29,11 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 # or a folder that every other may import.
 ROOMS: dict[str, tuple[tuple[str, ...], ...]] = {
     "jupyter": (("wire",), ("protocol", "websocket"), ("kernel",)),
-    "sandboxes": (("resource_limits",), ("provisioner",), ("docker",)),
+    "sandboxes": (("pip_settings", "resource_limits"), ("provisioner",), ("docker",)),
     "executors": (
         ("async_calls", "call_lock", "registry", "validation"),
         ("base",),
-        ("guests",),
+        ("guests", "jupyter"),
         ("agents", "docker", "hosted", "local", "process", "wasm"),
     ),
 }

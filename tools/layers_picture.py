@@ -19,6 +19,7 @@ WORDS = {
     "_version": "which fork this is",
     "errors": "one exception tree",
     "deadline": "deadlines, monotonic clock",
+    "distributions": "packages of import names",
     "results": "frozen results",
     "hints": "hints for errors",
     "help": "help() of programs",
@@ -28,11 +29,13 @@ WORDS = {
     "sandboxes": "provisioner, docker/",
     "interpreter": "policy, guards, compile, run",
     "jupyter": "protocol, channel",
+    "guest": "a program beside the host: frames, worker",
     "process": "confined child, fork server",
+    "wasm": "Pyodide under Deno",
     "upstream": "the only import of smolagents",
     "bridge": "host side of a sandbox's call",
     "agent_sandbox": "whole agents inside, their model outside",
-    "executors": "contract, selection, docker, local, process",
+    "executors": "contract, selection, docker, local, process, wasm",
     "__init__": "public names, looked up late",
 }
 WIDTH, ROW, GAP, LEFT = 860, 64, 16, 150

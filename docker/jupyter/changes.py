@@ -1,11 +1,11 @@
-"""What an installation changes below a folder, so that only that becomes a layer of the image.
+"""Changes of an installation below a folder, so that an image layer contains only these.
 
-    python3 changes.py note FOLDER LIST           before: what is there
-    python3 changes.py collect FOLDER LIST DELTA  after: copy what is new or other into DELTA, and
-                                                  name what has gone in DELTA/FOLDER/.removed
-    python3 changes.py remove FOLDER              in the result: remove what .removed names
+    python3 changes.py note FOLDER LIST           before: list the existing files
+    python3 changes.py collect FOLDER LIST DELTA  after: copy new and changed files to DELTA, and
+                                                  list removed ones in DELTA/FOLDER/.removed
+    python3 changes.py remove FOLDER              in the result: remove the files in .removed
 
-Copying all of a virtual environment, twelve thousand files, takes the engine's builder many times
+Copying a whole virtual environment of twelve thousand files takes the engine's builder many times
 as long as the installation itself.
 """
 
@@ -17,7 +17,7 @@ import sys
 
 
 def entries(folder):
-    """Files and links below ``folder``, with what changes when they do."""
+    """List files and links below ``folder`` with their attributes that show changes."""
     found = {}
     for where, folders, names in os.walk(folder):
         links = [name for name in folders if os.path.islink(os.path.join(where, name))]

@@ -1,15 +1,16 @@
-"""Main process of the sandbox image: Jupyter's kernel gateway, set up for one executor.
+"""Main process of the sandbox image: Jupyter's kernel gateway, configured for one executor.
 
-It is the packaged gateway with its own classes configured; what differs, and why:
+It is the packaged gateway with its classes configured. These are the differences and reasons:
 
-* the kernel starts while the gateway is still coming up, and the first request for one gets it;
-* small frames are sent at once (TCP_NODELAY): Nagle's algorithm and delayed acknowledgements would
-  otherwise add 40 ms to every call;
-* no limit on the rate of output: the executor has its own, with a marker where output was cut;
-* a dead kernel is noticed in a fraction of a second, its exit status is logged, and it is replaced;
-* opening a connection asks the kernel every 50 ms instead of every 500 ms whether it is there.
+* The kernel starts while the gateway is still starting, and the first request gets it.
+* Small frames are sent at once (TCP_NODELAY): Nagle's algorithm and delayed acknowledgements would
+  otherwise add 40 ms to every call.
+* The rate of output is not limited: the executor has a limit, with a marker where output was cut.
+* A dead kernel is detected in a fraction of a second, its exit status is logged, and it is
+  replaced.
+* A new connection polls the kernel every 50 ms instead of every 500 ms.
 
-Settings come from the environment: KG_IP, KG_PORT, KG_AUTH_TOKEN (the gateway's own names).
+Settings come from the environment: KG_IP, KG_PORT, KG_AUTH_TOKEN (names defined by the gateway).
 """
 
 import asyncio
@@ -25,18 +26,18 @@ from tornado.httpserver import HTTPServer
 from traitlets.config import Config
 
 MAX_MESSAGE_BYTES = 1 << 30
-# Every cell would be written into a database that nobody reads.
+# Every cell would be written to a database that is never read.
 KERNEL_OPTIONS = ["--HistoryManager.enabled=False"]
 
 
 def note(text):
-    """One line for the container's log, which the executor quotes when something ended."""
+    """Write one line to the container's log, which the executor quotes after a failure."""
     sys.stderr.write(text + "\n")
     sys.stderr.flush()
 
 
 def oom_kills():
-    """How often the kernel of the host killed something here for lack of memory, or None."""
+    """Return the number of out-of-memory kills in this container, or None if unknown."""
     for path in ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"):
         try:
             with open(path) as lines:
@@ -50,7 +51,7 @@ def oom_kills():
 
 
 class Manager(KernelGatewayIOLoopKernelManager):
-    """Says how a kernel ended, before it is replaced."""
+    """Kernel manager that logs how a kernel ended, before it is replaced."""
 
     _seen_oom_kills = 0
     _ended = 0
@@ -70,7 +71,7 @@ class Manager(KernelGatewayIOLoopKernelManager):
             kills = oom_kills() or 0
             oom, Manager._seen_oom_kills = kills > Manager._seen_oom_kills, kills
             Manager._ended += 1
-            # The executor reads this line; the number tells it from those of earlier kernels.
+            # The executor reads this line; the number distinguishes it from earlier kernels.
             note(f"kernel {Manager._ended} ended: exit code {code}" + ", out of memory" * oom)
         return alive
 
@@ -78,7 +79,7 @@ class Manager(KernelGatewayIOLoopKernelManager):
 
 
 class Kernels(SeedingMappingKernelManager):
-    """Starts one kernel ahead of the first request for it."""
+    """Kernel manager that starts one kernel ahead of the first request."""
 
     _ahead = None
 
@@ -96,11 +97,11 @@ class Kernels(SeedingMappingKernelManager):
 
 
 class Channels(ZMQChannelsWebsocketConnection):
-    """Opens as soon as the kernel answers."""
+    """Connection that opens as soon as the kernel answers."""
 
     def connect(self):
-        # Here and not when the connection is accepted: tornado switches Nagle's algorithm back on
-        # after every response.
+        # Not when the connection is accepted: tornado enables Nagle's algorithm again after every
+        # response.
         self.websocket_handler.set_nodelay(True)
         return super().connect()
 
@@ -125,8 +126,8 @@ class Channels(ZMQChannelsWebsocketConnection):
                 iopub.stop_on_recv()
 
     async def prepare(self):
-        # The packaged method also asks for the kernel's protocol version, for clients that speak
-        # another; the executor speaks this one, and asking costs a whole kernel start.
+        # The packaged method also requests the kernel's protocol version, for clients with another
+        # version. The executor uses the same version, and the request would delay the start.
         await self._register_session()
         self.session.key = self.kernel_manager.session.key
 
@@ -141,7 +142,8 @@ def main():
     config.ZMQChannelsWebsocketConnection.limit_rate = False
     # Between gateway and kernel: sockets in /tmp, which no other container can reach.
     config.KernelManager.transport = "ipc"
-    # time_to_dead is how often the restarter looks; ports stay, so that connections stay.
+    # time_to_dead is the polling interval of the restarter. Ports stay the same, so that
+    # connections stay open.
     config.KernelRestarter.time_to_dead = 0.2
     config.KernelRestarter.random_ports_until_alive = False
     config.KernelRestarter.stable_start_time = 1.0

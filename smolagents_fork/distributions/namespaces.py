@@ -1,8 +1,8 @@
-"""Namespace packages: import names that many distributions share the beginning of.
+"""Namespace packages: first parts of import names that many distributions share.
 
-``google.cloud.storage`` and ``google.protobuf`` come from different distributions and neither of
-them is called ``google``. How many parts decide, and how they become the distribution's name, is
-the namespace's own custom.
+``google.cloud.storage`` and ``google.protobuf`` come from different distributions, and neither is
+named ``google``. Each namespace has its own rule for the number of parts that make a distribution's
+name, and for the separator.
 """
 
 from __future__ import annotations
@@ -15,54 +15,54 @@ from ..errors import ConfigurationError
 __all__ = ["NAMESPACES", "distribution_in"]
 
 
-class _Custom(NamedTuple):
+class _Rule(NamedTuple):
     """Rule by which a namespace names its distributions.
 
     Attributes:
-        depth: how many parts of the import name make the distribution's name.
-        joint: what stands between them there.
+        depth: number of parts of the import name that make the distribution's name.
+        separator: between the parts in the distribution's name.
     """
 
     depth: int
-    joint: str
+    separator: str
 
 
-# The longest beginning counts.
-NAMESPACES: dict[str, _Custom] = {
-    "azure": _Custom(2, "-"),
-    "azure.ai": _Custom(3, "-"),
-    "azure.cognitiveservices": _Custom(3, "-"),
-    "azure.communication": _Custom(3, "-"),
-    "azure.data": _Custom(3, "-"),
-    "azure.keyvault": _Custom(3, "-"),
-    "azure.mgmt": _Custom(3, "-"),
-    "azure.monitor": _Custom(3, "-"),
-    "azure.search": _Custom(3, "-"),
-    "azure.storage": _Custom(3, "-"),
-    "backports": _Custom(2, "."),
-    "google": _Custom(2, "-"),
-    "google.ai": _Custom(3, "-"),
-    "google.cloud": _Custom(3, "-"),
-    "jaraco": _Custom(2, "."),
-    "llama_index": _Custom(2, "-"),
-    "llama_index.agent": _Custom(3, "-"),
-    "llama_index.embeddings": _Custom(3, "-"),
-    "llama_index.llms": _Custom(3, "-"),
-    "llama_index.readers": _Custom(3, "-"),
-    "llama_index.vector_stores": _Custom(3, "-"),
-    "mysql": _Custom(2, "-"),
-    "opentelemetry": _Custom(2, "-"),
-    "opentelemetry.exporter": _Custom(3, "-"),
-    "opentelemetry.instrumentation": _Custom(3, "-"),
-    "plone": _Custom(2, "."),
-    "repoze": _Custom(2, "."),
-    "ruamel": _Custom(2, "."),
-    "sphinxcontrib": _Custom(2, "-"),
-    "zc": _Custom(2, "."),
-    "zope": _Custom(2, "."),
+# The longest prefix counts.
+NAMESPACES: dict[str, _Rule] = {
+    "azure": _Rule(2, "-"),
+    "azure.ai": _Rule(3, "-"),
+    "azure.cognitiveservices": _Rule(3, "-"),
+    "azure.communication": _Rule(3, "-"),
+    "azure.data": _Rule(3, "-"),
+    "azure.keyvault": _Rule(3, "-"),
+    "azure.mgmt": _Rule(3, "-"),
+    "azure.monitor": _Rule(3, "-"),
+    "azure.search": _Rule(3, "-"),
+    "azure.storage": _Rule(3, "-"),
+    "backports": _Rule(2, "."),
+    "google": _Rule(2, "-"),
+    "google.ai": _Rule(3, "-"),
+    "google.cloud": _Rule(3, "-"),
+    "jaraco": _Rule(2, "."),
+    "llama_index": _Rule(2, "-"),
+    "llama_index.agent": _Rule(3, "-"),
+    "llama_index.embeddings": _Rule(3, "-"),
+    "llama_index.llms": _Rule(3, "-"),
+    "llama_index.readers": _Rule(3, "-"),
+    "llama_index.vector_stores": _Rule(3, "-"),
+    "mysql": _Rule(2, "-"),
+    "opentelemetry": _Rule(2, "-"),
+    "opentelemetry.exporter": _Rule(3, "-"),
+    "opentelemetry.instrumentation": _Rule(3, "-"),
+    "plone": _Rule(2, "."),
+    "repoze": _Rule(2, "."),
+    "ruamel": _Rule(2, "."),
+    "sphinxcontrib": _Rule(2, "-"),
+    "zc": _Rule(2, "."),
+    "zope": _Rule(2, "."),
 }
 
-# Import name -> distribution, where the custom is not followed.
+# Import name -> distribution, for exceptions to the rules.
 _EXCEPTIONS = {
     "azure.storage.filedatalake": "azure-storage-file-datalake",
     "azure.storage.fileshare": "azure-storage-file-share",
@@ -92,27 +92,29 @@ _VERSION = re.compile(r"_v\d+\w*\Z")
 
 
 def distribution_in(name: str) -> str:
-    """The distribution that provides an import name inside one of :data:`NAMESPACES`.
+    """Return the distribution that provides an import name inside one of :data:`NAMESPACES`.
 
     Args:
         name: import name, without ``.*``.
 
     Raises:
-        ConfigurationError: the name stops at the namespace, which no distribution provides.
+        ConfigurationError: the name is only a namespace, which no distribution provides.
     """
     parts = name.split(".")
-    beginnings = [".".join(parts[:end]) for end in range(len(parts), 0, -1)]
-    custom = next(NAMESPACES[start] for start in beginnings if start in NAMESPACES)
-    if len(parts) < custom.depth:
+    prefixes = [".".join(parts[:end]) for end in range(len(parts), 0, -1)]
+    rule = next(NAMESPACES[start] for start in prefixes if start in NAMESPACES)
+    if len(parts) < rule.depth:
         example = f"{name}.{_EXAMPLES.get(name, 'part')}"
         raise ConfigurationError(
             f"{name!r} is a namespace that many distributions share, so nothing can be installed "
             f"for it: name the part the code uses, such as {example!r}"
         )
     parts = [_VERSION.sub("", part) for part in parts]
-    wanted = ".".join(parts[: custom.depth])
-    joined = custom.joint.join(parts[: custom.depth])
-    return _EXCEPTIONS.get(wanted) or (joined.replace("_", "-") if custom.joint == "-" else joined)
+    wanted = ".".join(parts[: rule.depth])
+    joined = rule.separator.join(parts[: rule.depth])
+    return _EXCEPTIONS.get(wanted) or (
+        joined.replace("_", "-") if rule.separator == "-" else joined
+    )
 
 
 _EXAMPLES = {

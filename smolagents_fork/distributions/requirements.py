@@ -1,15 +1,15 @@
-"""Import names to what pip is asked for.
+"""Requirements of pip for import names.
 
-``additional_authorized_imports`` are import names; pip wants distribution names, and the two differ
-for some of the best known. The rule, in order:
+``additional_authorized_imports`` are import names; pip needs distribution names, and some of the
+best known differ. The rules, in order:
 
-1. ``*`` asks for nothing: it allows every import, and names no package.
+1. ``*`` needs no requirement: it allows every import, and names no package.
 2. ``package.*`` and ``package.module`` count as ``package``.
-3. Names of the standard library ask for nothing.
-4. Names with a version or extras (``numpy==2.1``, ``uvicorn[standard]``) are taken as they are.
-5. Names inside a namespace package (``google.cloud.storage``, ``ruamel.yaml``) go by the part that
-   a distribution provides; see ``namespaces``.
-6. The table below, else the name itself.
+3. Names of the standard library need no requirement.
+4. Names with a version or extras (``numpy==2.1``, ``uvicorn[standard]``) are used unchanged.
+5. Names inside a namespace package (``google.cloud.storage``, ``ruamel.yaml``) become the
+   distribution of that part; see ``namespaces``.
+6. Others are looked up in the table below, or used unchanged.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .namespaces import NAMESPACES, distribution_in
 
 __all__ = ["DISTRIBUTIONS", "requirements_for"]
 
-# Import name -> distribution. Kept to names many people use; others can be given as requirements=.
+# Import name -> distribution, for widely used names; others can be given as requirements=.
 DISTRIBUTIONS = {
     "Bio": "biopython",
     "Crypto": "pycryptodome",
@@ -89,7 +89,7 @@ DISTRIBUTIONS = {
 }
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")
-# PEP 508 without direct references and without anything a requirements file reads as an option.
+# PEP 508 without direct references and without options of a requirements file.
 _REQUIREMENT = re.compile(
     r"[A-Za-z0-9][A-Za-z0-9._-]*(\[[A-Za-z0-9._, -]+\])?\s*"
     r"((===|==|~=|!=|<=|>=|<|>)[A-Za-z0-9.*+!_-]+(\s*,\s*)?)*\s*(;[^\n\r]*)?\Z"
@@ -97,14 +97,14 @@ _REQUIREMENT = re.compile(
 
 
 def requirements_for(imports: Iterable[str], extra: Iterable[str] = ()) -> tuple[str, ...]:
-    """List what pip has to install, sorted, without duplicates.
+    """List the requirements, sorted, without duplicates.
 
     Args:
         imports: import names, as in ``additional_authorized_imports``.
-        extra: requirements as pip takes them, added as they are.
+        extra: requirements of pip, added unchanged.
 
     Raises:
-        ConfigurationError: something that is neither a module's name nor a requirement.
+        ConfigurationError: an entry is neither a module's name nor a requirement.
     """
     found: dict[str, str] = {}
     for name in imports:
@@ -119,7 +119,7 @@ def requirements_for(imports: Iterable[str], extra: Iterable[str] = ()) -> tuple
 
 def _requirement_for(name: str) -> str | None:
     if not isinstance(name, str) or not name.strip():
-        raise ConfigurationError(f"additional_authorized_imports: {name!r} is no module's name")
+        raise ConfigurationError(f"additional_authorized_imports: {name!r} is not a module's name")
     name = name.strip()
     if name == "*":
         return None
@@ -137,6 +137,6 @@ def _requirement_for(name: str) -> str | None:
 def _check(requirement: str) -> None:
     if not isinstance(requirement, str) or not _REQUIREMENT.match(requirement.strip()):
         raise ConfigurationError(
-            f"{requirement!r} is no requirement of the form name[extras]<version>: options, "
+            f"{requirement!r} is not a requirement of the form name[extras]<version>: options, "
             "addresses and paths are not passed on to pip; build an image of your own (image=)"
         )

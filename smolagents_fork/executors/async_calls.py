@@ -1,8 +1,8 @@
 """Blocking work for asyncio users, in threads of its own.
 
-The event loop's default pool is small and everybody's: were executors to use it, those who wait for
-a container could keep out those who would give one back, and an interrupt might get no thread at
-all. Here every piece of work has a thread for as long as it runs, and what waits has none.
+The event loop's default thread pool is small and shared. If executors used it, tasks that wait for
+a container could block those that return one, and an interrupt might get no thread. Here every call
+has a thread while it runs, and a waiting task needs none.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class _Pool(Protocol[_Taken]):
 
 
 def in_thread(function: Callable[[], _Result], name: str) -> asyncio.Future[_Result]:
-    """Start ``function`` in a new thread; a future of the running loop for what it returns.
+    """Start ``function`` in a new thread, and return a future of the running loop for its result.
 
     Cancelling the future does not end the thread. The thread does not keep the process alive.
 
@@ -49,7 +49,7 @@ def in_thread(function: Callable[[], _Result], name: str) -> asyncio.Future[_Res
     loop = asyncio.get_running_loop()
     future: asyncio.Future[_Result] = loop.create_future()
 
-    def settle(set_it: Callable[[Any], None], value: Any) -> None:
+    def resolve(set_it: Callable[[Any], None], value: Any) -> None:
         if not future.done():
             set_it(value)
 
@@ -63,9 +63,9 @@ def in_thread(function: Callable[[], _Result], name: str) -> asyncio.Future[_Res
             set_it, value = future.set_exception, RuntimeError(f"{name} ended with {error!r}")
         except BaseException as error:
             set_it, value = future.set_exception, error
-        # The loop may have been closed in the meantime: then nobody waits any more.
+        # The loop may have been closed meanwhile: then no task waits.
         with contextlib.suppress(RuntimeError):
-            loop.call_soon_threadsafe(settle, set_it, value)
+            loop.call_soon_threadsafe(resolve, set_it, value)
 
     # With the caller's context, as asyncio.to_thread has it.
     run = contextvars.copy_context().run
@@ -74,26 +74,26 @@ def in_thread(function: Callable[[], _Result], name: str) -> asyncio.Future[_Res
 
 
 class AsyncCallLock:
-    """A queue per event loop: who waits in it holds no thread, and is served in order."""
+    """A lock for each event loop: tasks get it in order, and need no thread to wait."""
 
     def __init__(self) -> None:
         self._locks: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock]
         self._locks = weakref.WeakKeyDictionary()
 
     def mine(self) -> asyncio.Lock:
-        """The lock of the running loop."""
+        """Return the lock of the running loop."""
         return self._locks.setdefault(asyncio.get_running_loop(), asyncio.Lock())
 
 
 async def created(make: Callable[[_Taken | None], _Made], pool: _Pool[_Taken] | None) -> _Made:
     """Return the result of ``make`` without blocking the event loop.
 
-    Waiting for the pool holds no thread. When the task is cancelled, what was started is
-    removed behind it.
+    Waiting for the pool needs no thread. When the task is cancelled, the executor that is being
+    made is closed.
 
     Args:
-        make: the constructor; gets what was taken from the pool.
-        pool: where that comes from.
+        make: the constructor; gets the connection taken from the pool.
+        pool: of connections; ``None`` for none.
     """
     taken = None if pool is None else await pool.acquire_async()
 
@@ -110,11 +110,11 @@ async def created(make: Callable[[_Taken | None], _Made], pool: _Pool[_Taken] | 
     try:
         return await asyncio.shield(made)
     except asyncio.CancelledError:
-        made.add_done_callback(_clean_up_behind)
+        made.add_done_callback(_clean_up_abandoned)
         raise
 
 
-def _clean_up_behind(made: asyncio.Future[_Made]) -> None:
-    """Close an executor whose awaiter has gone."""
+def _clean_up_abandoned(made: asyncio.Future[_Made]) -> None:
+    """Close an executor whose task was cancelled."""
     if not made.cancelled() and made.exception() is None:
         made.result().cleanup()

@@ -1,4 +1,4 @@
-"""The lifecycle every executor of the fork shares.
+"""Lifecycle that all executors of the fork share.
 
 Who calls what::
 
@@ -10,8 +10,8 @@ Who calls what::
     agent.run()                                                       -> send_variables, send_tools
     agent.cleanup(), with, exit     ->  cleanup(), any number of times-> _cleanup()    once
 
-A failed ``_start()`` is followed by ``_cleanup()`` before the error leaves the constructor, so
-``_cleanup()`` must cope with anything ``_start()`` had not reached yet.
+A failed ``_start()`` is followed by ``_cleanup()`` before the constructor raises. So ``_cleanup()``
+must work after a ``_start()`` that failed anywhere.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ __all__ = ["Executor"]
 
 # typing.Self is there from 3.11 on; the fork runs on 3.10 too.
 _Self = TypeVar("_Self", bound="Executor")
-# How often a call whose awaiter has gone is interrupted until it ends.
+# Interval of interrupts of a call whose task was cancelled, until it ends.
 _INTERRUPT_AGAIN_SECONDS = 0.5
-# The executors in whose calls we are: tools run in threads of their own, with this context.
+# Ids of executors whose calls surround this code: tools run in other threads, with this context.
 _inside: contextvars.ContextVar[frozenset[int]] = contextvars.ContextVar(
     "smolagents_fork_inside", default=frozenset()
 )
@@ -51,8 +51,8 @@ class Executor(PythonExecutor):  # type: ignore[misc]  # upstream ships no types
     """Base of the fork's executors: one start, an idempotent cleanup, a closed check.
 
     Args:
-        additional_authorized_imports: modules the code may import besides the built-in list. How an
-            executor provides them is its own business (an image, an allow-list).
+        additional_authorized_imports: modules the code may import besides the built-in list. Each
+            executor provides them in its own form (an image, an allow-list).
         logger: upstream's ``AgentLogger``, or anything with ``log`` and ``log_error``;
             ``None`` logs nowhere.
 
@@ -65,7 +65,7 @@ class Executor(PythonExecutor):  # type: ignore[misc]  # upstream ships no types
     supports_managed_agents: ClassVar[bool] = False
 
     def __init__(self, additional_authorized_imports: Sequence[str], logger: Any = None) -> None:
-        # First of all, so that cleanup() and __del__ work however far __init__ comes.
+        # First, so that cleanup() and __del__ work wherever __init__ fails.
         self._lifecycle_lock = threading.RLock()
         self._calls = CallLock(self._check_open)
         self._started = False
@@ -79,11 +79,11 @@ class Executor(PythonExecutor):  # type: ignore[misc]  # upstream ships no types
     # -- lifecycle: called by constructors, agents and users --
 
     def start(self) -> None:
-        """Bring the sandbox up; a subclass' constructor calls it last. A second call does nothing.
+        """Start the sandbox; a subclass's constructor calls it last. Idempotent.
 
         Raises:
             ExecutorClosedError: after ``cleanup()``.
-            ExecutorStartError: it did not come up; everything made so far has been removed.
+            ExecutorStartError: it did not start; everything made so far has been removed.
         """
         with self._lifecycle_lock:
             if self._closed:
@@ -93,15 +93,15 @@ class Executor(PythonExecutor):  # type: ignore[misc]  # upstream ships no types
             try:
                 self._start()
             except BaseException:
-                # KeyboardInterrupt and SystemExit included: nothing may be left behind.
+                # KeyboardInterrupt and SystemExit included: no resource may stay.
                 self.cleanup()
                 raise
             self._started = True
 
     def cleanup(self) -> None:
-        """Give everything back. Safe at any time, from any thread, any number of times.
+        """Release all resources. Idempotent, at any time and from any thread.
 
-        Waits for no running call: whoever runs one gets an error from it.
+        Does not wait for a running call, which raises.
         """
         with contextlib.suppress(AttributeError), self._lifecycle_lock:
             if self._closed:
@@ -110,7 +110,7 @@ class Executor(PythonExecutor):  # type: ignore[misc]  # upstream ships no types
             self._cleanup()
 
     def delete(self) -> None:
-        """Upstream's other name for :meth:`cleanup`."""
+        """Call :meth:`cleanup`; upstream's other name for it."""
         self.cleanup()
 
     @property
@@ -131,22 +131,22 @@ class Executor(PythonExecutor):  # type: ignore[misc]  # upstream ships no types
         self.cleanup()
 
     def __del__(self) -> None:
-        # The interpreter may be half torn down; there is nobody left to tell.
+        # The interpreter may be shutting down, and an error in __del__ has no caller.
         with contextlib.suppress(Exception):
             self.cleanup()
 
     # -- running code: called by agents and users --
 
     def __call__(self, code_action: str) -> CodeOutput:
-        """Run ``code_action`` and say whether it gave the final answer (upstream's contract)."""
+        """Run ``code_action``; the result tells whether it gave the final answer (upstream)."""
         self._check_open("call")
         return self.run_code_raise_errors(code_action)
 
     async def acall(self, code_action: str) -> CodeOutput:
         """Run ``code_action`` without blocking the event loop.
 
-        Calls take turns; one that waits for its turn holds no thread, and is never run when its
-        task is cancelled. A cancelled task interrupts its code in the sandbox.
+        Calls run one by one. A waiting call needs no thread, and never runs if its task is
+        cancelled. A cancelled task interrupts its code in the sandbox.
         """
         self._check_open("acall")
         self._check_outside("acall")
@@ -182,14 +182,14 @@ class Executor(PythonExecutor):  # type: ignore[misc]  # upstream ships no types
 
     @abstractmethod
     def _start(self) -> None:
-        """Bring the sandbox up; called once, by :meth:`start`, under the lifecycle lock."""
+        """Start the sandbox; called once, by :meth:`start`, under the lifecycle lock."""
 
     @abstractmethod
     def _cleanup(self) -> None:
-        """Give everything back; called once, perhaps after a ``_start()`` that failed anywhere."""
+        """Release all resources; called once, perhaps after a ``_start()`` that failed."""
 
     def interrupt(self) -> None:
-        """Stop the code that runs now, keeping state where possible; nothing runs: nothing happens.
+        """Interrupt the running code and keep its state if possible; no-op when idle.
 
         May be called from another thread. The default does nothing.
         """
@@ -198,14 +198,14 @@ class Executor(PythonExecutor):  # type: ignore[misc]  # upstream ships no types
         """End the call of an ``acall`` whose task was cancelled.
 
         Args:
-            thread: the one the call runs in; empty as long as it has none.
-            ended: whether the call has ended.
+            thread: the thread that runs the call; empty before it has one.
+            ended: returns whether the call has ended.
         """
         while not thread and not ended():
             time.sleep(0.01)
         with self._calls.abandoned(thread):
             while not ended():
-                # Again and again: the call may have its turn and not have begun.
+                # Repeatedly: the call may have the lock and not have begun.
                 if self._calls.is_mine(thread):
                     self.interrupt()
                     time.sleep(_INTERRUPT_AGAIN_SECONDS)
@@ -217,14 +217,14 @@ class Executor(PythonExecutor):  # type: ignore[misc]  # upstream ships no types
 
     @contextlib.contextmanager
     def _turn(self, action: str) -> Iterator[None]:
-        """One caller at a time, and an error in place of a wait for oneself.
+        """Let one caller at a time enter; raise where a call would wait for itself.
 
         Args:
-            action: what was asked, for messages.
+            action: name of the method, for messages.
 
         Raises:
             ExecutorClosedError: after ``cleanup()``.
-            ExecutorError: a tool that this executor's own code has called asks.
+            ExecutorError: the caller is a tool that this executor's code has called.
         """
         self._check_open(action)
         self._check_outside(action)
@@ -240,7 +240,7 @@ class Executor(PythonExecutor):  # type: ignore[misc]  # upstream ships no types
             raise ExecutorError(
                 f"{type(self).__name__}: {action} from within a tool that its own code has called, "
                 "and that code waits for the tool; give a tool or a managed agent that runs code "
-                "an executor of its own"
+                "another executor"
             )
 
     def _inside_own_call(self) -> bool:
@@ -248,7 +248,7 @@ class Executor(PythonExecutor):  # type: ignore[misc]  # upstream ships no types
         return id(self) in _inside.get()
 
     def _check_open(self, action: str) -> None:
-        """Raise when the executor is closed; ``action`` is what was asked, for the message."""
+        """Raise when the executor is closed; ``action`` names the method in the message."""
         if self._closed:
             raise ExecutorClosedError(self._closed_message(action))
 
@@ -259,15 +259,15 @@ class Executor(PythonExecutor):  # type: ignore[misc]  # upstream ships no types
         )
 
     def _log_call(self, record: CallRecord) -> None:
-        # At INFO a loop of calls would bury the steps.
+        # At INFO a loop of calls would hide the steps.
         self._log(str(record), LogLevel.DEBUG)
 
     def _log(self, message: str, level: Any = None) -> None:
         """Log through the agent's logger when there is one."""
         if self.logger is None:
             return
-        # Upstream's logger reads square brackets as markup, and raises on what is none: words of
-        # a program or of a tool's arguments must be neither.
+        # Upstream's logger parses square brackets as markup and raises if that fails: text of a
+        # program or of a tool's arguments must not be parsed.
         text = Text(message)
         if level is None:
             self.logger.log(text)

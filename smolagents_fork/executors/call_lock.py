@@ -10,38 +10,38 @@ from ..errors import ExecutorError
 
 __all__ = ["CallLock"]
 
-# How often one who waits looks whether waiting has become pointless.
-_LOOK_SECONDS = 0.2
+# Interval at which a waiting call checks whether the executor was closed.
+_CHECK_SECONDS = 0.2
 
 
 class CallLock:
     """One call at a time, over threads.
 
     Args:
-        check_open: raises when the executor has been closed; gets what was asked for.
+        check_open: raises when the executor has been closed; gets the name of the method.
     """
 
     def __init__(self, check_open: Callable[[str], None]) -> None:
         self._check_open = check_open
         self._lock = threading.Lock()
-        # Threads and not their numbers, which others get as soon as one has ended.
+        # Threads and not their ids, which later threads reuse.
         self._thread: threading.Thread | None = None
         self._abandoned: set[threading.Thread] = set()
 
     @contextlib.contextmanager
     def turn(self, action: str) -> Iterator[None]:
-        """One caller at a time.
+        """Acquire the lock for the block.
 
         Args:
-            action: what was asked for, for messages.
+            action: name of the method, for messages.
 
         Raises:
-            ExecutorError: the thread's call was given up while it waited.
-            ExecutorClosedError: the executor was closed, perhaps while this one waited.
+            ExecutorError: the thread's call was cancelled while it waited.
+            ExecutorClosedError: the executor was closed, perhaps while this call waited.
         """
         me = threading.current_thread()
         self._check_pointless(action, me)
-        while not self._lock.acquire(timeout=_LOOK_SECONDS):
+        while not self._lock.acquire(timeout=_CHECK_SECONDS):
             self._check_pointless(action, me)
         try:
             self._check_pointless(action, me)
@@ -60,7 +60,7 @@ class CallLock:
 
     @contextlib.contextmanager
     def unless_taken(self) -> Iterator[bool]:
-        """Take the turn without waiting; whether that went."""
+        """Try to acquire the lock; yield whether it succeeded."""
         taken = self._lock.acquire(blocking=False)
         try:
             yield taken
@@ -74,7 +74,7 @@ class CallLock:
 
     @contextlib.contextmanager
     def abandoned(self, thread: Sequence[threading.Thread]) -> Iterator[None]:
-        """Inside the block, the one thread in ``thread`` gets no turn any more."""
+        """Refuse the lock to the one thread in ``thread`` inside the block."""
         self._abandoned.update(thread)
         try:
             yield

@@ -1,4 +1,4 @@
-"""The local executor: upstream's interface over the compiling interpreter.
+"""Local executor: upstream's interface of the compiling interpreter.
 
 Not a sandbox: see SECURITY.md, and ProcessExecutor for a hard kill and memory limits.
 """
@@ -33,12 +33,12 @@ _REFUSED_UNLESS_GIVEN = frozenset({"exec", "eval", "compile", "__import__", "glo
 
 #: Seconds a call waits for one in another thread on top of that call's own limit.
 _PATIENCE = 10.0
-#: The state's name for a value whose text is made.
+#: Name in the state of a value whose text is being made.
 _VALUE = "_output_of_the_last_call"
 
 
 def _default_limits(**given: Any) -> Limits:
-    """Limits with upstream's module constants as defaults, which its users patch."""
+    """Return limits with upstream's module constants as defaults, which its users patch."""
     values: dict[str, Any] = {
         "max_operations": upstream.MAX_OPERATIONS,
         "max_while_iterations": upstream.MAX_WHILE_ITERATIONS,
@@ -53,7 +53,7 @@ _STATE, _MODULES, _PRINTED, _HAS_TOOLS = "variables", "modules", "printed", "has
 
 
 def _own_tools(tools: Mapping[str, Any]) -> dict[str, Any]:
-    """``tools`` without the builtins the interpreter has itself, guarded."""
+    """Return ``tools`` without the builtins that the interpreter guards itself."""
     base = upstream.BASE_PYTHON_TOOLS
     result = {}
     for name, tool in tools.items():
@@ -65,38 +65,38 @@ def _own_tools(tools: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _math_tools() -> dict[str, Any]:
-    """Upstream's functions of :mod:`math` that need no import."""
+    """Return upstream's functions of :mod:`math`, which need no import."""
     base = upstream.BASE_PYTHON_TOOLS
     return {name: tool for name, tool in base.items() if not hasattr(builtins, name)}
 
 
 def _write_figures(interpreter: Interpreter, state: dict[str, Any]) -> None:
-    """Put what the run printed and counted into ``state``, whatever the program has put there.
+    """Put the run's output and its count of operations into ``state``, over the program's values.
 
     Upstream's agent and tools read both names there.
     """
     printed = interpreter.output
     try:
         str(printed)
-    except Exception:  # the program has appended something that is not text
+    except Exception:  # the program has appended a value that is not text
         printed = PrintContainer(interpreter.limits.max_print_outputs_length)
     state["_print_outputs"] = printed
     count = interpreter.meter.count["counter"]
     state["_operations_count"] = {"counter": count if type(count) is int else 0}
 
 
-#: Types whose instances an agent can look at without running a program's code.
+#: Types whose instances an agent can inspect without running a program's code.
 _PASSIVE = frozenset({bool, bytes, dict, float, int, list, set, str, tuple, type(None)})
-#: What ``isinstance`` asks, and upstream's agent asks ``isinstance`` of every answer.
-_ASKED_BY_ISINSTANCE = frozenset({"__class__", "__getattribute__"})
+#: Attributes that ``isinstance`` reads; upstream's agent calls it with every answer.
+_READ_BY_ISINSTANCE = frozenset({"__class__", "__getattribute__"})
 _MRO, _DICT = vars(type)["__mro__"], vars(type)["__dict__"]
 
 
-def _handed_over(value: Any, text_of: Callable[[Any], str]) -> Any:
-    """``value``, or a text in its place where looking at it would run a program's code.
+def _passive(value: Any, text_of: Callable[[Any], str]) -> Any:
+    """Return ``value``, or its text if inspecting it would run a program's code.
 
-    A text of a program's own class becomes a plain one. Upstream's agent makes that of it in any
-    case, but by calling what the class defines.
+    An instance of a program's subclass of ``str`` becomes a plain ``str``. Upstream's agent
+    converts it in any case, but by methods of that class.
 
     Args:
         value: an output.
@@ -109,7 +109,7 @@ def _handed_over(value: Any, text_of: Callable[[Any], str]) -> Any:
             return exact_text(value)
         if kind is object or is_class_of_host(kind):
             break
-        if _ASKED_BY_ISINSTANCE & _DICT.__get__(kind).keys():
+        if _READ_BY_ISINSTANCE & _DICT.__get__(kind).keys():
             return text_of(value)
     return value
 
@@ -138,7 +138,7 @@ def evaluate_python_code(
         The value of the last expression or assignment, and whether it is the final answer.
 
     Raises:
-        InterpreterError: ours and upstream's at once.
+        InterpreterError: a class that is the fork's and upstream's.
         ExecutionTimeoutError: upstream's, at the time limit.
     """
     static_tools = static_tools or {}
@@ -161,7 +161,7 @@ def evaluate_python_code(
     except InterpreterError as error:
         failure = as_upstreams(error)
     else:
-        return _handed_over(result.output, class_name), result.is_final_answer
+        return _passive(result.output, class_name), result.is_final_answer
     finally:
         _write_figures(interpreter, interpreter.state)
     raise failure from failure.__cause__
@@ -175,7 +175,7 @@ class LocalPythonExecutor(PythonExecutor):  # type: ignore[misc]  # upstream shi
             ``pkg.*`` for a package with its submodules, ``*`` for everything.
         max_print_outputs_length: characters of a call's output that are kept; 50,000 by default.
         additional_functions: functions the code may call besides the tools.
-        timeout_seconds: wall clock of one call, in seconds, without the time its tools work;
+        timeout_seconds: wall-clock time of one call, in seconds, without that of its tools;
             ``None`` for no limit.
         max_operations: syntax-tree nodes one call may evaluate; 10,000,000 by default.
         max_while_iterations: iterations of one ``while`` loop; 1,000,000 by default.
@@ -223,7 +223,7 @@ class LocalPythonExecutor(PythonExecutor):  # type: ignore[misc]  # upstream shi
         self._start()
 
     def _start(self) -> None:
-        """Make what is not copied with an executor: it belongs to this very one."""
+        """Make the parts that a copy of the executor does not share."""
         self._turns = threading.RLock()
         self._in_call = False
         self._settings: tuple[Any, ...] = ()
@@ -239,7 +239,7 @@ class LocalPythonExecutor(PythonExecutor):  # type: ignore[misc]  # upstream shi
     # -- copy.copy(), copy.deepcopy() and pickle --
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the interpreter, with the program's variables."""
+        """Return the attributes without the interpreter, with the program's variables."""
         own = (
             "_turns",
             "_in_call",
@@ -284,12 +284,12 @@ class LocalPythonExecutor(PythonExecutor):  # type: ignore[misc]  # upstream shi
 
     @property
     def state(self) -> dict[str, Any]:
-        """The program's variables, live; with ``_print_outputs`` and ``_operations_count``."""
+        """Variables of the program, live; with ``_print_outputs`` and ``_operations_count``."""
         return self._interpreter.state
 
     @state.setter
     def state(self, variables: dict[str, Any]) -> None:
-        # Functions of earlier calls hold the dict itself, so its contents change, not the dict.
+        # Functions of earlier calls refer to the dict, so its contents change, not the dict.
         if variables is not self._interpreter.state:
             self._interpreter.state.clear()
             self._interpreter.state.update(variables)
@@ -323,7 +323,7 @@ class LocalPythonExecutor(PythonExecutor):  # type: ignore[misc]  # upstream shi
         """Run ``code_action`` (upstream's contract).
 
         Raises:
-            InterpreterError: ours and upstream's at once.
+            InterpreterError: a class that is the fork's and upstream's.
             ExecutionTimeoutError: upstream's, at the time limit.
             ProgramInterruptedError: :meth:`interrupt` was called; an InterpreterError, too.
         """
@@ -353,13 +353,13 @@ class LocalPythonExecutor(PythonExecutor):  # type: ignore[misc]  # upstream shi
         except ForkError as error:
             failed = error
         except Exception as error:
-            # Of the interpreter's own work on what the program has made.
+            # Raised by the interpreter's work on values of the program.
             failed = ProgramFailedError(
-                f"Code execution failed; how it ended could not be told: {class_name(error)}"
+                f"Code execution failed, and its result could not be read: {class_name(error)}"
             )
         else:
             return CodeOutput(
-                output=_handed_over(result.output, self._text_of),
+                output=_passive(result.output, self._text_of),
                 logs=exact_text(result.logs),
                 is_final_answer=result.is_final_answer,
             )
@@ -371,24 +371,24 @@ class LocalPythonExecutor(PythonExecutor):  # type: ignore[misc]  # upstream shi
         raise failure from failure.__cause__
 
     def _take_turn(self) -> None:
-        """Wait for a call in another thread to end, as long as it may take and a little longer."""
+        """Wait for a call in another thread, a little longer than its limit."""
         timeout = self.timeout_seconds
         if not self._turns.acquire(timeout=-1 if timeout is None else timeout + _PATIENCE):
             raise as_upstreams(
                 InterpreterError(
-                    f"This executor has been busy in another thread for {timeout} seconds and "
-                    "more; use one for each thread"
+                    f"This executor has been busy in another thread for more than {timeout} "
+                    "seconds; use one for each thread"
                 )
             )
 
     def text_of_output(self, output: Any) -> str:
-        """``str(output)`` for the agent, made within the limits of a call and without tools.
+        """Return ``str(output)`` for the agent, made within the limits of a call, without tools.
 
         Args:
-            output: what a call gave, perhaps an instance of the program's own class.
+            output: of a call, perhaps an instance of the program's own class.
 
         Returns:
-            the text, or why there is none.
+            the text, or the reason why there is none.
         """
         text = plain_text(output)
         if text is not None:
@@ -413,10 +413,10 @@ class LocalPythonExecutor(PythonExecutor):  # type: ignore[misc]  # upstream shi
             state.update(figures)
 
     def interrupt(self) -> None:
-        """End the code that runs now, from another thread; state is kept, and the call raises.
+        """Interrupt the running code from another thread; state is kept, and the call raises.
 
-        Nothing runs: nothing happens. A tool at work is asked to stop if it has an
-        ``interrupt()``, as agents have; any other ends first.
+        No-op when idle. A running tool is interrupted if it has an ``interrupt()``, as agents have;
+        any other tool runs to its end first.
         """
         self._interpreter.interrupt()
 
@@ -432,4 +432,4 @@ class LocalPythonExecutor(PythonExecutor):  # type: ignore[misc]  # upstream shi
         self._interpreter.send_tools(own)
 
     def cleanup(self) -> None:
-        """Nothing is kept outside the process; there for the executors' common contract."""
+        """Do nothing: the executor has no resources outside the process."""

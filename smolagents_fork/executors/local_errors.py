@@ -1,10 +1,10 @@
-"""Errors that leave a call of the local executor, with causes that run no code.
+"""Errors that calls of the local executor raise, with causes that run no code of the program.
 
-Each class of :mod:`smolagents_fork.errors` that a program's end can be is here once more, under the
-same name, and is upstream's error too: handlers of both sides catch it, and pickle finds it.
+For each class of :mod:`smolagents_fork.errors` that can end a program there is a class of the same
+name that is also upstream's error. Handlers of both catch it, and pickle finds it.
 
-A cause is an exception of the program's. Whoever formats or logs the error formats its cause, and
-would run what the program's classes define, without limits. So a cause is replaced by one of the
+A cause is an exception of the program. To format or log the error formats its cause, which would
+run methods of the program's classes without limits. So a cause is replaced by an exception of the
 same name, text, traceback and builtin base, unless its class is the host's.
 """
 
@@ -26,11 +26,11 @@ from ..texts import (
     name_of_class,
 )
 
-__all__ = ["as_upstreams", "is_class_of_host", "settled_cause"]
+__all__ = ["as_upstreams", "is_class_of_host", "passive_cause"]
 
-#: As the child process has it.
+#: As in the child process.
 _LONGEST_MESSAGE = 80_000
-#: How deep groups of exceptions are kept.
+#: Depth to which groups of exceptions are copied.
 _DEEPEST_GROUP = 10
 _PLAIN = (str, int, float, bool, type(None))
 _MODULE, _QUALNAME = vars(type)["__module__"], vars(type)["__qualname__"]
@@ -57,7 +57,7 @@ globals().update({kind.__name__: made for kind, made in _JOINED.items()})
 def as_upstreams(
     error: InterpreterError, text_of: Callable[[BaseException], str] = class_name
 ) -> InterpreterError:
-    """``error`` as a class that is upstream's error too, with its cause settled.
+    """Return ``error`` as a class that is upstream's error too, with a passive cause.
 
     Args:
         error: the interpreter's.
@@ -68,30 +68,30 @@ def as_upstreams(
     if len(message) > _LONGEST_MESSAGE:
         message = f"{message[:_LONGEST_MESSAGE]}... ({len(message)} characters)"
     made = _JOINED[kind](message)
-    made.__cause__ = settled_cause(error.__cause__, text_of)
+    made.__cause__ = passive_cause(error.__cause__, text_of)
     return made
 
 
-def settled_cause(
+def passive_cause(
     error: BaseException | None, text_of: Callable[[BaseException], str]
 ) -> BaseException | None:
-    """``error`` and those it is chained to, without anything that runs a program's code.
+    """Return ``error`` and its chain without classes whose methods run a program's code.
 
     Args:
         error: a program's exception; ``None`` for none.
         text_of: makes the text of an exception whose class defines it.
     """
-    return chained_anew(error, lambda link: _settled(link, text_of, 0))
+    return chained_anew(error, lambda link: _passive(link, text_of, 0))
 
 
-def _settled(error: BaseException, text_of: Callable[[BaseException], str], depth: int) -> Any:
+def _passive(error: BaseException, text_of: Callable[[BaseException], str], depth: int) -> Any:
     kind, arguments = type(error), exception_field(error, "args")
     plain = all(type(one) in _PLAIN for one in arguments)
     if plain and is_class_of_host(kind) and not _is_builtin(kind):
         return error
     made: BaseException | None = None
     if _GROUP is not None and issubclass(kind, _GROUP):
-        made = _settled_group(error, text_of, depth)
+        made = _passive_group(error, text_of, depth)
     elif plain and _is_builtin(kind):
         made = kind(*arguments)
     if made is None:
@@ -99,7 +99,7 @@ def _settled(error: BaseException, text_of: Callable[[BaseException], str], dept
     return made.with_traceback(exception_field(error, "__traceback__"))
 
 
-def _settled_group(
+def _passive_group(
     error: BaseException, text_of: Callable[[BaseException], str], depth: int
 ) -> BaseException | None:
     assert _GROUP is not None
@@ -107,11 +107,11 @@ def _settled_group(
     members = vars(_GROUP)["exceptions"].__get__(error)
     if depth >= _DEEPEST_GROUP or type(message) is not str:
         return None
-    return _GROUP(message, [_settled(one, text_of, depth + 1) for one in members])
+    return _GROUP(message, [_passive(one, text_of, depth + 1) for one in members])
 
 
 def _stand_in(error: BaseException, text: str) -> BaseException:
-    """An exception of the same name and builtin base, with ``text``."""
+    """Make an exception of the same name and builtin base, with ``text``."""
     base = next(kind for kind in type(error).__mro__ if _is_builtin(kind))
     if _GROUP is not None and issubclass(base, _GROUP):
         base = Exception
@@ -129,8 +129,8 @@ def _is_builtin(kind: type) -> bool:
 def is_class_of_host(kind: type) -> bool:
     """Tell whether ``kind`` is found in a module of the host under its own name.
 
-    A registry of what programs made would not do: a class that a program has library code make,
-    such as ``abc.ABCMeta("E", (Exception,), {...})``, is not in it and is not the host's either.
+    A registry of classes that programs made is not enough. It lacks a class that a program makes by
+    library code, such as ``abc.ABCMeta("E", (Exception,), {...})``, which is not the host's either.
     """
     if is_static(kind):
         return True

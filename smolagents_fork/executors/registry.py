@@ -2,8 +2,8 @@
 
 A plug-in is an entry point of group ``smolagents.executors``. The contract is the one upstream has
 accepted for its own coming plug-ins (issue 2722): ``factory(additional_authorized_imports, logger,
-**executor_kwargs)``, built-in names first, only the one asked for is loaded, an unknown name is
-answered with the list of what there is.
+**executor_kwargs)``. Built-in names come first, only the requested plug-in is loaded, and the error
+about an unknown name lists the available ones.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _UPSTREAM = frozenset(
 )
 BUILT_IN: dict[str, str] = {**_OWN, **_HOSTED}
 
-# What a saved agent's ``executor_type`` says when its executor was no name (see saving.py).
+# ``executor_type`` of a saved agent whose executor was not given by name (see saving.py).
 RESERVED_NAMES = frozenset({"class", "instance"})
 
 
@@ -65,15 +65,15 @@ def _load(reference: str) -> Any:
 
 
 def built_in(name: str) -> Factory | None:
-    """The built-in executor class of that name, or None."""
+    """Return the built-in executor class of that name, or None."""
     reference = BUILT_IN.get(name)
     return None if reference is None else _load(reference)
 
 
 def fork_class(reference: str) -> type | None:
-    """The fork's or upstream's class that a saved ``module:qualname`` names, or None.
+    """Return the fork's or upstream's class that a saved ``module:qualname`` names, or None.
 
-    The text is compared with what the fork itself lists; it is never imported.
+    The text is compared with the fork's own list; it is never imported.
     """
     known = reference in BUILT_IN.values() or reference in _UPSTREAM
     return _load(reference) if known else None
@@ -84,13 +84,13 @@ def _entry_points() -> list[importlib.metadata.EntryPoint]:
 
 
 def available_names() -> list[str]:
-    """Every name ``executor_type`` takes now: built-in ones, then plug-ins, each sorted."""
+    """List the names that ``executor_type`` takes: built-in ones, then plug-ins, each sorted."""
     plug_ins = {entry.name for entry in _entry_points()} - set(BUILT_IN) - RESERVED_NAMES
     return [*sorted(BUILT_IN), *sorted(plug_ins)]
 
 
 def plug_in(name: str) -> Factory | None:
-    """The plug-in of that name, loaded; None when there is none.
+    """Load and return the plug-in of that name; None when there is none.
 
     Raises:
         ConfigurationError: two distributions offer the name, or loading it failed.
@@ -110,7 +110,8 @@ def plug_in(name: str) -> Factory | None:
         )
     for entry in found.values():
         try:
-            return entry.load()  # type: ignore[no-any-return]
+            factory: Factory = entry.load()
+            return factory
         except Exception as error:
             raise ConfigurationError(
                 f"executor_type={name!r}: entry point {entry.value!r} could not be loaded: "
@@ -120,11 +121,11 @@ def plug_in(name: str) -> Factory | None:
 
 
 def plug_in_of_class(reference: str) -> Factory | None:
-    """The plug-in that is the class of that ``module:qualname``, loaded; or None.
+    """Load and return the plug-in whose class is ``module:qualname``, or None.
 
-    A package often offers a class under a shorter name than that of the module it is defined in.
-    So plug-ins of the reference's own top-level package are loaded and asked for their class: what
-    is imported is an installed plug-in, never what the reference names.
+    A package often exports a class under a shorter name than that of its module. So the plug-ins of
+    the reference's top-level package are loaded, and their classes compared with the reference.
+    Only installed plug-ins are imported, never the reference itself.
     """
     package = reference.partition(":")[0].partition(".")[0]
     for entry in _entry_points():

@@ -1,6 +1,6 @@
-"""Arguments of every executor: the wrong kind is refused, in the parameter's name.
+"""Validation of arguments that all executors share; errors name the parameter.
 
-A keyword of the wrong kind is often one with the opposite effect: ``network="none"`` is true, and
+An argument of the wrong type often has the opposite effect: ``network="none"`` is true, and
 ``readable_paths="/etc"`` begins with ``/``.
 """
 
@@ -33,18 +33,18 @@ __all__ = [
 
 
 def check_known(owner: str, given: Iterable[str], known: Iterable[str]) -> None:
-    """Refuse a keyword there is not, and say which there are.
+    """Refuse unknown keywords; the error lists the known ones.
 
     Args:
         owner: the class that was called.
-        given: keywords it got.
-        known: keywords it takes.
+        given: keywords it was called with.
+        known: keywords it accepts.
     """
     names = sorted(known)
     unknown = sorted(set(given) - set(names))
     if unknown:
         close = difflib.get_close_matches(unknown[0], names, 1)
-        hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(names)}"
+        hint = f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(names)}"
         raise ConfigurationError(f"{owner} has no parameter {unknown[0]!r}; {hint}")
 
 
@@ -59,7 +59,7 @@ def check_flag(name: str, value: object) -> None:
 
     Args:
         name: of the parameter.
-        value: what was given for it.
+        value: its argument.
     """
     if not isinstance(value, bool):
         raise ConfigurationError(f"{name}={value!r}: give True or False")
@@ -72,13 +72,13 @@ def check_count(name: str, value: object, least: int = 1) -> None:
 
 
 def check_text(name: str, value: object) -> None:
-    """Refuse what is neither text nor ``None``."""
+    """Refuse a value that is neither text nor ``None``."""
     if value is not None and not isinstance(value, str):
         raise ConfigurationError(f"{name}={value!r}: give text, or None")
 
 
 def check_code(code: object) -> None:
-    """Refuse a program that is no text."""
+    """Refuse a program that is not text."""
     if not isinstance(code, str):
         raise ConfigurationError(f"code is {type(code).__name__}: give text")
 
@@ -90,40 +90,40 @@ def check_output_function(value: object) -> None:
 
 
 def check_logger(value: object) -> None:
-    """Refuse what cannot log, in the place where executors take their logger."""
+    """Refuse a logger that cannot log."""
     if value is not None and not hasattr(value, "log"):
         raise ConfigurationError(f"logger={value!r}: give upstream's AgentLogger, or None")
 
 
 def names_of(name: str, names: Sequence[str] | None) -> tuple[str, ...]:
-    """Names given as a sequence; ``None`` is none.
+    """Return names given as a sequence; ``None`` means an empty one.
 
     Raises:
-        ConfigurationError: one text, of which every letter would be taken for a name; no sequence;
-            something in it that is no name.
+        ConfigurationError: a text, whose letters would be names; not a sequence; an entry that is
+            not a name.
     """
     if isinstance(names, (str, bytes)):
         raise ConfigurationError(f"{name}={names!r}: give a list, such as [{names!r}]")
     found = _items(name, names)
     for item in found:
         if not isinstance(item, str) or not item.strip():
-            raise ConfigurationError(f"{name}: {item!r} is no name: give text")
+            raise ConfigurationError(f"{name}: {item!r} is not a name: give text")
     return found
 
 
 def paths_of(name: str, paths: Sequence[str | os.PathLike[str]] | None) -> tuple[str, ...]:
-    """Absolute paths, given as a sequence.
+    """Return paths given as a sequence, made absolute.
 
     Raises:
-        ConfigurationError: one path, whose letters would be taken for paths, ``/`` among them; no
-            sequence; something in it that is no path.
+        ConfigurationError: one path, whose letters would be paths, ``/`` among them; not a
+            sequence; an entry that is not a path.
     """
     if isinstance(paths, (str, bytes, os.PathLike)):
         raise ConfigurationError(f"{name}={paths!r}: give a list, such as [{str(paths)!r}]")
     found = _items(name, paths)
     for item in found:
         if not isinstance(item, (str, os.PathLike)) or not os.fspath(item):
-            raise ConfigurationError(f"{name}: {item!r} is no path: give text or a Path")
+            raise ConfigurationError(f"{name}: {item!r} is not a path: give text or a Path")
     return tuple(os.path.abspath(path) for path in found)
 
 
@@ -136,10 +136,10 @@ def _items(name: str, values: Any) -> tuple[Any, ...]:
 
 
 def mapping_of(name: str, value: Any) -> dict[Any, Any]:
-    """``value`` as a dict; ``None`` is an empty one.
+    """Return ``value`` as a dict; ``None`` means an empty one.
 
     Raises:
-        ConfigurationError: no mapping.
+        ConfigurationError: not a mapping.
     """
     if value is not None and not isinstance(value, Mapping):
         raise ConfigurationError(f"{name}={value!r}: give a mapping of names to values")
@@ -147,17 +147,17 @@ def mapping_of(name: str, value: Any) -> dict[Any, Any]:
 
 
 def check_functions(functions: Any) -> dict[str, Callable[..., Any]]:
-    """``additional_functions`` as a dict of names to what can be called.
+    """Return ``additional_functions`` as a dict of names to callables.
 
     Raises:
-        ConfigurationError: no mapping, or something in it that cannot be called.
+        ConfigurationError: not a mapping, or an entry that cannot be called.
     """
     found = mapping_of("additional_functions", functions)
     for name, function in found.items():
         if not callable(function):
             raise ConfigurationError(
-                f"additional_functions[{name!r}]={function!r}: give a function; what is no "
-                "function goes in with send_variables"
+                f"additional_functions[{name!r}]={function!r}: give a function; other "
+                "values are sent by send_variables"
             )
     return found
 

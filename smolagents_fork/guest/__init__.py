@@ -1,1 +1,1 @@
-"""The part of a child process or Wasm machine that runs programs, and the frames it speaks."""
+"""The part of a child process or Wasm machine that runs programs, and its frames."""

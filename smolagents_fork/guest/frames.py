@@ -38,7 +38,7 @@ class Kind(enum.IntEnum):
     DONE = 4  # body: the run's value, encoded
     FINAL = 5  # the run ended with the final answer, which the bridge has
     FAILED = 6  # body: kind and message of the error, encoded
-    ACCEPTED = 7  # tools or variables are in place
+    ACCEPTED = 7  # tools or variables are set
     SNAPSHOT = 8  # body: the memory of a Wasm machine
     SETUP = 16  # body: imports and limits, encoded
     RUN = 17  # body: code, UTF-8

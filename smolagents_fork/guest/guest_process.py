@@ -1,4 +1,4 @@
-"""The process around a guest, as its host sees it."""
+"""Host side of the process around a guest."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["GuestProcess"]
 class GuestProcess(Protocol):
     """Frames in and out under deadlines, and the end of the process.
 
-    Every method but :meth:`interrupt` and :meth:`kill` belongs to one thread at a time.
+    Only one thread at a time may call the methods other than :meth:`interrupt` and :meth:`kill`.
     """
 
     pid: int
@@ -23,39 +23,39 @@ class GuestProcess(Protocol):
         """Send a frame.
 
         Raises:
-            SandboxDiedError: the process is gone.
-            ProtocolError: it has not taken the frame by the deadline.
+            SandboxDiedError: the process has ended.
+            ProtocolError: it did not read the frame by the deadline.
         """
 
     def receive(self, seconds: float) -> Frame | None:
-        """The next frame, or none after ``seconds`` without a whole one.
+        """Return the next frame; ``None`` if no complete one arrives within ``seconds``.
 
         Raises:
-            SandboxDiedError: the process is gone.
-            ProtocolError: what came is not a frame that may come here.
+            SandboxDiedError: the process has ended.
+            ProtocolError: the process sent an invalid or unexpected frame.
         """
 
     @property
     def ended(self) -> bool:
-        """Tell whether the process is known to be gone."""
+        """True if the process is known to have ended."""
 
     def death(self) -> SandboxDiedError:
-        """The error that says how the process ended; one that has not is killed."""
+        """Return the error that describes the end; a process still running is killed."""
 
     def text_of(self, frame: Frame) -> str:
-        """The text of an OUTPUT frame that was not seen before."""
+        """Return the text of an OUTPUT frame that was not read before."""
 
     def text_in_log(self) -> str:
-        """Printed text that no frame has brought yet and that the host can see."""
+        """Return printed text that the host can read and no frame has brought yet."""
 
     def remaining_text(self) -> str:
-        """All text that is left of a process that has ended, or is about to."""
+        """Return all remaining text of a process that has ended, or is about to end."""
 
     def interrupt(self, run: int) -> None:
-        """Have the program of ``run`` stopped; from any thread, as often as one likes."""
+        """Stop the program of ``run``; any thread may call this, any number of times."""
 
     def kill(self) -> None:
-        """Have the process killed; from any thread."""
+        """Kill the process; any thread may call this."""
 
     def close(self) -> None:
-        """Kill the process and let go of everything. Idempotent."""
+        """Kill the process and release all resources. Idempotent."""

@@ -40,32 +40,32 @@ _VALUE = "_output_of_the_last_call"
 
 
 def warm_up() -> None:
-    """Run everything once, so that later workers find it imported and compiled."""
+    """Run the interpreter once, so that later workers have it imported and compiled."""
     interpreter = Interpreter()
     interpreter.run("import math\nprint([math.sqrt(n) for n in range(3)])")
     decode(encode({"a": (1, 2.5)}))
 
 
 class Link(Protocol):
-    """A guest's end of the connection to its host."""
+    """Guest side of the connection to its host."""
 
-    #: The run that goes on.
+    #: Number of the current run.
     run: int
-    #: Holds an interruption back while a frame is written.
+    #: Context manager that defers an interruption while a frame is written.
     shield: Callable[[], contextlib.AbstractContextManager[None]]
 
     @property
     def stop_asked(self) -> bool:
-        """Tell whether the host has asked the present run to stop."""
+        """Return whether the host has asked the current run to stop."""
 
     def receive(self) -> Frame | None:
-        """The next frame; none when the host has closed the connection."""
+        """Return the next frame; ``None`` if the host has closed the connection."""
 
     def send(self, kind: Kind, run: int, body: bytes = b"") -> None:
-        """Send a frame, after whatever was printed before it."""
+        """Send a frame, after the text printed before it."""
 
     def write(self, text: str) -> None:
-        """Take printed text."""
+        """Write printed text."""
 
 
 class Worker:
@@ -166,7 +166,7 @@ class Worker:
         except ProgramStop:
             raise
         except BaseException as error:
-            # A BaseException of the program's own; it must not end the guest.
+            # A BaseException of the program, which must not end the guest.
             return Kind.FAILED, _failure("ProgramFailedError", _text_of_error(error))
         finally:
             self._in_program = False

@@ -174,7 +174,7 @@ def _no_capabilities() -> str:
 def _filter(bounds: Bounds, parent: socket.socket) -> bool:
     """Install the filter; return whether the parent enforces the limit on threads."""
     if not bounds.kernel.seccomp:
-        raise OSError("the kernel does not have system call filters")
+        raise OSError("the kernel has no system call filters")
     listener = seccomp.install(bounds.network, listener=bounds.kernel.listener)
     if listener is not None:
         give_listener(parent, listener)
@@ -186,7 +186,7 @@ def _no_processes(report: Report, threads: int, listened: bool) -> str:
     _need_filter(report)
     _see_refused("to fork", _fork)
     if not listened:
-        raise OSError("no new process, but threads are not limited: no seccomp listener")
+        raise OSError("no new process, but no limit on threads: no seccomp listener")
     return f"no new process, no program, at most {threads} threads; seccomp"
 
 

@@ -8,11 +8,11 @@ from ..guest.frames import MOST_OUTPUT
 
 __all__ = ["LOG_HEADER", "LOG_SIZE", "LOG_TEXT", "STOPPED_RUN"]
 
-#: The child writes how often the log was sent, how long the text in it is, and the text; the host
-#: reads what has not been sent yet.
+#: The child writes how often the log was sent, the length of its text, and the text. The host reads
+#: text that has not been sent yet.
 LOG_SIZE = MOST_OUTPUT
 LOG_HEADER = struct.Struct("=II")
-#: After the log's header: the last run that the host has asked to stop. The host writes it.
+#: After the log's header: number of the last run that the host asked to stop, written by the host.
 STOPPED_RUN = struct.Struct("=I")
-#: Where the log's text begins.
+#: Offset of the log's text.
 LOG_TEXT = LOG_HEADER.size + STOPPED_RUN.size

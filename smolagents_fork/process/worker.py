@@ -1,4 +1,4 @@
-"""The child's own part: confines the process, and connects its worker to the host."""
+"""Child side: confines the process, and connects its worker to the host."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Places that run sandboxes: the protocol that they share, and one folder an engine."""
+"""Engines that run sandboxes: their common protocol, and one folder for each."""

@@ -1,19 +1,19 @@
-"""The seam between executors and places that run sandboxes, whatever such a place is.
+"""The protocol between executors and the engines that run sandboxes.
 
-A place implements :class:`Provisioner`; Docker's engine is the first. Everything above is typed by
-the protocols of this module and assumes no shared file system, no reachable address and no local
-socket. ``tests/contract/provisioners`` is the contract as a test suite: every implementation passes
-it.
+An engine implements :class:`Provisioner`; Docker's is the first. Everything above is typed by the
+protocols of this module. It assumes no shared file system, no reachable address, no published port
+and no local socket. Every implementation passes the test suite ``tests/contract/provisioners``.
 
-Who calls what: an executor calls :meth:`Provisioner.start`, :meth:`Sandbox.open_stream` once for
-each connection to the gateway, :meth:`Sandbox.status` when something has ended, and
-:meth:`Sandbox.remove`, from any thread, at any moment and any number of times.
+Who calls what: an executor calls :meth:`Provisioner.prepare_image` and :meth:`Provisioner.start`.
+It calls :meth:`Sandbox.open_stream` once for each connection to the gateway, and
+:meth:`Sandbox.status` when something has ended. Several threads may call :meth:`Provisioner.start`
+at once. :meth:`Sandbox.remove` may be called from any thread, any number of times.
 """
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -22,18 +22,56 @@ from ..results import ExecutorStats
 from .resource_limits import Limits
 
 __all__ = [
+    "BUILD_SECONDS",
     "ByteStream",
     "FileTooLarge",
+    "ImageSpec",
     "Limits",
     "Provisioner",
+    "Report",
     "Sandbox",
     "SandboxSpec",
     "SandboxStatus",
 ]
 
+#: Default limit of a build.
+BUILD_SECONDS = 1800.0
+#: Takes one line of progress.
+Report = Callable[[str], None]
+
 
 class FileTooLarge(ExecutorError):
-    """A file of a sandbox has more bytes than were to be read."""
+    """A file of a sandbox has more bytes than the caller allowed."""
+
+
+@dataclass(frozen=True)
+class ImageSpec:
+    """Specification of an image to prepare.
+
+    Attributes:
+        image: reference of an existing image to use as it is.
+        image_name: another name for the image that is built.
+        build_new_image: whether ``image_name`` is built even if it exists.
+        dockerfile_content: a Dockerfile in place of the fork's; excludes ``image``.
+        base_image: reference that the fork's Dockerfile starts from.
+        requirements: pip requirements to add.
+        ca_bundle: PEM file that pip trusts during the build.
+        build_timeout_seconds: limit of the pull or the build.
+    """
+
+    image: str | None = None
+    image_name: str | None = None
+    build_new_image: bool = True
+    dockerfile_content: str | None = None
+    base_image: str | None = None
+    requirements: Sequence[str] = ()
+    ca_bundle: str | os.PathLike[str] | None = None
+    build_timeout_seconds: float = BUILD_SECONDS
+
+    @property
+    def is_users_own(self) -> bool:
+        """Tell whether the user has chosen the image or its Dockerfile."""
+        return self.image is not None or self.dockerfile_content is not None
 
 
 @dataclass(frozen=True)
@@ -41,34 +79,30 @@ class SandboxSpec:
     """Specification of a sandbox to start.
 
     Attributes:
-        image: reference the provisioner understands.
+        image: name that :meth:`Provisioner.prepare_image` returned.
         limits: see :class:`Limits`.
         environment: variables of the sandbox; never a secret, the program can read them.
         workdir: absolute path of the folder the program may write to.
-        gateway_port: port the kernel gateway listens on inside.
-        gateway_token: what the gateway asks its clients for.
-        lease_seconds: how long the sandbox outlives a host process that was killed.
+        lease_seconds: time the sandbox may outlive a host process that was killed.
     """
 
     image: str
     limits: Limits = field(default_factory=Limits)
     environment: Mapping[str, str] = field(default_factory=dict)
     workdir: str = "/workspace"
-    gateway_port: int = 8888
-    gateway_token: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
     lease_seconds: float = 60.0
 
 
 @dataclass(frozen=True)
 class SandboxStatus:
-    """Status of a sandbox: whether it lives, how it ended, and its last log lines.
+    """Status of a sandbox: whether it runs, how it ended, and its last log lines.
 
     Attributes:
         state: ``running``, ``ended``, ``ended and was removed`` and the like.
         exit_code: of the sandbox's main process, ``None`` while unknown.
-        out_of_memory: whether something in it was killed for lack of memory.
-        log_lines: the last lines it logged.
-        log_missing: why these are not known, where they are not.
+        out_of_memory: whether a process in it was killed for lack of memory.
+        log_lines: its last log lines.
+        log_missing: the reason why there are none.
     """
 
     state: str
@@ -79,11 +113,11 @@ class SandboxStatus:
 
     @property
     def running(self) -> bool:
-        """Tell whether it lives."""
+        """Tell whether it runs."""
         return self.state == "running"
 
     def __str__(self) -> str:
-        parts = [f"container {self.state}"]
+        parts = [f"sandbox {self.state}"]
         if self.exit_code is not None:
             parts.append(f"exit code {self.exit_code}")
         if self.out_of_memory:
@@ -92,10 +126,10 @@ class SandboxStatus:
         if self.log_lines:
             text += "; last log lines: " + " | ".join(self.log_lines)
         elif self.log_missing:
-            # The engine removes what ended by itself, and may be quicker than the question.
+            # An engine that removes an ended sandbox may do so before its log is read.
             text += f"; the engine removed its log with it ({self.log_missing})"
         elif self.state.startswith("ended"):
-            text += "; nothing in its log says why"
+            text += "; its log does not say why"
         return text
 
 
@@ -118,37 +152,41 @@ class Sandbox(Protocol):
 
     @property
     def spec(self) -> SandboxSpec:
-        """Specification that was asked for."""
+        """Specification that it was started from."""
+
+    @property
+    def gateway_token(self) -> str:
+        """Token the gateway asks its clients for; :meth:`open_stream` may change it."""
 
     def open_stream(self, *, timeout: float) -> ByteStream:
-        """Open a stream to the kernel gateway, which may still be coming up.
+        """Open a stream to the kernel gateway, which may still be starting.
 
         Args:
-            timeout: seconds to wait for the gateway; inside the sandbox, where that can be done.
+            timeout: seconds to wait for the gateway.
 
         Raises:
-            OSError: nothing answers in time.
+            OSError: the gateway did not answer in time.
             ExecutorError: the sandbox is gone, or can give no stream.
         """
 
     def engine_responds(self) -> bool:
-        """Return whether what the streams run through answers; takes two seconds at most."""
+        """Return whether the engine that carries the streams answers; takes two seconds at most."""
 
     def status(self) -> SandboxStatus:
-        """Return what became of it; never raises, takes a few seconds at most."""
+        """Return its status; never raises, takes a few seconds at most."""
 
     def stats(self) -> ExecutorStats:
-        """Return what it uses now.
+        """Return its resource use now.
 
         Raises:
             ExecutorError: it is gone.
         """
 
     def write_file(self, path: str, data: bytes) -> None:
-        """Write a file; it is in its place when it is whole.
+        """Write a file; it replaces an older one only when it is complete.
 
         Args:
-            path: absolute; folders on the way to it are made.
+            path: absolute; missing folders are made.
             data: its content.
 
         Raises:
@@ -160,7 +198,7 @@ class Sandbox(Protocol):
 
         Args:
             path: absolute.
-            max_bytes: most to take.
+            max_bytes: largest size allowed.
 
         Raises:
             FileTooLarge: it has more bytes.
@@ -168,28 +206,43 @@ class Sandbox(Protocol):
         """
 
     def remove(self) -> None:
-        """End and remove it, in the background; idempotent, and no error when it is gone."""
+        """End and remove it in the background; idempotent, no error when it is gone."""
 
 
 class Provisioner(Protocol):
-    """A place that runs sandboxes."""
+    """An engine that runs sandboxes."""
+
+    def prepare_image(self, spec: ImageSpec, *, report: Report, rebuild: bool = False) -> str:
+        """Pull or build an image unless the engine has it.
+
+        Args:
+            spec: of the image.
+            report: takes one line at a time while something is built.
+            rebuild: build again, without a cache.
+
+        Returns:
+            the name for :attr:`SandboxSpec.image`.
+
+        Raises:
+            ExecutorError: the image could not be prepared; says why.
+        """
 
     def start(self, spec: SandboxSpec) -> Sandbox:
-        """Start a sandbox; it is up when its streams answer.
+        """Start a sandbox; its gateway may still be starting. From any thread.
 
         Raises:
             ExecutorError: it cannot be started; nothing of it is left.
         """
 
     def ours(self) -> list[str]:
-        """Return the ids of sandboxes that this process has started and that are there."""
+        """Return the ids of the sandboxes of this process that exist."""
 
     def wait_until_removed(self, timeout: float) -> bool:
-        """Wait for removals under way; return whether all are done. Also after :meth:`close`.
+        """Wait for pending removals, also after :meth:`close`; return whether all are done.
 
         Args:
             timeout: seconds to wait at most.
         """
 
     def close(self) -> None:
-        """Give up the connection to the place; running sandboxes stay. Safe to call again."""
+        """Close the connection to the engine; running sandboxes stay. Idempotent."""

@@ -11,13 +11,13 @@ from ..errors import ConfigurationError
 
 __all__ = ["Limits", "check_limits", "check_size", "fitting_sizes", "parse_size"]
 
-# The engine's own smallest share of a core; what is less is rounded to nothing, its word for "all".
+# Smallest share of a core; engines round less to 0, which means all cores.
 _LEAST_CPUS = 0.01
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([kmgt]?)(?:i?b)?", re.IGNORECASE)
 _FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
-# Defaults. Files in the work folder and in /tmp are kept in memory, so that what is not given of
-# the three follows what is: files have at most these parts of the memory, and beside files that are
-# given there is at least so much of it.
+# Defaults. Files in the work folder and in /tmp are kept in memory, so the sizes that are not given
+# follow those that are. Files get at most these parts of a given memory; the memory has at least
+# this size beside given files.
 _MEMORY, _WORKDIR_SIZE, _TMP_SIZE = "2g", "512m", "128m"
 _WORKDIR_PART, _TMP_PART = 4, 16
 _LEAST_BESIDE_FILES = 1 << 30
@@ -32,7 +32,7 @@ class Limits:
             added to it. Files in the work folder and in /tmp count.
         cpus: processor cores, fractions allowed; ``None`` for no limit.
         pids: processes and threads; ``None`` for no limit.
-        workdir_size: bytes or text such as ``"256m"``: how much the work folder may hold.
+        workdir_size: bytes or text such as ``"256m"``: size of the work folder.
         tmp_size: the same for /tmp.
     """
 
@@ -50,7 +50,7 @@ def fitting_sizes(given: Mapping[str, int | str | None]) -> dict[str, int | str 
         given: those of the three that the user has set.
 
     Returns:
-        all three; what is given is not changed, even where it is wrong.
+        all three; those given are not changed, even if they are wrong.
     """
     if "memory" not in given:
         sizes: dict[str, int | str | None]
@@ -74,18 +74,17 @@ def _smaller(text: str, size: int) -> int | str:
 
 
 def check_limits(limits: Limits) -> None:
-    """Refuse limits that cannot be meant, before the engine is asked.
+    """Refuse limits that cannot work.
 
     Raises:
-        ConfigurationError: a size or number that is none, or files that leave nothing of the
-            memory.
+        ConfigurationError: an invalid size or number, or files as large as the memory.
     """
     for name, size in (
         ("memory", limits.memory),
         ("workdir_size", limits.workdir_size),
         ("tmp_size", limits.tmp_size),
     ):
-        # tmpfs has words of its own for "no limit", and they are None and 0.
+        # None and 0 would mean no limit to tmpfs.
         check_size(name, size, optional=name == "memory")
     cpus, pids = limits.cpus, limits.pids
     if cpus is not None and not (_is_number(cpus) and _LEAST_CPUS <= cpus < 1_000_000):
@@ -126,9 +125,9 @@ def check_size(name: str, size: int | float | str | None, *, optional: bool = Tr
 
 
 def parse_size(size: int | float | str) -> int | None:
-    """Bytes for a number, or for text with a unit as in "512m", "2 GB" or "1.5GiB", 1024 based.
+    """Return the bytes of a number, or of text with a unit as in "512m", "2 GB" or "1.5GiB".
 
-    ``None`` when it is neither, or less than a byte.
+    Units are powers of 1024. ``None`` when it is neither, or less than a byte.
     """
     if isinstance(size, str):
         found = _SIZE.fullmatch(size.strip())

@@ -21,7 +21,7 @@ from .deno_binary import BARE_ENVIRONMENT
 
 __all__ = ["DenoProcess", "body_of"]
 
-_KEPT_STDERR = 8 * 1024
+_KEPT_STDERR = 4000
 #: What the engine may use besides the memory of a program: compiled code, stacks, its own heap.
 _ENGINE_BYTES = 256 << 20
 

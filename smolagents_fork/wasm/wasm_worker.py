@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import importlib
 import io
+import os
 import random
 import signal
+import socket
 import sys
 import sysconfig
 import zipfile
@@ -37,6 +40,7 @@ def prepare() -> None:
     for name in (*sorted(DEFAULT_IMPORTS), *_PREPARED):
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
+    _without_host()
     warm_up()
 
 
@@ -60,6 +64,47 @@ def main(read: _Read, write: Callable[[bytes], None], stopped_run: Callable[[], 
     signal.signal(signal.SIGINT, worker.stop_if_asked)
     link.send(Kind.READY, 0, encode({"python": sys.version.split()[0]}))
     worker.serve()
+
+
+def _without_host() -> None:
+    """Let calls fail as they do without permission.
+
+    Pyodide's own would ask Deno in vain, which is the end of the process.
+    """
+
+    def refused(*_arguments: object, **_keywords: object) -> Any:
+        raise PermissionError(errno.EPERM, "WebAssembly has no sockets and no processes")
+
+    socket.socket.__init__ = refused  # type: ignore[method-assign]
+    os.system = refused
+    # An event loop wakes itself through a pair, here of nothing: no thread and no signal wakes it.
+    pair: Any = lambda *_arguments, **_keywords: (_Pipe(), _Pipe())  # noqa: E731
+    socket.socketpair = pair
+
+
+class _Pipe:
+    """Stands for a socket of a pair."""
+
+    def __init__(self) -> None:
+        self._ends = os.pipe()
+
+    def setblocking(self, _flag: bool) -> None:
+        """Nothing is ever read."""
+
+    def fileno(self) -> int:
+        """The reading end."""
+        return self._ends[0]
+
+    def close(self) -> None:
+        """Close both ends. Idempotent."""
+        ends, self._ends = self._ends, (-1, -1)
+        for number in ends:
+            if number >= 0:
+                os.close(number)
+
+    def send(self, data: bytes) -> int:
+        """Drop what would wake the loop, which looks by itself."""
+        return len(data)
 
 
 def _install(wheel: bytes) -> None:

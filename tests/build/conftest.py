@@ -1,4 +1,4 @@
-"""The real release, unpacked, and copies of the project's build inputs to damage."""
+"""The real release, unpacked, and copies of the build inputs that tests may damage."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from tools.upstream.fetch import fetch_wheel, unpack_wheel
 
 @pytest.fixture(scope="session")
 def pristine_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Upstream's release as an installer lays it down; not to be written to."""
+    """Unpack upstream's release like an installer; read-only."""
     version = lockfile.load(ROOT / "upstream.lock").version
     return unpack_wheel(fetch_wheel(version, CACHE), tmp_path_factory.mktemp("release"))
 
 
 @pytest.fixture
 def site(pristine_site: Path, tmp_path: Path) -> Path:
-    """A release of one's own to damage."""
+    """Copy the release, so that a test may damage it."""
     return Path(shutil.copytree(pristine_site, tmp_path / "site"))
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Iterator[Path]:
-    """A project of one's own to damage: what a build reads, and nothing else."""
+    """Copy the inputs of a build, so that a test may damage them."""
     root = tmp_path / "project"
     (root / "smolagents_fork").mkdir(parents=True)
     shutil.copy(ROOT / "smolagents_fork" / "_version.py", root / "smolagents_fork")

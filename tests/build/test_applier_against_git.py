@@ -1,11 +1,11 @@
-"""The strict applier beside git: same bytes where git is exact, refusal where git is lenient."""
+"""The strict applier compared with git: same bytes if git is exact, refusal if git is lenient."""
 
 from __future__ import annotations
 
 import subprocess
 
 import pytest
-from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from buildsys.errors import BuildError
@@ -14,12 +14,14 @@ from tools.git import Git, GitError, environment
 
 NAME = "smolagents/file.py"
 
-# git is a process; a few hundred of them are enough, and none is ever slow.
-with_git = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-pure = settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
-# Few different lines, so that a hunk could match at many places; and the characters that other
-# tools split lines at, or take for marks of a patch.
+# git is a process, several of them for an example.
+def with_git(test):
+    return pytest.mark.slow(settings(max_examples=25)(test))
+
+
+# Few different lines, so that a hunk could match at many places. They contain the characters at
+# which other tools split lines, and the marks of a patch.
 line_texts = st.sampled_from(
     [b"", b"a", b"b", b" a", b"-a", b"+a", b"@@ -1 +1 @@", b"\\ No newline at end of file",
      b"diff --git a/x b/x", b"--- a/x", b"\r", b"a\r", b"\x0b", b"\x0c", b"\x1c", b"\xc2\x85",
@@ -29,7 +31,7 @@ line_texts = st.sampled_from(
 
 @st.composite
 def contents(draw: st.DrawFn) -> bytes:
-    """A file: lines that resemble each other, with or without a final line end."""
+    """Draw a file: similar lines, with or without a final newline."""
     lines = draw(st.lists(line_texts, max_size=40))
     data = b"".join(line + b"\n" for line in lines)
     return data[:-1] if data and draw(st.booleans()) else data
@@ -37,7 +39,7 @@ def contents(draw: st.DrawFn) -> bytes:
 
 @st.composite
 def edited(draw: st.DrawFn) -> tuple[bytes, bytes]:
-    """A file and what an editor has made of it."""
+    """Draw a file and an edited version of it."""
     old = draw(contents())
     if draw(st.integers(0, 4)) == 0:
         return old, draw(contents())
@@ -103,7 +105,7 @@ def test_same_bytes_as_git_gives(git, pair, context, algorithm):
 
 @with_git
 @given(data=contents(), creates=st.booleans())
-def test_created_and_deleted_files_are_as_git_has_them(git, data, creates):
+def test_created_and_deleted_files_are_the_same_as_with_git(git, data, creates):
     old, new = (None, data) if creates else (data, None)
     patch = parse_patch("a.patch", patch_between(git, old, new))
     assert apply_patch(patch, tree_of(old)) == tree_of(new)
@@ -130,8 +132,8 @@ def test_a_change_in_what_a_hunk_expects_is_always_refused(git, pair, draw):
 
 @with_git
 @given(length=st.integers(8, 30), draw=st.data(), shift=st.integers(1, 5))
-def test_a_hunk_that_git_moves_to_where_the_text_is_is_refused(git, length, draw, shift):
-    """The reason there is an applier of our own: git accepts an offset and says nothing."""
+def test_hunk_that_git_would_move_is_refused(git, length, draw, shift):
+    """git silently accepts an offset, hence the fork's own applier."""
     at = draw.draw(st.integers(0, length - 1))
     lines = [b"line %d\n" % number for number in range(length)]
     new = b"".join([*lines[:at], b"another\n", *lines[at + 1 :]])
@@ -145,8 +147,8 @@ def test_a_hunk_that_git_moves_to_where_the_text_is_is_refused(git, length, draw
         apply_patch(parse_patch("a.patch", data), {NAME: moved})
 
 
-def test_git_in_a_subfolder_does_nothing_and_says_nothing(git):
-    """The other reason: exit status 0, no word, no change."""
+def test_git_in_a_subfolder_silently_does_nothing(git):
+    """git exits with status 0, prints nothing and changes nothing, hence the fork's own applier."""
     data = patch_between(git, b"a\n", b"b\n")
     commit(git, b"a\n")
     subfolder = git.folder / "build" / "smolagents"
@@ -195,7 +197,6 @@ def only_build_error(data: bytes) -> Patch | None:
     return None
 
 
-@pure
 @given(data=st.binary(max_size=400))
 def test_random_bytes_are_only_ever_a_build_error(data):
     only_build_error(data)
@@ -203,9 +204,8 @@ def test_random_bytes_are_only_ever_a_build_error(data):
     only_build_error(b"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ " + data)
 
 
-@pure
 @given(draw=st.data())
-def test_damaged_patches_are_refused_or_do_no_more_than_they_say(draw):
+def test_damaged_patches_are_refused_or_change_only_named_files(draw):
     data = bytearray(VALID)
     for _ in range(draw.draw(st.integers(1, 4))):
         at = draw.draw(st.integers(0, len(data) - 1))
@@ -269,7 +269,6 @@ def test_enormous_counts_neither_hang_nor_fill_the_memory():
     assert only_build_error(VALID.replace(b"@@ -1,3 +1,4 @@", b"@@ -1,%d +1,4 @@" % 10**18)) is None
 
 
-@pure
 @given(
     old=st.lists(line_texts, max_size=6),
     new=st.lists(line_texts, max_size=6),

@@ -1,4 +1,4 @@
-"""Each patch of the series has a test that fails without it, shown by leaving it out."""
+"""Each patch of the series has a test that fails without it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def tree_of(site, patches: list[Patch]) -> dict[str, bytes]:
 
 
 def tree_without(site, left_out: Patch) -> dict[str, bytes]:
-    """The series without one patch; if a later one stands on it, only what comes before it."""
+    """Apply the series without one patch; if later ones need it, only the patches before it."""
     try:
         return tree_of(site, [patch for patch in SERIES if patch is not left_out])
     except BuildError:

@@ -1,4 +1,4 @@
-"""Verify, prune, apply, stamp: what stops a build, and with which words."""
+"""Verify, prune, apply, stamp: errors that stop a build, and their messages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def error_of(project: Path, site: Path) -> str:
 
 
 def relock(project: Path, site: Path, *names: str) -> None:
-    """Accept changed or new files of the release, as a maintainer would after a look."""
+    """Accept changed or new files of the release, as a maintainer would after a review."""
     path = project / "upstream.lock"
     data = json.loads(path.read_text())
     for name in names:
@@ -83,7 +83,7 @@ def test_file_that_is_not_in_the_lock_is_named(project, site):
     )
 
 
-def test_what_installers_write_is_no_part_of_the_release(project, site):
+def test_installer_files_are_not_part_of_the_release(project, site):
     info = next(site.glob("*.dist-info"))
     for name in ("INSTALLER", "REQUESTED", "direct_url.json"):
         (info / name).write_text("pip")
@@ -97,7 +97,7 @@ def test_stray_file_that_is_not_pruned_is_named(project, site):
     relock(project, site, "smolagents/notes.bak.py")
     assert error_of(project, site) == (
         "smolagents/notes.bak.py: stray: nothing in the release imports or runs it; "
-        "name it in patches/prune.list"
+        "list it in patches/prune.list"
     )
 
 
@@ -127,7 +127,7 @@ def test_hunk_that_does_not_match_names_patch_file_line_and_both_texts(project, 
     ), text
 
 
-def test_hunk_at_another_line_is_refused_although_the_text_is_there(project, site):
+def test_hunk_at_another_line_is_refused_despite_equal_text(project, site):
     patch = project / "patches" / "idempotent-cleanup.patch"
     moved = re.sub(rb"@@ -(\d+)", lambda match: b"@@ -%d" % (int(match[1]) + 1), patch.read_bytes())
     patch.write_bytes(moved)
@@ -154,7 +154,7 @@ def test_patch_listed_twice_is_named(project, site):
 
 
 @pytest.mark.parametrize(("times", "where"), [(0, ""), (2, r" \(lines 17, 33\)")])
-def test_version_that_stands_there_zero_or_two_times_is_an_error(project, site, times, where):
+def test_version_text_found_zero_or_two_times_is_an_error(project, site, times, where):
     path = site / "smolagents" / "__init__.py"
     version = lockfile.load(project / "upstream.lock").version
     line = f'__version__ = "{version}"\n'.encode()
@@ -169,7 +169,7 @@ def test_version_that_stands_there_zero_or_two_times_is_an_error(project, site, 
     assert re.match(expected, text), text
 
 
-def test_licence_header_that_is_gone_stops_the_notice(project, site):
+def test_missing_licence_header_stops_the_notice(project, site):
     with pytest.raises(BuildError, match=r"a\.py: the text to stamp, b'x', occurs 3 times \(lines"):
         apply_stamps({"a.py": b"x\nx x"}, [Stamp("a.py", b"x", b"y")])
     with pytest.raises(BuildError, match=r"b\.py: to be stamped, but not in the tree"):
@@ -203,7 +203,7 @@ def test_lock_survives_reading_and_writing(project, tmp_path):
 
 
 def test_building_the_fork_on_the_fork_is_refused(project):
-    """The tests run where the fork is installed, which is exactly this mistake."""
+    """The fork is installed where the tests run, so this is exactly that mistake."""
     with pytest.raises(BuildError, match=r"which is the fork: the fork is built from upstream's"):
         installed_release(lockfile.load(project / "upstream.lock"))
 

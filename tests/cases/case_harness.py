@@ -1,7 +1,7 @@
-"""Run one program in CPython and in the fork's interpreter, and put both outcomes in one form.
+"""Runner of one program in CPython and in the fork's interpreter, with comparable outcomes.
 
 Only the standard library and ``smolagents_fork.interpreter`` are used, so that the same file also
-runs in Pyodide, where there is neither pytest nor a child process.
+runs in Pyodide, which has neither pytest nor child processes.
 
 Format of a file in ``programs/``: many programs, each begun by a header line and optional option
 lines::
@@ -11,8 +11,8 @@ lines::
     # until: 3.13 the message changed in 3.14
     # value: ignored            (the value of the last line is not compared; say why)
 
-``since`` and ``until`` are inclusive; a program outside the range is skipped with the words that
-follow the version.
+``since`` and ``until`` are inclusive; a program outside the range is skipped with the text after
+the version.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ AUTHORISED = (
 
 @dataclass(frozen=True)
 class Case:
-    """One program of the corpus: where it is written, and the versions it is meant for."""
+    """One program of the corpus: its location, and the versions of Python it is for."""
 
     family: str
     name: str
@@ -91,7 +91,7 @@ class Case:
         return f"{self.family}::{self.name}"
 
     def skip_reason(self, version: tuple[int, ...] = sys.version_info[:2]) -> str:
-        """Why the running Python cannot run it, or the empty string."""
+        """Return why this Python cannot run the program, or the empty string."""
         if version < self.since or version > self.until:
             return self.reason
         return ""
@@ -99,7 +99,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a program printed, what its last line gave, and how it failed."""
+    """Outcome of a program: printed text, value of the last line, and exception."""
 
     printed: str
     value: str = "nothing"
@@ -114,7 +114,7 @@ def _version(text: str) -> tuple[int, ...]:
 
 
 def read_cases(path: Path) -> Iterator[Case]:
-    """Every program of one file, in order."""
+    """Read every program of one file, in order."""
     chunks = re.split(r"^# case: *", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
     line = chunks[0].count("\n") + 1
     for chunk in chunks[1:]:
@@ -137,7 +137,7 @@ def all_cases() -> list[Case]:
 
 
 def describe(value: object) -> str:
-    """Type and repr, with addresses taken out: they differ from run to run in CPython too."""
+    """Return type and repr without addresses, which differ from run to run in CPython, too."""
     return re.sub(r"0x[0-9a-fA-F]+", "0x", f"{type(value).__name__}: {value!r}")
 
 
@@ -146,8 +146,10 @@ def scrub(text: str) -> str:
 
 
 def wants_value(tree: ast.Module) -> bool:
-    """Whether the last statement is one whose value an executor returns: an expression or an
-    assignment to a name."""
+    """Return whether an executor returns the value of the last statement.
+
+    This is the case for an expression and for an assignment to a name.
+    """
     if not tree.body:
         return False
     last = tree.body[-1]
@@ -169,10 +171,10 @@ def _last_line(error: BaseException, filename: str) -> int:
 
 
 def run_reference(code: str, namespace: dict[str, Any] | None = None) -> Outcome:
-    """What CPython itself makes of the program, run as ``__main__`` in a fresh namespace.
+    """Run the program in CPython as ``__main__`` in a new namespace.
 
-    What it leaves behind goes with it, and what that says while it goes is nobody's: a loop or a
-    coroutine that is collected later would be an error of whatever test runs then.
+    Objects left by the program are collected here, and their output is discarded. A loop or
+    coroutine that is collected later would cause an error in another test.
     """
     space = {"__name__": "__main__"} if namespace is None else namespace
     hook, sys.unraisablehook = sys.unraisablehook, lambda _told: None
@@ -247,7 +249,7 @@ def _evaluate(expression: ast.expr, space: dict[str, Any]) -> Any:
 
 
 def run_ours(code: str, *, interpreter: Any = None) -> Outcome:
-    """What the fork's interpreter makes of the program."""
+    """Run the program in the fork's interpreter."""
     from smolagents_fork.errors import InterpreterError
     from smolagents_fork.interpreter import Interpreter
 
@@ -265,8 +267,7 @@ def run_ours(code: str, *, interpreter: Any = None) -> Outcome:
 
 
 def _ours_failed(error: Any, printed: str) -> Outcome:
-    """The program's own exception, at the line that the interpreter's message names for its
-    innermost frame."""
+    """Return the program's exception, at the line of the innermost frame in the message."""
     cause = error.__cause__
     text = str(error)
     lines = re.findall(r"^  Line (\d+), in ", text, flags=re.MULTILINE)

@@ -1,4 +1,4 @@
-"""Well-formed programs from a grammar, and their shrinking: what CPython and the fork's interpreter must agree on.
+"""Generator and shrinker of well-formed programs, for comparing CPython with the fork's interpreter.
 
 Programs end by construction: loops run over short ranges, recursion has a depth argument, and big operations have small
 operands. Every program ends in ``show(...)`` of its variables, so that a difference anywhere becomes one in the output.
@@ -25,7 +25,7 @@ EXCEPTIONS = [
 
 
 class Generator:
-    """Programs of one seed; ``program()`` gives the next."""
+    """Generator of the programs of one seed; ``program()`` returns the next."""
 
     prelude = ""
 
@@ -589,14 +589,14 @@ class Generator:
             lines = self.statement(2)
             if self.chance(
                 0.95
-            ):  # an error ends this statement only, so that most programs get to their end
+            ):  # an error ends only this statement, so that most programs reach their end
                 report = "    print(type(caught).__name__, caught)"
                 lines = ["try:", *self.indented(lines), "except Exception as caught:", report]
             body += lines
         return "\n".join([self.prelude or PRELUDE, *self.start(), *start, *body, "show()"]) + "\n"
 
     def start(self) -> list[str]:
-        """Lines before the variables."""
+        """Return the lines before the variables."""
         return []
 
     def atom_constant(self) -> str:
@@ -636,7 +636,7 @@ def show():
 
 
 def programs(seed: int) -> Iterator[str]:
-    """Programs that parse, without end: of the small grammar and of the wider one in turn."""
+    """Yield programs endlessly, alternately from the small and the wider grammar."""
     from generated_wider import WiderGenerator
 
     small = Generator(seed)
@@ -664,7 +664,7 @@ def _compiles(text: str) -> bool:
 
 
 def shrink(source: str, fails: Callable[[str], bool], most: int = 400) -> str:
-    """The smallest program found that still fails, by leaving out statements and taking bodies out of their blocks."""
+    """Shrink a failing program by removing statements and unwrapping blocks."""
     tried = 0
     changed = True
     while changed and tried < most:

@@ -1,5 +1,5 @@
-"""More kinds of statements for the generated programs: evaluation order made visible, class bodies with blocks in
-them, objects whose operators report, generators driven from outside, async code, groups, patterns over classes.
+"""More statements for the generated programs: visible evaluation order, class bodies with blocks, objects whose
+operators print, generators driven by ``send``, async code, exception groups, class patterns.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Later:
 
 
 class WiderGenerator(Generator):
-    """Programs with everything that :class:`Generator` writes, and more."""
+    """Generator with additional statements; see :class:`Generator`."""
 
     prelude = WIDER_PRELUDE
 
@@ -333,7 +333,7 @@ class WiderGenerator(Generator):
             for _ in range(4)
         ]
         kind = self.pick("ValueError", "Exception", "GeneratorExit")
-        # A generator that yields when it is closed is Python's complaint, not the program's.
+        # Python itself complains about a generator that yields when it is closed.
         again = "raise" if kind == "GeneratorExit" else "yield repr(e3)"
         lines = [
             f"def {name}():",

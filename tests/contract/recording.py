@@ -24,7 +24,7 @@ class ScriptedModel(Model):
 
 
 class RecordingExecutor(PythonExecutor):
-    """An executor of somebody else's: notes its construction and every call."""
+    """A third-party executor that records its construction and every call."""
 
     made: list[RecordingExecutor] = []  # noqa: RUF012 - shared on purpose, replaced for each test by a fixture
 

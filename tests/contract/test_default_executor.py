@@ -30,13 +30,13 @@ def agent_with(model: Any, **kwargs: Any) -> CodeAgent:
     return CodeAgent(tools=[], model=model, logger=Logger(), **kwargs)
 
 
-def told(agent: CodeAgent) -> list[tuple[str, LogLevel]]:
+def logged(agent: CodeAgent) -> list[tuple[str, LogLevel]]:
     return [line for line in agent.logger.lines if VARIABLE in line[0]]
 
 
 @pytest.fixture
 def variable(monkeypatch):
-    """Sets the variable; "recording" is a name."""
+    """Return a function that sets the variable; "recording" is a name."""
     monkeypatch.setitem(registry.BUILT_IN, "recording", "recording:RecordingExecutor")
     return lambda name: monkeypatch.setenv(VARIABLE, name)
 
@@ -46,7 +46,7 @@ def test_variable_decides_where_the_code_says_nothing(model, variable):
     agent = agent_with(model)
     assert type(agent.python_executor) is RecordingExecutor
     assert agent.executor_type == "recording"
-    assert told(agent) == [
+    assert logged(agent) == [
         ("Code runs in RecordingExecutor: SMOLAGENTS_DEFAULT_EXECUTOR=recording", LogLevel.INFO)
     ]
 
@@ -59,24 +59,24 @@ def test_without_the_variable_it_is_local(model, variable, monkeypatch, name):
     agent = agent_with(model)
     assert isinstance(agent.python_executor, smolagents.LocalPythonExecutor)
     assert agent.executor_type == "local"
-    assert told(agent) == []
+    assert logged(agent) == []
 
 
-def test_local_that_is_written_stays_local(model, variable):
+def test_explicit_local_stays_local(model, variable):
     variable("recording")
     agent = agent_with(model, executor_type="local")
     assert isinstance(agent.python_executor, smolagents.LocalPythonExecutor)
-    assert told(agent) == []
+    assert logged(agent) == []
 
 
-def test_class_and_instance_go_before_the_variable(model, variable):
+def test_class_and_instance_override_the_variable(model, variable):
     variable("process")
     made = RecordingExecutor([], None)
     for given in ({"executor": made}, {"executor_class": RecordingExecutor}):
         agent = agent_with(model, **given)
         assert type(agent.python_executor) is RecordingExecutor
         assert agent.executor_type == "local"
-        assert told(agent) == []
+        assert logged(agent) == []
 
 
 def test_unknown_name_is_the_usual_error_and_names_the_variable(model, variable):
@@ -119,7 +119,7 @@ def test_subclass_that_extends_creation_gets_the_variables_executor(model, varia
     assert type(agent.python_executor) is RecordingExecutor
 
 
-def test_managed_agents_are_governed_too(model, variable):
+def test_variable_decides_for_managed_agents_too(model, variable):
     variable("recording")
     helper = agent_with(model, name="helper", description="helps")
     manager = agent_with(model, managed_agents=[helper])
@@ -147,7 +147,7 @@ class Forwarding(CodeAgent):
         super().__init__(*args, **kwargs)
 
 
-def test_written_local_goes_before_the_variable_by_every_call(model, variable, tmp_path):
+def test_explicit_local_overrides_the_variable_in_every_call(model, variable, tmp_path):
     saved = agent_with(model, executor_type="local")
     saved.save(str(tmp_path))
     variable("recording")
@@ -179,7 +179,7 @@ def test_variable_decides_for_subclasses_and_saved_agents_that_name_none(model, 
     assert {type(agent.python_executor) for agent in agents} == {RecordingExecutor}
 
 
-def test_default_of_the_signature_says_nothing():
+def test_default_of_the_signature_is_not_explicit():
     parameters = inspect.signature(CodeAgent).parameters
     assert parameters["executor_type"].default is None
     assert parameters["stream_outputs"].default is False

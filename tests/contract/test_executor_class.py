@@ -1,4 +1,4 @@
-"""``CodeAgent(executor_class=...)``: which executor an agent gets, and what is refused."""
+"""``CodeAgent(executor_class=...)``: the choice of an agent's executor, and refused arguments."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class FalsyExecutor(RecordingExecutor):
 
 
 class RemoteExecutor(RemotePythonExecutor):
-    """Would start something remote; to be refused before it does."""
+    """An executor that must be refused before its constructor runs."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         pytest.fail("started")
@@ -59,12 +59,12 @@ def test_agent_runs_its_code_in_the_class(model):
     assert agent_with(model, executor_class=RecordingExecutor).run("anything") == "1 + 1"
 
 
-def test_class_goes_before_type(model):
+def test_class_overrides_type(model):
     agent = agent_with(model, executor_class=RecordingExecutor, executor_type="docker")
     assert isinstance(agent.python_executor, RecordingExecutor)
 
 
-def test_instance_goes_before_type(model):
+def test_instance_overrides_type(model):
     executor = RecordingExecutor([], None)
     assert agent_with(model, executor=executor, executor_type="e2b").python_executor is executor
 
@@ -92,7 +92,7 @@ def test_local_class_is_given_its_own_arguments(model):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "error", "words"),
+    ("arguments", "error", "message"),
     [
         (
             {"executor": RecordingExecutor},
@@ -109,21 +109,22 @@ def test_local_class_is_given_its_own_arguments(model):
         (
             {"executor_class": "docker"},
             TypeError,
-            "executor_class='docker' is no class, but of type str; write executor=<the instance>, "
-            "executor_type=<a name>, or executor_class=<the class> with executor_kwargs={...}",
+            "executor_class='docker' is not a class, but of type str; write "
+            "executor=<the instance>, executor_type=<a name>, or "
+            "executor_class=<the class> with executor_kwargs={...}",
         ),
     ],
 )
-def test_wrong_kind_says_what_to_write(model, arguments, error, words):
+def test_wrong_type_is_refused_with_advice(model, arguments, error, message):
     with pytest.raises(error) as caught:
         agent_with(model, **arguments)
-    assert str(caught.value) == words
+    assert str(caught.value) == message
     assert isinstance(caught.value, ConfigurationTypeError)
     assert not RecordingExecutor.made
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "message"),
     [
         ({"executor_kwargs": ["memory"]}, r"executor_kwargs=\['memory'\]: give a mapping"),
         (
@@ -138,13 +139,15 @@ def test_wrong_kind_says_what_to_write(model, arguments, error, words):
     ],
     ids=["no mapping", "imports", "logger"],
 )
-def test_keywords_that_cannot_be_the_executors(model, arguments, words):
-    with pytest.raises(ConfigurationError, match=words):
+def test_keywords_that_cannot_be_the_executors(model, arguments, message):
+    with pytest.raises(ConfigurationError, match=message):
         agent_with(model, **arguments)
 
 
 def test_instance_as_class_is_refused(model):
-    with pytest.raises(TypeError, match=r"is no class, but of type RecordingExecutor; write exec"):
+    with pytest.raises(
+        TypeError, match=r"is not a class, but of type RecordingExecutor; write exec"
+    ):
         agent_with(model, executor_class=RecordingExecutor([], None))
 
 
@@ -154,15 +157,15 @@ def test_instance_and_class_together_are_refused(model):
         agent_with(model, executor=executor, executor_class=RecordingExecutor)
 
 
-def test_unknown_type_lists_what_there_is(model):
+def test_unknown_type_lists_available_names(model):
     with pytest.raises(ValueError, match="Unsupported executor type: 'podman'") as caught:
         agent_with(model, executor_type="podman")
     for name in ("local", "docker", "blaxel", "e2b", "modal"):
         assert name in str(caught.value)
 
 
-def test_type_that_is_no_text_is_refused(model):
-    with pytest.raises(TypeError, match="executor_type=3 is no name"):
+def test_type_must_be_text(model):
+    with pytest.raises(TypeError, match="executor_type=3 is not a name"):
         agent_with(model, executor_type=3)
 
 
@@ -234,7 +237,7 @@ def test_factory_function_cannot_be_known_to_serve_managed_agents(model, managed
         agent_with(model, executor_type="made", managed_agents=[managed])
 
 
-def test_entry_point_that_returns_no_executor_is_refused(model, plug_ins):
+def test_entry_point_must_return_an_executor(model, plug_ins):
     plug_ins("broken = plugins_module:broken", source=CLASS_SOURCE)
     with pytest.raises(TypeError, match="executor_type='broken' returned str, which is no Python"):
         agent_with(model, executor_type="broken")
@@ -263,7 +266,7 @@ def test_duplicate_name_lists_both_and_loads_neither(model, plug_ins):
     assert not {"plugins_module", "others_module"} & set(sys.modules)
 
 
-def test_built_in_name_goes_before_an_entry_point(model, plug_ins):
+def test_built_in_name_overrides_an_entry_point(model, plug_ins):
     plug_ins("local = plugins_module:Plugged", source=CLASS_SOURCE)
     assert isinstance(agent_with(model).python_executor, smolagents.LocalPythonExecutor)
 
@@ -301,8 +304,8 @@ def test_subclass_that_extends_creation_gets_the_forks_executor(model, monkeypat
     assert type(agent.python_executor) is RecordingExecutor
 
 
-def test_registry_knows_every_name_upstream_knows():
-    """A release that adds a built-in executor must be noticed here, not by a user."""
+def test_registry_has_every_name_of_upstream():
+    """A new built-in executor of a release fails this test."""
     source = textwrap.dedent(inspect.getsource(CodeAgent.create_python_executor))
     sets = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Set)]
     assert len(sets) == 1

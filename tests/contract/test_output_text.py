@@ -31,7 +31,7 @@ def test_output_without_text_is_an_observation(model):
 
 
 class WithTexts(RecordingExecutor):
-    """Makes the texts of its outputs itself."""
+    """An executor that makes the texts of its outputs."""
 
     def __call__(self, code_action: str) -> CodeOutput:
         return CodeOutput(output={"made": code_action}, logs="", is_final_answer=True)
@@ -52,7 +52,7 @@ class Textless:
 
 
 class WithoutTexts(RecordingExecutor):
-    """Returns what has no text, and makes none."""
+    """An executor whose outputs have no text."""
 
     def __call__(self, code_action: str) -> CodeOutput:
         return CodeOutput(output=Textless(), logs="", is_final_answer=True)
@@ -70,7 +70,7 @@ def test_answer_of_the_codes_own_class_is_returned_as_it_is(model):
 
     @tool
     def noted(value: object) -> str:
-        """Notes a value.
+        """Records a value.
 
         Args:
             value: any.

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 
+import pytest
 import smolagents
 from smolagents import local_python_executor, remote_executors
 
@@ -29,13 +30,14 @@ def test_versions_agree():
 
 def run(code: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
     )
+    assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 def test_importing_the_forks_package_is_cheap():
-    """Neither docker nor smolagents comes with it: it is imported where an import must be quick."""
+    """Importing the package imports neither docker nor smolagents."""
     loaded = json.loads(
         run(
             "import smolagents_fork, sys, json;"
@@ -45,15 +47,16 @@ def test_importing_the_forks_package_is_cheap():
     assert not {"docker", "smolagents", "websocket", "numpy", "PIL"} & set(loaded)
 
 
+@pytest.mark.slow
 def test_both_orders_of_import_work():
-    """The patches call the fork and the fork imports smolagents: no order may make a cycle."""
+    """The patches import the fork, and the fork imports smolagents: neither order may fail."""
     imported_by_patches = sorted(TOP_LEVEL_MODULES)
     exported = sorted(set(smolagents_fork._EXPORTS.values()))
     for first in ("smolagents", *imported_by_patches, *exported):
         run(f"import {first}, smolagents; smolagents.CodeAgent")
 
 
-def test_every_exported_name_is_there():
+def test_every_exported_name_exists():
     for name in smolagents_fork.__all__:
         assert getattr(smolagents_fork, name) is not None
         assert name in dir(smolagents_fork)

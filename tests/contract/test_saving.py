@@ -14,7 +14,7 @@ from smolagents_fork.errors import ConfigurationError
 
 
 class OtherExecutor(RecordingExecutor):
-    """A second class, to tell two agents' executors apart."""
+    """A second class, to distinguish the executors of two agents."""
 
 
 def make(model, **kwargs):
@@ -32,7 +32,7 @@ def through_folder(agent, folder, **kwargs):
     return type(agent).from_folder(folder, **kwargs)
 
 
-both_roads = pytest.mark.parametrize("road", [through_dict, through_folder])
+both_routes = pytest.mark.parametrize("route", [through_dict, through_folder])
 
 
 def test_dict_names_the_class(model):
@@ -42,19 +42,19 @@ def test_dict_names_the_class(model):
     assert saved["executor_kwargs"] == {"size": 3}
 
 
-@both_roads
-def test_allowed_class_comes_back(model, tmp_path, road):
+@both_routes
+def test_allowed_class_comes_back(model, tmp_path, route):
     agent = make(model, executor_kwargs={"size": 3})
-    loaded = road(agent, tmp_path, allowed_executor_classes=[RecordingExecutor])
+    loaded = route(agent, tmp_path, allowed_executor_classes=[RecordingExecutor])
     assert type(loaded.python_executor) is RecordingExecutor
     assert loaded.python_executor.arguments[2] == {"size": 3}
 
 
-@both_roads
-def test_class_that_is_not_allowed_is_refused_and_not_imported(model, tmp_path, road):
+@both_routes
+def test_class_that_is_not_allowed_is_refused_and_not_imported(model, tmp_path, route):
     agent = make(model)
     with pytest.raises(ConfigurationError, match=r"pass allowed_executor_classes=.RecordingExecut"):
-        road(agent, tmp_path, allowed_executor_classes=[OtherExecutor])
+        route(agent, tmp_path, allowed_executor_classes=[OtherExecutor])
     assert len(RecordingExecutor.made) == 1
 
 
@@ -68,11 +68,11 @@ def test_class_named_by_a_file_is_never_imported(model):
     assert "antigravity" not in sys.modules
 
 
-@both_roads
-def test_class_of_the_forks_own_needs_no_permission(model, tmp_path, road):
+@both_routes
+def test_class_of_the_forks_own_needs_no_permission(model, tmp_path, route):
     agent = make(model, executor_class=smolagents.LocalPythonExecutor)
     assert agent.to_dict()["executor_type"] == "class"
-    loaded = road(agent, tmp_path)
+    loaded = route(agent, tmp_path)
     assert type(loaded.python_executor) is smolagents.LocalPythonExecutor
 
 
@@ -87,13 +87,13 @@ PLUGGED = """
 """
 
 
-@both_roads
+@both_routes
 @pytest.mark.parametrize("value", ["plugins_module:Plugged", "plugins_module:Alias"])
-def test_class_of_an_entry_point_needs_no_permission(model, tmp_path, road, plug_ins, value):
-    """Also when the package offers it under another name than that of its definition."""
+def test_class_of_an_entry_point_needs_no_permission(model, tmp_path, route, plug_ins, value):
+    """Also when the package exports it under another name than its module's."""
     plug_ins(f"plugged = {value}", source=f"{PLUGGED}\n    Alias = Plugged\n")
     plugged = importlib.import_module("plugins_module").Plugged
-    loaded = road(make(model, executor_class=plugged), tmp_path / "saved")
+    loaded = route(make(model, executor_class=plugged), tmp_path / "saved")
     assert type(loaded.python_executor) is plugged
 
 
@@ -103,74 +103,74 @@ def test_entry_points_of_other_packages_are_not_loaded(model, plug_ins):
         CodeAgent.from_dict(make(model).to_dict())
 
 
-@both_roads
-def test_instance_is_an_error_that_says_so(model, tmp_path, road):
+@both_routes
+def test_instance_is_an_error_that_says_so(model, tmp_path, route):
     agent = make(model, executor_class=None, executor=RecordingExecutor([], None))
     with pytest.raises(ConfigurationError, match="saved with an executor instance") as caught:
-        road(agent, tmp_path)
+        route(agent, tmp_path)
     assert "RecordingExecutor" in str(caught.value)
     assert "pass executor=<an instance>" in str(caught.value)
 
 
-def test_instance_is_no_local_agent_for_a_reader_without_the_fork(model):
-    """Upstream's own reader resolves neither word, so it refuses too."""
+def test_instance_is_refused_by_upstream_without_the_fork(model):
+    """Upstream resolves neither name, so it refuses too."""
     with_instance = make(model, executor_class=None, executor=RecordingExecutor([], None))
     for agent in (with_instance, make(model)):
         assert agent.to_dict()["executor_type"] not in {"local", "blaxel", "e2b", "modal", "docker"}
 
 
-@both_roads
-def test_saved_instance_can_be_replaced_by_the_caller(model, tmp_path, road):
+@both_routes
+def test_saved_instance_can_be_replaced_by_the_caller(model, tmp_path, route):
     agent = make(model, executor_class=None, executor=RecordingExecutor([], None))
     mine = OtherExecutor([], None)
-    assert road(agent, tmp_path, executor=mine).python_executor is mine
+    assert route(agent, tmp_path, executor=mine).python_executor is mine
 
 
-@both_roads
-def test_caller_overrides_the_saved_class_without_its_arguments(model, tmp_path, road):
+@both_routes
+def test_caller_overrides_the_saved_class_without_its_arguments(model, tmp_path, route):
     agent = make(model, executor_kwargs={"size": 3})
-    loaded = road(agent, tmp_path, executor_type="local")
+    loaded = route(agent, tmp_path, executor_type="local")
     assert type(loaded.python_executor) is smolagents.LocalPythonExecutor
     assert loaded.executor_kwargs == {}
 
 
-@both_roads
-def test_type_and_arguments_come_back_as_upstream_has_it(model, tmp_path, road):
+@both_routes
+def test_type_and_arguments_come_back_as_upstream_has_it(model, tmp_path, route):
     agent = make(model, executor_class=None, executor_kwargs={"max_print_outputs_length": 123})
-    loaded = road(agent, tmp_path)
+    loaded = route(agent, tmp_path)
     assert loaded.executor_type == "local"
     assert loaded.python_executor.max_print_outputs_length == 123
     assert "executor_class" not in agent.to_dict()
 
 
-@both_roads
-def test_managed_agents_keep_their_own_executors(model, tmp_path, road):
+@both_routes
+def test_managed_agents_keep_their_own_executors(model, tmp_path, route):
     helper = make(model, name="helper", description="helps", executor_class=OtherExecutor)
     web = ToolCallingAgent(
         tools=[], model=ScriptedModel(), name="web", description="searches", verbosity_level=0
     )
     agent = make(model, managed_agents=[helper, web], additional_authorized_imports=["json"])
-    loaded = road(agent, tmp_path, allowed_executor_classes=[RecordingExecutor, OtherExecutor])
+    loaded = route(agent, tmp_path, allowed_executor_classes=[RecordingExecutor, OtherExecutor])
     assert type(loaded.python_executor) is RecordingExecutor
     assert type(loaded.managed_agents["helper"].python_executor) is OtherExecutor
     assert type(loaded.managed_agents["web"]) is ToolCallingAgent
 
 
-@both_roads
-def test_managed_agent_with_a_class_that_is_not_allowed_is_refused(model, tmp_path, road):
+@both_routes
+def test_managed_agent_with_a_class_that_is_not_allowed_is_refused(model, tmp_path, route):
     helper = make(model, name="helper", description="helps", executor_class=OtherExecutor)
     agent = make(model, managed_agents=[helper], executor_class=None)
     with pytest.raises(ConfigurationError, match="OtherExecutor"):
-        road(agent, tmp_path)
+        route(agent, tmp_path)
 
 
-@both_roads
-def test_manager_of_another_kind_hands_the_permission_on(model, tmp_path, road):
+@both_routes
+def test_manager_of_another_class_passes_the_permission_on(model, tmp_path, route):
     helper = make(model, name="helper", description="helps")
     agent = ToolCallingAgent(
         tools=[], model=ScriptedModel(), managed_agents=[helper], verbosity_level=0
     )
-    loaded = road(agent, tmp_path, allowed_executor_classes=[RecordingExecutor])
+    loaded = route(agent, tmp_path, allowed_executor_classes=[RecordingExecutor])
     assert type(loaded.managed_agents["helper"].python_executor) is RecordingExecutor
 
 
@@ -182,7 +182,7 @@ def test_damaged_reference_is_refused(model, reference):
         CodeAgent.from_dict(saved)
 
 
-def test_permission_that_is_no_list_is_refused(model):
+def test_permission_must_be_a_list(model):
     saved = make(model).to_dict()
     with pytest.raises(TypeError, match=r"write a list: \[RecordingExecutor\]"):
         CodeAgent.from_dict(saved, allowed_executor_classes=RecordingExecutor)

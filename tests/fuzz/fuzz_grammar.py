@@ -1,18 +1,14 @@
 # ruff: noqa: E501 - programs and names, kept on one line each
-"""Programs that look for a way out: chains of attributes, calls and indirections over what a program is given.
+"""Generator of programs that search for an escape: chains of attributes, calls and indirections.
 
-Each probe is a program of one line, run after the same prelude, and hands what it found to ``leak``. Limit programs put an endless construct into wrappers that swallow, and then call ``trip``.
+Each probe is a program of one line, run after the same prelude, and passes what it found to ``leak``. Limit programs put an endless construct into wrappers that swallow exceptions, and then call ``trip``.
 """
 
 from __future__ import annotations
 
 import ast
 import random
-import sys
 from collections.abc import Sequence
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "hostile"))
 
 from guarded_modules import SEARCHED
 
@@ -437,7 +433,7 @@ class Bad:
 
 
 class Fuzzer:
-    """Programs of one seed."""
+    """Generator of the programs of one seed."""
 
     def __init__(self, seed: int, corpus: Sequence[str] = ()) -> None:
         self.random = random.Random(seed)
@@ -447,7 +443,7 @@ class Fuzzer:
         return self.random.choice(NAMES)
 
     def chain(self) -> str:
-        """An expression of one root and up to five steps."""
+        """Return an expression of one root and up to five steps."""
         expression = self.random.choice([self.random.choice(ROOTS), self.random.choice(MADE)])
         for _ in range(self.random.randint(1, 5)):
             name = self._name()
@@ -463,7 +459,7 @@ class Fuzzer:
         return expression
 
     def probe(self) -> str:
-        """One line that tries something and hands over what it got."""
+        """Return one line that tries an access and passes the result on."""
         kind = self.random.random()
         if kind < 0.75:
             return f"leak({self.chain()})"
@@ -480,10 +476,10 @@ class Fuzzer:
         return found
 
     def mutant(self) -> str:
-        """A statement of a known hostile program with names exchanged and roads changed."""
+        """Return a statement of a known hostile program with names and constructs exchanged."""
         tree = ast.parse(self.random.choice(self.corpus))
         lines = [s for s in tree.body if isinstance(s, (ast.Expr, ast.Assign))]
-        # By itself, the line that says the canary was reached says nothing.
+        # The line that calls the canary proves nothing on its own.
         lines = [s for s in lines if not ast.unparse(s).startswith("trip(")]
         if not lines:
             return ""
@@ -492,12 +488,12 @@ class Fuzzer:
         return ast.unparse(ast.fix_missing_locations(changed)).replace("\n", "; ")
 
     def limit_program(self) -> str:
-        """An endless construct inside one to three wrappers that swallow, and then the canary."""
+        """Return an endless construct in one to three swallowing wrappers, followed by the canary."""
         body = self.random.choice(ENDLESS)
         for _ in range(self.random.randint(1, 3)):
             wrapper = self.random.choice(SWALLOW)
             if "async def" in wrapper and "asyncio.run" in body:
-                continue  # a loop inside a loop is an error of its own, and no limit
+                continue  # a nested loop is a separate error, not a limit
             body = wrapper.format(b=_indent(body, 1), b2=_indent(body, 2), b3=_indent(body, 3))
         return f"{LIMIT_PRELUDE}{body}\ntrip('after')\n"
 

@@ -1,8 +1,8 @@
-"""What a program does in the child process once nothing of Python stands in its way.
+"""Attacks of a program in the child process without restrictions by Python.
 
-Each attempt goes for one thing of the host by the shortest road there is, most of them by the
-system call itself. One that does not end in an error has reached something outside the process, and
-its name is returned. What an attempt did is for the host to see, too: see ``host_watch.py``.
+Each attempt attacks one resource of the host as directly as possible, mostly by the system call
+itself. An attempt that does not raise has reached something outside the process, and its name is
+returned. The host also checks the effects: see ``host_watch.py``.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ _attempts: list[Callable[[dict[str, Any]], Any]] = []
 
 
 def attempt(function: Callable[[dict[str, Any]], Any]) -> Callable[[dict[str, Any]], Any]:
-    """List one: it raises where it is refused, and what it returns is shown."""
+    """Register an attempt, which raises if it is refused; its return value is shown."""
     _attempts.append(function)
     return function
 
 
 def call(name: str, *arguments: Any) -> int:
-    """A system call; raises where it is refused."""
+    """Make a system call; raises if it is refused."""
     if name not in _numbers:
         raise OSError(38, "no such call here")
     converted = [ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]
@@ -72,7 +72,7 @@ def call(name: str, *arguments: Any) -> int:
 
 
 def made(host: dict[str, Any], only: Sequence[str] = ()) -> list[str]:
-    """Make every attempt, or ``only`` some, and name those that were not refused."""
+    """Make all attempts, or those in ``only``; return the names of those not refused."""
     reached = []
     for one in _attempts:
         if only and one.__name__ not in only:
@@ -89,7 +89,7 @@ def _files(host: dict[str, Any]) -> tuple[bytes, bytes]:
     return os.fsencode(host["tree"]), os.fsencode(host["secret_file"])
 
 
-# -- what the host keeps to itself --
+# -- secrets of the host --
 
 
 @attempt
@@ -174,7 +174,7 @@ def read_log_of_kernel(host: dict[str, Any]) -> Any:
     return call("syslog", 10, 0, 0)
 
 
-# -- files and their marks --
+# -- files and their attributes --
 
 
 @attempt
@@ -278,7 +278,7 @@ def chmod_newest(host: dict[str, Any]) -> Any:
 
 @attempt
 def chmod_readable_library(host: dict[str, Any]) -> Any:
-    # Readable to the child, so opened there; its own mode, so that a hole does no harm.
+    # Readable by the child, so it is opened there; set to its own mode, so that a hole is harmless.
     number = os.open(os.__file__, os.O_RDONLY)
     return os.fchmod(number, os.fstat(number).st_mode & 0o7777)
 
@@ -512,7 +512,7 @@ def listen(host: dict[str, Any]) -> Any:
         return one.listen()
 
 
-# -- what outlives a process --
+# -- resources that outlive a process --
 
 
 @attempt
@@ -547,7 +547,7 @@ def keyring(host: dict[str, Any]) -> Any:
 
 @attempt
 def grow_log(host: dict[str, Any]) -> Any:
-    """The file of the output log, by any descriptor that is still open."""
+    """Extend the file of the output log, through any descriptor that is still open."""
     for number in range(64):
         with contextlib.suppress(OSError):
             if "memfd" in os.readlink(f"/proc/self/fd/{number}"):
@@ -598,7 +598,7 @@ def raise_limits(host: dict[str, Any]) -> Any:
 
 
 def leave_thread(ask: Callable[[], Any]) -> None:
-    """A thread that goes on asking the host for as long as it is let."""
+    """Start a thread that sends requests to the host for as long as it can."""
 
     def ask_on() -> None:
         while True:
@@ -610,6 +610,6 @@ def leave_thread(ask: Callable[[], Any]) -> None:
 
 
 def replace_process() -> None:
-    """Become another program; returns where the kernel refuses."""
+    """Replace this process by another program; returns if the kernel refuses."""
     with contextlib.suppress(BaseException):
         os.execv("/bin/sh", ["sh", "-c", "echo reached: execve >&2"])

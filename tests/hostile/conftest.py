@@ -1,4 +1,4 @@
-"""The host that both files of process tests are written for."""
+"""Fixture of the host for both files of process tests."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def host(request: pytest.FixtureRequest) -> Iterator[ProcessHost]:
-    """Give the host of this module; its children are plain CPython where it says ``PLAIN``."""
-    from process_host import ProcessHost  # needs what Linux has
+    """Give the host of a test module; children are plain CPython if the module sets ``PLAIN``."""
+    from process_host import ProcessHost  # needs Linux
 
     with ProcessHost(plain=request.module.PLAIN) as host:
         yield host

@@ -1,8 +1,8 @@
-"""Modules that the interpreter guards: those the fuzzer searches, and those the canary watches."""
+"""Modules that the interpreter guards: those that the fuzzer uses, and those that are checked."""
 
 from __future__ import annotations
 
-#: What the fuzzer's programs import and walk.
+#: Modules that the fuzzer's programs import and traverse.
 SEARCHED = [
     "math",
     "json",
@@ -28,7 +28,7 @@ SEARCHED = [
     "abc",
     "asyncio",
 ]
-#: What no program may change: these, and the libraries that most programs would use.
+#: Modules that no program may change: these, and the most common libraries.
 WATCHED = tuple(
     name
     for name in (*SEARCHED, *["builtins", "unicodedata", "calendar", "base64", "numpy", "pandas"])

@@ -1,4 +1,4 @@
-"""What a host has that no program of its child processes may reach or change, and a look at it."""
+"""Resources of a host that child processes must not reach or change, and checks of them."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from typing import Any
 
 import hostile_canary
 
-#: Seconds that what has been killed may need to be gone, on a busy machine.
+#: Seconds that killed processes may need to disappear, on a busy machine.
 GONE_SECONDS = 20.0
-#: Folders that anybody may write to, or this user.
+#: Folders that anyone, or this user, may write to.
 SHARED_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run", os.path.expanduser("~"))
 
 
 class HostWatch:
-    """Things of the host that programs go for, and a snapshot of them.
+    """Resources of the host that programs attack, and a snapshot of them.
 
-    An executor that is made in :meth:`own_folders` has its folders in :attr:`sandboxes`, so that
-    nobody else's are among them.
+    An executor created in :meth:`own_folders` has its folders in :attr:`sandboxes`, separate from
+    those of other processes.
     """
 
     def __init__(self) -> None:
@@ -65,12 +65,12 @@ class HostWatch:
             start_new_session=True,
         )
         os.environ["HOSTILE_SECRET"] = hostile_canary.SECRET
-        #: Every child there has been.
+        #: All children so far.
         self.children: set[int] = set()
 
     @contextlib.contextmanager
     def own_folders(self) -> Iterator[None]:
-        """Have temporary folders made in :attr:`sandboxes`."""
+        """Make temporary folders be created in :attr:`sandboxes`."""
         before, tempfile.tempdir = tempfile.tempdir, str(self.sandboxes)
         try:
             yield
@@ -78,7 +78,7 @@ class HostWatch:
             tempfile.tempdir = before
 
     def facts(self) -> dict[str, Any]:
-        """What a program is told, so that it knows where to go."""
+        """Return the targets that a program is given."""
         return {
             "pid": os.getpid(),
             "victim": self.victim.pid,
@@ -93,12 +93,12 @@ class HostWatch:
         }
 
     def snapshot(self) -> dict[str, Any]:
-        """Everything that must be the same afterwards."""
+        """Return the state that must be the same afterwards."""
         marks: dict[str, Any] = {}
         for path in sorted([self.tree, *self.tree.rglob("*")]):
             found = path.lstat()
             name = f"file {path.relative_to(self.root)}"
-            # A change of anything but the contents changes the last of them.
+            # The last value changes with any attribute other than the contents.
             marks[name] = (
                 oct(found.st_mode), found.st_uid, found.st_gid, found.st_size, found.st_nlink,
                 found.st_mtime_ns, found.st_ctime_ns,
@@ -142,15 +142,15 @@ class HostWatch:
         if self.victim.poll() is not None:
             return f"ended with {self.victim.returncode}"
         fields = _lines(f"/proc/{pid}/stat")[0].rpartition(")")[2].split()
-        # Whether it lives, its group, its priority and its policy of scheduling.
+        # Whether it is alive, its group, its priority and its scheduling policy.
         kept = [fields[n] for n in (1, 2, 3, 15, 16, 38)]
         limits, cores = _lines(f"/proc/{pid}/limits"), sorted(os.sched_getaffinity(pid))
         return [fields[0] in "SR", *kept, *limits, *cores]
 
     def left_behind(self, folder: str | None, pid: int | None) -> list[str]:
-        """What the children have left, beside the one that is there with its folder.
+        """Return processes and folders of children, except the current child and its folder.
 
-        Waits for those that are being killed.
+        Waits for processes that are being killed.
         """
         end = time.monotonic() + GONE_SECONDS
         while True:
@@ -162,7 +162,7 @@ class HostWatch:
             time.sleep(0.01)
 
     def _processes(self) -> list[int]:
-        """Processes that are a child, or in a session or a folder of one."""
+        """Find processes that are a child, or belong to the session or folder of one."""
         found = []
         for name in os.listdir("/proc"):
             if not name.isdigit():
@@ -176,7 +176,7 @@ class HostWatch:
         return found
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Release all resources."""
         os.environ.pop("HOSTILE_SECRET", None)
         for one in (self.listener, self.local, self.abstract, self.datagrams):
             one.close()
@@ -190,7 +190,7 @@ class HostWatch:
 
 
 def open_things() -> dict[str, int]:
-    """Counts of what a host could lose a little of with every child."""
+    """Count resources that every child could leak."""
     return {
         "threads": threading.active_count(),
         "descriptors": len(os.listdir("/proc/self/fd")),

@@ -1,14 +1,13 @@
-"""What hostile programs try to reach: a secret, tools, shared objects; and a judge of leaks.
+"""Targets of hostile programs: a secret, tools, shared objects; and a check of leaks.
 
-It is a real module of the host process, in ``sys.modules`` and never authorised. A program that
-gets at ``__import__``, ``sys``, ``os`` or a function's globals can reach it, and shows that it did
-by one of these:
+The module is in ``sys.modules`` of the host process and never authorised. A program that obtains
+``__import__``, ``sys``, ``os`` or a function's globals can reach it. It proves that by one of:
 
-- calling ``trip()`` (also given as a tool to programs that must not live long enough to call it);
+- calling ``trip()`` (also a tool for programs that must be stopped before they call it);
 - setting the environment variable ``HOSTILE_CANARY``;
 - making ``SECRET`` appear in what it prints, returns or raises;
-- handing ``leak()`` an object that no program may hold;
-- changing something the host shares (compared before and after).
+- passing an object that no program may have to ``leak()``;
+- changing an object that the host shares (compared before and after).
 """
 
 from __future__ import annotations
@@ -76,20 +75,20 @@ _FORBIDDEN_OWNERS = {
 
 
 def trip(how: str = "") -> str:
-    """Say that the canary was reached."""
+    """Record that the canary was reached."""
     TRIPPED.append(f"trip({how})")
     return "tripped"
 
 
-# What Python itself keeps in a class when somebody looks.
+# Attributes that Python itself adds to a class on access.
 _LAZY = ("__slotnames__", "__annotations__", "__annotations_cache__")
 
 
 def judge(value: Any) -> str:
-    """Why a program may not hold this object, or the empty string."""
+    """Return why a program may not have this object, or the empty string."""
     kind = type(value)
     if issubclass(kind, types.ModuleType):
-        # A copy that shows only allowed members is no leak; the module the host uses is.
+        # A copy with only allowed members is not a leak; the module that the host uses is one.
         real = any(value is module for module in list(sys.modules.values()))
         return "module" if real or hasattr(value, "__builtins__") else ""
     if kind in _FORBIDDEN_TYPES:
@@ -106,17 +105,16 @@ def judge(value: Any) -> str:
         return "closure cells"
     owner = getattr(value, "__module__", None)
     if kind is types.FunctionType:
-        # What it says may be borrowed, as a stand-in for a tool borrows it; where its code reads
-        # globals is not.
+        # Its attributes may be copied, as a tool's proxy does; the globals of its code are real.
         owner = value.__globals__.get("__name__")
     elif isinstance(value, type):
         module = sys.modules.get(str(owner))
         if owner == __name__ or getattr(module, value.__name__, None) is not value:
-            # The class of a thing the program was given, or one that only says it is another.
+            # The class of an object given to the program, or one that falsifies its name.
             owner = None
     if kind in (type, types.FunctionType, types.BuiltinFunctionType) and owner in _FORBIDDEN_OWNERS:
         if owner == __name__ and (value in TOOL_FUNCTIONS or value in vars(Thing).values()):
-            return ""  # what it may call, it may hold
+            return ""  # the program may have what it may call
         return f"{owner}.{getattr(value, '__name__', value)}"
     return ""
 
@@ -126,7 +124,7 @@ def _namespaces() -> list[dict[str, Any]]:
 
 
 def leak(value: Any) -> str:
-    """Take something a program got hold of; the canary trips if it may not have it."""
+    """Check an object that a program obtained; the canary trips if it is forbidden."""
     if why := judge(value):
         TRIPPED.append(f"leak({why})")
         return "forbidden"
@@ -147,7 +145,7 @@ search = _make_search()
 
 
 class Tool:
-    """A tool object as agents have them: called by the program, with the host's key inside."""
+    """Tool object like those of agents: called by the program, with the host's key inside."""
 
     name = "lookup"
 
@@ -164,7 +162,7 @@ class Tool:
 
 
 class Thing:
-    """A host object sent as a variable."""
+    """Host object sent as a variable."""
 
     kind = "thing"
 
@@ -176,7 +174,7 @@ class Thing:
         return self.size
 
     def fail(self) -> None:
-        """Raise from inside the host's code, so that the traceback holds the host's frames."""
+        """Raise inside the host's code, so that the traceback contains the host's frames."""
         secret_local = SECRET
         raise ValueError(f"refused {len(secret_local)}")
 
@@ -187,7 +185,7 @@ TOOL_FUNCTIONS = [trip, leak, search]
 
 
 def final_answer(answer: Any = None) -> Any:
-    """Take the final answer; no tool may be called after it."""
+    """Receive the final answer; no tool may be called after it."""
     return answer
 
 
@@ -206,17 +204,17 @@ def variables() -> dict[str, Any]:
 
 
 def fingerprint() -> dict[str, Any]:
-    """Everything the host shares with programs and that they must not change."""
+    """Return the state of objects that the host shares and programs must not change."""
     marks: dict[str, Any] = {}
     for late in ("ForwardRef", "Pattern", "Match"):
-        getattr(sys.modules.get("typing"), late, None)  # made when first asked for, by some Pythons
+        getattr(sys.modules.get("typing"), late, None)  # some Pythons create it on first access
     for name in WATCHED:
         module = sys.modules.get(name)
         if module is None:
             continue
         for key, value in list(vars(module).items()):
             if key == "__warningregistry__" or isinstance(value, types.ModuleType):
-                continue  # a submodule that is imported late is no change
+                continue  # a submodule that is imported later is not a change
             marks[f"{name}.{key}"] = id(value)
             if isinstance(value, type) and value.__module__.split(".")[0] == name:
                 for attribute, member in list(vars(value).items()):
@@ -252,7 +250,7 @@ def fingerprint() -> dict[str, Any]:
 
 
 def _settings() -> dict[str, Any]:
-    """What libraries keep for the whole process, or for its thread."""
+    """Return settings of libraries for the whole process, or for the thread."""
     marks: dict[str, Any] = {}
     for name in WATCHED:
         module = sys.modules.get(name)
@@ -282,7 +280,7 @@ def _settings() -> dict[str, Any]:
 
 
 def changed(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
-    """Names whose mark is not what it was; a module that was imported meanwhile is no change."""
+    """Return the changed names; a module imported meanwhile is not a change."""
     fresh = {key.split(".")[0] for key in after} - {key.split(".")[0] for key in before}
     return [
         key

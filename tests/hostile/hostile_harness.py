@@ -1,9 +1,10 @@
-"""Run hostile programs in ``local`` and in plain CPython through one worker process, and judge."""
+"""Runner of hostile programs in ``local`` and plain CPython in one worker; checks the results."""
 
 from __future__ import annotations
 
 import contextlib
 import json
+import os
 import select
 import subprocess
 import sys
@@ -24,19 +25,24 @@ __all__ = [
     "Worker",
     "all_programs",
     "local_faults",
+    "timeout_of",
     "weak_answers",
 ]
 
 HERE = Path(__file__).parent
+#: For a process without pytest's import path.
+SHARED_HELPERS = os.pathsep.join([str(HERE.parent / "cases"), str(HERE.parents[1])])
 TIMEOUT_SECONDS = 0.1
-#: One second past the timeout is what is promised, and quiet, all keep it; twice that shows that a
-#: program was stopped for its time on machines of other kinds, too.
+#: The same for a program that attacks a limit, which runs until it is stopped.
+LIMIT_TIMEOUT_SECONDS = 0.05
+#: The promise is one second past the timeout, which an idle machine keeps. Twice that also shows,
+#: on other machines, that the time limit stopped a program.
 LATEST_SECONDS = TIMEOUT_SECONDS + 2
-#: Seconds after which a program is held to hang, whatever else the machine has to do.
+#: Seconds after which a program counts as hanging, even on a busy machine.
 HANGS_SECONDS = 30.0
 #: The worker imports numpy and pandas first, perhaps from a cold disk.
 STARTING_SECONDS = 300.0
-#: Seconds that the worker may need for an answer beside the time its child is given.
+#: Seconds that the worker may need for an answer in addition to its child's time.
 ANSWERING_SECONDS = 120.0
 LIMITS = {
     "timeout_seconds": TIMEOUT_SECONDS,
@@ -45,14 +51,19 @@ LIMITS = {
     "max_recursion_depth": 400,
     "max_print_outputs_length": 10_000,
 }
-#: The Python that the table was written against: there, every program reaches its canary.
+#: Reference version of Python, in which every program of the table reaches its canary.
 REFERENCE = (3, 11)
 
 
-class Worker:
-    """The process that forks children; started on first use, restarted if it dies.
+def timeout_of(program: Program) -> float:
+    """Return the time limit of a program, in seconds."""
+    return LIMIT_TIMEOUT_SECONDS if program.limit else TIMEOUT_SECONDS
 
-    It works in a folder of its own, because programs write files.
+
+class Worker:
+    """Process that forks children; started on first use, restarted if it dies.
+
+    It runs in a separate folder, because programs write files.
     """
 
     def __init__(self) -> None:
@@ -70,17 +81,17 @@ class Worker:
 
     @property
     def folder(self) -> Path:
-        """Where the programs work."""
+        """Return the working folder of the programs."""
         return Path(self._folder.name)
 
     def run(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Send one request and wait for its answer, for the programs' own deadlines and long
-        enough besides."""
+        """Send one request and wait for its answer, longer than the programs' deadlines."""
         if self._process is None or self._process.poll() is not None:
             self.close()
             self._process = subprocess.Popen(
                 [sys.executable, str(HERE / "hostile_worker.py")],
                 cwd=self.folder,
+                env={**os.environ, "PYTHONPATH": SHARED_HELPERS},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,
@@ -100,7 +111,7 @@ class Worker:
     def _line(self, seconds: float, asked: str) -> dict[str, Any]:
         assert self._process is not None
         assert self._process.stdout is not None
-        # One line for one request: nothing is left in the buffer, which select() does not see.
+        # One line per request, so that no data remains in the buffer, which select() ignores.
         ready, _, _ = select.select([self._process.stdout], [], [], seconds)
         if not ready:
             self.close()
@@ -112,14 +123,16 @@ class Worker:
         return json.loads(line)  # type: ignore[no-any-return]
 
     def batch(self, mode: str, programs: Sequence[Program], **options: Any) -> dict[str, Any]:
-        """Programs in turn, in as few children as they leave alive: ``answers``, and what the
-        programs of each child have ``changed`` together."""
+        """Run programs in sequence, in as few children as possible.
+
+        Returns ``answers``, and the state that the programs of each child ``changed`` together.
+        """
         requests = [
             {
                 "code": program.code,
                 "imports": program.modules,
                 "limited": bool(program.limit),
-                "limits": LIMITS,
+                "limits": {**LIMITS, "timeout_seconds": timeout_of(program)},
             }
             for program in programs
         ]
@@ -140,16 +153,16 @@ class Worker:
 def local_faults(
     worker: Worker, programs: Sequence[Program], deadline: float = HANGS_SECONDS
 ) -> dict[Program, str]:
-    """Programs that `local` does not hold, and why.
+    """Find programs that `local` does not stop, and the reasons.
 
-    They run in batches. One that is at fault there is run again alone, and that counts, but for
-    one that ended its child; a change of what the host shares is looked for by halves.
+    Programs run in batches. A program with a fault is run again alone, and that result counts,
+    except if it ended its child. A change of shared state is located by bisection.
     """
     faults: dict[Program, str] = {}
     try:
         answer = worker.batch("ours", programs, deadline=deadline)
     except RuntimeError as error:
-        # One of them left the process without memory, or ended it.
+        # One of them exhausted the memory of the process, or ended it.
         if len(programs) == 1:
             return {programs[0]: str(error).partition("\n")[0]}
         half = len(programs) // 2
@@ -175,7 +188,7 @@ def local_faults(
 
 
 def _halved(worker: Worker, programs: Sequence[Program], deadline: float) -> dict[Program, str]:
-    """Programs of a batch that, alone or together, change what the host shares."""
+    """Find programs of a batch that, alone or together, change shared state."""
     if not programs:
         return {}
     changes = _changes(worker.batch("ours", programs, deadline=deadline))
@@ -194,14 +207,14 @@ def _changes(answer: dict[str, Any]) -> str:
 
 
 def _fault(program: Program, answer: dict[str, Any], worker: Worker) -> str:
-    """What is wrong with one answer of ``local``, or the empty string."""
+    """Return the fault in an answer of ``local``, or the empty string."""
     reached = [
         one for one in answer["reached"] if not (program.memory and one == "memory exhausted")
     ]
     if reached:
         return f"reached: {', '.join(reached)} {answer['error']}"[:1000]
     if answer["seconds"] > LATEST_SECONDS:
-        return f"took {answer['seconds']:.1f} s with timeout_seconds={TIMEOUT_SECONDS}"
+        return f"took {answer['seconds']:.1f} s with timeout_seconds={timeout_of(program)}"
     if answer["ended"] == "ok":
         if program.ends or _has_no_target(weak_answers(worker, [program])[0]):
             return ""
@@ -210,10 +223,10 @@ def _fault(program: Program, answer: dict[str, Any], worker: Worker) -> str:
 
 
 def weak_answers(worker: Worker, programs: Sequence[Program]) -> list[dict[str, Any]]:
-    """Plain CPython's answers, a child for each program.
+    """Return plain CPython's answers, with one child per program.
 
-    A program that calls its canary once a limit is swallowed is given an alarm that it may catch.
-    One that calls none, or has been ended by the alarm, outlives any limit, and is given none.
+    A program that calls its canary after it swallows a limit gets an alarm that it can catch. A
+    program without a canary, or one that the alarm ended, outlives any limit and gets no alarm.
     """
     alarmed = [p for p in programs if "trip(" in p.code or not p.limit]
     answers = dict(_weak(worker, alarmed, alarm=True))
@@ -232,5 +245,5 @@ def _weak(
 
 
 def _has_no_target(answer: dict[str, Any]) -> bool:
-    """Whether plain CPython of another version, or with other packages, stops the program."""
+    """Return whether another version of CPython, or other packages, stops the program."""
     return sys.version_info[:2] != REFERENCE and not answer["reached"]

@@ -1,4 +1,4 @@
-"""The one table of hostile programs: ``programs/*.py`` and what the fuzzer's search has found.
+"""Table of hostile programs: ``programs/*.py`` and the programs found by the fuzzer.
 
 Format of a file in ``programs/``::
 
@@ -6,9 +6,9 @@ Format of a file in ``programs/``::
     # imports: array          headers of the file, for every program in it
     import array              code that every program begins with
     # hostile: name-of-the-program
-    # local: no why           `local` does not hold it; every other program must hold there
+    # local: no why           `local` does not stop it; it must stop every other program
     # imports: numpy, pandas  authorised beside the harmless modules of the case corpus
-    # limit: why              it fights a limit, not a guard
+    # limit: why              it attacks a limit, not a guard
     # ends: quietly why       in `local` it may end without an error, if its canary is not reached
     # memory: why             in `local` a MemoryError is an answer: nothing was allocated
     # outside: what           its canary says that something outside the process was reached
@@ -23,17 +23,14 @@ the same table runs in Pyodide.
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from case_harness import AUTHORISED
+
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "cases"))
-
-from case_harness import AUTHORISED  # noqa: E402
-
 PROGRAMS = HERE / "programs"
 CORPUS = HERE.parent / "fuzz" / "corpus"
 HARMLESS_MODULES = [name for name in AUTHORISED if name not in ("numpy", "pandas")]
@@ -44,7 +41,7 @@ _NAME = re.compile(r"^# hostile: *(.*)\n", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Program:
-    """One hostile program and what is expected of it."""
+    """One hostile program and its expected behaviour."""
 
     family: str
     name: str
@@ -70,16 +67,16 @@ class Program:
 
     @property
     def in_local(self) -> bool:
-        """Whether ``local`` must hold it."""
+        """Return whether ``local`` must stop it."""
         return not self.local
 
     def shown(self) -> str:
-        """The program as a message of a test shows it."""
+        """Text of the program for a test's message."""
         return f"{self.id} ({self.path.name} line {self.line})\n{self.code}"
 
 
 def read_programs(path: Path) -> Iterator[Program]:
-    """Every program of one file of ``programs/``, in order."""
+    """Read every program of one file of ``programs/``, in order."""
     text = path.read_text(encoding="utf-8")
     starts = list(_NAME.finditer(text))
     shared, prelude = _headers(_without_comments(text[: starts[0].start()]))
@@ -93,20 +90,20 @@ def read_programs(path: Path) -> Iterator[Program]:
 
 
 def read_corpus() -> Iterator[Program]:
-    """Every program that a search has found."""
+    """Read every program found by the fuzzer."""
     for path in sorted(CORPUS.glob("*.py")):
         options, code = _headers(path.read_text(encoding="utf-8"))
         yield Program("corpus", path.stem, code, path, 1, **options)
 
 
 def all_programs() -> list[Program]:
-    """The whole table."""
+    """Return the whole table."""
     files = sorted(PROGRAMS.glob("*.py"))
     return [program for path in files for program in read_programs(path)] + list(read_corpus())
 
 
 def in_parts(programs: list[Program], size: int) -> dict[str, list[Program]]:
-    """Programs by family, in parts of at most ``size``: each part is one test."""
+    """Group programs by family in parts of at most ``size``, one test per part."""
     families: dict[str, list[Program]] = {}
     for program in programs:
         families.setdefault(program.family, []).append(program)
@@ -118,7 +115,7 @@ def in_parts(programs: list[Program], size: int) -> dict[str, list[Program]]:
 
 
 def _headers(body: str) -> tuple[dict[str, Any], str]:
-    """The headers a text begins with, and the rest of it."""
+    """Split a text into its headers and the rest."""
     options: dict[str, Any] = {}
     while match := _HEADER.match(body):
         key, text = match.groups()

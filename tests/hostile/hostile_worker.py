@@ -1,19 +1,20 @@
-"""Runs hostile programs in forked children with a deadline for each and a memory ceiling.
+"""Worker that runs hostile programs in forked children with a deadline and a memory limit each.
 
-Says ``{"ready": true}`` when it has imported what it needs, and then speaks JSON lines: ``{"mode",
+It writes ``{"ready": true}`` after its imports, and then exchanges JSON lines: ``{"mode",
 "deadline", "programs": [{"code", "imports", "limits", "limited"}]}`` in, ``{"answers": [{"reached",
 "error", "seconds", "ended"}], "changed"}`` out. ``mode`` is ``ours`` (the interpreter; one child
-for them all, as long as it lives) or ``weak`` (plain ``exec`` with everything, and a limit that
-programs may catch: the test of the tests; a child for each). A program that is alive at its
-deadline is killed and counts as having outlived its limit. ``seconds`` is what it took without the
-time for which other processes had the processor. ``changed`` names what a child's programs have
-changed of what the host shares. With ``probes`` instead of ``programs``, see ``run_probes``.
+for them all, as long as it lives) or ``weak`` (plain ``exec`` with all built-ins, and a limit that
+programs can catch: it tests the tests; one child each). A program that is alive at its deadline is
+killed and counts as having outlived its limit. ``seconds`` is its run time without the time in
+which other processes used the processor. ``changed`` names the shared state that a child's programs
+changed. With ``probes`` instead of ``programs``, see ``run_probes``.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import io
 import json
 import math
@@ -23,31 +24,28 @@ import signal
 import sys
 import time
 import warnings
-from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).parent))
-sys.path.insert(0, str(Path(__file__).parents[1] / "cases"))
-sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import case_harness
 import hostile_canary
 
 MEMORY_BYTES = 768 * 2**20
-#: A program's threads end with its run; how long, in seconds, the last of them may need to be gone.
+#: Seconds within which the threads of a program must end after its run.
 THREADS_GONE_SECONDS = 10.0
 WEAK_LIMIT_SECONDS = 0.05
-#: A limit program that plain CPython still runs by then has outlived the limit.
-WEAK_DEADLINE_SECONDS = 0.2
+#: A limit program that plain CPython still runs after this time has outlived the limit.
+WEAK_DEADLINE_SECONDS = 0.12
 
 
 class WeakLimit(Exception):
-    """The limit of the weak mode: raised once, in the program, where it can be caught."""
+    """Limit of the weak mode: raised once in the program, which can catch it."""
 
 
 def limit_memory() -> Any:
-    """Lower this process's address space to what it has plus ``MEMORY_BYTES``; gives a function
-    that lifts it."""
+    """Limit address space to the current size plus ``MEMORY_BYTES``.
+
+    Returns a function that removes the limit.
+    """
     try:
         import resource
     except ImportError:  # not a POSIX system
@@ -60,8 +58,10 @@ def limit_memory() -> Any:
 
 
 def run_weak(code: str, limited: bool) -> tuple[str, BaseException | None]:
-    """The program in plain CPython, with tools and every builtin; for limit programs, a
-    catchable alarm."""
+    """Run the program in plain CPython, with tools and every builtin.
+
+    Limit programs get an alarm that they can catch.
+    """
     import asyncio  # noqa: F401 - what an ordinary host has loaded already
 
     space: dict[str, Any] = {
@@ -98,8 +98,7 @@ def run_weak(code: str, limited: bool) -> tuple[str, BaseException | None]:
 def run_ours(
     code: str, imports: list[str], limits: dict[str, Any]
 ) -> tuple[str, BaseException | None]:
-    """The program in the fork's interpreter; anything but an ``InterpreterError`` is a fault of
-    its own."""
+    """Run the program in the fork's interpreter; other errors are faults."""
     from smolagents_fork.interpreter import Interpreter, Limits
 
     interpreter = Interpreter(
@@ -121,7 +120,7 @@ def run_ours(
 
 
 def words(value: object) -> str:
-    """``str(value)``, which may be a program's."""
+    """Return ``str(value)``, whose class a program may define."""
     try:
         return str(value)
     except BaseException as error:
@@ -129,10 +128,10 @@ def words(value: object) -> str:
 
 
 def run_probes(request: dict[str, Any]) -> dict[str, Any]:
-    """Many short programs in one interpreter, in turn; stops at the first that is at fault.
+    """Run many short programs in one interpreter; stop at the first fault.
 
-    A program that policy refuses before it runs would hide the probes beside it, hence one
-    program a probe.
+    Policy may refuse a program before it runs, which would hide other probes in it. Hence each
+    probe is a separate program.
     """
     from smolagents_fork.errors import InterpreterError
     from smolagents_fork.interpreter import Interpreter, Limits
@@ -161,7 +160,7 @@ def run_probes(request: dict[str, Any]) -> dict[str, Any]:
         shown, why = "", ""
         printed = io.StringIO()
         if request.get("apart"):
-            interpreter = ready()  # what one leaves behind is not a matter of the next
+            interpreter = ready()  # isolates the next program from this one
         try:
             if weak:
                 with contextlib.redirect_stdout(printed):
@@ -189,7 +188,7 @@ def run_probes(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def child(request: dict[str, Any], numbers: list[int], out: int) -> None:
-    """Run programs, or the probes, and write what comes of them to ``out``, a line for each."""
+    """Run programs, or the probes, and write a result line for each to ``out``."""
 
     def say(line: dict[str, Any]) -> None:
         os.write(out, json.dumps(line).encode() + b"\n")
@@ -229,11 +228,11 @@ def run_one(request: dict[str, Any], program: dict[str, Any]) -> dict[str, Any]:
         reached.append("environment")
     causes = []
     link = error
-    while link is not None and len(causes) < 10:  # a program's may lead back to themselves
+    while link is not None and len(causes) < 10:  # a program's chain may be circular
         causes.append(type(link).__name__)
         link = link.__cause__
-    # Where memory ends, deque's repetition now and then forgets to say so (CPython 3.11): its
-    # SystemError has the words "error return without exception set".
+    # Without memory, repeating a deque sometimes raises a SystemError instead (CPython 3.11), with
+    # the message "error return without exception set".
     if {"MemoryError", "SystemError"} & set(causes):
         reached.append("memory exhausted")
     if not threads_gone(51 if weak else 1):
@@ -248,10 +247,11 @@ def run_one(request: dict[str, Any], program: dict[str, Any]) -> dict[str, Any]:
 
 
 class Clock:
-    """Time that a program takes, from now on, as on a machine that has nothing else to do.
+    """Run time of a program from now on, as on an idle machine.
 
-    From it is taken what the kernel says this thread was ready and not run. Of other threads it
-    says nothing once they have ended: where they have worked, processor time is what counts.
+    The time in which this thread was ready but did not run, as reported by the kernel, is
+    subtracted. The kernel does not report it for threads that have ended; if such threads worked,
+    processor time counts instead.
     """
 
     def __init__(self) -> None:
@@ -266,13 +266,13 @@ class Clock:
         return time.monotonic(), ready, time.process_time(), time.thread_time()
 
     def seconds(self) -> float:
-        """Seconds since the clock was made."""
+        """Return the seconds since the clock was created."""
         wall, ready, work, own = (b - a for a, b in zip(self._start, self._now(), strict=True))
         return work if math.isnan(ready) or work - own > 0.05 else wall - ready
 
 
 def threads_gone(most: int) -> bool:
-    """Whether no more than ``most`` threads are left, within a while."""
+    """Wait a limited time; return whether at most ``most`` threads are left."""
     import threading
 
     end = time.monotonic() + THREADS_GONE_SECONDS
@@ -288,17 +288,17 @@ def _is_interpreter_error(error: BaseException | None) -> bool:
 
 
 def end_with(parent: int) -> None:
-    """Let the kernel kill this process when ``parent`` ends, as when a test run is killed."""
+    """Have the kernel kill this process when ``parent`` ends, as when a test run is killed."""
     if not sys.platform.startswith("linux"):
         return
     PR_SET_PDEATHSIG = 1
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
-        os._exit(1)  # it ended before it could be said
+        os._exit(1)  # the parent ended before the call
 
 
 def serve_one(request: dict[str, Any]) -> dict[str, Any]:
-    """Run all of a request, in as many children as it takes."""
+    """Run all programs of a request, in as many children as necessary."""
     if "probes" in request:
         lines, status = serve_child(request, [])
         return lines[-1] if lines else {"reached": [_death(status)], "probe": "", "ran": 0}
@@ -333,7 +333,7 @@ def _death(status: int | None) -> str:
 def serve_child(
     request: dict[str, Any], numbers: list[int]
 ) -> tuple[list[dict[str, Any]], int | None]:
-    """Fork, and take in lines until the child ends or a program has had its time.
+    """Fork, and read lines until the child ends or a program exceeds its time.
 
     Returns:
         The lines, and the child's status; no status if it was killed at a deadline.
@@ -391,6 +391,7 @@ def main() -> None:
     for name in request_preloads():
         with contextlib.suppress(ImportError):
             __import__(name)
+    gc.freeze()  # so that no child collects, and thereby copies, this process's objects
     print(json.dumps({"ready": True}), flush=True)
     for line in sys.stdin:
         answer = serve_one(json.loads(line))
@@ -398,8 +399,7 @@ def main() -> None:
 
 
 def request_preloads() -> list[str]:
-    """Modules loaded once here, so that each child starts with them: it saves their import time
-    per program."""
+    """Import modules once, which saves their import time in each child; return their names."""
     return [
         *case_harness.AUTHORISED,
         "smolagents_fork.interpreter",

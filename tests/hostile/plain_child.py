@@ -1,11 +1,11 @@
-"""A worker for the child process that runs programs in plain CPython, everything within reach.
+"""Worker of the child process that runs programs in plain CPython.
 
-The fork server imports this module before it serves (``Layout.preload``), which puts ``main`` in
-the place of the product's: the confinement, the frames and the host are the product's own, and the
-interpreter is out of the way. So what a program does not reach here, the kernel has refused.
+The fork server imports this module before it serves (``Layout.preload``), which replaces the
+product's ``main``. The confinement, the frames and the host are the product's, but the interpreter
+is replaced. The kernel alone therefore decides what a program can reach.
 
-A module ``hostile_canary`` is there, as in the host of the other tests. A program that gets at it,
-or hands over something forbidden, is given everything that ``assault.py`` tries, and goes on.
+The child has a module ``hostile_canary``, like the host of the other tests. A program that reaches
+it, or leaks a forbidden object, makes every attempt of ``assault.py`` and then continues.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _LONGEST = 80_000
 
 
 class PlainChild:
-    """Serves the host as the product's worker does, with ``exec`` for an interpreter."""
+    """Replacement for the product's worker, with ``exec`` as the interpreter."""
 
     def __init__(self, link: Link, options: dict[str, Any]) -> None:
         self._link = link
@@ -65,7 +65,7 @@ class PlainChild:
         canary = types.ModuleType("hostile_canary")
         canary.trip = self._trip  # type: ignore[attr-defined]
         canary.leak = self._leak  # type: ignore[attr-defined]
-        # Its secret is the host's: one who asks for it has come as far.
+        # The secret is the host's, and a program that reads it has reached the canary.
         canary.__getattr__ = lambda name: self._trip(name)  # type: ignore[method-assign]
         sys.modules["hostile_canary"] = canary
         sys.stdout = sys.stderr = _Printed(link)  # type: ignore[assignment]
@@ -116,7 +116,7 @@ class PlainChild:
         self._link.send(kind, frame.run, body)
 
     def _value(self, code: str) -> Any:
-        """Run a program, and the value of its last expression."""
+        """Run a program and return the value of its last expression."""
         tree = ast.parse(code)
         last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
         exec(compile(tree, "<program>", "exec", dont_inherit=True), self._space)
@@ -139,7 +139,7 @@ class PlainChild:
         name = "TimeLimitExceededError" if stopped else "ProgramFailedError"
         return encode({"kind": name, "message": text[:_LONGEST]})
 
-    # -- what a program may call --
+    # -- functions for programs --
 
     def _trip(self, how: str = "") -> str:
         self._assault()
@@ -154,7 +154,7 @@ class PlainChild:
     def _assault(self) -> None:
         if not self._assaulted:
             self._assaulted = True
-            # Said first: it may be stopped by then.
+            # Sent first, because the program may be stopped later.
             self._link.write(ASSAULT_MADE + "\n")
             for one in assault.made(self._host):
                 self._link.write(f"{REACHED} {one}]\n")
@@ -172,7 +172,7 @@ class PlainChild:
         os._exit(0)
 
     def _finish(self) -> None:
-        """Go on: nothing in this child ends a program with its final answer."""
+        """Continue: this child does not end a program after its final answer."""
 
 
 class _Printed:
@@ -188,15 +188,15 @@ class _Printed:
         return len(text)
 
     def flush(self) -> None:
-        """Nothing waits."""
+        """Do nothing: the output is not buffered."""
 
     def isatty(self) -> bool:
-        """Whether this is a terminal."""
+        """Return whether this is a terminal."""
         return False
 
 
 def main(data_number: int, log_number: int, bounds: Bounds, parent: socket.socket) -> None:
-    """Confine this process, say so, and serve the host until it closes the connection."""
+    """Confine this process, report that, and serve the host until it closes the connection."""
     log = mmap.mmap(log_number, LOG_SIZE)
     os.close(log_number)
     link = Link(socket.socket(fileno=data_number), log)

@@ -1,6 +1,6 @@
-"""Words by which a child in plain CPython tells its host's test how far a program came."""
+"""Markers with which a child in plain CPython reports the progress of a program."""
 
-#: The program reached its canary in the child, and was given every attempt.
+#: The program reached its canary in the child, and made every attempt.
 ASSAULT_MADE = "[assault made]"
 #: An attempt was not refused; its name follows.
 REACHED = "[reached:"

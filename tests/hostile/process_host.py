@@ -1,8 +1,8 @@
-"""Run hostile programs in child processes, through the interpreter or without it, and judge.
+"""Runner of hostile programs in child processes, with or without the interpreter.
 
-``plain`` puts plain CPython in the place of the interpreter (``plain_child.py``), so that what
-holds is the kernel's and the host's alone. Every program has a child of its own, and what the host
-has is compared once a part of the table; a difference is looked for by halves.
+``plain`` replaces the interpreter with plain CPython (``plain_child.py``), so that only the kernel
+and the host protect. Every program has its own child. The state of the host is compared once per
+part of the table; a difference is located by bisection.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import pandas  # noqa: F401
 import plain_marks
 import pytest
 from host_watch import HostWatch, open_things
+from hostile_harness import timeout_of
 from hostile_table import Program, all_programs
 
 from smolagents_fork.errors import ForkError
@@ -29,11 +30,10 @@ from smolagents_fork.process.child import Child
 from smolagents_fork.process.sandbox_paths import Layout
 
 HERE = Path(__file__).parent
-TIMEOUT_SECONDS = 0.1
-GRACE_SECONDS = 0.1
-#: For calls that are not hostile, and for what may take as long as a busy machine needs.
+GRACE_SECONDS = 0.05
+#: Time limit for calls that are not hostile, long enough for a busy machine.
 HANGS_SECONDS = 30.0
-#: Where the programs of the table write; here, a name that nobody else uses.
+#: Path to which the programs of the table write, replaced by a unique name.
 SHARED_NAME = "/tmp/hostile-canary"
 OPTIONS: dict[str, Any] = {
     "timeout_seconds": HANGS_SECONDS,
@@ -44,7 +44,7 @@ OPTIONS: dict[str, Any] = {
     "max_print_outputs_length": 100_000,
     "max_tool_calls": 1_000,
 }
-#: A variable of the host is a value in its child: what programs find there.
+#: Variables of the host, which are values in its child.
 PRELUDE = """
 class Thing:
     kind = "thing"
@@ -60,7 +60,7 @@ thing = Thing()
 
 
 class Recorder:
-    """The tools of the host, and when each was called."""
+    """Tools of the host, with a record of their calls."""
 
     def __init__(self) -> None:
         #: ``idle`` between runs; in a run ``running`` until it is ``stopped`` or ``answered``.
@@ -69,18 +69,18 @@ class Recorder:
         self.printed: list[str] = []
 
     def begin(self) -> None:
-        """A run begins."""
+        """Record that a run begins."""
         self.calls.clear()
         self.printed.clear()
         self.phase = "running"
 
     def stop(self) -> None:
-        """The host has begun to stop what runs."""
+        """Record that the host has begun to stop the run."""
         if self.phase == "running":
             self.phase = "stopped"
 
     def tools(self) -> dict[str, Callable[..., Any]]:
-        """Tools by name."""
+        """Return the tools by name."""
 
         def trip(how: str = "") -> str:
             self._called("trip", how)
@@ -109,16 +109,18 @@ class Recorder:
         self.calls.append((name, str(given)[:10_000], self.phase))
 
     def too_late(self) -> list[str]:
-        """Calls that came when none may come any more."""
+        """Return calls after the end of their run."""
         return [f"{name}({given:.50}) was called when {phase}"
                 for name, given, phase in self.calls if phase != "running"]  # fmt: skip
 
 
 class ProcessHost:
-    """A host with one warm executor, its tools and everything that programs go for."""
+    """Host with one running executor, its tools and the resources that programs attack."""
 
     def __init__(self, plain: bool) -> None:
         self.plain = plain
+        #: Programs that made every attempt of plain CPython.
+        self.assaults = 0
         self.recorder = Recorder()
         self._patches = pytest.MonkeyPatch()
         self.watch = HostWatch()
@@ -136,7 +138,7 @@ class ProcessHost:
             )
         self.executor.send_tools(self.recorder.tools())
         self.executor.send_variables({"HOST": self.watch.facts()})
-        self.executor(PRELUDE + "search()")  # the thread for tools is there from now on
+        self.executor(PRELUDE + "search()")  # starts the thread for tools
 
     def __enter__(self) -> ProcessHost:
         return self
@@ -145,7 +147,7 @@ class ProcessHost:
         self.close()
 
     def close(self) -> None:
-        """End the child, and let go of everything."""
+        """End the child and release all resources."""
         try:
             self.executor.cleanup()
         finally:
@@ -164,19 +166,19 @@ class ProcessHost:
             self._patches.setattr(Child, name, recorded(getattr(Child, name)))
 
     def check(self, programs: Sequence[Program]) -> None:
-        """Run programs and fail with what each has reached, and its text."""
+        """Run programs; fail with the text of each program that reached something."""
         faults = self.faults(programs)
         assert not faults, "\n".join(f"{why}\n{p.shown()}" for p, why in faults.items())
 
     def faults(self, programs: Sequence[Program]) -> dict[Program, str]:
-        """Programs that are not held, and why."""
+        """Find programs that are not confined, and the reasons."""
         faults: dict[Program, str] = {}
         self._compared(programs, faults)
         return faults
 
     def _compared(self, programs: Sequence[Program], faults: dict[Program, str]) -> None:
-        """Run programs; where the host is not what it was, find out by which of them."""
-        self._renew()  # a child that was killed leaves its executor without one, and its sockets
+        """Run programs; if the host's state changed, find the responsible program."""
+        self._renew()  # the executor of a killed child has neither a child nor sockets
         things, before = open_things(), self.watch.snapshot()
         found = {program: why for program in programs if (why := self._fault(program))}
         faults.update(found)
@@ -204,13 +206,13 @@ class ProcessHost:
             self.watch.children.add(self.executor.pid)
 
     def _fault(self, program: Program) -> str:
-        """What is wrong with one program, or the empty string. It has a new child."""
+        """Run one program in a new child; return its fault, or the empty string."""
         faults = []
         self._renew()
         self.executor(PRELUDE)
         code = program.code.replace(SHARED_NAME, f"/tmp/{self.watch.marker}")
         self.recorder.begin()
-        self.executor.options.timeout_seconds = TIMEOUT_SECONDS
+        self.executor.options.timeout_seconds = timeout_of(program)
         started = time.monotonic()
         shown = ""
         try:
@@ -227,6 +229,7 @@ class ProcessHost:
         if (seconds := time.monotonic() - started) > HANGS_SECONDS:
             faults.append(f"took {seconds:.1f} s")
         printed = "".join(self.recorder.printed)
+        self.assaults += plain_marks.ASSAULT_MADE in printed
         faults += self.recorder.too_late()
         if hostile_canary.SECRET in f"{shown}{printed}{self.recorder.calls}":
             faults.append("the secret came out")
@@ -239,9 +242,9 @@ class ProcessHost:
         return "; ".join(faults)
 
     def _next_call(self) -> list[str]:
-        """A program may spoil its own child, but the interpreter's does not let it."""
+        """Check the next call: a program must not damage a child with the interpreter."""
         if self.plain:
-            return []  # its next call is that of the next program, in a new child
+            return []  # the next program has a new child
         self.recorder.begin()
         try:
             output = self.executor("6 * 7").output
@@ -251,14 +254,9 @@ class ProcessHost:
             self.recorder.phase = "idle"
         return [] if output == 42 else [f"the next call gave {output!r}"]
 
-    @property
-    def assault_was_made(self) -> bool:
-        """Whether the last program got everything that plain CPython gives."""
-        return plain_marks.ASSAULT_MADE in "".join(self.recorder.printed)
-
 
 def _with_plain_child(layout_for: Callable[..., Layout]) -> Callable[..., Layout]:
-    """The layout of the product's children, with this folder's worker preloaded."""
+    """Return the product's layout with this folder's worker preloaded."""
 
     def plain_layout(*arguments: Any, **keywords: Any) -> Layout:
         layout = layout_for(*arguments, **keywords)

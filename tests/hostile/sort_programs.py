@@ -1,17 +1,18 @@
-"""Run the table of hostile programs in ``local`` and sort it: what does not hold goes to `process`.
+"""Run the hostile programs in ``local``, and mark those that only `process` stops.
 
+    export PYTHONPATH=tests/cases                                     # for the commands below
     python tests/hostile/sort_programs.py                             # counts, changes nothing
-    python tests/hostile/sort_programs.py held_classes -v             # one family, with the faults
-    python tests/hostile/sort_programs.py held_classes::held-rexec    # one program
+    python tests/hostile/sort_programs.py type_proxies -v             # one family, with the faults
+    python tests/hostile/sort_programs.py type_proxies::held-rexec    # one program
     python tests/hostile/sort_programs.py --reason 'numpy_memory=what a library does with memory'
     python tests/hostile/sort_programs.py --reason '*=one call of C'  # every family without its own
     python tests/hostile/sort_programs.py --quiet 'caught as an error of its line'
-    python tests/hostile/sort_programs.py --back                      # those that hold again
+    python tests/hostile/sort_programs.py --back                      # those stopped again
 
-``--reason`` writes ``# local: no <reason>`` above each program of the family that does not hold.
+``--reason`` writes ``# local: no <reason>`` above each program of the family that is not stopped.
 ``--quiet`` writes ``# ends: quietly <reason>`` where the only fault is that no error ended it.
-``--back`` takes the header from those that hold. The status is 1 while there are faults that no
-header has.
+``--back`` removes the header from programs that are stopped. The status is 1 while faults without
+a header remain.
 """
 
 from __future__ import annotations
@@ -22,14 +23,12 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
-
 import hostile_harness
 from hostile_harness import Program, Worker, local_faults
 
-#: Programs in one child.
+#: Number of programs in one child.
 BATCH = 60
-#: Seconds after which a program is held to hang here; a test waits longer.
+#: Seconds after which a program counts as hanging here; a test waits longer.
 HANGS_SECONDS = 8.0
 QUIET = "no error, and the program is not marked 'ends'"
 
@@ -39,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     reasons = dict(_reason(text) for text in options.reason)
     programs = _asked_for(options.what)
-    # Those that do not hold take the longest, and are known.
+    # Programs with a header take the longest, and their result is known.
     faults = _run([p for p in programs if options.back or not p.local], options.verbose)
     headers: dict[Program, tuple[str, str]] = {}
     for program in programs:
@@ -57,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def write_headers(path: Path, headers: dict[Program, tuple[str, str]]) -> None:
-    """Set a header of programs in their file; an empty text takes it away."""
+    """Set a header of programs in their file; an empty text removes it."""
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     for program in sorted(headers, key=lambda p: -p.line):
         key, text = headers[program]

@@ -1,15 +1,11 @@
-"""Programs that a clumsy guard would refuse do what they do in CPython."""
+"""Programs that an imprecise guard would refuse behave as in CPython."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
-import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "cases"))
-
 import case_harness
+import pytest
 
 CASES = [
     case

@@ -1,21 +1,17 @@
-"""No hostile program reaches its canary in `local`, but for those whose header says so."""
+"""No hostile program reaches its canary in `local`, except those with a header."""
 
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 import hostile_harness
 import hostile_table
+import pytest
 from hostile_harness import LIMITS, Program, Worker
 
-#: Programs of one test: enough that what the host shares is not compared for each.
+#: Number of programs per test, so that the shared state is not compared for each program.
 PART = 30
 IN_LOCAL = [p for p in hostile_table.all_programs() if p.in_local]
 PARTS = hostile_table.in_parts(IN_LOCAL, PART)
@@ -40,8 +36,8 @@ def test_programs_do_not_reach_their_canaries(programs: list[Program], worker: W
 
 
 def test_no_program_reaches_its_canary_with_the_default_modules_alone(worker: Worker) -> None:
-    """Fewer modules, fewer members replaced: all in one process, for the time it takes."""
-    # The canary notes when a tool is called after an answer: one program a process.
+    """With fewer modules, fewer members are replaced. One process runs them all, for speed."""
+    # The canary records a tool call after an answer, hence one program per process.
     programs = [p for p in IN_LOCAL if not (p.limit or p.imports or p.memory)]
     programs = [p for p in programs if p.family != "after_the_end"]
     answer = worker.run(
@@ -62,13 +58,13 @@ def test_no_program_reaches_its_canary_with_the_default_modules_alone(worker: Wo
 
 @pytest.mark.parametrize("program", GAPS, ids=[p.name for p in GAPS])
 def test_documented_gap_is_one_still(program: Program, worker: Worker) -> None:
-    """What is stopped after all does not belong among the gaps."""
-    answer = worker.batch("ours", [program], deadline=1.5)["answers"][0]
+    """A program that is stopped must not be listed as a gap."""
+    answer = worker.batch("ours", [program], deadline=0.6)["answers"][0]
     assert answer["reached"] == ["outlived its limit"], program.shown()
 
 
 def test_programs_work_in_a_folder_of_their_own(worker: Worker) -> None:
-    """They write files, which must not appear among those of whoever runs the tests."""
+    """Programs write files, which must not appear in the current folder of the test run."""
     code = 'open("planted.log", "w").close()\nbegun = 1\n'
     program = Program("written", "here", code, Path(__file__), 1)
     worker.batch("weak", [program])

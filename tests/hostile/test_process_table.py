@@ -1,19 +1,15 @@
 """Every hostile program, through the interpreter in a child process: nothing outside is reached.
 
-A file beside ``test_process_plain.py`` and not a part of it, so that the two run side by side.
+Separate from ``test_process_plain.py``, so that the two files run in parallel.
 """
 
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 import hostile_table
+import pytest
 from hostile_table import Program
 
 if TYPE_CHECKING:
@@ -24,6 +20,7 @@ PARTS = hostile_table.in_parts(hostile_table.all_programs(), 30)
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="the kernel that confines is Linux"),
+    pytest.mark.slow,
     pytest.mark.limit(600),
 ]
 

@@ -1,17 +1,13 @@
-"""The table of hostile programs is whole, and can be sorted by a command."""
+"""The table of hostile programs is complete, and a command sorts it."""
 
 from __future__ import annotations
 
 import shutil
-import sys
 from pathlib import Path
-
-import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 import hostile_harness
 import hostile_table
+import pytest
 import sort_programs
 from hostile_harness import LIMITS, TIMEOUT_SECONDS
 
@@ -87,6 +83,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_sorting_only_counts_where_no_reason_is_given(
     file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -97,6 +94,7 @@ def test_sorting_only_counts_where_no_reason_is_given(
     assert "some                     3      2        1      0     2\n" in shown
 
 
+@pytest.mark.slow
 def test_sorting_writes_the_reason_of_the_family(file: Path) -> None:
     arguments = ["--reason", "some=it is what a library does", "--quiet", "it is caught by itself"]
     assert sort_programs.main([*arguments, "--back"]) == 0
@@ -110,6 +108,7 @@ def test_sorting_writes_the_reason_of_the_family(file: Path) -> None:
     assert programs["reaches"].code == 'import array\ntrip("at once")\n'
 
 
+@pytest.mark.slow
 def test_sorting_a_corpus_program_puts_the_header_first(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,18 +1,14 @@
-"""Each program that `local` holds reaches its canary in plain CPython: the tests can fail."""
+"""Each program that `local` stops reaches its canary in plain CPython: the tests can fail."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 import hostile_harness
 import hostile_table
+import pytest
 from hostile_harness import REFERENCE, Program, Worker
 
 IN_LOCAL = [p for p in hostile_table.all_programs() if p.in_local]
@@ -34,8 +30,10 @@ def worker() -> Iterator[Worker]:
 
 @pytest.mark.parametrize("programs", PARTS.values(), ids=PARTS)
 def test_programs_reach_their_canaries(programs: list[Program], worker: Worker) -> None:
-    """Once shows that it can be reached: how a process without memory ends is not always the
-    same, hence three tries."""
+    """Reaching the canary once is sufficient.
+
+    A process without memory does not always end in the same way, hence three tries.
+    """
     left = list(programs)
     for _ in range(3):
         answers = hostile_harness.weak_answers(worker, left)

@@ -39,8 +39,8 @@ def demo(example: str = "demo", **environment: str) -> subprocess.CompletedProce
 def assert_answers(done: subprocess.CompletedProcess[str], executor: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     for words in (
-        f"orders.csv, {ROWS} rows made from seed",
-        "a scripted model, prepared steps and no intelligence",
+        f"orders.csv, {ROWS} rows generated from seed",
+        "a scripted model with prepared steps",
         f"Executor: {executor}",
         "Executing parsed code:",
         "Execution logs:",
@@ -61,12 +61,36 @@ def test_data_set_is_the_same_for_everybody(tmp_path):
 
 def test_demo_without_an_engine_says_why_and_answers_locally():
     done = demo(DOCKER_HOST="unix:///nonexistent/docker.sock")
-    assert_answers(done, "LocalPythonExecutor: the local interpreter, since Docker is not to be")
+    assert_answers(
+        done, "LocalPythonExecutor: the local interpreter, since Docker is not available"
+    )
 
 
 @pytest.mark.docker
 def test_demo_with_an_engine_answers_in_a_container(engine):
-    assert_answers(demo(), "DockerExecutor: Docker, since an engine answers")
+    assert_answers(demo(), "DockerExecutor: Docker, since an engine responds")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("local", "LocalPythonExecutor: this process"),
+        ("process", "ProcessExecutor: a child process"),
+        pytest.param("docker", "DockerExecutor: a container", marks=pytest.mark.docker),
+        pytest.param("wasm", "WasmExecutor: Python in WebAssembly", marks=pytest.mark.wasm),
+    ],
+)
+def test_demo_on_the_executor_that_is_named(request, name, words):
+    machinery = {"docker": "engine", "wasm": "wasm_machine"}
+    if name in machinery:
+        request.getfixturevalue(machinery[name])
+    assert_answers(demo(EXECUTOR=name), words)
+
+
+def test_demo_on_an_executor_that_there_is_not():
+    done = demo(EXECUTOR="nosuch")
+    assert done.returncode == 1
+    assert "EXECUTOR='nosuch': one of docker, local, process, wasm" in done.stderr
 
 
 def managed_agents(**environment: str) -> str:
@@ -115,7 +139,7 @@ def test_a_model_that_cannot_be_asked_is_told_of(monkeypatch, capsys):
     monkeypatch.setattr("examples.demo.main", unreachable)
     assert main([]) == 1
     said = capsys.readouterr().err
-    assert "no such host\nThe model could not be asked. Without HF_TOKEN" in said
+    assert "no such host\nThe model could not be reached. Without HF_TOKEN" in said
 
 
 def test_an_example_that_there_is_not_names_those_there_are(capsys):

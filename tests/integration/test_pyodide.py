@@ -90,8 +90,7 @@ pytestmark = pytest.mark.slow
 
 
 def archive(folder: Path) -> Path:
-    """What runs in Wasm: the interpreter with the two layers below it, and both corpora.
-    No file of any other layer."""
+    """Pack the files for Wasm: the interpreter with the two layers below it, and both corpora."""
     path = folder / "fork.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as bundle:
         bundle.writestr("smolagents_fork/__init__.py", "")

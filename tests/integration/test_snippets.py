@@ -1,4 +1,4 @@
-"""The Python of README.md and docs/: each block compiles, names what there is, and runs."""
+"""The Python of README.md and docs/: each block compiles, uses existing names, and runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BLOCKS = {
         re.findall(r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.MULTILINE | re.DOTALL), 1
     )
 }
-#: What each block's agents run in.
+#: Executors of the agents of each block.
 RUN: dict[str, list[type]] = {
     "README.md:1": [ProcessExecutor],
     "README.md:2": [DockerExecutor],
@@ -50,7 +50,7 @@ SCIENCE = ["numpy", "pandas", "matplotlib", "PIL"]
 
 
 class Script(Model):
-    """Has one thing to say."""
+    """Model with one scripted answer."""
 
     def __init__(self) -> None:
         super().__init__(model_id="script")
@@ -61,7 +61,7 @@ class Script(Model):
 
 
 class Orders(Tool):
-    """What the reader has of his own."""
+    """Tool that a reader of the page has."""
 
     name = "orders"
     description = "Looks an order up."
@@ -77,7 +77,7 @@ class Orders(Tool):
 
 
 class MyExecutor(LocalPythonExecutor):
-    """The reader's own executor."""
+    """Executor that a reader of the page has."""
 
 
 GIVEN: dict[str, Any] = {"Orders": Orders, "MyExecutor": MyExecutor, "secret": "dsn"}
@@ -85,7 +85,7 @@ MADE: list[CodeAgent] = []
 
 
 class Kept(CodeAgent):
-    """Is remembered, so that it runs and is cleaned up whatever the block does with it."""
+    """Agent that is recorded, so that the test can run it and clean it up."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **{**kwargs, "verbosity_level": 0})
@@ -98,7 +98,7 @@ class Kept(CodeAgent):
 
 
 class Filled(ast.NodeTransformer):
-    """Puts in what a reader would put for ``...``, and the packages that are built already."""
+    """Transformer that fills in ``...`` like a reader, and packages that are already built."""
 
     def visit_List(self, node: ast.List) -> ast.AST:
         texts = [item.value for item in node.elts if isinstance(item, ast.Constant)]
@@ -122,7 +122,7 @@ def _is_gap(node: Any) -> bool:
 
 
 def imported(tree: ast.Module) -> dict[str, Any]:
-    """What the block's imports name."""
+    """Return the names that the block imports."""
     names: dict[str, Any] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):

@@ -32,8 +32,8 @@ class Story:
 
     Attributes:
         before: the project as it was.
-        whole: the project after a rebase that was never interrupted.
-        said: its output.
+        whole: the project after all of the rebase.
+        said: the output of its last command.
         after: the files of that project.
         started: the project right after a start that was killed before anything was done.
         decided: the project when all was tried out and decided, and nothing was written.
@@ -61,16 +61,12 @@ def story(tiny_template, tmp_path_factory):
     new = {**tiny_tree("9.2.0", shorter, taken), "smolagents/tmp2.py": b"2\n"}
     first.publish("9.2.0", new)
     before = snapshot(project)
-    status, said = first("start", kill_at="planned")
-    assert status == KILLED, said
+    assert first("start", kill_at="planned")[0] == KILLED
     started = first.copy(folder / "started")
-    status, said = first("continue", kill_at="decided")
-    assert status == KILLED, said
-    assert snapshot(first.project) == before
-    # Everything after the decision is the same in a rebase that was never interrupted.
-    whole = started.copy(folder / "whole")
-    whole.folder.remove()
-    status, said = whole("start")
+    assert first("continue", kill_at="decided")[0] == KILLED
+    assert snapshot(project) == before
+    whole = first.copy(folder / "whole")
+    status, said = whole("continue")
     assert status == 0, said
     after = snapshot(whole.project)
     assert after != before
@@ -79,7 +75,6 @@ def story(tiny_template, tmp_path_factory):
 
 def test_release_that_fits_is_written_at_the_end(story):
     project = story.whole.project
-    assert "from smolagents 9.0.0 to 9.2.0: 9.0.0, 9.1.0, 9.2.0" in story.said
     assert lockfile.load(project.lock).version == "9.2.0"
     assert read_version_file(project.version_file) == ("9.2.0", 1)
     changelog = project.changelog.read_text()

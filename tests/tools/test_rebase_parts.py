@@ -12,12 +12,12 @@ from packaging.version import Version
 
 from buildsys import lock as lockfile
 from tools.errors import RebaseError, ToolError
-from tools.git import environment
+from tools.git import Git, environment
 from tools.junit import Outcome
 from tools.paths import ROOT, Project
-from tools.rebase import trial
+from tools.rebase import bases, trial
 from tools.rebase.__main__ import main as rebase_command
-from tools.rebase.bases import path_of_versions
+from tools.rebase.bases import path_of_versions, steps_between
 from tools.rebase.report import regression_lines
 from tools.rebase.result import with_release
 from tools.rebase.state import KILL_VARIABLE, Folder, reached
@@ -49,6 +49,16 @@ def test_versions_are_stepped_through_in_order(old, new, path):
 def test_version_that_nobody_released_is_refused(new):
     with pytest.raises(RebaseError, match=r"1\.27\.0"):
         path_of_versions("1.26.0", new, KNOWN)
+
+
+def test_repository_without_the_tag_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(bases, "released_versions", lambda: KNOWN)
+    with pytest.raises(RebaseError, match=f"(?s)UPSTREAM_GIT={tmp_path}: .*not appear to be a git"):
+        steps_between(Project(tmp_path), "1.26.0", None, str(tmp_path))
+    upstream = Git(tmp_path / "upstream")
+    upstream.init("main")
+    with pytest.raises(RebaseError, match=r"has no tag v1\.26\.0, where the series is"):
+        steps_between(Project(tmp_path), "1.26.0", None, str(upstream.folder))
 
 
 UNRELEASED = (

@@ -1,7 +1,8 @@
-"""What a pair of runs means, from made-up JUnit files."""
+"""Comparison of two runs, from example JUnit files."""
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 import pytest
@@ -186,6 +187,7 @@ DIFFERS = Comparison(A, Kind.UNDECLARED, PASSED, FAILED)
         ([(PASSED, FAILED), (PASSED, FAILED)], Kind.UNDECLARED),
         ([(PASSED, GONE)], Kind.UNDECLARED),
         ([(PASSED, PASSED)], Kind.FLAKY),
+        ([(FAILED, PASSED)], Kind.FLAKY),
         ([(PASSED, FAILED), (PASSED, PASSED)], Kind.FLAKY),
         # Fails alone on pristine too, as one that needs the tests before it: no excuse.
         ([(FAILED, FAILED), (FAILED, FAILED)], Kind.UNDECLARED),
@@ -194,9 +196,23 @@ DIFFERS = Comparison(A, Kind.UNDECLARED, PASSED, FAILED)
 def test_a_difference_stands_until_the_fork_has_passed(
     again: list[tuple[Outcome, Outcome]], kind: Kind
 ) -> None:
-    settled = judge_again(DIFFERS, again)
-    assert settled.kind is kind
-    assert settled.again == tuple(again)
+    judged = functools.reduce(judge_again, again, DIFFERS)
+    assert judged.kind is kind
+    assert judged.again == tuple(again)
+
+
+@pytest.mark.parametrize(
+    ("again", "kind"),
+    [
+        ((FAILED, PASSED), Kind.GAINED),
+        ((PASSED, PASSED), Kind.FLAKY),
+        ((FAILED, FAILED), Kind.FLAKY),
+    ],
+)
+def test_a_test_that_passes_on_the_fork_only_does_so_each_time(
+    again: tuple[Outcome, Outcome], kind: Kind
+) -> None:
+    assert judge_again(Comparison(A, Kind.GAINED, FAILED, PASSED), again).kind is kind
 
 
 def test_a_flaky_test_is_run_again_and_said_to_be_flaky() -> None:

@@ -6,15 +6,18 @@ import base64
 import hashlib
 import io
 import json
-import re
 import zipfile
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 from rich.console import Console
 
-from tools.regression import Kind, Report, comparison, environments, run
-from tools.regression.execution import THE_RUN
+from tools.paths import CACHE
+from tools.regression import Kind, Report, environments, run
+from tools.regression.comparison import compare
+from tools.regression.environments import Side, Twins
+from tools.regression.execution import THE_RUN, Runner
 from tools.upstream.fetch import fetch_wheel
 
 pytestmark = [pytest.mark.slow, pytest.mark.network]
@@ -40,92 +43,110 @@ def altered(wheel: Path, folder: Path, module: str, code: str) -> Path:
     return path
 
 
-def compared(
-    wheel: Path,
-    folder: Path,
-    tests: list[str],
-    *,
-    release: str | None = None,
-    unlocked: bool = False,
-) -> Report:
+# Takes the choices out of every schema. One test is about them: each difference is run again.
+BREAK = """
+
+_whole = get_json_schema
+
+
+def get_json_schema(func):
+    schema = _whole(func)
+    for one in schema["function"]["parameters"]["properties"].values():
+        one.pop("enum", None)
+    return schema
+"""
+TESTS = "test_function_type_hints_utils.py"
+
+
+def compared(wheel: Path, folder: Path, **options: Any) -> Report:
+    """Run the suite with the packages that these tests of upstream's need, and no others."""
     console = Console(record=True, width=120)
-    report = run(
-        fork_wheel=wheel,
-        release=release,
-        unlocked=unlocked,
-        tests=tests,
-        folder=folder,
-        reports=folder / "reports",
-        console=console,
-    )
+    with pytest.MonkeyPatch.context() as patch:
+        kept = [one for one in environments.REQUIREMENTS if one.startswith("pytest")]
+        patch.setattr(environments, "REQUIREMENTS", kept)
+        patch.setattr(environments, "EXTRAS", ["vision"])
+        patch.setattr(environments, "OPTIONAL", {})
+        report = run(
+            fork_wheel=wheel,
+            tests=[TESTS],
+            folder=folder,
+            reports=folder / "reports",
+            console=console,
+            **options,
+        )
     (folder / "shown.txt").write_text(console.export_text(), "utf-8")
     return report
 
 
-@pytest.fixture(autouse=True)
-def few_packages(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The packages that these tests of upstream's need; `make test` installs them all."""
-    monkeypatch.setattr(environments, "EXTRAS", ["vision"])
-    monkeypatch.setattr(environments, "OPTIONAL", {})
-    needed = ("ipython", "numpy", "pandas", "pytest", "pytest-timeout", "pytest-xdist")
-    kept = [one for one in environments.REQUIREMENTS if re.split("[=><]", one)[0] in needed]
-    monkeypatch.setattr(environments, "REQUIREMENTS", kept)
+class Suite(NamedTuple):
+    """A finished run of the suite, and the same two sides to run other tests on."""
+
+    report: Report
+    folder: Path
+    runner: Runner
+
+    def break_module(self, name: str) -> None:
+        """Have a module of the fork's side raise on import."""
+        (site,) = (self.folder / "fork-env" / "lib").glob("python*/site-packages")
+        path = site / "smolagents" / name
+        text = path.read_text("utf-8") + '\n\nraise OSError("broken")\n'
+        path.unlink()  # the installer may have linked it to its cache
+        path.write_text(text, "utf-8")
+
+    def again(self, *tests: str) -> Report:
+        """Compare both sides as they are now."""
+        found, stale = compare(*self.runner.run([f"tests/{name}" for name in tests]), [])
+        return Report(LOCKED, "broken", found, stale)
 
 
 @pytest.fixture(scope="module")
-def pristine_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return fetch_wheel(LOCKED, tmp_path_factory.mktemp("cache"))
+def suite(tmp_path_factory: pytest.TempPathFactory) -> Suite:
+    """The suite on a fork with one broken function."""
+    folder = tmp_path_factory.mktemp("suite")
+    pristine = fetch_wheel(LOCKED, CACHE)
+    (folder / "wheel").mkdir()
+    module = "smolagents/_function_type_hints_utils.py"
+    broken = altered(pristine, folder / "wheel", module, BREAK)
+    report = compared(broken, folder)
+    sides = [
+        Side(name, folder / f"{name}-env" / "bin" / "python", wheel, LOCKED)
+        for name, wheel in (("pristine", pristine), ("fork", broken))
+    ]
+    tests = folder / "sdist" / f"smolagents-{LOCKED}" / "tests"
+    return Suite(report, folder, Runner(Twins(*sides, {}, []), tests, folder))
 
 
-def test_a_broken_function_is_caught(tmp_path: Path, pristine_wheel: Path) -> None:
-    (tmp_path / "wheel").mkdir()
-    # One test is about it: each difference is run again four times.
-    function = "create_agent_gradio_app_template"
-    code = f"\n\ndef {function}():\n    return None\n"
-    broken = altered(pristine_wheel, tmp_path / "wheel", "smolagents/utils.py", code)
-    report = compared(broken, tmp_path, ["test_utils.py"])
-    different = report.of(Kind.UNDECLARED)
-    assert report.exit_status == 1
+def test_a_broken_function_is_caught(suite: Suite) -> None:
+    different = suite.report.of(Kind.UNDECLARED)
+    assert suite.report.exit_status == 1
     assert [found.test for found in different] == [
-        "tests/test_utils.py::test_agent_gradio_app_template_excludes_class_keyword"
+        f"tests/{TESTS}::TestGetJsonSchema::test_enum_choices"
     ]
     assert len(different[0].again) == 2
-    assert len(report.of(Kind.PASSED_BOTH)) > 30
-    assert "UNDECLARED DIFFERENCES" in (tmp_path / "shown.txt").read_text("utf-8")
-    assert (tmp_path / "reports" / "regression.xml").exists()
+    assert len(suite.report.of(Kind.PASSED_BOTH)) > 20
+    assert "UNDECLARED DIFFERENCES" in (suite.folder / "shown.txt").read_text("utf-8")
+    assert (suite.folder / "reports" / "regression.xml").exists()
 
 
-def test_a_module_that_no_longer_imports_is_caught(
-    tmp_path: Path, pristine_wheel: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(comparison, "RERUN_AT_MOST", 0)
-    (tmp_path / "wheel").mkdir()
-    module = "smolagents/vision_web_browser.py"
-    broken = altered(pristine_wheel, tmp_path / "wheel", module, '\n\nraise OSError("broken")\n')
-    report = compared(broken, tmp_path, ["test_vision_web_browser.py", "test_types.py"])
+def test_a_module_or_a_fork_that_no_longer_imports_is_caught(suite: Suite) -> None:
+    suite.break_module("vision_web_browser.py")
+    report = suite.again("test_vision_web_browser.py")
     assert report.exit_status == 1
     different = {found.test: found.fork.status for found in report.of(Kind.UNDECLARED)}
     assert different.pop("tests/test_vision_web_browser.py") == "error"
     assert set(different.values()) == {"missing"}
-
-
-def test_a_fork_that_does_not_import_is_a_difference(tmp_path: Path, pristine_wheel: Path) -> None:
-    (tmp_path / "wheel").mkdir()
-    code = '\n\nraise OSError("broken")\n'
-    broken = altered(pristine_wheel, tmp_path / "wheel", "smolagents/__init__.py", code)
-    report = compared(broken, tmp_path, ["test_function_type_hints_utils.py"])
+    suite.break_module("__init__.py")
+    report = suite.again(TESTS)
     assert report.exit_status == 1
-    different = {found.test: found.fork for found in report.of(Kind.UNDECLARED)}
-    assert "OSError: broken" in different[THE_RUN].message
-    assert len(different) > 5
+    outcomes = {found.test: found.fork for found in report.of(Kind.UNDECLARED)}
+    assert "OSError: broken" in outcomes[THE_RUN].message
+    assert len(outcomes) > 5
 
 
 def test_an_older_release_runs_on_the_versions_it_wants(tmp_path: Path) -> None:
     # 1.24.0 wants huggingface-hub below 1.0, which the pinned versions are not.
-    wheel = fetch_wheel("1.24.0", tmp_path / "cache")
-    report = compared(
-        wheel, tmp_path, ["test_function_type_hints_utils.py"], release="1.24.0", unlocked=True
-    )
+    wheel = fetch_wheel("1.24.0", CACHE)
+    report = compared(wheel, tmp_path, release="1.24.0", unlocked=True)
     assert report.exit_status == 0
     assert report.release == report.fork_version == "1.24.0"
     assert len(report.of(Kind.PASSED_BOTH)) > 3

@@ -261,11 +261,11 @@ def test_status_shows_every_patch(tiny, capsys):
         assert words in said
 
 
+@pytest.mark.slow
 def test_commands_are_run_as_the_makefile_does(tiny):
     shutil.copytree(ROOT / "tools", tiny.root / "tools")
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    commands = {f"series {name}": 0 for name in ("edit", "export", "check", "status", "lint")}
-    for command, status in {**commands, "rebase abort": 2}.items():
+    for command, status in {"series edit": 0, "rebase abort": 2}.items():
         done = subprocess.run(
             [sys.executable, "-m", *f"tools.{command}".split()],
             cwd=tiny.root,

@@ -9,7 +9,7 @@ from rebase_harness import tiny_message
 
 from tools.series.__main__ import main
 from tools.series.edit import close_series, open_series
-from tools.series.lint import ALLOWED_PATHS, lint_series
+from tools.series.lint import ALLOWED_PATHS, lint_series, module_faults
 from tools.series.message import parse_message, parse_trailers
 
 AGENTS = "smolagents/agents.py"
@@ -33,7 +33,7 @@ def test_good_series_has_no_finding(tiny, capsys):
     assert main(["lint"], tiny.root) == 0
     said = capsys.readouterr().out
     assert "3 patches, 0 errors, 0 notes" in said
-    assert "docker>=7.1.0: DockerExecutor talks to the engine through it" in said
+    assert "docker>=7.1.0: DockerExecutor uses it to communicate with the engine" in said
 
 
 @pytest.mark.parametrize(
@@ -48,8 +48,8 @@ def test_good_series_has_no_finding(tiny, capsys):
         (r"^Retire-When: .*\n", "", "needs one trailer 'Retire-When'"),
         (r"^Retire-When: .*", "Retire-When: never.", "'never.'"),
         (r"^Test: .*\n", "", "needs a trailer 'Test'"),
-        (r"^Test: .*", "Test: tests/contract/test_tiny.py", "is no test id"),
-        (r"^Test: .*", "Test: tests/../x.py::test_a", "is no test id"),
+        (r"^Test: .*", "Test: tests/contract/test_tiny.py", "is not a test id"),
+        (r"^Test: .*", "Test: tests/../x.py::test_a", "is not a test id"),
         (r"^Test: .*", "Test: tests/contract/test_none.py::test_a", "does not exist"),
         (r"^Test: .*", "Test: tests/contract/test_tiny.py::test_a", "defines no 'test_a' there"),
         (r"^Test: .*", "Test: tests/contract/test_tiny.py::helper", "is not a test function"),
@@ -140,11 +140,9 @@ def test_new_file_belongs_into_the_forks_package(tiny):
         "if FIRST_1:\n    x = 1\nelse:\n    import smolagents_fork as s\n",
     ],
 )
-def test_import_that_runs_with_the_module_is_an_error(tiny, lines):
-    series_with(tiny, AGENTS, "FIRST_2 = 2\n", "FIRST_2 = 2\n" + lines)
-    found = texts(tiny)
-    assert found
-    assert all("imports smolagents_fork at the top level" in text for text in found)
+def test_import_that_runs_with_the_module_is_an_error(lines):
+    (found,) = module_faults(AGENTS, lines.encode())
+    assert f"imports smolagents_fork at the top level ({AGENTS}:" in found
 
 
 @pytest.mark.parametrize(
@@ -156,9 +154,14 @@ def test_import_that_runs_with_the_module_is_an_error(tiny, lines):
         "NAME = 'smolagents_fork'\n",
     ],
 )
-def test_import_that_does_not_run_with_the_module_is_accepted(tiny, lines):
+def test_import_that_does_not_run_with_the_module_is_accepted(lines):
+    assert list(module_faults(AGENTS, lines.encode())) == []
+
+
+def test_modules_of_the_patched_release_are_looked_at(tiny):
+    lines = "import smolagents_fork\n"
     series_with(tiny, AGENTS, "FIRST_2 = 2\n", "FIRST_2 = 2\n" + lines)
-    assert texts(tiny) == []
+    assert ["imports smolagents_fork at the top level" in text for text in texts(tiny)] == [True]
 
 
 def test_patch_that_breaks_the_syntax_is_named(tiny):

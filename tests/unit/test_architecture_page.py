@@ -1,4 +1,4 @@
-"""docs/architecture.md shows what the interpreter makes of its program, and every file of it."""
+"""docs/architecture.md: its rewritten program is exact, and it names every interpreter file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ROOMS, PROGRAM, REWRITTEN = re.findall(r"^```text\n(.*?)^```$", WALK, re.MULTIL
 
 
 def _joined(text: str) -> str:
-    """Remove what line breaks and indentation add."""
+    """Remove line breaks and indentation."""
     return "".join(text.split())
 
 

@@ -1,4 +1,4 @@
-"""What a test starts in another thread is waited for, and its error is told where it belongs."""
+"""Threads started by a test are awaited, and their errors are raised in that test."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def threads() -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if thread.name == "test-background"]
 
 
-def test_what_a_call_returns_or_raises_is_had_by_asking():
+def test_result_and_error_of_a_call_are_returned():
     with running(divmod, 7, 2) as call:
         assert call.result() == (3, 1)
         assert call.error() is None
@@ -26,12 +26,12 @@ def test_what_a_call_returns_or_raises_is_had_by_asking():
             call.result()
 
 
-def test_an_error_that_nobody_asked_for_is_the_tests_own():
+def test_unrequested_error_is_raised_in_the_test():
     with pytest.raises(ValueError, match="from the thread"), running(fail):
         pass
 
 
-def test_a_block_that_fails_stops_the_call_and_tells_its_own_error(capsys):
+def test_failing_block_stops_the_call_and_raises_its_error(capsys):
     stop = threading.Event()
 
     def work() -> None:
@@ -44,7 +44,7 @@ def test_a_block_that_fails_stops_the_call_and_tells_its_own_error(capsys):
     assert "ValueError: from the thread" in capsys.readouterr().err
 
 
-def test_a_call_that_does_not_end_is_said_with_its_place():
+def test_endless_call_is_reported_with_its_line():
     begun, release = threading.Event(), threading.Event()
 
     def hang() -> None:
@@ -59,7 +59,7 @@ def test_a_call_that_does_not_end_is_said_with_its_place():
     assert threads() == []
 
 
-def test_waiting_for_a_moment_ends_with_the_call():
+def test_waiting_for_a_condition_ends_with_the_call():
     begun, release = threading.Event(), threading.Event()
     with running(lambda: (begun.set(), release.wait(60)), stop=release.set) as call:
         call.until(begun.is_set)
@@ -71,7 +71,7 @@ def test_waiting_for_a_moment_ends_with_the_call():
         call.until(lambda: False)
 
 
-def test_an_action_is_carried_out_at_its_moment_or_the_block_is_wrong():
+def test_action_runs_when_its_condition_is_true_or_the_block_fails():
     begun, ended = threading.Event(), threading.Event()
     with acting(begun.is_set, ended.set):
         assert not ended.wait(0.05)
@@ -85,7 +85,7 @@ def test_an_action_is_carried_out_at_its_moment_or_the_block_is_wrong():
     assert threads() == []
 
 
-def test_calls_at_once_are_all_waited_for():
+def test_simultaneous_calls_are_all_awaited():
     together = threading.Barrier(3, timeout=60)
     assert at_once(*[lambda n=n: (together.wait(), n)[1] for n in range(3)]) == [0, 1, 2]
     ended: list[int] = []

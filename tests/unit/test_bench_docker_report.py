@@ -1,4 +1,4 @@
-"""The benchmark's table: its goals can be missed, and it says so."""
+"""The benchmark's table: it reports missed goals."""
 
 from __future__ import annotations
 
@@ -67,13 +67,13 @@ def test_goals_reached():
         {"tool_once": [0.01, 0.002, 0.01]},
     ],
 )
-def test_missed_goal_is_said(fork):
+def test_missed_goal_is_reported(fork):
     text, reached = table(results(**fork))
     assert not reached
     assert "MISSED" in text
 
 
-def test_upstream_that_cannot_is_no_figure():
+def test_upstream_failure_has_no_figure():
     given = results()
     given["upstream"] |= {"array": [], "array_error": "BrokenPipeError"}
     text, reached = table(given)
@@ -93,7 +93,7 @@ def test_the_table_names_machine_release_and_both_sides():
     assert "busy" not in text
 
 
-def test_a_busy_machine_is_said_and_a_quiet_one_is_not():
+def test_busy_machine_is_reported_and_idle_one_is_not():
     given = results()
     given["machine"]["load_before"] = 3.2
     text, _ = table(given)
@@ -115,12 +115,12 @@ def test_the_fork_is_refused_as_upstream():
         checked_version(sys.executable)
 
 
-def test_an_environment_that_is_not_there_is_an_error():
+def test_missing_environment_is_an_error():
     with pytest.raises(PristineError, match="no/such/python"):
         checked_version("/no/such/python")
 
 
-def test_a_wheel_that_is_not_the_locked_one_is_refused(tmp_path):
+def test_wheel_other_than_the_locked_one_is_refused(tmp_path):
     (tmp_path / "upstream.lock").write_bytes(Project().lock.read_bytes())
     cache = tmp_path / "build" / "cache"
     cache.mkdir(parents=True)
@@ -129,7 +129,7 @@ def test_a_wheel_that_is_not_the_locked_one_is_refused(tmp_path):
         pristine_python(["docker"], [], project=Project(tmp_path))
 
 
-def test_an_environment_that_is_complete_is_used_again(tmp_path, monkeypatch):
+def test_complete_environment_is_reused(tmp_path, monkeypatch):
     (tmp_path / "upstream.lock").write_bytes(Project().lock.read_bytes())
     built: list[str] = []
     monkeypatch.setattr(pristine, "fetch_wheel", lambda *_: built.append("wheel") or 1 / 0)

@@ -1,4 +1,4 @@
-"""The benchmark of the interpreter: what it cannot be compared with is a line and no traceback."""
+"""The interpreter's benchmark: a failed comparison prints a line, not a traceback."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ from tools.upstream.fetch import FetchError
     ("python", "words"),
     [("/no/such/python", "/no/such/python"), (sys.executable, "a build of the fork")],
 )
-def test_a_python_without_upstream_is_a_line_and_an_exit_status(python, words, monkeypatch, capsys):
+def test_python_without_upstream_gives_a_line_and_an_exit_status(
+    python, words, monkeypatch, capsys
+):
     monkeypatch.setattr(sys, "argv", ["bench", "--upstream-python", python])
     assert bench.main() == 2
     said = capsys.readouterr().err
@@ -27,7 +29,7 @@ def test_a_python_without_upstream_is_a_line_and_an_exit_status(python, words, m
     assert words in said
 
 
-def test_a_release_that_cannot_be_fetched_is_one_too(tmp_path, monkeypatch, capsys):
+def test_unfetchable_release_gives_a_line_and_an_exit_status(tmp_path, monkeypatch, capsys):
     (tmp_path / "upstream.lock").write_bytes(Project().lock.read_bytes())
 
     def fetch(version: str, _cache: object) -> None:
@@ -41,7 +43,9 @@ def test_a_release_that_cannot_be_fetched_is_one_too(tmp_path, monkeypatch, caps
     assert "bench-interpreter: pip download smolagents==" in capsys.readouterr().err
 
 
-def test_a_checkout_without_the_interpreter_is_one_too(tmp_path, monkeypatch, capsys):
+def test_checkout_without_the_interpreter_gives_a_line_and_an_exit_status(
+    tmp_path, monkeypatch, capsys
+):
     monkeypatch.setattr(bench, "interpreters", lambda _options, _console: {})
     monkeypatch.setattr(sys, "argv", ["bench", "--checkout", str(tmp_path)])
     assert bench.main() == 2
@@ -50,7 +54,7 @@ def test_a_checkout_without_the_interpreter_is_one_too(tmp_path, monkeypatch, ca
     )
 
 
-def test_programs_have_names_of_their_own():
+def test_program_names_are_unique():
     names = [program.name for program in PROGRAMS]
     assert len(set(names)) == len(names)
 

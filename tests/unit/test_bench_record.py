@@ -1,4 +1,4 @@
-"""The page of recorded benchmark runs: a command replaces its own section and nothing else."""
+"""The page of recorded benchmark runs: a command replaces only its own section."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_missing_or_doubled_markers_are_an_error(page):
         recorded(page, "one", "text")
 
 
-def test_text_may_not_hold_a_marker():
+def test_text_may_not_contain_a_marker():
     with pytest.raises(ValueError, match="marker"):
         recorded(PAGE_TEXT, "one", "<!-- end bench two -->")
 

@@ -1,4 +1,4 @@
-"""Deadlines on a clock that only goes forward."""
+"""Deadlines on a monotonic clock."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Clock:
         return self.now
 
 
-def test_deadline_runs_down_and_stays_at_nothing():
+def test_deadline_runs_down_and_stays_at_zero():
     clock = Clock()
     deadline = Deadline(5, clock=clock)
     clock.now += 3
@@ -44,6 +44,6 @@ def test_no_limit():
 
 
 @pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf"), "5", True])
-def test_seconds_that_are_none(value):
+def test_invalid_seconds_are_rejected(value):
     with pytest.raises(ConfigurationError, match="x="):
         check_seconds("x", value)

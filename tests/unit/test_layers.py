@@ -1,4 +1,4 @@
-"""The layers of ``smolagents_fork``, and that the check which holds them can fail."""
+"""The layers of ``smolagents_fork``; their check can fail."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_imports_keep_to_the_layers():
 def test_every_part_has_a_layer():
     parts = {part for row in LAYERS for part in row}
     folder = ROOT / PACKAGE
-    # An empty folder is what an interpreter's cache leaves of a part that was removed.
+    # The bytecode cache of a removed part leaves an empty folder.
     there = {p.stem for p in folder.glob("*.py")} | {p.parent.name for p in folder.glob("*/*.py")}
     assert there <= parts
 
@@ -103,7 +103,7 @@ def test_rooms_are_drawn_as_they_are():
     assert drawn == room_imports(ROOT / PACKAGE)
 
 
-def test_files_that_the_walk_names_are_there():
+def test_files_named_on_the_page_exist():
     page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
     walk = page.split("## One call from the agent")[1].split("\n## ")[0]
     named = re.findall(r"\b((?:bridge|docker|executors|jupyter|sandboxes)/[\w/]+\.py)\b", walk)

@@ -1,4 +1,4 @@
-"""The rooms of the interpreter, and that each of their checks can fail."""
+"""The rooms of the interpreter; each of their checks can fail."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_table_of_overrides_has_at_most_60_rows():
 
 @pytest.fixture
 def tree(tmp_path: Path):
-    """Writes files of a made-up package and returns what is wrong with it."""
+    """Write files of an example package and return its violations."""
 
     def write(files: dict[str, str]) -> list[str]:
         for name, text in files.items():

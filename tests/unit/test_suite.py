@@ -1,4 +1,4 @@
-"""The runner leaves no test out, ends every test in time, and survives no dead worker."""
+"""The runner collects every test, limits the time of each, and stops at a dead worker."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tools.paths import ROOT
 TESTS = ROOT / "tests"
 
 
-def test_no_folder_of_tests_is_left_out(pytestconfig: pytest.Config) -> None:
+def test_every_test_folder_is_collected(pytestconfig: pytest.Config) -> None:
     # pytest's own list names "build" and "dist", for instance.
     patterns = pytestconfig.getini("norecursedirs")
     files = [file.relative_to(TESTS) for file in TESTS.rglob("test_*.py")]
     left_out = [
         str(file)
         for file in files
-        if file.parts[0] != "upstream"  # what is laid over upstream's own tests
+        if file.parts[0] != "upstream"  # files laid over upstream's tests
         and any(fnmatch(part, pattern) for part in file.parts[:-1] for pattern in patterns)
     ]
     assert left_out == []

@@ -1,4 +1,4 @@
-"""Texts of values whose classes are not to be trusted."""
+"""Texts of values with untrusted classes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def refuse(*_: object) -> str:
 
 
 class Lying(type):
-    """A metaclass that says what its classes are called."""
+    """Metaclass that falsifies the names of its classes."""
 
     __name__ = property(refuse)  # type: ignore[assignment]
     __module__ = property(refuse)  # type: ignore[assignment]
@@ -32,12 +32,12 @@ class Text(str):
     __str__ = __repr__ = __len__ = __getattribute__ = refuse  # type: ignore[assignment]
 
 
-def test_names_are_those_python_has_stored():
+def test_names_come_from_cpython():
     assert class_name(Named()) == name_of_class(Named) == "Named"
     assert type(class_name(type(Text("Odd"), (), {})())) is str
 
 
-def test_a_text_of_a_subclass_becomes_a_plain_one():
+def test_str_of_a_subclass_becomes_an_exact_str():
     made = exact_text(Text("abc"))
     assert (made, type(made)) == ("abc", str)
 
@@ -47,18 +47,18 @@ def test_plain_values_have_texts(value):
     assert plain_text(value) == str(value)
 
 
-def test_other_values_are_left_to_a_run():
+def test_other_values_have_no_plain_text():
     for value in (Named(), Text("x"), [1], (), {}, {1}, type, len):
         assert plain_text(value) is None
     assert plain_text("x", "repr") == "'x'"
 
 
-def test_a_number_of_too_many_digits_says_why():
+def test_number_of_too_many_digits_gives_the_reason():
     words = "<int whose str() raised ValueError: Exceeds the limit (4300 digits)"
     assert str(plain_text(10**5000)).startswith(words)
 
 
-def test_reasons_name_plain_messages_only():
+def test_reasons_quote_plain_messages_only():
     class Own(ValueError):
         __str__ = refuse
 

@@ -46,7 +46,6 @@ def steps_between(project: Project, old: str, new: str | None, upstream_git: str
     """List the bases to pass through, the first being the one the series is written on.
 
     Args:
-        project: the checkout.
         old: version the series is written on.
         new: version to reach; None for the newest release.
         upstream_git: repository whose tags are the bases; empty for releases.
@@ -98,9 +97,7 @@ def release_base(version: str, prune: Sequence[str], cache: Path) -> Release:
     """Fetch a release and prune it of what it has of the list, and of what is stray in it.
 
     Args:
-        version: upstream's version.
         prune: the prune list, which was written for another release.
-        cache: folder of downloaded releases.
 
     Raises:
         FetchError: the release is not to be had.

@@ -19,17 +19,27 @@ from tools.rebase.trial import Verdict, scratch_copy, try_out
 from tools.series.edit import finish_export
 from tools.series.repository import folder_digest
 
-__all__ = ["abort", "check", "plan_to", "resume", "start"]
+__all__ = ["abort", "check", "last_report", "plan_to", "resume", "start"]
+
+_UNTOUCHED = "patches/, upstream.lock, the version and CHANGELOG.md are untouched."
+
+_CHECK_FAILED = """\
+# Rebase check
+
+**The check itself failed**, so nothing is known.
+
+```
+{}
+```
+"""
 
 
 def plan_to(project: Project, new: str | None, upstream_git: str, trial: Trial) -> Plan:
     """Plan the steps that put the series on another release.
 
     Args:
-        project: the checkout.
         new: upstream's version to reach; None for the newest release.
         upstream_git: repository whose tags are the bases; empty for releases.
-        trial: how to try the result out.
 
     Raises:
         RebaseError, BuildError, FetchError: there is no such version, or no series.
@@ -91,11 +101,14 @@ def _advance(folder: Folder, plan: Plan) -> int:
     if (conflict := replay.run()) is not None:
         folder.report.write_text(report_text(replay, conflict), "utf-8")
         print(conflict_text(conflict))
+        print(f"To give up: make rebase-abort. {_UNTOUCHED}")
         return 1
     verdict = try_out(folder, replay)
     folder.report.write_text(report_text(replay, verdict), "utf-8")
     if not verdict.is_good:
-        return _refused(folder, plan, verdict)
+        print(folder.report.read_text("utf-8"))
+        print(_refusal(plan, verdict))
+        return 1
     _refuse_changed_inputs(folder.project, plan)  # trying out takes minutes
     folder.replacement.decide()
     return _finish(folder, plan)
@@ -111,23 +124,19 @@ def _refuse_changed_inputs(project: Project, plan: Plan) -> None:
         )
 
 
-def _refused(folder: Folder, plan: Plan, verdict: Verdict) -> int:
-    print(folder.report.read_text("utf-8"))
+def _refusal(plan: Plan, verdict: Verdict) -> str:
     failed = ", ".join(one.patch for one in verdict.tests if one.problem)
     what = f"the tests of {failed} fail" if failed else "the result does not hold; see above"
-    print(
-        f"stopped: {what}.\n"
-        f"To go on: change the commits in .rebase/repo (git commit --amend, or git rebase -i\n"
-        f"upstream/{plan.steps[-1].label}) or the tests in the checkout, then make "
-        f"rebase-continue.\nLogs are in .rebase/logs.\n"
-        f"To give up: make rebase-abort. patches/, upstream.lock, the version and CHANGELOG.md are "
-        f"untouched."
-    )
-    return 1
+    return f"""\
+stopped: {what}.
+To go on: change the commits in .rebase/repo (git commit --amend, or git rebase -i
+upstream/{plan.steps[-1].label}) or the tests in the checkout, then make rebase-continue.
+Logs are in .rebase/logs.
+To give up: make rebase-abort. {_UNTOUCHED}"""
 
 
 def _finish(folder: Folder, plan: Plan) -> int:
-    """The checkout holds the result: keep the report, say so, and put the scratch away."""
+    """Keep the report of what the checkout has now, print it, and remove the scratch."""
     kept = folder.project.reports / f"rebase-{plan.old}-to-{plan.new}.md"
     kept.parent.mkdir(exist_ok=True)
     shutil.copyfile(folder.report, kept)
@@ -165,28 +174,26 @@ def check(project: Project, new: str | None, upstream_git: str, trial: Trial, re
     """Try a rebase in a copy of the checkout; nothing in the checkout is touched.
 
     Args:
-        project: the checkout.
         new, upstream_git, trial: see :func:`plan_to`.
         report: file for the report; written whatever happens.
 
     Returns:
         0 when the release takes the series, 1 when it does not, 2 when that could not be found out.
     """
-    failed = "# Rebase check\n\n**The check itself failed**, so nothing is known.\n\n```\n{}\n```\n"
     report.parent.mkdir(parents=True, exist_ok=True)
-    report.write_text(failed.format("the check did not end"), "utf-8")
+    report.write_text(_CHECK_FAILED.format("the check did not end"), "utf-8")
     with scratch_copy(project) as copy:
         try:
             status = start(copy, new, upstream_git, trial)
             text = last_report(copy) or "# Rebase check\n\nThe series is on the newest release.\n"
         except (BuildError, OSError, ToolError) as error:
-            status, text = 2, failed.format(error)
+            status, text = 2, _CHECK_FAILED.format(error)
             print(text)
     report.write_text(text, "utf-8")
     return status
 
 
 def last_report(project: Project) -> str:
-    """The report that a rebase has left, finished or stopped; empty when there is none."""
+    """Return the report of a rebase, finished or stopped; empty when there is none."""
     places = [*project.reports.glob("rebase-*.md"), Folder(project).report]
     return next((path.read_text("utf-8") for path in places if path.is_file()), "")

@@ -79,7 +79,6 @@ def rehearse(project: Project, version: str, trial: Trial, record: Path | None) 
     Args:
         project: the checkout; nothing in it is touched but the record.
         version: the older release.
-        trial: how to try the result out.
         record: file for the report.
 
     Returns:

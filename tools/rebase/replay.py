@@ -62,12 +62,7 @@ class Conflict(NamedTuple):
 
 
 class Replay:
-    """The series on its way through the scratch repository.
-
-    Args:
-        folder: the rebase's folder.
-        plan: what was asked for.
-    """
+    """The series on its way through the scratch repository."""
 
     def __init__(self, folder: Folder, plan: Plan) -> None:
         self.folder = folder

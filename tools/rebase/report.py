@@ -34,9 +34,7 @@ To go on:
      what the patch does:          git show {conflict.commit.id[:12]}
      to drop the patch instead:    git cherry-pick --skip
   2. git add {paths}
-  3. make rebase-continue
-To give up: make rebase-abort. patches/, upstream.lock, the version and CHANGELOG.md are
-untouched."""
+  3. make rebase-continue"""
 
 
 def report_text(replay: Replay, outcome: Conflict | Verdict) -> str:

@@ -116,11 +116,7 @@ class Plan:
 
 
 class Folder:
-    """The ``.rebase`` folder of a checkout.
-
-    Args:
-        project: the checkout.
-    """
+    """The ``.rebase`` folder of a checkout."""
 
     def __init__(self, project: Project) -> None:
         self.project = project

@@ -92,9 +92,10 @@ def copy_checkout(project: Project, target: Path) -> None:
         empty.init("empty")
         listing = ("ls-files", "-z", "--others", "--exclude-standard")
         names = empty.text("--work-tree", str(project.root), *listing)
-    for name in names.rstrip("\0").split("\0"):
-        (target / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(project.root / name, target / name)
+    for name in names.split("\0"):
+        if (project.root / name).is_file():  # not a repository inside, nor a link to nowhere
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(project.root / name, target / name)
 
 
 @contextmanager
@@ -150,7 +151,6 @@ def regression(folder: Folder, wheel: Path, tests: Sequence[str]) -> Report:
 
     Args:
         folder: the rebase's folder; the copy in it has the new lock and the declared deviations.
-        wheel: the built wheel.
         tests: test files or ids to run; empty for all.
 
     Raises:

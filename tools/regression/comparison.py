@@ -1,4 +1,4 @@
-"""Compares two runs of the same tests and says what each difference is."""
+"""Compare two runs of the same tests and says what each difference is."""
 
 from __future__ import annotations
 
@@ -202,22 +202,21 @@ def compare(
     return found, stale
 
 
-def judge_again(found: Comparison, again: Sequence[tuple[Outcome, Outcome]]) -> Comparison:
+def judge_again(found: Comparison, again: tuple[Outcome, Outcome]) -> Comparison:
     """Decide about a difference after the test was run again, alone, on both sides.
 
-    A difference stands unless the fork has passed at least once. That pristine failed alone is no
-    excuse: a test that needs the ones before it fails alone on both sides, and may be lost on the
-    fork all the same. A test that passed on the fork only is flaky as soon as a run says otherwise.
+    A difference stays one unless the fork passes. That pristine failed alone does not excuse it: a
+    test that needs the ones before it fails alone on both sides, and may still be lost on the fork.
+    A test that passed on the fork only is flaky as soon as a run says otherwise.
 
     Args:
         found: an undeclared difference, or a test that passed on the fork only.
-        again: outcomes of the further runs, pristine first.
+        again: outcomes of the further run, pristine first.
     """
-    if found.kind is Kind.UNDECLARED:
-        stands = all(fork.status != "passed" for _, fork in again)
-    else:
-        stands = all(one.status != "passed" and two.status == "passed" for one, two in again)
-    return replace(found, kind=found.kind if stands else Kind.FLAKY, again=tuple(again))
+    pristine, fork = (one.status == "passed" for one in again)
+    differs = not fork if found.kind is Kind.UNDECLARED else fork and not pristine
+    kind = found.kind if differs else Kind.FLAKY
+    return replace(found, kind=kind, again=(*found.again, again))
 
 
 def run_again(
@@ -233,27 +232,24 @@ def run_again(
     Args:
         found: all comparisons; judged ones are replaced in place.
         run_alone: runs a test id in processes of its own, given the attempt's number.
-        say: where to tell what is being done.
+        say: prints what is being done.
 
     Returns:
         Sentences for the report.
     """
-    kinds = (Kind.UNDECLARED, Kind.GAINED)
     wanted = [
         index
         for index, one in enumerate(found)
-        if one.kind in kinds and one.pristine.status != "missing"
+        if one.kind in (Kind.UNDECLARED, Kind.GAINED) and one.pristine.status != "missing"
     ]
     if len(wanted) > RERUN_AT_MOST:
         return [f"{len(wanted)} tests differ, more than {RERUN_AT_MOST}: none was run again alone"]
     for index in wanted:
-        first = found[index]
         for attempt in range(1, RERUNS + 1):
-            say(f"again, alone ({attempt} of {RERUNS}): {first.test}")
-            again = (*found[index].again, run_alone(first.test, attempt))
-            found[index] = judge_again(first, again)
-            if found[index].kind is Kind.FLAKY:
-                break
+            one = found[index]
+            if one.kind is not Kind.FLAKY:
+                say(f"again, alone ({attempt} of {RERUNS}): {one.test}")
+                found[index] = judge_again(one, run_alone(one.test, attempt))
     if not wanted:
         return []
     return [f"tests that differed and were run again, alone, up to {RERUNS} times: {len(wanted)}"]

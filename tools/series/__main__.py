@@ -21,17 +21,14 @@ from tools.series.message import parse_message
 
 __all__ = ["main"]
 
-_console = Console(highlight=False, soft_wrap=True)
-
 
 def _edit(project: Project, options: argparse.Namespace) -> int:
     """Make a scratch repository: upstream's pruned release, the series as commits."""
     git = open_series(project, options.folder, force=options.force)
     count = git.text("rev-list", "--count", "base..HEAD")
-    _console.print(
+    print(
         f"{options.folder}: {count} patches as commits after the tag 'base'.\n"
-        f"Edit, commit and 'git rebase -i base' there; then: make patches-export",
-        markup=False,
+        f"Edit, commit and 'git rebase -i base' there; then: make patches-export"
     )
     return 0
 
@@ -40,24 +37,25 @@ def _export(project: Project, options: argparse.Namespace) -> int:
     """Write the scratch repository's commits back to patches/."""
     changed = close_series(project, options.folder, force=options.force)
     for path in changed:
-        _console.print(f"{'wrote' if (project.root / path).exists() else 'deleted'} {path}")
+        print("wrote" if (project.root / path).exists() else "deleted", path)
     if not changed:
-        _console.print("patches/ holds this series already")
+        print("patches/ has this series already")
     return 0
 
 
 def _check(project: Project, options: argparse.Namespace) -> int:
     """Export again and compare bytes; exit 1 with the diff if they differ."""
     found = differences(project)
+    console = Console(highlight=False, soft_wrap=True)
     for path, correct, diff in found:
-        _console.print(f"[bold red]{path}[/] is not as exported:")
-        _console.print(Syntax(diff, "diff", theme="ansi_dark", word_wrap=False))
+        console.print(f"[bold red]{path}[/] is not as exported:")
+        console.print(Syntax(diff, "diff", theme="ansi_dark", word_wrap=False))
         if options.output is not None:
             (options.output / path).parent.mkdir(parents=True, exist_ok=True)
             (options.output / path).write_bytes(correct)
-            _console.print(f"the corrected file is {options.output / path}", markup=False)
+            console.print(f"the corrected file is {options.output / path}", markup=False)
     if not found:
-        _console.print(f"{len(load_series(project.patches))} patches are as exported")
+        print(len(load_series(project.patches)), "patches are as exported")
     return 1 if found else 0
 
 
@@ -69,8 +67,8 @@ def _status(project: Project, _: argparse.Namespace) -> int:
     for column in ("Patch", "Lines", "Files", *trailers):
         table.add_column(column, overflow="fold", justify="right" if column == "Lines" else "left")
     for patch in patches:
-        said = parse_message(patch.header).trailers
-        cells = ["\n".join(said.get(key, ("-",))) for key in trailers]
+        values = parse_message(patch.header).trailers
+        cells = ["\n".join(values.get(key, ("-",))) for key in trailers]
         name = patch.name.rpartition("/")[2]
         table.add_row(name, str(patch.size), "\n".join(patch.paths), *cells)
     Console(highlight=False, width=None if sys.stdout.isatty() else 160).print(table)
@@ -81,18 +79,16 @@ def _lint(project: Project, options: argparse.Namespace) -> int:
     """Check what docs/patches.md asks of a patch; print the dependency delta."""
     findings = lint_series(project, with_release=not options.static)
     for finding in findings:
-        label = "[bold red]error[/]" if finding.is_error else "[yellow]note[/]"
-        _console.print(label, end=" ")
-        _console.print(f"{finding.where}: {finding.text}", markup=False)
-    _console.print("Dependencies beyond upstream's:")
+        print("error" if finding.is_error else "note", f"{finding.where}: {finding.text}")
+    print("Dependencies beyond upstream's:")
     for requirement, reason in ADDED_DEPENDENCIES.items():
-        _console.print(f"  {requirement}: {reason}", markup=False)
+        print(f"  {requirement}: {reason}")
     for extra, added in ADDED_EXTRAS.items():
         for requirement, reason in added.items():
-            _console.print(f"  [{extra}] {requirement}: {reason}", markup=False)
+            print(f"  [{extra}] {requirement}: {reason}")
     errors = sum(finding.is_error for finding in findings)
     count = len(load_series(project.patches))
-    _console.print(f"{count} patches, {errors} errors, {len(findings) - errors} notes")
+    print(f"{count} patches, {errors} errors, {len(findings) - errors} notes")
     return 1 if errors else 0
 
 

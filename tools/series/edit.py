@@ -50,11 +50,7 @@ def _replacement(project: Project) -> Replacement:
 
 
 def finish_export(project: Project) -> None:
-    """Finish an export that was interrupted while it replaced files; any command does this first.
-
-    Args:
-        project: the checkout.
-    """
+    """Finish an interrupted export; every command does this first."""
     export = _replacement(project)
     if export.is_decided:
         export.finish()
@@ -71,7 +67,6 @@ def open_series(project: Project, folder: Path, *, force: bool = False) -> Git:
     """Make a repository whose first commit is the pruned release and whose next are the series.
 
     Args:
-        project: the checkout.
         folder: where to make it; one that is there is replaced if nothing in it would be lost.
         force: replace it whatever it contains.
 
@@ -110,7 +105,6 @@ def close_series(project: Project, folder: Path, *, force: bool = False) -> list
     """Export the repository's commits into ``patches/``, all files as one.
 
     Args:
-        project: the checkout.
         folder: the repository, from :func:`open_series`.
         force: also when ``patches/`` or the lock has changed since it was opened.
 

@@ -17,7 +17,7 @@ from tools.paths import Project
 from tools.series.message import PATCH_NAME, Message, parse_message
 from tools.series.repository import release_base
 
-__all__ = ["ALLOWED_PATHS", "Finding", "lint_series", "missing_test"]
+__all__ = ["ALLOWED_PATHS", "Finding", "lint_series", "missing_test", "module_faults"]
 
 # A hook into our own code needs no other file; remote_executors.py changes by hundreds of lines
 # from release to release. A new entry is a decision, to be made here and not in a patch.
@@ -70,7 +70,6 @@ def lint_series(
     """Lint every patch, and the series as a whole.
 
     Args:
-        project: the checkout.
         with_release: also apply the series, in memory, to the release (fetched when not cached).
         cache: folder of downloaded releases; None for the checkout's own.
 
@@ -132,7 +131,7 @@ def missing_test(root: Path, test: str) -> str | None:
     """
     path, *wanted = [name.split("[", 1)[0] for name in test.split("::")]
     if not wanted or not path.startswith("tests/") or ".." in path or not path.endswith(".py"):
-        return f"{test!r} is no test id; expected tests/<path>.py::<function>"
+        return f"{test!r} is not a test id; expected tests/<path>.py::<function>"
     if not wanted[-1].startswith("test"):
         return f"{test!r}: {wanted[-1]!r} is not a test function: expected a name with test_"
     try:
@@ -177,12 +176,13 @@ def _applied_findings(project: Project, patches: list[Patch], cache: Path) -> It
             tree = apply_patch(patch, tree)
             for path in patch.paths:
                 if path in tree and path.endswith(".py"):
-                    yield from (Finding(where, text) for text in _module_faults(path, tree[path]))
+                    yield from (Finding(where, text) for text in module_faults(path, tree[path]))
     except (BuildError, FetchError) as error:
         yield Finding(where, str(error))
 
 
-def _module_faults(path: str, source: bytes) -> Iterator[str]:
+def module_faults(path: str, source: bytes) -> Iterator[str]:
+    """List what is wrong with a patched module: its syntax, or an import that runs with it."""
     try:
         module = ast.parse(source)
     except SyntaxError as error:

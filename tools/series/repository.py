@@ -129,7 +129,6 @@ def release_base(lock: Lock, prune: Sequence[str], cache: Path) -> dict[str, byt
     Args:
         lock: which release, byte for byte.
         prune: paths to drop.
-        cache: folder of downloaded releases.
 
     Raises:
         BuildError: the release is not the locked one, or a path to drop is not in it.
@@ -143,11 +142,10 @@ def release_base(lock: Lock, prune: Sequence[str], cache: Path) -> dict[str, byt
 def commit_tree(git: Git, tree: Mapping[str, bytes], subject: str, ref: str) -> None:
     """Commit a tree without a parent and point a ref at it; the work tree is not looked at.
 
-    The commit's id depends on nothing but tree and subject: a base is no one's work, so the same
+    The commit's id depends on nothing but tree and subject: a base has no author, so the same
     date everywhere gives the same commit everywhere.
 
     Args:
-        git: the repository.
         tree: file bytes by path.
         subject: the commit's message.
         ref: full name of the ref.
@@ -167,8 +165,6 @@ def read_tree(git: Git, commit: str, below: str = "") -> dict[str, bytes]:
     """Every file of a commit by path.
 
     Args:
-        git: the repository.
-        commit: the commit.
         below: only files whose path begins with this, such as ``src/package/``.
 
     Raises:
@@ -198,7 +194,6 @@ def create(folder: Path, tree: Mapping[str, bytes], project: Project, version: s
 
     Args:
         folder: an empty or new folder.
-        tree: the base.
         project: the checkout with the series.
         version: upstream's version, for the base's message.
 
@@ -225,7 +220,6 @@ def refuse_unfinished(git: Git, *, untracked: bool = True) -> None:
     """Refuse a repository whose commits are not all there is in it.
 
     Args:
-        git: the repository.
         untracked: whether files that git does not know count as well.
 
     Raises:
@@ -294,12 +288,7 @@ def exported(git: Git, base: str) -> dict[str, bytes]:
 
 
 def series_files(folder: Path, patches: Mapping[str, bytes]) -> dict[str, bytes | None]:
-    """List what to write and delete so that a ``patches`` folder has this series.
-
-    Args:
-        folder: the ``patches`` folder.
-        patches: the series.
-    """
+    """List what to write and delete so that a ``patches`` folder has this series."""
     gone = {path.name for path in folder.glob("*.patch")} - set(patches)
     files: dict[str, bytes | None] = {f"patches/{name}": None for name in gone}
     files |= {f"patches/{name}": data for name, data in patches.items()}

@@ -1,4 +1,4 @@
-"""Fetches releases through pip, so that the user's index, proxy and certificates apply.
+"""Fetch releases through pip, so that the user's index, proxy and certificates apply.
 
 No index address stands here or anywhere else in the project.
 """
@@ -13,7 +13,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from buildsys.release import PACKAGE
 from tools.command import run
@@ -49,14 +49,9 @@ def released_versions(package: str = PACKAGE) -> list[Version]:
     """
     output = _pip("index", "versions", package)
     match = re.search(r"^Available versions: (.+)$", output, re.MULTILINE)
-    found: list[Version] = []
-    for text in match[1].split(",") if match else []:
-        try:
-            version = Version(text.strip())
-        except InvalidVersion:
-            continue
-        if not version.is_prerelease and not version.local:
-            found.append(version)
+    # pip itself leaves out what is not a version.
+    versions = [Version(text.strip()) for text in match[1].split(",")] if match else []
+    found = [one for one in versions if not one.is_prerelease and not one.local]
     if not found:
         raise FetchError(f"the package index lists no release of {package}: {output[-500:]!r}")
     return sorted(found)
@@ -111,14 +106,13 @@ def unpack_sdist(sdist: Path, folder: Path) -> Path:
     Raises:
         FetchError: a member would leave the folder, or is neither file nor folder.
     """
-    with tarfile.open(sdist) as archive:
-        for member in archive.getmembers():
-            if not (member.isfile() or member.isdir()):
-                raise FetchError(f"{sdist.name}: {member.name} is neither a file nor a folder")
-            try:
-                archive.extract(member, folder, filter="data")
-            except tarfile.FilterError as error:
-                raise FetchError(f"{sdist.name}: {error}") from None
+    try:
+        with tarfile.open(sdist) as archive:
+            if odd := [one.name for one in archive if not (one.isfile() or one.isdir())]:
+                raise FetchError(f"{sdist.name}: {odd[0]} is neither a file nor a folder")
+            archive.extractall(folder, filter="data")
+    except tarfile.FilterError as error:
+        raise FetchError(f"{sdist.name}: {error}") from None
     tops = sorted(path for path in folder.iterdir() if path.is_dir())
     if len(tops) != 1:
         raise FetchError(f"{sdist.name}: expected one top folder, got {[p.name for p in tops]}")

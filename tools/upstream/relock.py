@@ -1,19 +1,17 @@
-"""Makes ``upstream.lock`` from a release's wheel and source distribution."""
+"""Make ``upstream.lock`` from a release's wheel and source distribution."""
 
 from __future__ import annotations
 
-import argparse
 import configparser
 import hashlib
 import tempfile
 from pathlib import Path
 
-from buildsys.lock import Archive, Lock, requirements_from_metadata, save
+from buildsys.lock import Archive, Lock, requirements_from_metadata
 from buildsys.release import PACKAGE, locked_names
-from tools.paths import CACHE, ROOT
-from tools.upstream.fetch import fetch_sdist, fetch_wheel, unpack_wheel
+from tools.upstream.fetch import unpack_wheel
 
-__all__ = ["console_scripts", "lock_of_release", "main"]
+__all__ = ["console_scripts", "lock_of_release"]
 
 
 def _archive(path: Path) -> Archive:
@@ -30,13 +28,7 @@ def console_scripts(site: Path, version: str) -> dict[str, str]:
 
 
 def lock_of_release(version: str, wheel: Path, sdist: Path) -> Lock:
-    """The lock of one release.
-
-    Args:
-        version: upstream's version.
-        wheel: its wheel.
-        sdist: its source distribution.
-    """
+    """The lock of one release."""
     with tempfile.TemporaryDirectory() as scratch:
         site = unpack_wheel(wheel, Path(scratch))
         info = site / f"{PACKAGE}-{version}.dist-info"
@@ -58,25 +50,3 @@ def lock_of_release(version: str, wheel: Path, sdist: Path) -> Lock:
         extras=extras,
         scripts=scripts,
     )
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Write the lock of one release; the first lock, or after a deliberate check by hand."""
-    parser = argparse.ArgumentParser(
-        prog="python -m tools.upstream.relock", description=main.__doc__
-    )
-    parser.add_argument("version", help="upstream's version, such as 1.26.0")
-    parser.add_argument("--output", type=Path, default=ROOT / "upstream.lock")
-    options = parser.parse_args(arguments)
-    lock = lock_of_release(
-        options.version,
-        fetch_wheel(options.version, CACHE),
-        fetch_sdist(options.version, CACHE),
-    )
-    save(options.output, lock)
-    print(f"{options.output}: {len(lock.files)} files of {PACKAGE} {lock.version}")
-    return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

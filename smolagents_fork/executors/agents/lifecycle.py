@@ -1,4 +1,4 @@
-"""Cleanup and interruption of an agent's executor, and the questions that the agent asks it.
+"""Cleanup and interruption of an agent's executor, and the text of its outputs.
 
 The hooks of patches ``idempotent-cleanup``, ``interrupt-step`` and ``output-text``.
 """
@@ -16,11 +16,11 @@ __all__ = ["clean_up", "interrupt_step", "text_of_output"]
 
 
 def clean_up(agent: CodeAgent) -> None:
-    """Close the agent's executor, once for what it has run.
+    """Close the agent's executor, once after its last step.
 
-    Safe on an agent whose constructor has failed, at whatever line. A second call does nothing
-    unless the agent has taken a step, or has been given another executor, since the first; an
-    error of the executor's own ``cleanup`` is passed on, and the next call tries again.
+    Safe on an agent whose constructor failed anywhere. A second call does nothing unless the agent
+    has taken a step or got another executor since the first. An error of the executor's ``cleanup``
+    is raised, and the next call tries again.
 
     Args:
         agent: the agent, possibly half constructed.
@@ -36,19 +36,18 @@ def clean_up(agent: CodeAgent) -> None:
     if closed_executor is executor and closed_step is last_step:
         return
     cleanup()
-    # Kept by identity: a new run makes new steps, also when it looks the same.
+    # Compared by identity: a new run makes new steps, even if they are equal.
     agent._closed = (executor, last_step)
 
 
 def interrupt_step(agent: MultiStepAgent) -> None:
-    """Stop the code the agent is running, and its managed agents, without waiting for either.
+    """Interrupt the agent's code and its managed agents, without waiting for either.
 
-    The agent's own switch is looked at between steps only, so code that runs for long, or waits
-    for a managed agent, would not be reached by it. An executor without ``interrupt`` is left to
-    end its step.
+    The agent's own flag is read between steps only, so it does not stop code that runs for long or
+    waits for a managed agent. An executor without ``interrupt`` runs its step to the end.
 
     Args:
-        agent: the agent that was interrupted, from whatever thread.
+        agent: the agent that was interrupted, from any thread.
     """
     for managed in agent.managed_agents.values():
         interrupt_managed = getattr(managed, "interrupt", None)
@@ -60,17 +59,17 @@ def interrupt_step(agent: MultiStepAgent) -> None:
 
 
 def text_of_output(agent: MultiStepAgent, output: Any) -> str:
-    """The text of what code gave, for the agent's log and its model.
+    """Return the text of an output, for the agent's log and its model.
 
-    Executors whose outputs may be instances of the code's own classes make it themselves, in a
-    method ``text_of_output(output)``, within the limits of a call.
+    Executors whose outputs may be instances of the code's own classes have a method
+    ``text_of_output(output)``, which makes it within the limits of a call.
 
     Args:
         agent: whose code gave the output.
         output: an output or a final answer.
 
     Returns:
-        ``str(output)``, or why there is none.
+        ``str(output)``, or the reason why there is none.
     """
     text = plain_text(output)
     if text is not None:

@@ -1,6 +1,6 @@
 """Saving and loading of an agent's executor: the hooks of patch ``executor-saving``.
 
-What ``to_dict`` writes:
+Entries that ``to_dict`` writes:
 
 ==================  ===============  ==================  ==========================
 the agent was made  ``executor_type``  ``executor_class``  comes back as
@@ -10,11 +10,11 @@ by class            ``"class"``      ``module:qualname``  that class, if allowed
 with an instance    ``"instance"``   ``module:qualname``  an error that says so
 ==================  ===============  ==================  ==========================
 
-``"class"`` and ``"instance"`` are names no release of smolagents resolves, so an agent that had a
-sandbox is refused loudly where it cannot have one, never run locally instead.
+No release of smolagents resolves ``"class"`` or ``"instance"``. So an agent that had a sandbox is
+an error where it cannot have one; it never runs locally instead.
 
-A saved file is data from elsewhere: a class is never imported because the file names it. It is
-read back only if it is one of the fork's own, an installed entry point, or in the caller's
+A saved file is untrusted data: a class is never imported because the file names it. It is loaded
+only if it is one of the fork's own, an installed entry point, or in the caller's
 ``allowed_executor_classes``.
 """
 
@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 ALLOWED = "allowed_executor_classes"
-# Marks, inside a from_dict call, which arguments the caller gave himself.
+# Names, inside a from_dict call, the arguments that the caller gave.
 _EXPLICIT = "_explicit_arguments"
 _EXECUTOR_ARGUMENTS = ("executor", "executor_class", "executor_type")
 
@@ -48,7 +48,7 @@ def _reference(cls: type) -> str:
 
 
 def describe_executor(agent: CodeAgent) -> dict[str, Any]:
-    """The entries that ``CodeAgent.to_dict`` adds or replaces."""
+    """Return the entries that ``CodeAgent.to_dict`` adds or replaces."""
     executor_class = getattr(agent, "executor_class", None)
     if getattr(agent, "_executor_given", False):
         reference = _reference(type(agent.python_executor))
@@ -61,7 +61,7 @@ def describe_executor(agent: CodeAgent) -> dict[str, Any]:
 def with_saved_executor(
     agent_dict: dict[str, Any], given: dict[str, Any], merged: dict[str, Any]
 ) -> dict[str, Any]:
-    """Arguments of the constructor, with the saved executor unless the caller names another.
+    """Return the constructor's arguments, with the saved executor unless the caller gives another.
 
     Args:
         agent_dict: the saved agent.
@@ -129,9 +129,9 @@ def with_managed_agents_of_dict(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Load the managed agents of a saved agent, each with its own saved executor.
 
-    Upstream passes the manager's saved settings on to them, which replaces a managed
-    ``CodeAgent``'s executor by the manager's and makes a managed ``ToolCallingAgent`` fail on
-    arguments it does not take. Here they get what the caller himself gave, and no more.
+    Upstream passes the manager's saved settings on to them. That replaces a managed ``CodeAgent``'s
+    executor by the manager's, and a managed ``ToolCallingAgent`` raises on arguments it does not
+    accept. Here they get only the arguments that the caller gave.
 
     Args:
         agent_dict: the saved agent.
@@ -142,12 +142,12 @@ def with_managed_agents_of_dict(
     """
     arguments = dict(arguments)
     explicit = arguments.pop(_EXPLICIT, frozenset(arguments))
-    handed_on = {name: arguments[name] for name in explicit if name in arguments}
+    passed_on = {name: arguments[name] for name in explicit if name in arguments}
     arguments.pop(ALLOWED, None)
     saved = agent_dict["managed_agents"]
     if saved:
         agents = [
-            _agent_class(one["class"]).from_dict(one, **_for_managed(one["class"], handed_on))
+            _agent_class(one["class"]).from_dict(one, **_for_managed(one["class"], passed_on))
             for one in saved
         ]
         agent_dict = {**agent_dict, "managed_agents": []}
@@ -173,9 +173,9 @@ def with_managed_agents_of_folder(
         return agent_dict, arguments
     agents = []
     for name, class_name in saved.items():
-        handed_on = _for_managed(class_name, {ALLOWED: arguments[ALLOWED]})
+        passed_on = _for_managed(class_name, {ALLOWED: arguments[ALLOWED]})
         agents.append(
-            _agent_class(class_name).from_folder(folder / "managed_agents" / name, **handed_on)
+            _agent_class(class_name).from_folder(folder / "managed_agents" / name, **passed_on)
         )
     return {**agent_dict, "managed_agents": {}}, {**arguments, "managed_agents": agents}
 
@@ -191,10 +191,10 @@ def _agent_class(name: str) -> Any:
 
 
 def _for_managed(class_name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Select those of the caller's arguments that a managed agent takes.
+    """Select the caller's arguments that a managed agent accepts.
 
-    An executor instance is the manager's alone: two agents would share one state. What only a
-    ``CodeAgent`` takes is kept from other agents.
+    An executor instance is the manager's alone: two agents would share one state. Arguments of
+    ``CodeAgent`` are not passed to other agents.
     """
     from smolagents_fork.upstream import AGENT_REGISTRY, CodeAgent
 

@@ -43,7 +43,7 @@ def select_executor(agent: CodeAgent, executor: Any, executor_class: Any) -> Pyt
 
     Raises:
         ConfigurationTypeError: a class given as ``executor``, or as ``executor_class`` something
-            that is no class or no ``PythonExecutor``.
+            that is not a class, or not a ``PythonExecutor``.
         ConfigurationError: both given, an unknown ``executor_type``, or managed agents that the
             executor cannot serve.
     """
@@ -107,7 +107,7 @@ def _check_arguments(executor: Any, executor_class: Any) -> None:
         return
     if not inspect.isclass(executor_class):
         raise ConfigurationTypeError(
-            f"executor_class={executor_class!r} is no class, but of type "
+            f"executor_class={executor_class!r} is not a class, but of type "
             f"{type(executor_class).__name__}; write executor=<the instance>, "
             f"executor_type=<a name>, or executor_class=<the class> with executor_kwargs={{...}}"
         )
@@ -155,7 +155,7 @@ def _by_name(agent: CodeAgent) -> PythonExecutor:
     name = agent.executor_type
     if not isinstance(name, str):
         raise ConfigurationTypeError(
-            f"executor_type={name!r} is no name; write executor_class=<the class> or one of: "
+            f"executor_type={name!r} is not a name; write executor_class=<the class> or one of: "
             f"{', '.join(registry.available_names())}"
         )
     executor = built_in_executor(agent)

@@ -27,9 +27,11 @@ from ...errors import (
 from ...results import ExecutorStats
 from ...sandboxes.docker.container import DockerSandbox
 from ...sandboxes.docker.docker_provisioner import DockerProvisioner
-from ...sandboxes.docker.images import image_plans
 from ...sandboxes.provisioner import ByteStream, Sandbox, SandboxStatus
 from ..call_lock import CallLock
+from ..jupyter.diagnosis import signal_name
+from ..jupyter.files import get_file, put_file
+from ..jupyter.image_progress import shown_progress
 from ..validation import (
     check_code,
     check_count,
@@ -39,9 +41,6 @@ from ..validation import (
     names_of,
 )
 from .agent_image import agent_image_plan
-from .diagnosis import signal_name
-from .executor_image import shown_progress
-from .files import get_file, put_file
 from .options import Options
 
 if TYPE_CHECKING:
@@ -91,7 +90,7 @@ class AgentSandbox:
     program.
 
     Args:
-        secrets: environment variables of the programs. They are no part of the container's
+        secrets: environment variables of the programs. They are not part of the container's
             configuration; a program can read them and, given a network, send them anywhere.
         model_on_host: a model whose ``generate`` and ``generate_stream`` the agents call over the
             bridge. Its keys stay outside, so that no network is needed.
@@ -166,14 +165,8 @@ class AgentSandbox:
             requirements=options.image.requirements,
         )
         with shown_progress() as report:
-            image = image_plans.ensure(
-                self._provisioner.client,
-                plan,
-                report=report,
-                ca_bundle=options.image.ca_bundle,
-                deadline=Deadline(options.image.build_timeout_seconds),
-            )
-        self._sandbox = self._provisioner.start(options.spec(image))
+            image = self._provisioner.ensure(plan, options.image, report=report)
+        self._sandbox = self._provisioner.start(options.sandbox_spec(image))
         try:
             self._stream(self._sandbox).close()
         except (OSError, ExecutorError) as error:
@@ -282,7 +275,7 @@ class AgentSandbox:
             try:
                 ending = carry_out(
                     self._connected(sandbox),
-                    sandbox.spec.gateway_token,
+                    sandbox.gateway_token,
                     job,
                     Deadline(seconds),
                     model=self._model,
@@ -317,11 +310,11 @@ class AgentSandbox:
     # -- files and figures --
 
     def put_file(self, source: str | os.PathLike[str] | bytes, target: str) -> None:
-        """Write a file in the sandbox; see :func:`.files.put_file`."""
+        """Write a file in the sandbox; see :func:`.jupyter.files.put_file`."""
         put_file(self._running_sandbox("put_file"), source, target)
 
     def get_file(self, source: str, *, max_bytes: int = 256 * 1024 * 1024) -> bytes:
-        """Read a file of the sandbox; see :func:`.files.get_file`."""
+        """Read a file of the sandbox; see :func:`.jupyter.files.get_file`."""
         return get_file(self._running_sandbox("get_file"), source, max_bytes)
 
     def stats(self) -> ExecutorStats:

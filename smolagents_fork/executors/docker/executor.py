@@ -9,24 +9,24 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ...errors import ExecutorError
 from ...jupyter.collector import Collector
 from ...results import Display, Execution, ExecutorStats
-from ...sandboxes.docker import reaper
 from ...sandboxes.docker.container import DockerSandbox
 from ...sandboxes.docker.docker_provisioner import DockerProvisioner
-from ...sandboxes.provisioner import Sandbox
+from ...sandboxes.docker.lifetime import reaper
+from ...sandboxes.provisioner import Report, Sandbox
 from ...upstream import CodeOutput, LogLevel
 from ..async_calls import created
 from ..base import Executor
+from ..jupyter.connection import KernelConnection
+from ..jupyter.diagnosis import shown_output
+from ..jupyter.error_text import CodeFailedError, NoLogger, failure_text
+from ..jupyter.files import get_file, put_file
+from ..jupyter.host_bindings import HostBindings
+from ..jupyter.image_progress import shown_progress
+from ..jupyter.packages import Packages
+from ..jupyter.session import Interrupted, KernelSession
 from ..validation import check_code, names_of
-from .connection import KernelConnection
-from .diagnosis import shown_output
-from .error_text import CodeFailedError, NoLogger, failure_words
-from .executor_image import ExecutorImage, Report, shown_progress
-from .files import get_file, put_file
-from .host_bindings import HostBindings
 from .option_checks import check_pool, inherited
 from .options import Options, connection_to
-from .packages import Packages
-from .session import Interrupted, KernelSession
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["DockerExecutor"]
 
 
-# Parameters that are no options: of the constructor's own.
+# Parameters of the constructor that are not options.
 _OWN = ("additional_authorized_imports", "additional_imports", "logger", "pool")
 
 
@@ -48,22 +48,22 @@ class DockerExecutor(Executor):
     ``docs/executors/docker.md`` says what each protects.
 
     Args:
-        additional_imports: import names the code may use; what provides them is installed when the
+        additional_imports: import names the code may use; their packages are installed when the
             image is built.
         logger: upstream's ``AgentLogger``; ``None`` logs nowhere.
-        allow_pickle: fall back to pickle for values the codec does not take, with upstream's
+        allow_pickle: fall back to pickle for values that the codec refuses, with upstream's
             warning. The sandbox can then run code on the host.
         host: address a published port is bound to (only with a network).
-        port: its number; ``None`` takes a free one.
+        port: its number; ``None`` for a free one.
         image_name: another name for the image that is built; with ``build_new_image=False`` an
             existing image of that name is used.
-        build_new_image: whether ``image_name`` is built even if it exists. Nothing is built twice
-            for the same content.
-        container_run_kwargs: docker-py's arguments, laid over everything chosen here.
+        build_new_image: whether ``image_name`` is built even if it exists. The same content is
+            never built twice.
+        container_run_kwargs: docker-py's arguments, which override all others.
         dockerfile_content: a Dockerfile in place of the fork's; its image must start a Jupyter
             kernel gateway on port 8888.
         pool: take a ready container from this pool.
-        **keywords: the rest, in seconds, bytes and cores:
+        **keywords: other options, in seconds, bytes and cores:
             ``timeout_seconds`` (60), ``startup_timeout_seconds`` (60), ``interrupt_grace_seconds``
             (3), ``on_death`` ("restart" or "fail"), ``network`` ("none"), ``transport`` ("auto"),
             ``memory`` ("2g"), ``cpus`` (1.0), ``pids_limit`` (256), ``read_only`` (True), ``user``
@@ -76,9 +76,9 @@ class DockerExecutor(Executor):
 
     Raises:
         ConfigurationError: an argument that cannot work.
-        EngineUnavailableError: no container engine answers.
+        EngineUnavailableError: the engine does not answer.
         ImageBuildError: the image could not be built.
-        ExecutorStartError: the container or its kernel did not come up; nothing is left behind.
+        ExecutorStartError: the container or its kernel did not start; nothing of it is left.
     """
 
     supports_managed_agents: ClassVar[bool] = True
@@ -107,7 +107,7 @@ class DockerExecutor(Executor):
         self._pid = os.getpid()
         self._session: KernelSession | None = None
         self._pool = pool
-        # With the signature's defaults: what differs has been asked for.
+        # With the signature's defaults: an option that differs was given.
         upstreams: dict[str, tuple[Any, Any]] = {
             "allow_pickle": (allow_pickle, False),
             "host": (host, "127.0.0.1"),
@@ -126,11 +126,11 @@ class DockerExecutor(Executor):
             self.options = pool.options_for(self.options, self.additional_imports, given)
         #: Rich displays of the last call.
         self.displays: tuple[Display, ...] = ()
-        #: What upstream's agent shows of a failed step.
+        #: Read by upstream's agent when a step has failed.
         self.state: dict[str, Any] = {"_print_outputs": ""}
         self.installed_packages: list[str] = []
         self._host = HostBindings(self.options.bridge, self._log_call)
-        self._packages = Packages(self.options, self._build_image)
+        self._packages = Packages(self.options.packages, self._build_image)
         self._ran_code = False
         self._ready_connection = _connection
         self._provisioner: DockerProvisioner | None = None
@@ -147,14 +147,14 @@ class DockerExecutor(Executor):
         progress: Callable[[str], None] | None = None,
         **keywords: Unpack[DockerKeywordsWithUpstreams],
     ) -> str:
-        """Build the image once, at application start; instant when it is there.
+        """Build the image once, at application start; instant when the engine has it.
 
         Args:
             additional_imports: as for the constructor.
             rebuild: build again, without the engine's cache.
-            progress: gets one line at a time; ``None``: a display on a terminal, plain lines on
+            progress: takes one line at a time; ``None``: a display on a terminal, plain lines on
                 standard error elsewhere.
-            **keywords: those of the constructor that decide about the image.
+            **keywords: the constructor's options of the image.
 
         Returns:
             the image's name.
@@ -163,22 +163,22 @@ class DockerExecutor(Executor):
         names = names_of("additional_imports", additional_imports)
         provisioner = DockerProvisioner()
         try:
-            image = ExecutorImage(provisioner.client, options.image)
+            spec = options.image_spec(names)
             if progress is not None:
-                return image.ensure(names, report=progress, rebuild=rebuild)
+                return provisioner.prepare_image(spec, report=progress, rebuild=rebuild)
             with shown_progress() as report:
-                return image.ensure(names, report=report, rebuild=rebuild)
+                return provisioner.prepare_image(spec, report=report, rebuild=rebuild)
         finally:
             provisioner.close()
 
     @classmethod
     async def acreate(cls, *args: Any, **keywords: Any) -> DockerExecutor:
-        """The constructor, for asyncio: the event loop goes on while the container starts.
+        """Call the constructor without blocking the event loop.
 
-        Waiting for a pool's container holds no thread. When the task is cancelled, what was started
-        is removed behind it.
+        Waiting for a pool's container needs no thread. When the task is cancelled, the container
+        that was started for it is removed.
         """
-        # Here, because the constructor will not run in the main thread.
+        # Here, because the constructor runs in another thread than the main one.
         reaper.exit_on_sigterm()
         return await created(
             lambda connection: cls(*args, _connection=connection, **keywords), keywords.get("pool")
@@ -209,26 +209,25 @@ class DockerExecutor(Executor):
     def _build_image(self, imports: Sequence[str], report: Report) -> str:
         if self._provisioner is None:
             raise ExecutorError("the executor has not been started")
-        image = ExecutorImage(self._provisioner.client, self.options.image)
-        return image.ensure(imports, report=report)
+        return self._provisioner.prepare_image(self.options.image_spec(imports), report=report)
 
     def _prepare(self, session: KernelSession) -> None:
-        """Give a fresh kernel what the last one had from the host."""
+        """Give a new kernel the packages, tools and variables of the last one."""
         self._packages.prepare(session)
         self._host.prepare(session)
 
     def _cleanup(self) -> None:
         if self._is_inherited() or self._session is None:
-            return  # never started, or a forked child: the container is the parent's
+            return  # not started, or a forked child, whose parent owns the container
         self._session.close()
         self._host.calls.close()
         if self._pool is not None:
             self._pool.release(self._session.connection)
 
     def delete(self) -> None:
-        """Like ``cleanup()``, and return only when the engine has removed the container."""
+        """Call ``cleanup()`` and wait until the engine has removed the container."""
         self.cleanup()
-        session = getattr(self, "_session", None)  # the constructor may have failed before it
+        session = getattr(self, "_session", None)  # the constructor may have failed earlier
         if session is not None:
             session.connection.wait_until_removed(15.0)
 
@@ -238,11 +237,14 @@ class DockerExecutor(Executor):
         if session is None or self.closed or self._is_inherited():
             return False
         with self._calls.unless_taken() as mine:
-            return session.is_alive() if mine else True  # code runs
+            return session.is_alive() if mine else True  # another thread runs code
 
     @property
     def container(self) -> Any:
-        """docker-py's object for the container, ``None`` when there is none (upstream's name)."""
+        """docker-py's object for the container, ``None`` when there is none (upstream's name).
+
+        ``Any``, because docker-py is imported only when it is used.
+        """
         sandbox = self._session.sandbox if self._session is not None else None
         return sandbox.container if isinstance(sandbox, DockerSandbox) else None
 
@@ -254,12 +256,12 @@ class DockerExecutor(Executor):
         return CodeOutput(execution.output, execution.logs, execution.is_final_answer)
 
     def run(self, code: str) -> Execution:
-        """Run ``code`` and return everything it gave. Calls from several threads take turns.
+        """Run ``code`` and return all its results. Calls from several threads run one by one.
 
         Raises:
-            AgentError: the code raised; the message has the traceback and what was printed before.
+            AgentError: the code raised; the message has the traceback and the output before it.
             SandboxTimeoutError: it ran past ``timeout_seconds``; says whether state survived.
-            SandboxDiedError: kernel, container or engine ended; names the cause.
+            SandboxDiedError: kernel, sandbox or engine ended; names the cause.
             ExecutorClosedError: after ``cleanup()``.
         """
         check_code(code)
@@ -291,13 +293,13 @@ class DockerExecutor(Executor):
             self.state["_print_outputs"] = collector.logs()
         final = calls.has_final_answer
         if request.error is not None and not final:
-            words = failure_words(
+            text = failure_text(
                 request.error,
                 interrupted=session.was_interrupted,
                 present=self.additional_imports,
                 of_pool=self._pool is not None,
             )
-            raise CodeFailedError(words + shown_output(collector.logs()))
+            raise CodeFailedError(text + shown_output(collector.logs()))
         return Execution(
             calls.final_answer if final else collector.output(),
             collector.logs(),
@@ -312,8 +314,8 @@ class DockerExecutor(Executor):
     def send_tools(self, tools: Mapping[str, Any]) -> None:
         """Make tools and managed agents callable from the code.
 
-        They stay on the host and are called from the sandbox, unless ``tool_placement`` says
-        ``sandbox``: then their source is sent and their requirements installed, as upstream does.
+        They run on the host, unless their ``tool_placement`` is ``sandbox``: then their source is
+        sent and their requirements installed, as upstream does.
         """
         with self._turn("send_tools"):
             session = self._open_session()
@@ -335,9 +337,9 @@ class DockerExecutor(Executor):
     def install_packages(self, additional_imports: Sequence[str]) -> list[str]:
         """Install packages for the code.
 
-        Before the first code they are built into the image, for which the container is replaced.
-        Afterwards, and in a container of a pool, pip installs them into the container, with the
-        state kept; that takes a network.
+        Before the first call they are built into a new image, and the container is replaced.
+        Afterwards, and in a container of a pool, pip installs them into the container and the state
+        is kept; that needs a network.
 
         Raises:
             ExecutorError: there is no network and the container must stay, or pip failed.
@@ -361,33 +363,33 @@ class DockerExecutor(Executor):
         self.installed_packages += missing
 
     def _must_stay(self) -> str | None:
-        """Give the reason why the container may not be replaced."""
+        """Return the reason not to replace the container; ``None`` when it may be replaced."""
         if self._ran_code:
-            return "code has run in this container, which has state that a new one would not have"
-        return "containers of a pool are ready-made" if self._pool is not None else None
+            return "code has run in this sandbox, and a new one would not have its state"
+        return "a pool decides the image of its sandboxes" if self._pool is not None else None
 
     # -- control --
 
     def interrupt(self) -> None:
-        """Stop the code that runs now; its state is kept. From any thread."""
+        """Interrupt the code that runs; its state is kept. From any thread."""
         if self._session is not None and not self.closed and not self._is_inherited():
             self._session.interrupt(self._host.calls.give_up)
 
     def restart(self) -> None:
-        """Go on with a new container; variables the code made and its files are gone."""
+        """Replace the container; variables and files that the code made are lost."""
         with self._turn("restart"):
             self._open_session().restart()
 
     def stats(self) -> ExecutorStats:
-        """Memory, processor time and processes of the sandbox now."""
+        """Return memory, processor time and processes of the sandbox now."""
         return self._running_sandbox("stats").stats()
 
     def put_file(self, source: str | os.PathLike[str] | bytes, target: str) -> None:
-        """Write a file in the sandbox; see :func:`.files.put_file`."""
+        """Write a file in the sandbox; see :func:`.jupyter.files.put_file`."""
         put_file(self._running_sandbox("put_file"), source, target)
 
     def get_file(self, source: str, *, max_bytes: int = 256 * 1024 * 1024) -> bytes:
-        """Read a file of the sandbox; see :func:`.files.get_file`."""
+        """Read a file of the sandbox; see :func:`.jupyter.files.get_file`."""
         return get_file(self._running_sandbox("get_file"), source, max_bytes)
 
     def _running_sandbox(self, action: str) -> Sandbox:

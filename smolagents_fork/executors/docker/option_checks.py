@@ -1,4 +1,4 @@
-"""Options of DockerExecutor that cannot work, refused with what to give instead."""
+"""Validation of DockerExecutor's options."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from ...deadline import check_seconds
 from ...errors import ConfigurationError, ExecutorError
 from ...sandboxes.docker.container_options import ContainerOptions, is_shared
 from ...sandboxes.docker.volumes import check_volumes
+from ...sandboxes.provisioner import ImageSpec
 from ...sandboxes.resource_limits import Limits, check_limits, check_size
+from ..jupyter.host_bindings import BridgeOptions
 from ..validation import check_count, check_flag, check_output_function, check_text
-from .option_groups import BridgeOptions, ImageOptions, LimitOptions
+from .option_groups import LimitOptions
 
 __all__ = [
     "check_bridge",
@@ -25,23 +27,23 @@ __all__ = [
 
 
 def check_pool(pool: object) -> None:
-    """Refuse what hands out no containers."""
+    """Refuse an object that is not a pool."""
     if isinstance(pool, type) or not hasattr(pool, "options_for"):
         raise ConfigurationError(f"pool={pool!r}: give a DockerPool, or None")
 
 
 def inherited(action: str, owner: int) -> ExecutorError:
-    """The error for a forked child that uses the executor of its parent.
+    """Make the error for a forked child that uses the executor of its parent.
 
     Both would read from one connection, each the other's answers.
 
     Args:
-        action: what was asked.
+        action: the method that was called.
         owner: process that made the executor.
     """
     return ExecutorError(
         f"DockerExecutor: {action} in process {os.getpid()}, forked from the one that made the "
-        f"executor ({owner}) and has its container; make an executor of its own"
+        f"executor ({owner}) and owns its container; make another executor in this process"
     )
 
 
@@ -59,7 +61,7 @@ def check_host(host: object) -> None:
 
 def check_variable(name: object, value: object) -> None:
     if not isinstance(name, str) or not name or "=" in name or "\0" in name:
-        raise ConfigurationError(f"environment: {name!r} is no name of a variable")
+        raise ConfigurationError(f"environment: {name!r} is not a variable's name")
     if not isinstance(value, (str, int, float)):
         raise ConfigurationError(f"environment[{name!r}]={value!r}: give text or a number")
     if "\0" in str(value):
@@ -72,9 +74,10 @@ def check_network(name: str, network: object) -> None:
     whose = "the host's" if str(network) == "host" else "another container's"
     raise ConfigurationError(
         f"{name}={network!r}: the container would share {whose} network interfaces, so its code "
-        f"could reach every service on {whose} loopback, and the gateway's port would be open to "
-        "everybody there and taken for a second executor; give 'none', 'bridge' or a network of "
-        "your own (docker network create), or allow_shared_network=True if that is wanted"
+        f"could reach every service on {whose} loopback; the gateway's port would be open to "
+        "every process there, and a second executor could not use it. Give 'none', 'bridge' or a "
+        "network of your own (docker network create), or allow_shared_network=True if that is "
+        "wanted"
     )
 
 
@@ -84,18 +87,18 @@ def check_user(name: str, user: object) -> None:
     who = str(user).partition(":")[0].strip()
     if who in ("", "root") or (who.isdigit() and int(who) == 0):
         raise ConfigurationError(
-            f"{name}={user!r} is root, or whatever the image says: code does not run as root "
-            "unless allow_root=True says so; give numbers such as '1000:1000'"
+            f"{name}={user!r} is root, or the image's choice: code runs as root only with "
+            "allow_root=True; give numbers such as '1000:1000'"
         )
 
 
 def check_workdir(workdir: object) -> None:
-    """Refuse a path that is not a folder of its own."""
+    """Refuse a path that is not absolute or has another use."""
     if not isinstance(workdir, str) or not workdir.startswith("/"):
         raise ConfigurationError(f"workdir={workdir!r}: give an absolute path")
     if posixpath.normpath(workdir) in ("/", "//", "/tmp"):
         raise ConfigurationError(
-            f"workdir={workdir!r} is there already, for other things and with a size of its own: "
+            f"workdir={workdir!r} has another use in the container: "
             "give a folder such as '/workspace'; it need not be in the image"
         )
 
@@ -106,11 +109,11 @@ def check_one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
 
 
 def check_limit_options(limits: LimitOptions, resources: Limits) -> None:
-    """Refuse limits that cannot be meant.
+    """Refuse limits that cannot work.
 
     Args:
-        limits: all of them.
-        resources: those of the sandbox.
+        limits: of the executor.
+        resources: of the sandbox.
     """
     check_seconds("timeout_seconds", limits.timeout_seconds)
     for name in ("startup_timeout_seconds", "interrupt_grace_seconds"):
@@ -121,7 +124,7 @@ def check_limit_options(limits: LimitOptions, resources: Limits) -> None:
 
 
 def check_bridge(bridge: BridgeOptions) -> None:
-    """Refuse options of the bridge that cannot be meant."""
+    """Refuse options of the bridge that cannot work."""
     check_seconds("tool_timeout_seconds", bridge.tool_timeout_seconds)
     check_count("max_value_bytes", bridge.max_value_bytes)
     check_count("max_tool_calls", bridge.max_tool_calls)
@@ -132,8 +135,8 @@ def check_bridge(bridge: BridgeOptions) -> None:
         check_one_of(f"tool_placement[{name!r}]", where, ("host", "sandbox"))
 
 
-def check_image(image: ImageOptions) -> None:
-    """Refuse options of the image that cannot be meant."""
+def check_image(image: ImageSpec) -> None:
+    """Refuse options of the image that cannot work."""
     check_seconds("build_timeout_seconds", image.build_timeout_seconds, optional=False)
     check_flag("build_new_image", image.build_new_image)
     for name in ("image", "image_name", "base_image", "dockerfile_content"):
@@ -147,21 +150,21 @@ def check_image(image: ImageOptions) -> None:
 
 
 def check_container(options: ContainerOptions) -> None:
-    """Refuse options of the container that cannot be meant."""
+    """Refuse options of the container that cannot work."""
     check_seconds("lease_seconds", options.lease_seconds, optional=False)
     check_one_of("transport", options.transport, ("auto", "exec", "port"))
     for name in ("read_only", "allow_root", "allow_shared_network"):
         check_flag(name, getattr(options, name))
     check_text("runtime", options.runtime)
     if options.runtime == "":
-        # No name is the engine's word for its own: less of a wall than whoever asks wants.
+        # The engine takes an empty name for its default runtime, which may isolate less.
         raise ConfigurationError("runtime='': give a name, or None for the engine's own")
     port = options.port
     if port is not None and (type(port) is not int or not 0 < port < 65_536):
         raise ConfigurationError(f"port={port!r}: give 1 to 65535, or None for a free one")
     check_workdir(options.workdir)
     if not isinstance(options.network, str) or not options.network:
-        # No name is the engine's word for its bridge: more than anybody has asked for.
+        # The engine takes an empty name for its bridge, which gives the code a network.
         raise ConfigurationError(
             f"network={options.network!r}: give 'none', 'bridge' or the name of a network"
         )
@@ -183,10 +186,10 @@ def check_container(options: ContainerOptions) -> None:
     if options.transport == "port" and is_shared(options.network):
         raise ConfigurationError(
             f"transport='port' with network={options.network!r}: no port can be published on "
-            "network interfaces of others; leave transport alone"
+            "shared network interfaces; omit transport"
         )
     if options.transport == "port" and options.network == "none":
         raise ConfigurationError(
-            "transport='port' needs a network: network='none' has no port to publish; "
-            "pass network='bridge', or leave transport alone"
+            "transport='port' needs a network: with network='none' no port can be published; "
+            "pass network='bridge', or omit transport"
         )

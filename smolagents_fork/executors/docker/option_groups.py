@@ -1,46 +1,29 @@
-"""The options of DockerExecutor beside the container's: image, limits and bridge.
+"""Limits of DockerExecutor, and the keywords of its constructor with their types.
 
-Below them the keywords of its constructor with their types, for editors and type checkers; a test
-compares them with the options they become.
+Editors and type checkers read the keywords; a test compares them with the options.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, TypedDict
 
 from ...sandboxes.docker.container_options import Transport
 from ...sandboxes.provisioner import Limits
-from .session import OnDeath, SessionLimits
+from ..jupyter.session import OnDeath, SessionLimits
 
 __all__ = [
-    "BridgeOptions",
     "DockerKeywords",
     "DockerKeywordsWithUpstreams",
-    "ImageOptions",
     "LimitOptions",
 ]
 
 
 @dataclass(frozen=True)
-class ImageOptions:
-    """Options of the container's image. :class:`DockerExecutor` documents every field."""
-
-    image: str | None = None
-    image_name: str | None = None
-    build_new_image: bool = True
-    dockerfile_content: str | None = None
-    base_image: str | None = None
-    requirements: Sequence[str] = ()
-    ca_bundle: str | os.PathLike[str] | None = None
-    build_timeout_seconds: float = 1800.0
-
-
-@dataclass(frozen=True)
 class LimitOptions:
-    """Options that limit what code may use, and what happens at a limit."""
+    """Limits of the code, and the behaviour at a limit."""
 
     timeout_seconds: float | None = 60.0
     startup_timeout_seconds: float = 60.0
@@ -55,31 +38,18 @@ class LimitOptions:
 
     @property
     def resources(self) -> Limits:
-        """The limits of the sandbox."""
+        """Limits of the sandbox."""
         return Limits(self.memory, self.cpus, self.pids_limit, self.workdir_size, self.tmp_size)
 
     @property
     def session(self) -> SessionLimits:
-        """The limits of the calls in it."""
+        """Limits of the calls in it."""
         return SessionLimits(
             self.timeout_seconds,
             self.startup_timeout_seconds,
             self.interrupt_grace_seconds,
             self.on_death,
         )
-
-
-@dataclass(frozen=True)
-class BridgeOptions:
-    """Options of the values and calls that pass between code and host."""
-
-    max_value_bytes: int = 256 * 1024 * 1024
-    max_tool_calls: int = 100_000
-    tool_timeout_seconds: float | None = None
-    tools_in_calling_thread: bool = False
-    on_output: Callable[[str], None] | None = None
-    tool_placement: Mapping[str, str] = field(default_factory=dict)
-    allow_pickle: bool = False
 
 
 class _Container(TypedDict, total=False):
@@ -128,11 +98,11 @@ class _Bridge(TypedDict, total=False):
 
 
 class DockerKeywords(_Container, _Image, _Limits, _Bridge, total=False):
-    """The keywords of DockerExecutor's constructor beside those that it names itself."""
+    """Keywords of DockerExecutor's constructor beside its named parameters."""
 
 
 class _Upstream(TypedDict, total=False):
-    """Options that upstream's constructor has, too, and takes by position."""
+    """Options that upstream's constructor has, too, and accepts by position."""
 
     allow_pickle: bool
     host: str

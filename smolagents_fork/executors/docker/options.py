@@ -1,4 +1,4 @@
-"""The options of DockerExecutor in four groups: container, image, limits, bridge."""
+"""Options of DockerExecutor in four groups: container, image, limits, bridge."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...distributions.requirements import requirements_for
 from ...sandboxes.docker.container_options import ContainerOptions
-from ...sandboxes.provisioner import Provisioner, SandboxSpec
+from ...sandboxes.provisioner import ImageSpec, Provisioner, SandboxSpec
 from ...sandboxes.resource_limits import fitting_sizes
+from ..jupyter.connection import KernelConnection, KernelSettings
+from ..jupyter.host_bindings import BridgeOptions
+from ..jupyter.packages import PackageSettings
 from ..validation import check_known, mapping_of, names_of
-from .connection import KernelConnection, KernelSettings
-from .diagnosis import start_advice
 from .option_checks import check_bridge, check_container, check_image, check_limit_options
-from .option_groups import BridgeOptions, ImageOptions, LimitOptions
+from .option_groups import LimitOptions
+from .start_advice import start_advice
 
 __all__ = ["Options", "connection_to", "option_names"]
 
@@ -24,7 +27,7 @@ class Options:
     """Options of one executor."""
 
     container: ContainerOptions = field(default_factory=ContainerOptions)
-    image: ImageOptions = field(default_factory=ImageOptions)
+    image: ImageSpec = field(default_factory=ImageSpec)
     limits: LimitOptions = field(default_factory=LimitOptions)
     bridge: BridgeOptions = field(default_factory=BridgeOptions)
 
@@ -32,15 +35,15 @@ class Options:
     def of(
         cls, owner: str = "DockerExecutor", own: Sequence[str] = (), /, **keywords: Any
     ) -> Options:
-        """Sort keywords into groups and check them; ``None`` for a mapping is an empty one.
+        """Sort keywords into groups and check them; ``None`` for a mapping means an empty one.
 
         Args:
             owner: the class that was called.
-            own: what it takes besides.
-            **keywords: what it was given.
+            own: its other parameters.
+            **keywords: that it was called with.
 
         Raises:
-            ConfigurationError: a keyword there is not, or a value that cannot work.
+            ConfigurationError: an unknown keyword, or a value that cannot work.
         """
         check_known(owner, keywords, [*option_names(), *own])
         for name in ("environment", "container_run_kwargs", "tool_placement"):
@@ -55,7 +58,7 @@ class Options:
         return made
 
     def check(self) -> None:
-        """Refuse what cannot work.
+        """Refuse options that cannot work.
 
         Raises:
             ConfigurationError: names the parameter and what to give instead.
@@ -89,8 +92,30 @@ class Options:
         group = next(group for group, kind in _GROUPS.items() if name in _names(kind))
         return getattr(getattr(self, group), name)
 
-    def spec(self, image: str) -> SandboxSpec:
-        """Return what a provisioner is asked for.
+    @property
+    def packages(self) -> PackageSettings:
+        """Settings of installations into a running sandbox."""
+        return PackageSettings(
+            workdir=self.container.workdir,
+            has_network=self.container.has_network,
+            ca_bundle=self.image.ca_bundle,
+            timeout_seconds=self.image.build_timeout_seconds,
+        )
+
+    def image_spec(self, imports: Sequence[str]) -> ImageSpec:
+        """Return the specification of the image.
+
+        Args:
+            imports: import names the code may use; their packages are installed.
+
+        Raises:
+            ConfigurationError: an entry is not an import name or a requirement.
+        """
+        requirements = requirements_for(imports, self.image.requirements)
+        return dataclasses.replace(self.image, requirements=requirements)
+
+    def sandbox_spec(self, image: str) -> SandboxSpec:
+        """Return the specification of a sandbox.
 
         Args:
             image: to start.
@@ -106,27 +131,26 @@ class Options:
 
 
 def connection_to(provisioner: Provisioner, options: Options, image: str) -> KernelConnection:
-    """Return a connection that starts what ``options`` ask for.
+    """Return a connection that starts a sandbox with ``options``.
 
     Args:
         provisioner: starts the sandbox.
         options: of the executor or the pool.
         image: to start.
     """
-    own_image = options.image.image is not None or options.image.dockerfile_content is not None
     settings = KernelSettings(
         max_output_bytes=options.limits.max_output_bytes,
         max_value_bytes=options.bridge.max_value_bytes,
         allow_pickle=options.bridge.allow_pickle,
         allow_root=options.container.allow_root,
-        start_advice=start_advice(options.limits.resources, own_image=own_image),
+        start_advice=start_advice(options.limits.resources, own_image=options.image.is_users_own),
     )
-    return KernelConnection(provisioner, options.spec(image), settings)
+    return KernelConnection(provisioner, options.sandbox_spec(image), settings)
 
 
 _GROUPS: dict[str, type[Any]] = {
     "container": ContainerOptions,
-    "image": ImageOptions,
+    "image": ImageSpec,
     "limits": LimitOptions,
     "bridge": BridgeOptions,
 }

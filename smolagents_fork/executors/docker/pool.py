@@ -1,9 +1,9 @@
-"""Containers started ahead, so that an executor has one at once.
+"""Pool of ready containers, so that an executor need not wait for a start.
 
 Who calls what: the application makes one pool and passes it to its executors
 (``executor_kwargs={"pool": pool}``). An executor's constructor calls :meth:`DockerPool.acquire`,
-its cleanup :meth:`DockerPool.release`. One thread of the pool keeps it filled; starts run in a
-bounded number of threads beside it. A container is handed out once and then thrown away.
+its cleanup :meth:`DockerPool.release`. One thread of the pool keeps it filled; a bounded number of
+threads start containers. A container is handed out once and removed afterwards.
 """
 
 from __future__ import annotations
@@ -20,12 +20,11 @@ from typing import TYPE_CHECKING
 from ...deadline import Deadline, check_seconds
 from ...distributions.requirements import requirements_for
 from ...errors import ConfigurationError, ExecutorClosedError, ExecutorStartError, ForkError
-from ...sandboxes.docker import reaper
 from ...sandboxes.docker.docker_provisioner import DockerProvisioner
+from ...sandboxes.docker.lifetime import reaper
 from ..async_calls import in_thread
+from ..jupyter.connection import KernelConnection
 from ..validation import check_count, names_of
-from .connection import KernelConnection
-from .executor_image import ExecutorImage
 from .options import Options, connection_to
 from .pool_options import options_for
 from .pool_queue import PoolStats, Waiter
@@ -41,7 +40,7 @@ _FIRST_PAUSE_SECONDS = 0.5
 _LONGEST_PAUSE_SECONDS = 30.0
 
 
-# Parameters that are no options of a container's.
+# Parameters of the constructor that are not options.
 _OWN = (
     "acquire_timeout_seconds",
     "additional_imports",
@@ -57,15 +56,15 @@ class DockerPool:
 
     Args:
         min_size: containers kept ready.
-        max_size: ready, starting and in use together, at most.
-        idle_seconds: a ready one above ``min_size`` is removed after this long.
-        acquire_timeout_seconds: how long an executor waits for one.
-        concurrent_starts: starts at a time.
+        max_size: most containers ready, starting and in use together.
+        idle_seconds: time after which a ready container above ``min_size`` is removed.
+        acquire_timeout_seconds: time an executor waits for a container.
+        concurrent_starts: most starts at a time.
         additional_imports: as for the executor; executors may ask for these and no others.
-        **keywords: the executor's keywords that decide about the container.
+        **keywords: the executor's options of the container.
 
     Raises:
-        ConfigurationError: numbers that cannot work.
+        ConfigurationError: an argument that cannot work.
     """
 
     def __init__(
@@ -84,7 +83,8 @@ class DockerPool:
         check_count("concurrent_starts", concurrent_starts)
         if min_size > max_size:
             raise ConfigurationError(
-                f"min_size={min_size} is more than max_size={max_size}: lower it, or raise that"
+                f"min_size={min_size} is more than max_size={max_size}: lower the first, or raise "
+                "the second"
             )
         check_seconds("idle_seconds", idle_seconds, optional=False)
         check_seconds("acquire_timeout_seconds", acquire_timeout_seconds, optional=False)
@@ -106,7 +106,7 @@ class DockerPool:
         self._not_before = 0.0
         self._closed = False
         self._concurrent_starts = concurrent_starts
-        # Here, because containers are not started in the main thread.
+        # Here, because other threads than the main one start the containers.
         reaper.exit_on_sigterm()
         self._keeper = threading.Thread(target=self._keep, name="smolagents-fork-pool", daemon=True)
         self._keeper.start()
@@ -116,33 +116,33 @@ class DockerPool:
     def options_for(
         self, asked: Options, imports: Sequence[str], given: Collection[str] = ()
     ) -> Options:
-        """The pool's options with what belongs to the executor taken from ``asked``.
+        """Return the pool's options, with the executor's own taken from ``asked``.
 
         Raises:
-            ConfigurationError: the executor asks for another container than the pool makes.
+            ConfigurationError: the executor asks for another container than the pool's.
         """
         return options_for(
             asked, imports, of_pool=self.options, pool=self.additional_imports, given=given
         )
 
     def acquire(self, timeout: float | None = None) -> KernelConnection:
-        """A ready container, for the caller alone; first come, first served.
+        """Return a ready container for the caller alone; first come, first served.
 
         Args:
             timeout: seconds to wait; ``None``: ``acquire_timeout_seconds``.
 
         Raises:
-            ExecutorStartError: none became free in time, or none can be started; says which.
+            ExecutorStartError: no container became free in time, or none can be started.
             ExecutorClosedError: the pool has been closed.
         """
-        patience = self.acquire_timeout_seconds if timeout is None else timeout
-        deadline = Deadline(patience)
+        seconds = self.acquire_timeout_seconds if timeout is None else timeout
+        deadline = Deadline(seconds)
         waiter = Waiter()
         self._enqueue(waiter)
         try:
             while True:
                 waiter.given.wait(deadline.remaining())
-                connection = self._given(waiter, patience)
+                connection = self._given(waiter, seconds)
                 if connection.is_alive():
                     return connection
                 self._replace(waiter)
@@ -151,28 +151,28 @@ class DockerPool:
             raise
 
     async def acquire_async(self, timeout: float | None = None) -> KernelConnection:
-        """:meth:`acquire` for asyncio: waiting holds no thread, and cancelling gives up the place.
+        """Do as :meth:`acquire`, for asyncio: waiting needs no thread, cancelling leaves the queue.
 
         Args:
             timeout: seconds to wait; ``None``: ``acquire_timeout_seconds``.
         """
-        patience = self.acquire_timeout_seconds if timeout is None else timeout
-        deadline = Deadline(patience)
+        seconds = self.acquire_timeout_seconds if timeout is None else timeout
+        deadline = Deadline(seconds)
         loop, given = asyncio.get_running_loop(), asyncio.Event()
 
-        def told() -> None:
-            with contextlib.suppress(RuntimeError):  # the loop has been closed: nobody waits
+        def notify() -> None:
+            with contextlib.suppress(RuntimeError):  # the loop has been closed
                 loop.call_soon_threadsafe(given.set)
 
-        waiter = Waiter(told)
+        waiter = Waiter(notify)
         self._enqueue(waiter)
         try:
             while True:
                 with contextlib.suppress(asyncio.TimeoutError, TimeoutError):
                     await asyncio.wait_for(given.wait(), deadline.remaining())
                 given.clear()
-                connection = self._given(waiter, patience)
-                if await in_thread(connection.is_alive, "smolagents-fork-pool-look"):
+                connection = self._given(waiter, seconds)
+                if await in_thread(connection.is_alive, "smolagents-fork-pool-check"):
                     return connection
                 self._replace(waiter)
         except BaseException:
@@ -180,7 +180,7 @@ class DockerPool:
             raise
 
     def release(self, connection: KernelConnection) -> None:
-        """An executor has closed the container it had. Safe to call again."""
+        """Note that an executor has closed its container. Idempotent."""
         with self._changed:
             self._in_use.discard(connection)
             self._changed.notify_all()
@@ -193,17 +193,17 @@ class DockerPool:
             self._hand_out()
             self._changed.notify_all()
 
-    def _given(self, waiter: Waiter, patience: float) -> KernelConnection:
-        """Take the container that ``waiter`` was given.
+    def _given(self, waiter: Waiter, seconds: float) -> KernelConnection:
+        """Return the container that ``waiter`` was given.
 
         Raises:
-            ExecutorStartError: nothing in time, or the start that was made for it failed.
+            ExecutorStartError: it was given none in time, or the start for it failed.
         """
         with self._changed:
             if not waiter.given.is_set():
                 raise ExecutorStartError(
-                    f"no container became free in acquire_timeout_seconds={patience}: "
-                    f"{self._stats()}; raise max_size, or close executors that are done"
+                    f"no container became free in acquire_timeout_seconds={seconds}: "
+                    f"{self._stats()}; raise max_size, or close executors that are no longer used"
                 )
         if waiter.error is not None:
             raise waiter.error
@@ -211,7 +211,7 @@ class DockerPool:
         return waiter.connection
 
     def _replace(self, waiter: Waiter) -> None:
-        """Queue ``waiter`` first again, because the container it was given had died."""
+        """Put ``waiter`` first in the queue, because the container it was given has died."""
         connection = waiter.connection
         with self._changed:
             if self._closed:
@@ -226,7 +226,7 @@ class DockerPool:
             self._discard(connection)
 
     def _leave(self, waiter: Waiter) -> None:
-        """Somebody waits no more; what they have got in the meantime is thrown away."""
+        """Take ``waiter`` out of the queue; remove the container it may have been given."""
         with self._changed:
             if waiter in self._waiters:
                 self._waiters.remove(waiter)
@@ -236,7 +236,7 @@ class DockerPool:
             self.release(connection)
 
     def stats(self) -> PoolStats:
-        """The pool at this moment."""
+        """Return the figures of this moment."""
         with self._changed:
             return self._stats()
 
@@ -253,10 +253,10 @@ class DockerPool:
         )
 
     def wait_until_ready(self, count: int | None = None, timeout: float = 60.0) -> bool:
-        """Wait until ``count`` (default: ``min_size``) containers are ready; whether they are.
+        """Wait for ready containers; return whether there are enough.
 
         Args:
-            count: containers.
+            count: of containers; ``None``: ``min_size``.
             timeout: seconds to wait at most.
         """
         wanted = self.min_size if count is None else count
@@ -264,7 +264,7 @@ class DockerPool:
             return self._changed.wait_for(lambda: len(self._ready) >= wanted, timeout)
 
     def close(self) -> None:
-        """Remove what is ready; what executors have stays theirs. Safe to call again."""
+        """Remove the ready containers; executors keep theirs. Idempotent."""
         with self._changed:
             self._closed = True
             ready, self._ready = list(self._ready), deque()
@@ -289,7 +289,7 @@ class DockerPool:
     # -- the pool's own threads --
 
     def _hand_out(self) -> None:
-        """Give ready containers to those who wait, oldest to longest waiting. Lock held."""
+        """Give ready containers to waiters, the oldest first. The caller holds the lock."""
         while self._ready and self._waiters:
             connection, _ = self._ready.popleft()
             self._in_use.add(connection)
@@ -299,9 +299,9 @@ class DockerPool:
     def _wanted(self) -> int:
         """Count the starts that are needed and allowed now. The caller holds the lock."""
         total = len(self._ready) + self._starting + len(self._in_use)
-        called_for = self.min_size + len(self._waiters) - len(self._ready) - self._starting
+        missing = self.min_size + len(self._waiters) - len(self._ready) - self._starting
         free = self._concurrent_starts - self._starting
-        return max(0, min(called_for, self.max_size - total, free))
+        return max(0, min(missing, self.max_size - total, free))
 
     def _keep(self) -> None:
         while True:
@@ -312,29 +312,29 @@ class DockerPool:
                 count = self._wanted() if pause <= 0 else 0
                 old = self._take_idle()
                 if not count and not old:
-                    self._changed.wait(self._next_look(pause))
+                    self._changed.wait(self._next_check(pause))
                     continue
                 self._starting += count
             for _ in range(count):
-                # Not of a thread pool: the interpreter would wait for its threads at exit.
+                # Not from a thread pool: the interpreter would wait for its threads at exit.
                 try:
                     threading.Thread(
                         target=self._start_one, name="smolagents-fork-pool-start", daemon=True
                     ).start()
-                except RuntimeError as error:  # no thread is to be had now
+                except RuntimeError as error:  # no thread can be started now
                     self._start_failed(error)
             for connection in old:
                 self._discard(connection)
 
-    def _next_look(self, pause: float) -> float | None:
-        """Seconds until there may be something to do without being told. Lock held."""
+    def _next_check(self, pause: float) -> float | None:
+        """Return the seconds until the next timed check. The caller holds the lock."""
         waits = [pause] if pause > 0 else []
         if len(self._ready) > self.min_size:
             waits.append(self._ready[0][1] + self.idle_seconds - time.monotonic())
         return max(0.01, min(waits)) if waits else None
 
     def _take_idle(self) -> list[KernelConnection]:
-        """Ready containers that have waited too long. Lock held."""
+        """Take out ready containers that were idle too long. The caller holds the lock."""
         taken = []
         while len(self._ready) > self.min_size:
             connection, since = self._ready[0]
@@ -356,8 +356,8 @@ class DockerPool:
             provisioner = DockerProvisioner(self.options.container)
             with self._image_lock:
                 if self._image is None:
-                    image = ExecutorImage(provisioner.client, self.options.image)
-                    self._image = image.ensure(self.additional_imports, report=lambda _line: None)
+                    spec = self.options.image_spec(self.additional_imports)
+                    self._image = provisioner.prepare_image(spec, report=lambda _line: None)
             connection = connection_to(provisioner, self.options, self._image)
             connection.open(self.options.limits.startup_timeout_seconds)
         except BaseException as error:
@@ -381,7 +381,7 @@ class DockerPool:
         connection.close()
 
     def _start_failed(self, error: BaseException) -> None:
-        """Tell who has waited longest; pause longer each time, so that nothing is hammered."""
+        """Give the error to the first waiter; pause longer each time, to spare the engine."""
         with self._changed:
             self._starting -= 1
             self._failed += 1

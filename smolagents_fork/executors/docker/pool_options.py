@@ -10,7 +10,7 @@ from .options import Options
 
 __all__ = ["options_for"]
 
-# What belongs to an executor and not to the container it got: these may differ from the pool's.
+# Options of the executor and not of its container: these may differ from the pool's.
 _OF_THE_EXECUTOR = (
     "timeout_seconds",
     "startup_timeout_seconds",
@@ -31,17 +31,17 @@ def options_for(
     pool: Sequence[str],
     given: Collection[str] = (),
 ) -> Options:
-    """The pool's options with what belongs to the executor taken from ``asked``.
+    """Return the pool's options, with the executor's own taken from ``asked``.
 
     Args:
         asked: the executor's options.
-        imports: names its code may import.
+        imports: names the executor's code may import.
         of_pool: the pool's options.
-        pool: names the pool's containers provide.
-        given: names of the options that were asked for, be it with their default.
+        pool: import names that the pool's image provides.
+        given: names of the options that were given, also if with their default.
 
     Raises:
-        ConfigurationError: the executor asks for another container than the pool makes.
+        ConfigurationError: the executor asks for another container than the pool's.
     """
     for name in given:
         value, of_the_pool = asked.value(name), of_pool.value(name)

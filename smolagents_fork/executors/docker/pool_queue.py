@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .connection import KernelConnection
+from ..jupyter.connection import KernelConnection
 
 __all__ = ["PoolStats", "Waiter"]
 
@@ -16,14 +16,14 @@ class PoolStats:
     """A pool at one moment.
 
     Attributes:
-        ready: containers waiting to be handed out.
-        starting: being started.
-        in_use: handed out, and their executors not closed.
-        waiting: executors that wait for one.
+        ready: containers that can be handed out.
+        starting: containers being started.
+        in_use: containers of executors that are open.
+        waiting: executors that wait for a container.
         started: containers started since the pool was made.
         failed: starts that failed.
         handed_out: containers handed out.
-        discarded: ready ones thrown away, idle too long or found dead.
+        discarded: ready containers removed, because they were idle too long or dead.
     """
 
     ready: int
@@ -37,17 +37,17 @@ class PoolStats:
 
 
 class Waiter:
-    """A place in the queue, and what is given to it.
+    """An entry of the queue, with the container or the error that it receives.
 
     Args:
-        told: called when something was given, from whatever thread gave it.
+        notify: called after either was given, in the thread that gave it.
     """
 
-    def __init__(self, told: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, notify: Callable[[], None] = lambda: None) -> None:
         self.connection: KernelConnection | None = None
         self.error: BaseException | None = None
         self.given = threading.Event()
-        self._told = told
+        self._notify = notify
 
     def give(
         self, connection: KernelConnection | None = None, error: BaseException | None = None
@@ -55,9 +55,9 @@ class Waiter:
         """End the wait with a container or with an error."""
         self.connection, self.error = connection, error
         self.given.set()
-        self._told()
+        self._notify()
 
     def wait_again(self) -> None:
-        """Wait again, because the container that was given cannot be used."""
+        """Wait again, because the container cannot be used."""
         self.connection = None
         self.given.clear()

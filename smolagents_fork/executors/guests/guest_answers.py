@@ -23,7 +23,7 @@ def program_error(kind: str) -> type[InterpreterError]:
 
 
 def failure(body: bytes) -> tuple[str, str]:
-    """Kind and message of a FAILED frame."""
+    """Return kind and message of a FAILED frame."""
     try:
         data = decode(body, path="failure")
     except DecodeError as error:
@@ -34,6 +34,6 @@ def failure(body: bytes) -> tuple[str, str]:
 
 
 def joined(encoded: Mapping[str, bytes]) -> bytes:
-    """One encoded dict of values that are encoded already: its text is JSON's."""
+    """Return one encoded dict of encoded values; the encoding is JSON, so they can be joined."""
     parts = [encode(name) + b":" + value for name, value in encoded.items()]
     return b"{" + b",".join(parts) + b"}"

@@ -19,18 +19,18 @@ from .guest_options import GuestOptions
 
 __all__ = ["LOST", "SLICE", "GuestRun", "Outcome"]
 
-#: Longest wait between two looks at deadlines and interruptions, in seconds.
+#: Longest interval between checks of deadlines and interrupts, in seconds.
 SLICE = 0.05
-# How long a program that has given its final answer may go on before it is stopped.
+# Time a program may run on after its final answer, in seconds.
 _AFTER_ANSWER = 0.1
-_BROKEN_OFF = "the call was broken off on the host"
-#: What is said where the child is not there any more.
+_CANCELLED = "the call was cancelled on the host"
+#: End of messages about a child that has ended.
 LOST = "; its state is lost, the next call starts in a new process"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Outcome of a run, and its time without the host's own."""
+    """Outcome of a run, and its time without that of tools."""
 
     output: Any
     is_final_answer: bool
@@ -38,7 +38,7 @@ class Outcome:
 
 
 class _Stop:
-    """Reason for stopping a run, and the time until which it may stop by itself."""
+    """Reason to stop a run, and the deadline for its end."""
 
     def __init__(self, reason: str, grace: float) -> None:
         self.reason = reason  # "timeout", "interrupt" or "answer"
@@ -50,10 +50,10 @@ class GuestRun:
 
     Args:
         child: ready for it.
-        number: the run's, which its frames carry.
-        options: the executor's.
+        number: of the run, which its frames carry.
+        options: of the executor.
         dispatcher: answers the program's calls.
-        sink: gets what is printed.
+        sink: takes the output.
         interrupted: set from another thread to end the run.
     """
 
@@ -76,13 +76,13 @@ class GuestRun:
         self.killed = False
 
     def watched(self, code: str, deadline: Deadline) -> Outcome:
-        """Run ``code`` to its end, or to the deadline's.
+        """Run ``code`` until it ends or the deadline passes.
 
         Raises:
             InterpreterError: the program was refused, failed, or met a limit of the interpreter.
             SandboxTimeoutError: it ran past ``deadline``; ``killed`` says whether the child ended.
             SandboxDiedError: the child ended; says how.
-            ProtocolError: the child sent what it may not.
+            ProtocolError: the child violated the protocol.
         """
         text = code.encode("utf-8", "surrogatepass")
         self._child.send(Kind.RUN, self._number, text, Deadline(30.0 + len(text) / 1e6))
@@ -101,7 +101,7 @@ class GuestRun:
             if frame is None:
                 self._sink(self._child.text_in_log())
                 if stop is not None and stop.reason != "answer":
-                    # Again: Python drops what a signal's handler raises in a finaliser.
+                    # Again: Python drops an exception of a signal's handler in a finaliser.
                     self._child.interrupt(self._number)
                 continue
             if frame.run != self._number and frame.kind is not Kind.OUTPUT:
@@ -128,7 +128,7 @@ class GuestRun:
         except BaseException:
             # Ctrl-C in a tool. The program waits for an answer and can only be stopped after one.
             with contextlib.suppress(ExecutorError):
-                body = encode({"call": None, "error": ["RuntimeError", [_BROKEN_OFF], _BROKEN_OFF]})
+                body = encode({"call": None, "error": ["RuntimeError", [_CANCELLED], _CANCELLED]})
                 self._child.interrupt(self._number)
                 self._child.send(Kind.REPLY, self._number, body, Deadline(1.0))
             raise
@@ -161,7 +161,7 @@ class GuestRun:
 
     def _outcome(self, frame: Frame, stop: _Stop | None, deadline: Deadline) -> Outcome:
         if self._dispatcher.has_final_answer:
-            # Whatever came of the program afterwards, this is what it was for.
+            # The final answer counts, whatever the program did afterwards.
             return Outcome(self._dispatcher.final_answer, True, deadline.elapsed())
         if frame.kind is Kind.DONE:
             value = decode(frame.body, path="output", max_bytes=self._options.max_value_bytes)
@@ -181,7 +181,7 @@ class GuestRun:
         raise program_error(kind)(message)
 
     def abandon(self) -> bool:
-        """End the program, whose result nobody waits for; whether it ended by itself in time."""
+        """Interrupt the program without using its result; return whether it ended in time."""
         self._dispatcher.end_run("end")
         self._child.interrupt(self._number)
         end = Deadline(self._options.interrupt_grace_seconds)
@@ -191,7 +191,7 @@ class GuestRun:
                 if frame is None:
                     continue
                 if frame.kind is Kind.OUTPUT:
-                    self._child.text_of(frame)  # nobody wants it any more, but it is counted
+                    self._child.text_of(frame)  # dropped, but the limit of output counts it
                 elif frame.run == self._number and frame.kind is not Kind.CALL:
                     return True
         return False

@@ -76,8 +76,9 @@ class GuestSession:
         self._variables: dict[str, bytes] = {}
         self._run = 0
         self._interrupted = threading.Event()
-        # What interrupt(), which comes from other threads, has to know of the run.
-        self._state = threading.RLock()  # a signal's handler may interrupt, wherever it comes
+        # Guards the state of the run that interrupt() reads from other threads. Reentrant: the
+        # handler of a signal may interrupt while its own thread has the lock.
+        self._state = threading.RLock()
         self._running = False
         self._idle = threading.Event()
         self._idle.set()
@@ -86,16 +87,15 @@ class GuestSession:
     # -- the child --
 
     def open(self) -> None:
-        """Start a child and see what is in force.
+        """Start a child and check its measures.
 
         Raises:
-            ExecutorStartError: no child, or a measure is missing that may not be.
-            ExecutorClosedError: it was closed meanwhile.
+            ExecutorStartError: it did not start, or a required measure is missing.
+            ExecutorClosedError: :meth:`close` was called meanwhile.
         """
         try:
             self._open()
-            # After the child was made known: whoever closes sets the mark first, and looks for a
-            # child then.
+            # After the child was stored: close() sets the mark before it reads the child.
             if self._closing:
                 raise ExecutorClosedError("the executor has been closed")
         except BaseException as error:
@@ -127,7 +127,7 @@ class GuestSession:
         """Kill the child and remove its folder. Idempotent; a run in another thread ends first.
 
         Args:
-            from_inside: a tool or a callback of the run asks: the run cleans up when it ends.
+            from_inside: whether a tool or a callback of the run calls: then the run cleans up.
         """
         self._closing = True
         child = self._child
@@ -142,7 +142,7 @@ class GuestSession:
 
     @property
     def pid(self) -> int | None:
-        """The child's process number; ``None`` without a child."""
+        """Process id of the child; ``None`` without a child."""
         return None if self._child is None else self._child.pid
 
     @property
@@ -151,7 +151,7 @@ class GuestSession:
         return self._child is not None and not self._child.ended
 
     def restart(self) -> None:
-        """Kill the child and start another; tools and sent variables are given to it again."""
+        """Kill the child and start another, which gets tools and sent variables again."""
         self._drop()
         self.open()
 
@@ -161,8 +161,8 @@ class GuestSession:
             child.close()
 
     def interrupt(self) -> None:
-        """Stop what runs now; from any thread. Nothing runs: nothing happens."""
-        # All of it within the run: a moment later, it would be half of an interruption of the next.
+        """Interrupt the running code; no-op when idle. From any thread."""
+        # Under the lock: an interrupt that is sent after the run would stop the next one.
         with self._state:
             if not self._running:
                 return
@@ -173,7 +173,7 @@ class GuestSession:
     # -- tools and variables --
 
     def send_tools(self, specs: list[dict[str, Any]]) -> None:
-        """Make stubs for all of ``specs``; they replace those sent before."""
+        """Make stubs for ``specs``; they replace those sent before."""
         self._tools = specs
         self._put(Kind.TOOLS, encode(specs), "send_tools")
 
@@ -182,19 +182,19 @@ class GuestSession:
         self._put(Kind.VARIABLES, joined(encoded), "send_variables")
         self._variables.update(encoded)
 
-    def _put(self, kind: Kind, body: bytes, what: str) -> None:
+    def _put(self, kind: Kind, body: bytes, action: str) -> None:
         child = self._ready_child()
         try:
-            self._exchange(child, kind, body, what)
+            self._exchange(child, kind, body, action)
         except (SandboxDiedError, ProtocolError) as error:
             self._drop()
-            raise type(error)(f"{what}: {error}{LOST}") from error
+            raise type(error)(f"{action}: {error}{LOST}") from error
 
-    def _exchange(self, child: GuestProcess, kind: Kind, body: bytes, what: str) -> None:
-        # A second a megabyte is slow even for a busy machine.
+    def _exchange(self, child: GuestProcess, kind: Kind, body: bytes, action: str) -> None:
+        # One second per megabyte is enough even on a busy machine.
         deadline = Deadline(30.0 + len(body) / 1e6)
         child.send(kind, self._run, body, deadline)
-        self._answer(Kind.ACCEPTED, self._run, deadline, what)
+        self._answer(Kind.ACCEPTED, self._run, deadline, action)
 
     def _ready_child(self) -> GuestProcess:
         if self._child is None or self._child.ended:
@@ -203,22 +203,22 @@ class GuestSession:
         assert self._child is not None
         return self._child
 
-    def _answer(self, kind: Kind, run: int, deadline: Deadline, what: str) -> Frame:
-        """The frame that answers a request outside runs."""
+    def _answer(self, kind: Kind, run: int, deadline: Deadline, action: str) -> Frame:
+        """Receive the frame that answers a request outside of runs."""
         assert self._child is not None
         while True:
             frame = self._child.receive(deadline.at_most(SLICE))
             if frame is None:
                 if deadline.expired():
-                    raise ProtocolError(f"{what}: no answer within {deadline.seconds} s")
+                    raise ProtocolError(f"{action}: no answer within {deadline.seconds} s")
             elif frame.kind is Kind.OUTPUT:
                 self._sink(self._child.text_of(frame))
             elif frame.run == run and frame.kind is kind:
                 return frame
             elif frame.run == run and frame.kind is Kind.FAILED:
-                raise ConfigurationError(f"{what}: {failure(frame.body)[1]}")
+                raise ConfigurationError(f"{action}: {failure(frame.body)[1]}")
             else:
-                raise ProtocolError(f"{what}: a {frame.kind.name} frame instead of an answer")
+                raise ProtocolError(f"{action}: a {frame.kind.name} frame instead of an answer")
 
     # -- runs --
 
@@ -229,7 +229,7 @@ class GuestSession:
             InterpreterError: the program was refused, failed, or met a limit of the interpreter.
             SandboxTimeoutError: it ran past ``timeout_seconds``; says whether its state survived.
             SandboxDiedError: the child ended; says how.
-            ProtocolError: the child sent what it may not.
+            ProtocolError: the child violated the protocol.
         """
         self._dispatcher.begin_run()
         with self._state:
@@ -271,12 +271,11 @@ class GuestSession:
             if current.killed:
                 self._drop()
             if self._closing:
-                # The kill takes another process, and the code may be told first that its tool was
-                # given up on.
+                # The child may report the cancelled tool before the kill takes effect.
                 raise ExecutorClosedError("the code was ended by cleanup()") from error
             raise
         except BaseException:
-            # Ctrl-C, or a callback that raised: the program must not go on unwatched.
+            # Ctrl-C, or a callback that raised: the program must not run without a reader.
             if not current.abandon():
                 self._drop()
             raise

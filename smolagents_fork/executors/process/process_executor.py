@@ -1,4 +1,4 @@
-"""The process executor: code in a child process that the kernel confines."""
+"""Executor that runs code in a child process which the kernel confines."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class ProcessExecutor(GuestExecutor):
         additional_authorized_imports: modules the code may import besides the built-in list; they
             must be installed where the host runs. ``["*"]``: any that is installed.
         logger: upstream's ``AgentLogger``.
-        timeout_seconds: wall clock of one call, without the time the host works for it in tools;
-            ``None`` for no limit. At the limit the program is stopped with its state kept; one that
-            does not stop is killed.
-        interrupt_grace_seconds: how long a program may take to stop before it is killed.
-        startup_timeout_seconds: for the child's start.
+        timeout_seconds: wall-clock time of one call, without that of its tools on the host;
+            ``None`` for no limit. At the limit the program is interrupted and its state kept; a
+            program that does not stop is killed.
+        interrupt_grace_seconds: time a program may take to stop before it is killed.
+        startup_timeout_seconds: limit of the child's start.
         memory: address space the code may add to the interpreter's own, in bytes or as ``"2g"``.
         cpu_seconds: processor time of one call, rounded up to whole seconds; by default twice
             ``timeout_seconds`` and the grace, which only more than one thread can reach.
@@ -42,29 +42,29 @@ class ProcessExecutor(GuestExecutor):
         open_files: file descriptors at once.
         max_threads: threads at once.
         network: whether the code keeps the host's network.
-        allow_missing: measures to do without where the machine cannot give them (see
-            :meth:`measures`). Any other that is missing is an error at the start.
-        allow_unconfined: do without any measure, as on macOS: a separate process that can be
-            killed, and nothing more.
+        allow_missing: measures that may be missing on this machine (see :meth:`measures`). If
+            another is missing, the start fails.
+        allow_unconfined: start without any measure, as on macOS: only a separate process that can
+            be killed.
         readable_paths: files and folders the code may read besides libraries.
-        max_print_outputs_length: characters kept of what a call prints, first and last half.
+        max_print_outputs_length: characters kept of a call's output, first and last half.
         max_value_bytes: largest encoded value in either direction.
         max_tool_calls: calls of tools in one run.
-        tool_timeout_seconds: how long one tool may work on the host.
-        tools_in_calling_thread: call tools in the thread that runs the code and not in one of their
-            own, for those bound to it; interruption then waits for a tool that blocks.
-        on_output: gets printed text while the code runs.
-        tool_placement: tool name -> ``"host"``; there is no other place here.
+        tool_timeout_seconds: limit of one call of a tool on the host.
+        tools_in_calling_thread: run tools in the thread that runs the code, for tools bound to it;
+            an interrupt then waits for a tool that blocks.
+        on_output: called with printed text while the code runs.
+        tool_placement: tool name -> ``"host"``, the only place here.
         additional_functions: functions of the host the code may call, as it calls tools.
         max_operations, max_while_iterations, max_recursion_depth: the interpreter's own limits.
 
     Raises:
         ConfigurationError: an argument that cannot work.
-        ExecutorStartError: the child did not start, or a measure is missing that is not given up.
+        ExecutorStartError: the child did not start, or a required measure is missing.
     """
 
     label: ClassVar[str] = "process"
-    #: The features of the kernel that are used. Tests mask some, in a subclass.
+    #: Features of the kernel that are used; subclasses of tests mask some.
     kernel: ClassVar[Kernel] = Kernel()
 
     def __init__(
@@ -150,36 +150,37 @@ class ProcessExecutor(GuestExecutor):
             self.kernel,
         )
         self._launch(self._launcher)
-        asked_for = {"memory"} if self.options.memory_bytes is None else set()
-        asked_for |= {"network"} if self.options.network else set()
-        # What the user has not given up is news; the rest is for those who look.
-        news = self.confinement["missing"].keys() - asked_for
-        self._log(f"ProcessExecutor: {self._account()}", LogLevel.INFO if news else LogLevel.DEBUG)
+        disabled = {"memory"} if self.options.memory_bytes is None else set()
+        disabled |= {"network"} if self.options.network else set()
+        # Measures that are missing against the user's options are worth a line in the log.
+        unexpected = self.confinement["missing"].keys() - disabled
+        level = LogLevel.INFO if unexpected else LogLevel.DEBUG
+        self._log(f"ProcessExecutor: {self._measures_text()}", level)
 
-    def _account(self) -> str:
+    def _measures_text(self) -> str:
         confinement = self.confinement
         missing = [f"{name} ({why})" for name, why in confinement["missing"].items()]
-        held = ", ".join(confinement["in_force"])
-        return f"in force: {held}; not in force: {', '.join(missing) or 'nothing'}"
+        in_force = ", ".join(confinement["in_force"])
+        return f"in force: {in_force}; not in force: {', '.join(missing) or 'nothing'}"
 
     @classmethod
     def measures(cls) -> MeasureTable:
-        """The measures on this machine, found by confining a child; printed, a table.
+        """Return a table of the measures on this machine, found by confining a child.
 
         Raises:
-            ExecutorStartError: no child starts here at all, as on Windows.
+            ExecutorStartError: no child can be started, as on Windows.
         """
         with cls(allow_unconfined=True) as executor:
             return table_of(**executor.confinement)
 
     @property
     def confinement(self) -> dict[str, dict[str, str]]:
-        """``in_force`` and ``missing``: measure -> how it is held, or why it is not."""
+        """``in_force`` and ``missing``: each measure with its mechanism, or why it is missing."""
         return self._started_launcher().report
 
     @property
     def folder(self) -> str | None:
-        """The folder the code works in, and the only one it may write to."""
+        """Folder the code works in, the only one it may write to."""
         return self._started_launcher().folder
 
     def _started_launcher(self) -> ProcessLauncher:
@@ -188,10 +189,10 @@ class ProcessExecutor(GuestExecutor):
         return self._launcher
 
     def stats(self) -> ExecutorStats:
-        """Measure what the child uses now.
+        """Return the child's resource use now.
 
         Raises:
-            ExecutorStartError: this system does not say (no ``/proc``), or there is no child.
+            ExecutorStartError: the system has no ``/proc``, or there is no child.
         """
         pid = self.pid
         try:
@@ -220,6 +221,6 @@ def _check_platform(platform: str, allow_unconfined: bool) -> None:
     if not allow_unconfined:
         raise ExecutorStartError(
             f"ProcessExecutor confines code by Linux's kernel, and this is {platform}: use "
-            "executor_type='docker'; allow_unconfined=True gives a separate process that can be "
-            "killed, and nothing more"
+            "executor_type='docker'; allow_unconfined=True gives only a separate process that can "
+            "be killed"
         )

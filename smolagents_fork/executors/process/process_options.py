@@ -1,4 +1,4 @@
-"""The options of the process executor, checked where they are given."""
+"""Options of the process executor, validated on construction."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Options", "dispensable_measures"]
 
 
 def dispensable_measures(allow_missing: Sequence[str] | None) -> frozenset[str]:
-    """The measures that may be missing, by their names.
+    """Return the names of the measures that may be missing.
 
     Raises:
         ConfigurationError: a name that is not a measure.
@@ -24,14 +24,14 @@ def dispensable_measures(allow_missing: Sequence[str] | None) -> frozenset[str]:
     unknown = sorted(names - set(MEASURES))
     if unknown:
         raise ConfigurationError(
-            f"allow_missing={unknown}: no such measure; there are: {', '.join(MEASURES)}"
+            f"allow_missing={unknown}: no such measure; known are: {', '.join(MEASURES)}"
         )
     return names
 
 
 @dataclass
 class Options(GuestOptions):
-    """See :class:`ProcessExecutor` for what each means."""
+    """Options of one executor; :class:`ProcessExecutor` documents every field."""
 
     cpu_seconds: float | None = None
     file_size: int | str | None = "1g"
@@ -46,16 +46,16 @@ class Options(GuestOptions):
         super().__post_init__()
         check_seconds("cpu_seconds", self.cpu_seconds)
         self.file_bytes = byte_count("file_size", self.file_size)
-        given_up = set(dispensable_measures(self.allow_missing))
+        optional = set(dispensable_measures(self.allow_missing))
         for name in ("open_files", "max_threads"):
             check_count(name, getattr(self, name))
         check_flag("network", self.network)
         check_flag("allow_unconfined", self.allow_unconfined)
         if self.open_files < 32:
             raise ConfigurationError(f"open_files={self.open_files}: imports need 32 or more")
-        given_up |= {"network"} if self.network else set()
-        given_up |= {"memory"} if self.memory_bytes is None else set()
-        #: The measures without which no child starts.
+        optional |= {"network"} if self.network else set()
+        optional |= {"memory"} if self.memory_bytes is None else set()
+        #: Measures without which no child starts.
         self.required = frozenset(
-            () if self.allow_unconfined else (name for name in MEASURES if name not in given_up)
+            () if self.allow_unconfined else (name for name in MEASURES if name not in optional)
         )

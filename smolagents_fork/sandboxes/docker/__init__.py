@@ -1,5 +1,5 @@
-"""Sandboxes on Docker's engine: images by content, containers with limits, streams without a port.
+"""Sandboxes on Docker's engine.
 
-``docker_provisioner`` implements the protocol of :mod:`smolagents_fork.sandboxes.provisioner` with
-``engine``, ``images``, ``container`` and ``exec_stream``. Nothing here knows Jupyter.
+``docker_provisioner`` implements the protocol of :mod:`smolagents_fork.sandboxes.provisioner`. The
+rooms have its images, its byte streams, and the mechanisms that remove containers.
 """

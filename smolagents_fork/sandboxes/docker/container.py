@@ -1,4 +1,4 @@
-"""One running container as a sandbox: streams into it, its files, what it uses, its end."""
+"""A running container as a sandbox: streams, files, statistics, status."""
 
 from __future__ import annotations
 
@@ -7,25 +7,37 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...deadline import Deadline
 from ...errors import ExecutorStartError
 from ...results import ExecutorStats
 from ..provisioner import ByteStream, SandboxSpec, SandboxStatus
-from . import container_files, reaper
+from . import container_files
+from .container_options import GATEWAY_PORT
 from .engine import engine_responds, mapped_errors
-from .exec_run import exit_code, run_attached, run_detached
-from .exec_stream import RELAY, AttachedConnection, ExecStream, StreamUnsupported, exec_stream
 from .exit_info import container_status
 from .gateway_access import GatewayAccess, connect_to_gateway
+from .lifetime import reaper
+from .streams.exec_run import exit_code, run_attached, run_detached
+from .streams.exec_stream import (
+    RELAY,
+    AttachedConnection,
+    ExecStream,
+    StreamUnsupported,
+    exec_stream,
+)
+
+if TYPE_CHECKING:
+    from docker import DockerClient
 
 __all__ = ["DockerSandbox", "StartedContainer"]
 
-_RELAY_PATIENCE_SECONDS = 30
-# How long the engine may take to show that it is there while a call waits on it.
-_PROBE_SECONDS = 2.0
-# How long it may take to say which port it has published.
+# Longest time the relay waits for the gateway to listen.
+_RELAY_SECONDS = 30
+# Limit of a ping while a call waits.
+_PING_SECONDS = 2.0
+# Time the engine may take to list the published port of a container that has been started.
 _PORT_SECONDS = 5.0
 
 
@@ -34,16 +46,18 @@ class StartedContainer:
     """A container that has been started.
 
     Attributes:
-        handle: docker-py's object for it.
-        name: that it was given.
+        container: docker-py's object for it.
+        name: of the container.
+        gateway_token: that its gateway asks for.
         published: whether its gateway's port is published.
-        lease: held open, and closed with this process whatever ends it: see the lease module.
+        lease: connection that stays open as long as this process runs: see the lease module.
         started_at: seconds of the epoch.
         answered: whether its gateway has answered on the published port.
     """
 
-    handle: Any
+    container: Any
     name: str
+    gateway_token: str
     published: bool
     lease: AttachedConnection | None = None
     started_at: float = field(default_factory=time.time)
@@ -56,25 +70,25 @@ class DockerSandbox:
     Args:
         client: docker-py client.
         started: the container.
-        spec: what was asked for.
-        access: the way to its gateway.
-        start: starts another container, should this one's gateway be out of reach.
+        spec: that it was started from.
+        access: to its gateway.
+        start: starts a replacement when the gateway of this container cannot be reached.
     """
 
     def __init__(
         self,
-        client: Any,
+        client: DockerClient,
         started: StartedContainer,
         spec: SandboxSpec,
         access: GatewayAccess,
         start: Callable[[SandboxSpec], StartedContainer],
     ) -> None:
-        self.client = client
+        self._client = client
         self._started = started
         self._spec = spec
         self._access = access
         self._start = start
-        # Whether streams can be attached; ``None`` as long as none was.
+        # Whether streams can be attached; ``None`` before the first.
         self._streams: bool | None = None
         self._lock = threading.Lock()
         self._removed = False
@@ -86,13 +100,18 @@ class DockerSandbox:
 
     @property
     def spec(self) -> SandboxSpec:
-        """Specification that was asked for."""
+        """Specification that it was started from."""
         return self._spec
+
+    @property
+    def gateway_token(self) -> str:
+        """Token that the gateway of the present container asks for."""
+        return self._started.gateway_token
 
     @property
     def container(self) -> Any:
         """docker-py's object for the container."""
-        return self._started.handle
+        return self._started.container
 
     @property
     def name(self) -> str:
@@ -102,22 +121,22 @@ class DockerSandbox:
     def open_stream(self, *, timeout: float) -> ByteStream:
         """Open a stream to the kernel gateway: an attached exec, or its published port.
 
-        The first stream decides: where the engine's connection carries none, a container with a
-        published port takes the place of this one, which nothing has used yet.
+        The first stream decides. If the engine's connection cannot carry it, a container with a
+        published port replaces this one, in which no code has run yet.
 
         Args:
-            timeout: seconds the gateway may take to come up.
+            timeout: seconds the gateway may take to start.
 
         Raises:
-            OSError: nothing answers on the published port.
-            ExecutorError: the container is gone, or neither kind of stream can be had.
+            OSError: the gateway did not answer on the published port.
+            ExecutorError: the container is gone, or neither kind of stream works.
         """
         deadline = Deadline(timeout)
         if not self._started.published:
-            patience = min(deadline.at_most(60.0), _RELAY_PATIENCE_SECONDS)
+            seconds = min(deadline.at_most(60.0), _RELAY_SECONDS)
             argv = ["python3", "-I", "-S", "-c", RELAY]
             try:
-                return self._exec([*argv, str(self._spec.gateway_port), str(patience)])
+                return self._exec([*argv, str(GATEWAY_PORT), str(seconds)])
             except StreamUnsupported as error:
                 self._access.fall_back(error)
                 self._replace()
@@ -133,14 +152,14 @@ class DockerSandbox:
         return sock
 
     def _replace(self) -> None:
-        self._give_up(self._started, wait=True)
+        self._end(self._started, wait=True)
         replacement = self._start(self._spec)
         with self._lock:
             self._started = replacement
             removed = self._removed
         if removed:
-            self._give_up(replacement, wait=False)
-            raise ExecutorStartError("the sandbox was removed while it was started")
+            self._end(replacement, wait=False)
+            raise ExecutorStartError("the container was removed while it started")
 
     def _exec(self, argv: list[str]) -> ExecStream:
         stream, _ = self._exec_with_id(argv)
@@ -148,16 +167,16 @@ class DockerSandbox:
 
     def _exec_with_id(self, argv: list[str]) -> tuple[ExecStream, str]:
         if self._streams is False:
-            raise StreamUnsupported("this connection to the engine carries no streams")
-        api = self.client.api
+            raise StreamUnsupported("this connection to the engine cannot carry streams")
+        api = self._client.api
         with mapped_errors("opening a stream into the container", container=self.id):
             exec_id = api.exec_create(self.container.id, argv, stdin=True)["Id"]
-            handed_over = api.exec_start(exec_id, socket=True)
+            attached = api.exec_start(exec_id, socket=True)
         try:
-            stream = exec_stream(handed_over)
+            stream = exec_stream(attached)
         except StreamUnsupported:
             self._streams = False
-            AttachedConnection(handed_over).close()
+            AttachedConnection(attached).close()
             raise
         self._streams = True
         return stream, exec_id
@@ -167,7 +186,7 @@ class DockerSandbox:
         while True:
             with mapped_errors("asking for the published port", container=self.id):
                 self.container.reload()
-            bindings = self.container.ports.get(f"{self._spec.gateway_port}/tcp")
+            bindings = self.container.ports.get(f"{GATEWAY_PORT}/tcp")
             if bindings:
                 return int(bindings[0]["HostPort"])
             if time.monotonic() > end or self.container.status not in ("created", "running"):
@@ -182,74 +201,57 @@ class DockerSandbox:
         """Run a program in the container.
 
         Args:
-            argv: program and arguments; no shell.
-            stdin: what it reads.
+            argv: program and arguments, without a shell.
+            stdin: its input.
             timeout: seconds it may take.
-            max_bytes: most bytes of standard output to take.
+            max_bytes: largest standard output allowed.
 
         Returns:
             exit code, standard output, the end of standard error.
 
         Raises:
             ExecutorError: it took too long, or wrote more.
-            StreamUnsupported: there is input, and the engine's connection cannot carry it.
+            StreamUnsupported: the engine's connection cannot carry the input.
         """
         try:
             if self._streams is None:
-                # With a program that does nothing: it has begun before this is known.
+                # By a program without effects, which has started before the answer is known.
                 self._exec(["true"]).close()
             stream, exec_id = self._exec_with_id(argv)
         except StreamUnsupported:
             if stdin:
                 raise
-            api = self.client.api
+            api = self._client.api
             return run_detached(api, self.container.id, argv, timeout=timeout, max_bytes=max_bytes)
         output = run_attached(stream, stdin=stdin, timeout=timeout, max_bytes=max_bytes)
-        return exit_code(self.client.api, self.container.id, exec_id), output, stream.stderr
+        return exit_code(self._client.api, self.container.id, exec_id), output, stream.stderr
 
     def write_file(self, path: str, data: bytes) -> None:
-        """Write a file; it is in its place when it is whole.
-
-        Args:
-            path: absolute.
-            data: its content.
-
-        Raises:
-            ExecutorError: it could not be written; says why.
-        """
+        """Write a file; see :meth:`.provisioner.Sandbox.write_file`."""
         container_files.write_file(self.run, path, data)
 
     def read_file(self, path: str, max_bytes: int) -> bytes:
-        """Read a file.
-
-        Args:
-            path: absolute.
-            max_bytes: most to take.
-
-        Raises:
-            FileTooLarge: it has more bytes.
-            ExecutorError: it could not be read; says why.
-        """
+        """Read a file; see :meth:`.provisioner.Sandbox.read_file`."""
         return container_files.read_file(self.run, path, max_bytes)
 
     def engine_responds(self) -> bool:
-        """Return whether the engine, through which the streams run, still answers."""
-        return engine_responds(self.client, _PROBE_SECONDS)
+        """Return whether the engine, whose connection carries the streams, answers."""
+        return engine_responds(self._client, _PING_SECONDS)
 
     def _is_running(self) -> bool:
         with contextlib.suppress(Exception):
-            return bool(self.client.api.inspect_container(self.container.id)["State"]["Running"])
+            return bool(self._client.api.inspect_container(self.container.id)["State"]["Running"])
         return False
 
     def stats(self) -> ExecutorStats:
-        """Return what the container uses now.
+        """Return the container's resource use now.
 
         Raises:
             EngineUnavailableError: the engine does not answer.
             ExecutorStartError: the container is gone.
         """
         with mapped_errors("asking for statistics", container=self.id):
-            raw = self.client.api.stats(self.container.id, stream=False, one_shot=True)
+            raw = self._client.api.stats(self.container.id, stream=False, one_shot=True)
         memory = raw.get("memory_stats", {})
         details = memory.get("stats", {})
         cache = details.get("total_inactive_file", details.get("inactive_file", 0))
@@ -262,10 +264,10 @@ class DockerSandbox:
         )
 
     def status(self) -> SandboxStatus:
-        """Return what became of the container; never raises, takes a few seconds at most."""
+        """Return the container's status; never raises, takes a few seconds at most."""
         started = self._started
         tail = None if started.lease is None else started.lease.tail
-        return container_status(self.client.api, self.container.id, started.started_at, tail)
+        return container_status(self._client.api, self.container.id, started.started_at, tail)
 
     def remove(self) -> None:
         """Kill and remove the container, in the background; done before the process exits."""
@@ -274,9 +276,9 @@ class DockerSandbox:
                 return
             self._removed = True
             started = self._started
-        self._give_up(started, wait=False)
+        self._end(started, wait=False)
 
-    def _give_up(self, started: StartedContainer, *, wait: bool) -> None:
+    def _end(self, started: StartedContainer, *, wait: bool) -> None:
         if started.lease is not None:
             started.lease.close()
-        reaper.remove(self.client, started.name, wait=wait)
+        reaper.remove(self._client, started.name, wait=wait)

@@ -1,7 +1,7 @@
-"""Files into a sandbox and out of it.
+"""Files into and out of a container.
 
-Through a program in the container and not through the engine's archive calls: those do not see what
-is mounted over the image, and the work folder is such a mount.
+A program in the container reads and writes them. The engine's archive calls do not see mounts, and
+the work folder is one.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from typing import Protocol
 
 from ...errors import ExecutorError
 from ..provisioner import FileTooLarge
-from .exec_run import TooMuchOutput
-from .exec_stream import StreamUnsupported
+from .streams.exec_run import TooMuchOutput
+from .streams.exec_stream import StreamUnsupported
 
 __all__ = ["read_file", "write_file"]
 
 _TIMEOUT_SECONDS = 60.0
 _BYTES_PER_SECOND = 5_000_000
-# The point after the last byte tells a whole file from one that was cut off on its way.
+# The dot after the last byte distinguishes a complete file from a truncated one.
 _GET = 'cat -- "$1" && printf .'
-# Run as: python3 -I -S -c PUT path size position [pieces in base64]; without pieces, so many bytes
-# come on standard input, whose end not every connection can tell. Looks for room first, and puts
-# the file in its place when it is whole, so that what does not fit leaves neither a full folder nor
-# half a file.
+# Run as: python3 -I -S -c PUT path size position [pieces in base64]. Without pieces, it reads size
+# bytes from standard input, because not every connection can signal its end. It checks the free
+# space first, and replaces the file when all bytes are written. A file that does not fit leaves no
+# part.
 _PUT = """
 import base64, os, sys
 path, size, position = os.path.realpath(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
@@ -68,12 +68,12 @@ try:
         os.unlink(part)
         raise OSError("%d of %d bytes arrived" % (written, size))
 except OSError as error:
-    # Read to the end: words of a program that leaves its input behind may be lost with it.
+    # Read to the end: the message of a program that ends with unread input may be lost.
     for piece in arrived():
         pass
     sys.exit(str(error))
 """
-# What an argument may hold is limited to 128 KiB, all of them together to 2 MiB.
+# The system limits one argument to 128 KiB, and all of them together to 2 MiB.
 _PIECE_BYTES = 96_000
 _PIECES = 12
 
@@ -100,16 +100,16 @@ def write_file(run: Run, path: str, data: bytes) -> None:
     timeout = _TIMEOUT_SECONDS + len(data) / _BYTES_PER_SECOND
     argv = ["python3", "-I", "-S", "-c", _PUT, path, str(len(data))]
     try:
-        code, words = _put(run, [*argv, "0"], data, timeout)
+        code, message = _put(run, [*argv, "0"], data, timeout)
     except StreamUnsupported:
-        code, words = _put_in_pieces(run, argv, data, timeout)
+        code, message = _put_in_pieces(run, argv, data, timeout)
     if code != 0:
-        raise ExecutorError(_reason(code, words))
+        raise ExecutorError(_reason(code, message))
 
 
 def _put(run: Run, argv: list[str], data: bytes, timeout: float) -> tuple[int, bytes]:
-    code, _, words = run(argv, stdin=data, timeout=timeout, max_bytes=65_536)
-    return code, words
+    code, _, message = run(argv, stdin=data, timeout=timeout, max_bytes=65_536)
+    return code, message
 
 
 def _put_in_pieces(run: Run, argv: list[str], data: bytes, timeout: float) -> tuple[int, bytes]:
@@ -121,9 +121,9 @@ def _put_in_pieces(run: Run, argv: list[str], data: bytes, timeout: float) -> tu
             base64.b64encode(part[start : start + _PIECE_BYTES]).decode()
             for start in range(0, max(1, len(part)), _PIECE_BYTES)
         ]
-        code, words = _put(run, [*argv, str(position), *pieces], b"", timeout)
+        code, message = _put(run, [*argv, str(position), *pieces], b"", timeout)
         if code != 0:
-            return code, words
+            return code, message
     return 0, b""
 
 
@@ -133,7 +133,7 @@ def read_file(run: Run, path: str, max_bytes: int) -> bytes:
     Args:
         run: runs programs there.
         path: absolute.
-        max_bytes: most to take.
+        max_bytes: largest size allowed.
 
     Raises:
         FileTooLarge: it has more bytes.
@@ -142,11 +142,11 @@ def read_file(run: Run, path: str, max_bytes: int) -> bytes:
     timeout = _TIMEOUT_SECONDS + max_bytes / _BYTES_PER_SECOND
     argv = ["sh", "-c", _GET, "sh", path]
     try:
-        code, data, words = run(argv, timeout=timeout, max_bytes=max_bytes + 1)
+        code, data, message = run(argv, timeout=timeout, max_bytes=max_bytes + 1)
     except TooMuchOutput:
         raise FileTooLarge(f"it has more than {max_bytes} bytes") from None
     if code != 0:
-        raise ExecutorError(_reason(code, words))
+        raise ExecutorError(_reason(code, message))
     if not data.endswith(b"."):
         raise ExecutorError(
             f"the connection to the engine ended after {len(data)} bytes, before the file's end"
@@ -154,5 +154,5 @@ def read_file(run: Run, path: str, max_bytes: int) -> bytes:
     return data[:-1]
 
 
-def _reason(code: int, words: bytes) -> str:
-    return words.decode("utf-8", "replace").strip() or f"exit code {code}"
+def _reason(code: int, message: bytes) -> str:
+    return message.decode("utf-8", "replace").strip() or f"exit code {code}"

@@ -1,4 +1,4 @@
-"""Options of Docker's engine beside those of every provisioner."""
+"""Options of containers that other engines' sandboxes do not have."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-__all__ = ["ContainerOptions", "Transport", "is_shared"]
+__all__ = ["GATEWAY_PORT", "ContainerOptions", "Transport", "is_shared"]
+
+#: Port the kernel gateway listens on inside a container.
+GATEWAY_PORT = 8888
 
 Transport = Literal["auto", "exec", "port"]
 
@@ -38,7 +41,7 @@ class ContainerOptions:
 
     @property
     def published(self) -> bool:
-        """Tell whether the gateway is reached over a published port and not over an exec stream."""
+        """Tell whether a published port carries the gateway's stream; otherwise an exec does."""
         if self.network == "none" or is_shared(self.network):
             return False
         return self.transport != "exec"

@@ -8,10 +8,10 @@ from typing import Any
 from ... import _version
 from ..provisioner import SandboxSpec
 from ..resource_limits import parse_size
-from .container_options import ContainerOptions
+from .container_options import GATEWAY_PORT, ContainerOptions
 from .gateway_access import publish_address
-from .labels import labels
-from .lease import leased
+from .lifetime.labels import labels
+from .lifetime.lease import leased
 from .volumes import volume_arguments
 
 __all__ = ["container_arguments", "merged"]
@@ -22,19 +22,21 @@ def container_arguments(
     options: ContainerOptions,
     name: str,
     *,
+    token: str,
     published: bool = False,
     command: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Make the arguments of docker-py's ``containers.create``; ``container_run_kwargs`` override.
+    """Make docker-py's arguments of ``containers.create``; ``container_run_kwargs`` override them.
 
     Args:
-        spec: what to start.
+        spec: of the sandbox.
         options: of the container.
         name: of the container.
+        token: that the gateway asks its clients for.
         published: whether the gateway's port is published.
         command: its main process, which runs under the lease.
     """
-    # A port takes a network.
+    # A published port needs a network.
     network = "bridge" if published and options.network == "none" else options.network
     limits = spec.limits
     uid, _, gid = options.user.partition(":")
@@ -46,14 +48,14 @@ def container_arguments(
         "IPYTHONDIR": "/tmp/ipython",
         "MPLCONFIGDIR": "/tmp/matplotlib",
         "KG_IP": "127.0.0.1" if not published else "0.0.0.0",
-        "KG_PORT": str(spec.gateway_port),
-        "KG_AUTH_TOKEN": spec.gateway_token,
+        "KG_PORT": str(GATEWAY_PORT),
+        "KG_AUTH_TOKEN": token,
         **spec.environment,
     }
     arguments: dict[str, Any] = {
         "image": spec.image,
         "name": name,
-        # The engine's own would be process 1, and the one that keeps the lease could be killed.
+        # The engine's own init would be process 1; then the code could kill the lease's process.
         "init": False,
         # The engine removes it when its main process ends, even if the host process is dead.
         "auto_remove": True,
@@ -65,16 +67,16 @@ def container_arguments(
         "security_opt": ["no-new-privileges:true"],
         "read_only": options.read_only,
         "tmpfs": {
-            # noexec is the engine's default; extension modules that are installed while the
-            # sandbox runs, which takes a network, have to be mapped as code.
+            # noexec is the engine's default. Packages that are installed while the container
+            # runs, which needs a network, may have extension modules, which need exec.
             spec.workdir: f"rw,nosuid,nodev,size={parse_size(limits.workdir_size)}{owner}"
             + (",exec" if network != "none" else ""),
             "/tmp": f"rw,nosuid,nodev,size={parse_size(limits.tmp_size)},mode=1777",
         },
-        # Not names of networks: the engine's modes, one of which has a container's name behind it.
+        # The engine's modes are not names of networks; "container:" is followed by a name.
         "network_mode" if _is_mode(network) else "network": network,
-        # A program can write into its main process' output without end; the engine's disk is not
-        # the sandbox' to fill.
+        # A program can write to the output of the container's main process without end, and the
+        # engine stores that on its disk.
         "log_config": {"type": "json-file", "config": {"max-size": "1m", "max-file": "1"}},
     }
     if limits.memory is not None:
@@ -91,7 +93,7 @@ def container_arguments(
         arguments |= volume_arguments(options.volumes)
     if published:
         address = (publish_address(options.host), options.port)
-        arguments["ports"] = {f"{spec.gateway_port}/tcp": address}
+        arguments["ports"] = {f"{GATEWAY_PORT}/tcp": address}
     if options.disk_size is not None and not options.read_only:
         arguments["storage_opt"] = {"size": str(options.disk_size)}
     return {
@@ -105,9 +107,9 @@ def _is_mode(network: str) -> bool:
 
 
 def merged(arguments: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
-    """``arguments`` with the user's ``container_run_kwargs`` laid over them.
+    """Return ``arguments`` with the user's ``container_run_kwargs`` merged into them.
 
-    Environments, labels, ports and tmpfs are merged; everything else is replaced.
+    Environments, labels, ports and tmpfs are merged; every other argument is replaced.
     """
     result = dict(arguments)
     for key, value in extra.items():

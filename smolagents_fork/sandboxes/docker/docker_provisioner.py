@@ -1,4 +1,4 @@
-"""The provisioner of Docker's engine."""
+"""Docker's engine as a provisioner."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from ...deadline import Deadline
 from ...errors import ConfigurationError
-from ..provisioner import SandboxSpec
-from . import reaper
+from ..provisioner import ImageSpec, Report, SandboxSpec
 from .container import DockerSandbox, StartedContainer
 from .container_options import ContainerOptions
 from .create_arguments import container_arguments
@@ -19,27 +19,32 @@ from .engine import (
     check_answers,
     connect,
     disconnect,
+    engine_address,
     mapped_errors,
-    post_patience,
+    one_call_client,
 )
-from .exec_stream import AttachedConnection, StreamUnsupported
 from .gateway_access import GatewayAccess
-from .labels import LABEL, owner_label
-from .lease import main_command
-from .log_reader import LoggedConnection
+from .images import image_plans
+from .images.preparation import prepare_image
+from .lifetime import reaper
+from .lifetime.labels import LABEL, owner_label
+from .lifetime.lease import main_command
+from .streams.exec_stream import AttachedConnection, StreamUnsupported
+from .streams.log_reader import LoggedConnection
 
 __all__ = ["DockerProvisioner"]
 
 
 class DockerProvisioner:
-    """Starts containers on the engine that ``DOCKER_HOST`` names, or the local one.
+    """A provisioner of containers.
 
     Args:
         options: of the containers.
-        note: gets a line for the user's log.
+        address: of the engine; ``None``: the one in ``DOCKER_HOST``, or the local one.
+        note: takes a line for the user's log.
 
     Raises:
-        EngineUnavailableError: no engine answers.
+        EngineUnavailableError: the engine does not answer.
         ConfigurationError: a port was asked for that could not be reached from here.
     """
 
@@ -47,44 +52,76 @@ class DockerProvisioner:
         self,
         options: ContainerOptions | None = None,
         *,
+        address: str | None = None,
         note: Callable[[str], None] = lambda _line: None,
     ) -> None:
         self._options = options or ContainerOptions()
-        self.client: Any = connect()
+        self._address = engine_address() if address is None else address
+        self._client = connect(self._address)
         try:
-            self._access = GatewayAccess(self.client, self._options, note)
+            self._access = GatewayAccess(self._client, self._address, self._options, note)
         except BaseException:
-            disconnect(self.client)
+            disconnect(self._client)
             raise
-        self._carries_output = carries_output(self.client)
-        reaper.reap_once()
+        self._carries_output = carries_output(self._client)
+        reaper.reap_once(self._address)
+
+    def prepare_image(self, spec: ImageSpec, *, report: Report, rebuild: bool = False) -> str:
+        """Pull or build an image unless the engine has it, and return its name.
+
+        Args:
+            spec: of the image.
+            report: takes one line at a time while something is built.
+            rebuild: build again, without the engine's cache.
+
+        Raises:
+            ImageBuildError: a build failed, or the time ran out.
+            ExecutorStartError: an image to use as it is cannot be pulled.
+        """
+        return prepare_image(self._client, spec, report=report, rebuild=rebuild)
+
+    def ensure(self, plan: image_plans.ImagePlan, spec: ImageSpec, *, report: Report) -> str:
+        """Build or pull a planned image unless the engine has it, and return its tag.
+
+        Args:
+            plan: of the image.
+            spec: gives CA bundle and time limit.
+            report: takes one line at a time while something is built.
+        """
+        return image_plans.ensure(
+            self._client,
+            plan,
+            report=report,
+            ca_bundle=spec.ca_bundle,
+            deadline=Deadline(spec.build_timeout_seconds),
+        )
 
     def start(self, spec: SandboxSpec) -> DockerSandbox:
-        """Create and start a container.
+        """Create and start a container. From any thread.
 
         Raises:
             ConfigurationError: an argument the engine refuses.
-            ExecutorStartError: the image is missing, the port is taken ...
-            EngineUnavailableError: the engine does not answer; noticed in three seconds.
+            ExecutorStartError: the image is missing, the port is taken, and the like.
+            EngineUnavailableError: the engine did not answer in three seconds.
         """
-        return DockerSandbox(self.client, self._start(spec), spec, self._access, self._start)
+        return DockerSandbox(self._client, self._start(spec), spec, self._access, self._start)
 
     def _start(self, spec: SandboxSpec) -> StartedContainer:
         try:
             return self._started(spec)
         except StreamUnsupported:
-            # The first connection that is attached takes the container's input along when it
-            # closes, so that it takes another container to do without the output.
+            # Closing the attached connection closes the container's input, which ends its lease.
+            # So another container is started, without its output.
             self._carries_output = False
             return self._started(spec)
 
     def _started(self, spec: SandboxSpec) -> StartedContainer:
         options, published = self._options, self._access.published
-        name = f"smolagents-fork-{secrets.token_hex(8)}"
-        check_answers(self.client)
+        name, token = f"smolagents-fork-{secrets.token_hex(8)}", secrets.token_urlsafe(24)
+        check_answers(self._client)
         lease: AttachedConnection | None = None
-        # Whatever stage it fails at: the name is known before the engine is asked.
-        with reaper.starting(name):
+        # The name is known before the engine is asked: whatever fails, the container is removed.
+        with reaper.starting(name, self._address):
             try:
                 with mapped_errors(
                     "starting the container",
@@ -93,10 +130,11 @@ class DockerProvisioner:
                     network=options.network,
                     port=options.port if published else None,
                 ):
-                    config = self.client.api.inspect_image(spec.image)["Config"] or {}
-                    command = main_command(config, options.container_run_kwargs)
+                    # Its stub has no types.
+                    image = self._client.api.inspect_image(spec.image)  # type: ignore[no-untyped-call]
+                    command = main_command(image["Config"] or {}, options.container_run_kwargs)
                     arguments = container_arguments(
-                        spec, options, name, published=published, command=command
+                        spec, options, name, token=token, published=published, command=command
                     )
                     container = self._created(arguments)
                     lease = self._attached(container, framed=not arguments.get("tty"))
@@ -104,66 +142,66 @@ class DockerProvisioner:
             except BaseException:
                 if lease is not None:
                     lease.close()
-                reaper.remove(self.client, name, wait=True)
+                reaper.remove(self._client, name, wait=True)
                 raise
-        return StartedContainer(container, name, published, lease)
+        return StartedContainer(container, name, token, published, lease)
 
     def _attached(self, container: Any, *, framed: bool) -> AttachedConnection:
-        """The connection that holds the container's input open and, where it can, its output's end.
+        """Attach to the container's input and, where the connection can carry it, its output.
 
         Raises:
-            StreamUnsupported: this connection was thought to carry output, and does not.
+            StreamUnsupported: the connection cannot carry output, against expectation.
         """
-        # Output only where it is read; otherwise the container would wait for a reader.
+        # Output only where it is read; otherwise the container's writes would block.
         output = int(self._carries_output)
         params = {"stdin": 1, "stdout": output, "stderr": output, "stream": 1}
-        # For this call alone docker-py sets no limit.
-        with post_patience(self.client.api, API_TIMEOUT_SECONDS):
-            handed_over = self.client.api.attach_socket(container.id, params=params)
+        # docker-py sets no limit for this call.
+        api = one_call_client(self._client.api, API_TIMEOUT_SECONDS)
+        attached = api.attach_socket(container.id, params=params)
         if not output:
-            return AttachedConnection(handed_over)
+            return AttachedConnection(attached)
         try:
-            return LoggedConnection(handed_over, framed=framed)
+            return LoggedConnection(attached, framed=framed)
         except StreamUnsupported:
-            AttachedConnection(handed_over).close()
+            AttachedConnection(attached).close()
             raise
 
     def _created(self, arguments: dict[str, Any]) -> Any:
-        """The container, without a limit on its disk where the engine's storage has none."""
+        """Create the container, without a disk limit where the engine's storage supports none."""
         import docker
 
         try:
-            return self.client.containers.create(**arguments)
+            return self._client.containers.create(**arguments)
         except TypeError as error:
-            # docker-py's word for an argument it does not know or take.
+            # docker-py's error for an unknown argument.
             raise ConfigurationError(
                 f"container_run_kwargs: {error}; they are docker-py's arguments of containers.run"
             ) from error
         except docker.errors.APIError as error:
-            words = str(error.explanation or error)
-            if "storage_opt" not in arguments or "storage-opt" not in words.lower():
+            text = str(error.explanation or error)
+            if "storage_opt" not in arguments or "storage-opt" not in text.lower():
                 raise
         size = arguments.pop("storage_opt")["size"]
         warnings.warn(
             f"read_only=False with disk_size={size!r}: this engine cannot limit what a container "
-            f"writes into its root file system ({words}); the code can fill the engine's disk",
+            f"writes to its root file system ({text}); the code can fill the engine's disk",
             UserWarning,
             stacklevel=2,
         )
-        return self.client.containers.create(**arguments)
+        return self._client.containers.create(**arguments)
 
     def ours(self) -> list[str]:
-        """Return the short ids of this process' containers that are there.
+        """Return the short ids of this process's containers.
 
         Raises:
             EngineUnavailableError: the engine does not answer.
         """
         with mapped_errors("listing containers"):
-            found = self.client.api.containers(filters={"label": f"{LABEL}={owner_label()}"})
+            found = self._client.api.containers(filters={"label": f"{LABEL}={owner_label()}"})
         return [str(container["Id"])[:12] for container in found]
 
     def wait_until_removed(self, timeout: float) -> bool:
-        """Wait for removals under way; return whether all are done. Also after :meth:`close`.
+        """Wait for pending removals, also after :meth:`close`; return whether all are done.
 
         Args:
             timeout: seconds to wait at most.
@@ -172,4 +210,4 @@ class DockerProvisioner:
 
     def close(self) -> None:
         """Close the connections to the engine."""
-        disconnect(self.client)
+        disconnect(self._client)

@@ -1,4 +1,4 @@
-"""The connection to Docker's engine, and its errors in words that say what to do."""
+"""The connection to Docker's engine, and its errors as messages that say what to do."""
 
 from __future__ import annotations
 
@@ -14,43 +14,53 @@ from urllib.parse import urlsplit
 from ...errors import ConfigurationError, EngineUnavailableError, ExecutorStartError
 
 if TYPE_CHECKING:
-    import docker
+    from docker import DockerClient
+    from docker.api.client import APIClient
 
 __all__ = [
     "API_TIMEOUT_SECONDS",
     "PING_SECONDS",
     "carries_output",
     "check_answers",
+    "client_copy",
     "connect",
     "disconnect",
+    "engine_address",
     "engine_responds",
     "mapped_errors",
-    "post_patience",
+    "one_call_client",
     "publishes_on",
     "remote_host",
 ]
 
-# Seconds one API call may take. Starting a container on a busy machine takes a few; a build streams
-# its progress, so this bounds the pause between two lines of it.
+# Seconds one API call may take. Starting a container on a busy machine takes a few. A build streams
+# its progress, so this bounds the pause between two lines.
 API_TIMEOUT_SECONDS = 60
-# An engine answers a ping without doing anything, so one that takes longer does not answer at all.
+# An engine answers a ping without other work: one that takes longer does not answer at all.
 PING_SECONDS = 3.0
 _LOCAL_SOCKET = "/var/run/docker.sock"
-# Only to make a client that has not asked the engine yet; the ping's path has no version in it.
+# For a client that has not asked the engine yet; the path of the ping has no version in it.
 _ANY_VERSION = "1.41"
-# Not any word about a runtime: "OCI runtime create failed" begins what has other reasons.
+# Not every message about a runtime: "OCI runtime create failed" begins those of other causes.
 _NO_RUNTIME = re.compile(r"(unknown|invalid)( or invalid)? runtime|runtime \S+ (is )?not found")
 
 
-def connect(timeout: int = API_TIMEOUT_SECONDS) -> docker.DockerClient:
-    """A client for the engine that ``DOCKER_HOST`` names, or the local one.
+def engine_address() -> str:
+    """Return the engine's address in the environment; empty for docker-py's default."""
+    return os.environ.get("DOCKER_HOST", "")
+
+
+def connect(address: str | None = None, timeout: int = API_TIMEOUT_SECONDS) -> DockerClient:
+    """Connect to an engine, with the TLS settings of the environment.
 
     Args:
-        timeout: seconds one API call may take. The first question, whether the engine is there,
-            has three seconds whatever is given here.
+        address: of the engine, as in ``DOCKER_HOST``; ``None``: the one the environment names;
+            empty: docker-py's default, which is the local one.
+        timeout: seconds one API call may take. The first ping has three seconds in any case.
 
     Raises:
-        EngineUnavailableError: docker-py is missing, nothing answers, or the user may not.
+        EngineUnavailableError: docker-py is missing, the engine does not answer, or the user may
+            not use it.
     """
     try:
         import docker
@@ -59,15 +69,19 @@ def connect(timeout: int = API_TIMEOUT_SECONDS) -> docker.DockerClient:
         raise EngineUnavailableError(
             "DockerExecutor needs the Python package 'docker': pip install 'smolagents[docker]'"
         ) from None
-    where = os.environ.get("DOCKER_HOST") or "the local engine's socket"
+    address = engine_address() if address is None else address
+    where = address or "the local engine's socket"
     try:
-        _knock(os.environ.get("DOCKER_HOST") or f"unix://{_LOCAL_SOCKET}")
-        client = docker.from_env(version=_ANY_VERSION, timeout=timeout)
+        _check_socket(address or f"unix://{_LOCAL_SOCKET}")
+        environment = {name: value for name, value in os.environ.items() if name != "DOCKER_HOST"}
+        if address:
+            environment["DOCKER_HOST"] = address
+        client = docker.from_env(version=_ANY_VERSION, timeout=timeout, environment=environment)
     except (OSError, docker.errors.DockerException) as error:
         raise EngineUnavailableError(_unavailable(where, error)) from error
     try:
-        # The ping names the newest version of the API: asking for that by itself makes the engine
-        # look up the versions of all its parts, by running them.
+        # The ping names the newest version of the API. The engine's own call for versions is slow:
+        # it runs each of the engine's parts to ask for theirs.
         version = _ping(client.api, PING_SECONDS).headers.get("Api-Version")
         if version:
             vars(client.api)["_version"] = version
@@ -80,15 +94,14 @@ def connect(timeout: int = API_TIMEOUT_SECONDS) -> docker.DockerClient:
         raise
 
 
-def disconnect(client: Any) -> None:
-    """Close a client and every connection that it keeps.
+def disconnect(client: DockerClient) -> None:
+    """Close a client and every connection that it keeps; idempotent.
 
-    Its own ``close`` forgets them only: the HTTP client closes a pool of connections when nothing
-    refers to it any more, and a stream that has been handed over does, in a cycle, until garbage
-    collection comes along.
+    The client's own ``close`` is not enough. The HTTP client closes a pool of connections when the
+    last reference to it is gone, and an attached stream refers to it in a cycle.
 
     Args:
-        client: docker-py client; safe to give again.
+        client: docker-py client.
     """
     for adapter in list(client.api.adapters.values()):
         pools: Any = getattr(getattr(adapter, "poolmanager", None), "pools", None)
@@ -98,13 +111,13 @@ def disconnect(client: Any) -> None:
     client.close()
 
 
-def _ping(api: Any, seconds: float) -> Any:
+def _ping(api: APIClient, seconds: float) -> Any:
     response = api.get(f"{api.base_url}/_ping", timeout=seconds)
     response.raise_for_status()
     return response
 
 
-def engine_responds(client: Any, seconds: float = PING_SECONDS) -> bool:
+def engine_responds(client: DockerClient, seconds: float = PING_SECONDS) -> bool:
     """Tell whether the engine answers now.
 
     Args:
@@ -118,8 +131,8 @@ def engine_responds(client: Any, seconds: float = PING_SECONDS) -> bool:
     return True
 
 
-def check_answers(client: Any) -> None:
-    """Ask whether the engine is there, before it is asked for what may take a while.
+def check_answers(client: DockerClient) -> None:
+    """Ping the engine before a call with a longer limit.
 
     Raises:
         EngineUnavailableError: no answer in three seconds.
@@ -128,10 +141,10 @@ def check_answers(client: Any) -> None:
         _ping(client.api, PING_SECONDS)
 
 
-def carries_output(client: Any) -> bool:
-    """Tell whether its connections are sockets, whose output one thread can wait for.
+def carries_output(client: DockerClient) -> bool:
+    """Tell whether its connections are sockets, which one thread can select from.
 
-    A Windows named pipe and docker-py's own SSH are none.
+    A Windows named pipe and docker-py's own SSH connection are not.
 
     Args:
         client: docker-py client.
@@ -140,17 +153,18 @@ def carries_output(client: Any) -> bool:
     return base.scheme != "http+docker" or base.hostname not in ("localnpipe", "ssh")
 
 
-def remote_host(client: Any) -> str | None:
-    """The name or address of the engine's machine, ``None`` when that is this one.
+def remote_host(client: DockerClient, address: str) -> str | None:
+    """Return the name or address of the engine's machine; ``None`` when that is this one.
 
     Args:
         client: docker-py client.
+        address: that it was connected to.
     """
     base = urlsplit(str(client.api.base_url))
     if base.scheme == "http+docker":
         if base.hostname != "ssh":
             return None
-        host = urlsplit(os.environ.get("DOCKER_HOST", "")).hostname
+        host = urlsplit(address).hostname
     else:
         host = base.hostname
     if host is None or host == "localhost":
@@ -161,12 +175,12 @@ def remote_host(client: Any) -> str | None:
     return host
 
 
-def publishes_on(client: Any, network: str) -> bool:
+def publishes_on(client: DockerClient, network: str) -> bool:
     """Return whether the engine publishes ports on this network: not on an internal one.
 
     Args:
         client: docker-py client.
-        network: its name; one there is not is left to the start of a container to complain about.
+        network: its name; a missing one counts, and fails the start of a container.
     """
     import docker
     import requests
@@ -177,11 +191,11 @@ def publishes_on(client: Any, network: str) -> bool:
         return True
 
 
-def _knock(host: str) -> None:
-    """Connect to a local socket once: docker-py leaves its own open when nobody answers.
+def _check_socket(host: str) -> None:
+    """Connect to a local socket once: docker-py leaves its own open when it is refused.
 
     Raises:
-        OSError: there is none, nobody listens, or this user may not.
+        OSError: there is none, no process listens, or this user may not.
     """
     if host.startswith("unix://") and hasattr(socket, "AF_UNIX"):
         with socket.socket(socket.AF_UNIX) as sock:
@@ -197,15 +211,15 @@ def _unavailable(where: str, error: Exception) -> str:
             "'docker'), use a rootless engine, or set DOCKER_HOST"
         )
     elif where.startswith("ssh://") and isinstance(error.__context__, NameError):
-        # docker-py leaves the name out that its optional requirement would have brought.
+        # docker-py uses a name that it imports from its optional requirement only.
         todo = "DOCKER_HOST with ssh:// needs another Python package: pip install 'docker[ssh]'"
     elif "TLS" in text or "certificate" in text.lower():
         todo = "check DOCKER_TLS_VERIFY and DOCKER_CERT_PATH"
     elif "timed out" in text.lower():
         todo = (
-            f"something accepts connections there and says nothing for {PING_SECONDS:g} s: see "
-            "whether the engine hangs (docker info), restart it, or set DOCKER_HOST to one that "
-            "runs"
+            f"a process accepts connections there and does not answer in {PING_SECONDS:g} s: "
+            "check whether the engine hangs (docker info), restart it, or set DOCKER_HOST to one "
+            "that runs"
         )
     else:
         todo = "start Docker (or a compatible engine), or set DOCKER_HOST to one that runs"
@@ -218,18 +232,35 @@ def _innermost(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-@contextlib.contextmanager
-def post_patience(api: Any, seconds: float) -> Iterator[None]:
-    """Within, no answer's beginning is waited for longer, also where docker-py sets no limit."""
+def client_copy(api: APIClient, seconds: float) -> APIClient:
+    """Return a low-level client with a limit and response hooks of its own.
+
+    The client of all threads must not be changed for one call.
+
+    Args:
+        api: docker-py's low-level client, whose connections are shared.
+        seconds: limit of a wait for the engine.
+    """
+    # Not copy.copy(): docker-py's client drops attributes when it is copied or pickled.
+    own = object.__new__(type(api))
+    vars(own).update(vars(api), timeout=seconds, hooks={"response": []})
+    return own
+
+
+def one_call_client(api: APIClient, seconds: float) -> APIClient:
+    """Return a copy of a low-level client for one call to which docker-py sets no limit.
+
+    Args:
+        api: docker-py's low-level client.
+        seconds: until the answer has to begin.
+    """
+    own = client_copy(api, seconds)
 
     def post(*args: Any, **keywords: Any) -> Any:
-        return type(api).post(api, *args, **{**keywords, "timeout": seconds})
+        return type(api).post(own, *args, **{**keywords, "timeout": seconds})
 
-    vars(api)["post"] = post
-    try:
-        yield
-    finally:
-        del vars(api)["post"]
+    vars(own)["post"] = post
+    return own
 
 
 @contextlib.contextmanager
@@ -243,28 +274,28 @@ def mapped_errors(action: str, **facts: Any) -> Iterator[None]:
     import docker
     import requests
 
-    told = "".join(f" {name}={value!r}" for name, value in facts.items() if value is not None)
+    figures = "".join(f" {name}={value!r}" for name, value in facts.items() if value is not None)
     try:
         yield
     except docker.errors.ImageNotFound as error:
         raise ExecutorStartError(
-            f"{action}:{told} the engine does not have the image: build it "
+            f"{action}:{figures} the engine does not have the image: build it "
             f"(DockerExecutor.setup()) or pull it ({error.explanation or error})"
         ) from error
     except docker.errors.NullResource as error:
-        raise ConfigurationError(f"{action}:{told} an empty name is none") from error
+        raise ConfigurationError(f"{action}:{figures} a name is empty") from error
     except docker.errors.APIError as error:
-        words = str(error.explanation or error)
-        raise _api_error(f"{action}:{told} the engine says: {words}", words) from error
+        text = str(error.explanation or error)
+        raise _api_error(f"{action}:{figures} the engine says: {text}", text) from error
     except (docker.errors.DockerException, requests.RequestException) as error:
         raise EngineUnavailableError(
-            f"{action}:{told} the engine does not answer; is it still running? "
+            f"{action}:{figures} the engine does not answer; is it still running? "
             f"({_innermost(error)})"
         ) from error
 
 
-def _api_error(message: str, words: str) -> Exception:
-    low = words.lower()
+def _api_error(message: str, text: str) -> Exception:
+    low = text.lower()
     if '"python3"' in low and "not found" in low:
         return ExecutorStartError(
             f"{message}; the image has no python3 on its PATH: an image of your own needs one, "

@@ -1,66 +1,67 @@
-"""Exit of a container, asked quickly, because a caller waits for an error message."""
+"""Status of a container, within seconds, because a caller waits for an error message."""
 
 from __future__ import annotations
 
 import contextlib
-import copy
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..provisioner import SandboxStatus
-from .log_tail import Tail
+from .engine import client_copy
+from .streams.log_tail import Tail
+
+if TYPE_CHECKING:
+    from docker.api.client import APIClient
 
 __all__ = ["container_status"]
 
-# Seconds one question may take. The engine may be what has gone.
-_QUESTION_SECONDS = 1.5
+# Seconds one query may take: the engine may have ended, too.
+_QUERY_SECONDS = 1.5
 _LOG_LINES = 8
-# Seconds the output of a container that has ended may take to come to its end. The engine closes it
-# before it says that the container has ended; reading it is the work of a thread of this process.
+# Seconds until the end of an ended container's output is read. The engine closes the output before
+# it reports the end of the container, and a thread of this process reads it.
 _OUTPUT_SECONDS = 2.0
-_NO_STREAM = "this connection to the engine carries no streams that could have kept it"
+_NO_STREAM = "this connection to the engine cannot carry a stream that keeps it"
 
 
 def container_status(
-    api: Any, container_id: str, since: float, tail: Tail | None = None
+    api: APIClient, container_id: str, since: float, tail: Tail | None = None
 ) -> SandboxStatus:
-    """Return what became of the container; never raises.
+    """Return the status of a container; never raises.
 
     Args:
         api: docker-py's low-level client.
         container_id: of the container, which may be gone.
-        since: when it was started, in seconds of the epoch.
-        tail: the end of its output, where that is read all the time.
+        since: time of its start, in seconds of the epoch.
+        tail: the end of its output; ``None`` if that is not read.
     """
     import docker
     import requests
 
-    # A copy shares the connections and has a patience of its own.
-    api = copy.copy(api)
-    api.timeout = _QUESTION_SECONDS
+    api = client_copy(api, _QUERY_SECONDS)
     lines: tuple[str, ...] = ()
     try:
-        # The log first: the engine removes it with the container, and without a tail that was all.
+        # The log first: the engine removes it with the container.
         with contextlib.suppress(docker.errors.APIError):
             lines = _log_lines(api, container_id)
         state = api.inspect_container(container_id)["State"]
     except docker.errors.NotFound:
-        code, oom = _told_by_events(api, container_id, since)
+        code, oom = _exit_from_events(api, container_id, since)
         lines, missing = _last_lines(tail, lines)
         return SandboxStatus("ended and was removed", code, oom, lines, missing)
     except (docker.errors.DockerException, requests.RequestException, OSError, ValueError):
         if tail is not None:
             lines = lines or _shown(tail.text())
-        return SandboxStatus("unknown: the engine does not answer any more", log_lines=lines)
+        return SandboxStatus("unknown: the engine does not answer", log_lines=lines)
     if state.get("Running"):
         return SandboxStatus("running", None, bool(state.get("OOMKilled")), lines)
-    code, oom = _told_by_events(api, container_id, since)
+    code, oom = _exit_from_events(api, container_id, since)
     code = state.get("ExitCode") if code is None else code
     lines, missing = _last_lines(tail, lines)
     return SandboxStatus("ended", code, oom or bool(state.get("OOMKilled")), lines, missing)
 
 
-def _log_lines(api: Any, container_id: str) -> tuple[str, ...]:
+def _log_lines(api: APIClient, container_id: str) -> tuple[str, ...]:
     return _shown(api.logs(container_id, tail=_LOG_LINES).decode("utf-8", "replace"))
 
 
@@ -68,8 +69,8 @@ def _last_lines(tail: Tail | None, lines: tuple[str, ...]) -> tuple[tuple[str, .
     """Return the last log lines of a container that has ended, or the reason for having none.
 
     Args:
-        tail: the end of its output, where that was read.
-        lines: what the engine's log had; it may have been asked before the very last ones came.
+        tail: the end of its output; ``None`` if that was not read.
+        lines: of the engine's log, which may lack the very last ones.
     """
     if tail is None:
         return lines, "" if lines else _NO_STREAM
@@ -84,17 +85,20 @@ def _shown(text: str) -> tuple[str, ...]:
     return tuple(line for line in lines if line.strip() and "IPKernelApp" not in line)
 
 
-def _told_by_events(api: Any, container_id: str, since: float) -> tuple[int | None, bool]:
-    """Exit code and out-of-memory from the engine's record, which outlives the container."""
+def _exit_from_events(api: APIClient, container_id: str, since: float) -> tuple[int | None, bool]:
+    """Return exit code and out-of-memory from the engine's events, which outlive the container."""
     code, oom = None, False
     with contextlib.suppress(Exception):
+        # Any: docker-py's types lack fractions of a second.
+        until: Any = f"{time.time():.6f}"
         events = api.events(
             since=int(since) - 1,
-            until=f"{time.time():.6f}",
+            until=until,
             filters={"container": container_id},
             decode=True,
         )
-        # To its end, which "until" gives it: a stream left half read keeps its connection.
+        # To the end of the stream, which "until" sets: a stream that is read in part keeps its
+        # connection.
         for event in events:
             if event.get("Action") == "oom":
                 oom = True

@@ -1,4 +1,4 @@
-"""The choice of a stream to the kernel gateway: an attached exec, or a published port."""
+"""Access to the kernel gateway: the choice between an attached exec and a published port."""
 
 from __future__ import annotations
 
@@ -6,37 +6,48 @@ import ipaddress
 import socket
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ...deadline import Deadline
 from ...errors import ConfigurationError, ExecutorStartError
 from .container_options import ContainerOptions
 from .engine import publishes_on, remote_host
 
+if TYPE_CHECKING:
+    from docker import DockerClient
+
 __all__ = ["GatewayAccess", "connect_to_gateway", "publish_address"]
 
-_QUESTION = b"GET /api HTTP/1.0\r\nHost: kernel\r\n\r\n"
+_REQUEST = b"GET /api HTTP/1.0\r\nHost: kernel\r\n\r\n"
 
 
 def publish_address(host: str) -> str:
-    """Return the address to publish on: neither the engine nor this module looks names up."""
+    """Return the address to publish on; names other than ``localhost`` are not resolved."""
     return "127.0.0.1" if host == "localhost" else host
 
 
 class GatewayAccess:
-    """The way to the gateways of one engine's containers.
+    """Access to the gateways of one engine's containers.
 
     Args:
         client: docker-py client.
+        address: of the engine.
         options: of the containers.
-        note: gets a line for the user's log.
+        note: takes a line for the user's log.
 
     Raises:
         ConfigurationError: a port was asked for that could not be reached from here.
     """
 
-    def __init__(self, client: Any, options: ContainerOptions, note: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        client: DockerClient,
+        address: str,
+        options: ContainerOptions,
+        note: Callable[[str], None],
+    ) -> None:
         self._client = client
+        self._address = address
         self._options = options
         self._note = note
         #: Whether containers publish their gateway's port.
@@ -45,20 +56,20 @@ class GatewayAccess:
         if obstacle is not None:
             if options.transport == "port":
                 raise ConfigurationError(f"transport='port': {obstacle}")
-            self.published = False  # the engine's own connection leads there
+            self.published = False  # the engine's own connection reaches it
 
     @property
     def host(self) -> str:
-        """Return the address at which a published port is reached from here."""
+        """Address at which a published port is reached from here."""
         if self._options.host in ("0.0.0.0", "::"):
-            return remote_host(self._client) or "127.0.0.1"
+            return remote_host(self._client, self._address) or "127.0.0.1"
         return self._options.host
 
     def fall_back(self, reason: Exception) -> None:
-        """Publish ports from now on: the engine's streams do not work.
+        """Publish ports from now on, because the engine's streams do not work.
 
         Args:
-            reason: what went wrong with them.
+            reason: the error of a stream.
 
         Raises:
             ExecutorStartError: a port is not allowed, or could not be reached.
@@ -77,7 +88,7 @@ class GatewayAccess:
 
     def _obstacle(self) -> str | None:
         """Explain why a published port cannot be reached; ``None`` if it can."""
-        remote, host = remote_host(self._client), self._options.host
+        remote, host = remote_host(self._client, self._address), self._options.host
         network = self._options.network
         if network not in ("none", "bridge") and not publishes_on(self._client, network):
             return f"network={network!r} is internal, and the engine publishes no port on it"
@@ -93,26 +104,26 @@ class GatewayAccess:
 def connect_to_gateway(
     host: str, port: int, deadline: Deadline, *, is_running: Callable[[], bool], answered: bool
 ) -> socket.socket:
-    """Open a TCP connection to a published gateway, as soon as it answers.
+    """Open a TCP connection to a published gateway as soon as it answers.
 
-    The engine's proxy accepts connections before the gateway listens, and hangs up on them. So the
-    gateway is asked something first; any answer will do.
+    The engine's proxy accepts connections before the gateway listens, and closes them. So a request
+    is sent first; any answer will do.
 
     Args:
         host: address on this side.
         port: its number.
         deadline: of the whole start.
-        is_running: asked whether waiting makes sense.
-        answered: whether the gateway is known to have answered before.
+        is_running: returns whether the container still runs.
+        answered: whether the gateway has answered before.
 
     Raises:
-        OSError: nothing answered in time.
+        OSError: the gateway did not answer in time.
     """
     while True:
         try:
             if not answered:
                 with _connected(host, port, deadline) as sock:
-                    sock.sendall(_QUESTION)
+                    sock.sendall(_REQUEST)
                     if not sock.recv(1):
                         raise ConnectionResetError("it hung up")
             return _connected(host, port, deadline)

@@ -1,9 +1,8 @@
-"""Folders of the engine's machine in a container: docker-py's two forms, checked.
+"""Folders of the engine's machine in a container, in docker-py's two forms.
 
-The engine makes a folder, as root and without a word, for a path it does not find when it is asked
-for a volume, so that a mistyped path is an empty folder. Asked for a bind mount, it says that there
-is none. So plain folders are asked for as bind mounts, and the rest is passed on: named volumes,
-and what only the older form has a word for (``z``, ``Z``, propagation).
+For a volume whose path does not exist, the engine silently makes an empty folder owned by root. For
+a bind mount it reports an error, so folders become bind mounts. Named volumes, and modes that only
+volumes have (``z``, ``Z``, propagation), are passed on.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from ...errors import ConfigurationError
 __all__ = ["check_volumes", "volume_arguments"]
 
 
-# The engine's own words beside ro and rw: SELinux labels, propagation, copying, consistency.
+# The engine's modes: access, SELinux labels, propagation, copying, consistency.
 _MODES = frozenset(
     [
         *("ro", "rw", "z", "Z", "nocopy", "consistent", "cached", "delegated", "default"),
@@ -26,7 +25,7 @@ _MODES = frozenset(
 
 
 def check_volumes(volumes: Any) -> None:
-    """Refuse what docker-py could make nothing of.
+    """Refuse volumes that docker-py cannot use.
 
     Raises:
         ConfigurationError: not a mapping of paths to ``{"bind": ..., "mode": ...}``, and not a list
@@ -42,10 +41,10 @@ def check_volumes(volumes: Any) -> None:
 
 
 def volume_arguments(volumes: Any) -> dict[str, Any]:
-    """docker-py's arguments for ``volumes``.
+    """Return docker-py's arguments for ``volumes``.
 
     Args:
-        volumes: as :func:`check_volumes` has let them pass.
+        volumes: accepted by :func:`check_volumes`.
     """
     from docker.types import Mount
 
@@ -64,7 +63,7 @@ def volume_arguments(volumes: Any) -> dict[str, Any]:
 
 
 def _entries(volumes: Any) -> list[tuple[str, str, str]]:
-    """Source, target and mode of each."""
+    """Return source, target and mode of each."""
     if volumes is None:
         return []
     if isinstance(volumes, Mapping):
@@ -93,8 +92,8 @@ def _of_text(text: Any) -> tuple[str, str, str]:
     return parts[0], parts[1], parts[2] if len(parts) == 3 else "rw"
 
 
-def _refused(what: Any) -> ConfigurationError:
+def _refused(value: Any) -> ConfigurationError:
     return ConfigurationError(
-        f"volumes={what!r}: give {{'/data': {{'bind': '/data', 'mode': 'ro'}}}} or "
+        f"volumes={value!r}: give {{'/data': {{'bind': '/data', 'mode': 'ro'}}}} or "
         "['/data:/data:ro']; the path of the engine's machine comes first"
     )

@@ -10,6 +10,13 @@ from contract_kinds import KINDS, Contract, Shared
 
 #: Executor -> the fixture that says whether its machinery is here; a marker has its name.
 NEEDS = {"docker": "engine", "wasm": "wasm_machine"}
+#: Marks of an executor's tests.
+MARKS = {
+    "local": (),
+    "process": pytest.mark.slow,
+    "docker": pytest.mark.docker,
+    "wasm": pytest.mark.wasm,
+}
 
 
 @pytest.fixture(scope="session")
@@ -19,19 +26,14 @@ def shared_executors() -> Iterator[Shared]:
     shared.close()
 
 
-@pytest.fixture(
-    params=[
-        pytest.param(name, marks=getattr(pytest.mark, name) if name in NEEDS else ())
-        for name in EXECUTORS
-    ]
-)
+@pytest.fixture(params=[pytest.param(name, marks=MARKS[name]) for name in EXECUTORS])
 def contract(request: pytest.FixtureRequest, shared_executors: Shared) -> Iterator[Contract]:
     """One executor, and whether it differs in this test."""
     if request.param in NEEDS:
         request.getfixturevalue(NEEDS[request.param])
     known = fault(request.param, request.function.__name__)
     if known is not None:
-        request.applymarker(pytest.mark.xfail(reason=known.words, strict=True))
+        request.applymarker(pytest.mark.xfail(reason=known.text, strict=True))
     made = Contract(KINDS[request.param], request.function.__name__, shared_executors)
     yield made
     made.close()

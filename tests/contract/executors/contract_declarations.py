@@ -1,8 +1,9 @@
-"""What every executor promises, and the one table of where one differs by design.
+"""Promises of every executor, and the table of their differences by design.
 
-A test of this suite runs on every executor. Where an executor is listed in :data:`DIFFERENCES`, the
-test asks ``contract.differs`` and holds the other behaviour; a test that does not ask fails, and so
-does one that asks for nothing. ``docs/executors/index.md`` is made from both tables.
+A test of this suite runs on every executor. If an executor is listed in :data:`DIFFERENCES`, the
+test reads ``contract.differs`` and checks the other behaviour. A test that does not read it fails,
+and so does one that reads it without a difference. ``docs/executors/index.md`` is made from both
+tables.
 """
 
 from __future__ import annotations
@@ -32,30 +33,30 @@ _Function = TypeVar("_Function", bound=Callable[..., object])
 
 @dataclass(frozen=True)
 class Behaviour:
-    """One promise: the test that holds it, its area, and its words for the page."""
+    """One promise: its test, its area, and its sentence for the page."""
 
     test: str
     area: str
-    words: str
+    text: str
     module: str
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Where executors differ from the promise, by design: what holds there instead."""
+    """A difference from promises by design: the executors, the tests, and the behaviour instead."""
 
     executors: tuple[str, ...]
     tests: tuple[str, ...]
-    words: str
+    text: str
 
 
 @dataclass(frozen=True)
 class Fault:
-    """A promise an executor does not hold yet: a strict expected failure, "not yet" on the page."""
+    """A promise that an executor breaks: a strict expected failure, "not yet" on the page."""
 
     executors: tuple[str, ...]
     tests: tuple[str, ...]
-    words: str
+    text: str
 
 
 BEHAVIOURS: dict[str, Behaviour] = {}
@@ -66,13 +67,14 @@ DIFFERENCES: tuple[Difference, ...] = (
     Difference(
         ("docker",),
         ("test_assignment_is_a_value",),
-        "Only an expression at the end has a value, as in any Jupyter kernel; upstream's remote "
-        "executors have it so.",
+        "Only an expression at the end has a value, as in any Jupyter kernel and in upstream's "
+        "remote executors.",
     ),
     Difference(
         ("docker",),
         ("test_imports_are_authorised", "test_a_refused_name_in_an_unused_function"),
-        "The code imports what the image holds: the container is the wall, not a list of modules.",
+        "The code imports every module of the image: the container is the boundary, not a list of "
+        "modules.",
     ),
     Difference(
         ("docker",),
@@ -83,8 +85,8 @@ DIFFERENCES: tuple[Difference, ...] = (
     Difference(
         ("docker",),
         ("test_names_of_tools_are_kept",),
-        "A tool's name is a variable of the kernel; code that assigns to it has lost the tool "
-        "until the next run sends it again.",
+        "A tool's name is a variable of the kernel; code that assigns to it loses the tool until "
+        "the next run sends it again.",
     ),
     Difference(
         ("docker",),
@@ -92,8 +94,8 @@ DIFFERENCES: tuple[Difference, ...] = (
             "test_nothing_runs_after_the_final_answer",
             "test_no_code_goes_on_after_the_final_answer",
         ),
-        "Code that catches `BaseException` may go on for a second after the answer, which stands "
-        "all the same, and calls no tool; then the kernel is interrupted.",
+        "Code that catches `BaseException` may run for a second after the answer, which is kept. "
+        "It cannot call tools; then the kernel is interrupted.",
     ),
     Difference(
         ("local", "process", "wasm"),
@@ -104,7 +106,7 @@ DIFFERENCES: tuple[Difference, ...] = (
     Difference(
         ("process", "docker", "wasm"),
         ("test_tools_that_are_not_sent_again",),
-        "Tools add up; upstream's remote executors have it so.",
+        "Tools of earlier calls stay, as in upstream's remote executors.",
     ),
     Difference(
         ("wasm",),
@@ -131,18 +133,18 @@ DIFFERENCES: tuple[Difference, ...] = (
     Difference(
         ("local",),
         ("test_interrupt_does_not_wait_for_a_tool",),
-        "A tool works in the code's own thread: `interrupt()` is heard when it has ended.",
+        "A tool runs in the code's own thread: `interrupt()` takes effect when it has ended.",
     ),
     Difference(
         ("local",),
         ("test_exceptions_of_tools_that_would_end_a_process",),
-        "What a tool raises is raised in the host's own thread: `SystemExit` and the like end the "
+        "A tool's exception is raised in the host's own thread: `SystemExit` and the like end the "
         "call, and `KeyboardInterrupt` leaves it.",
     ),
     Difference(
         ("local",),
         ("test_exceptions_of_tools_do_not_tell_of_the_host",),
-        "The code runs in the host's process: an exception's message arrives as it is, paths "
+        "The code runs in the host's process: an exception's message arrives unchanged, paths "
         "included.",
     ),
     Difference(
@@ -156,7 +158,7 @@ DIFFERENCES: tuple[Difference, ...] = (
             "test_the_text_of_an_answer_calls_no_tool",
             "test_tools_get_copies",
         ),
-        "Nothing travels: code and tools share objects of one process.",
+        "No value is encoded: code and tools share objects of one process.",
     ),
     Difference(
         ("local",),
@@ -166,8 +168,8 @@ DIFFERENCES: tuple[Difference, ...] = (
             "test_calls_are_logged",
             "test_prints_are_streamed",
         ),
-        "There is no bridge in the local executor: a tool works for as long as it likes, and its "
-        "calls are bounded by the interpreter's budget of operations only.",
+        "The local executor has no bridge: a tool may run for any time, and its calls are limited "
+        "by the interpreter's operations only.",
     ),
     Difference(
         ("local",),
@@ -176,17 +178,17 @@ DIFFERENCES: tuple[Difference, ...] = (
             "test_a_closed_executor_says_so",
             "test_cleanup_while_code_runs",
         ),
-        "There is nothing to close: `cleanup()` does nothing, and the executor works on.",
+        "There are no resources: `cleanup()` does nothing, and the executor can still be used.",
     ),
 )
 
 
-def behaviour(area: str, words: str) -> Callable[[_Function], _Function]:
-    """Declare that the decorated test holds a promise.
+def behaviour(area: str, text: str) -> Callable[[_Function], _Function]:
+    """Declare that the decorated test checks a promise.
 
     Args:
         area: one of :data:`AREAS`.
-        words: a sentence for the page.
+        text: a sentence for the page.
     """
     if area not in AREAS:
         raise ValueError(f"area {area!r}: one of {AREAS}")
@@ -197,24 +199,24 @@ def behaviour(area: str, words: str) -> Callable[[_Function], _Function]:
         known = BEHAVIOURS.get(name)
         if known is not None and known.module != module:
             raise ValueError(f"{name} is declared in {known.module} and in {module}")
-        BEHAVIOURS[name] = Behaviour(name, area, words, module)
+        BEHAVIOURS[name] = Behaviour(name, area, text, module)
         return function
 
     return declare
 
 
 def difference(executor: str, test: str) -> Difference | None:
-    """The declared difference of ``executor`` in ``test``, if there is one."""
+    """Return the declared difference of ``executor`` in ``test``, if there is one."""
     return next((d for d in DIFFERENCES if executor in d.executors and test in d.tests), None)
 
 
 def fault(executor: str, test: str) -> Fault | None:
-    """The known fault of ``executor`` in ``test``, if there is one."""
+    """Return the known fault of ``executor`` in ``test``, if there is one."""
     return next((f for f in FAULTS if executor in f.executors and test in f.tests), None)
 
 
 def all_behaviours() -> list[Behaviour]:
-    """Every promise of the suite, in the order of the areas; imports the suite's modules."""
+    """Return every promise of the suite by area; imports the suite's modules."""
     for path in sorted(Path(__file__).parent.glob("test_contract_*.py")):
         importlib.import_module(path.stem)
     order = {area: number for number, area in enumerate(AREAS)}

@@ -1,4 +1,4 @@
-"""The executors of the suite, made alike."""
+"""Executors of the suite, made with the same options."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from smolagents_fork import DockerExecutor, ProcessExecutor, WasmExecutor
 from smolagents_fork.errors import ExecutorStartError
 from smolagents_fork.executors.docker.options import option_names
 
-#: What programs of the suite import, in every executor.
+#: Imports of the suite's programs, in every executor.
 PLAIN = ("threading", "time")
 #: The same list as the container executor's own tests: one image serves both.
 SCIENCE = ("numpy", "pandas", "matplotlib", "PIL")
@@ -28,14 +28,14 @@ SCIENCE = ("numpy", "pandas", "matplotlib", "PIL")
 
 @dataclass(frozen=True)
 class Kind:
-    """One executor: its class, and how the suite's words for options are said to it."""
+    """One executor: its class, and its names for the suite's options."""
 
     name: str
     cls: type[Any]
     output_limit: str
 
     def options(self, **options: Any) -> dict[str, Any]:
-        """``options`` as the class calls them; ``output_limit`` counts characters."""
+        """Return ``options`` under the class's names; ``output_limit`` counts characters."""
         if "output_limit" in options:
             options[self.output_limit] = options.pop("output_limit")
         return options
@@ -49,14 +49,14 @@ KINDS = {
 }
 
 
-#: How long interrupted code may take to end where nothing else is the subject. Milliseconds are
-#: usual, and a busy machine needs what it needs.
+#: Time interrupted code may take to end, where it is not the subject. Milliseconds are usual, but a
+#: busy machine may need much more.
 GRACE = 20.0
 #: Limits of the executor that tests of limits share; a start costs seconds.
-TIMEOUT, TOOL_TIMEOUT, OUTPUT_LIMIT, TOOL_CALLS = 2.0, 4.0, 1000, 50
+TIMEOUT, TOOL_TIMEOUT, OUTPUT_LIMIT = 2.0, 4.0, 1000
 
 
-#: Seconds from a call of the code's to what is to happen behind it; nothing depends on them.
+#: Seconds from a call of the code to the action of another thread; no result depends on them.
 SOON = 0.3
 
 
@@ -66,11 +66,11 @@ class Shared:
     def __init__(self) -> None:
         self._made: dict[tuple[str, str], Any] = {}
         self._stack = contextlib.ExitStack()
-        #: What ``on_output`` of the executors got.
+        #: Text that ``on_output`` of the executors received.
         self.streamed: list[str] = []
 
     def get(self, kind: Kind, which: str) -> Any:
-        """The executor ``which``: "plain", "science" or "limited"."""
+        """Return the executor ``which``: "plain", "science" or "limited"."""
         key = (kind.name, which)
         if key not in self._made:
             options: dict[str, Any] = {"timeout_seconds": 60}
@@ -80,11 +80,10 @@ class Shared:
             if which == "limited":
                 options.update(timeout_seconds=TIMEOUT, output_limit=OUTPUT_LIMIT)
                 if kind.name != "docker":
-                    # The clock is the subject, and not the interpreter's budget.
+                    # The clock is the subject, not the interpreter's limit of operations.
                     options.update(max_operations=10**12, max_while_iterations=10**12)
                 if kind.name != "local":
                     options["tool_timeout_seconds"] = TOOL_TIMEOUT
-                    options["max_tool_calls"] = TOOL_CALLS
                     # Here, code that catches everything is to be ended by force.
                     options["interrupt_grace_seconds"] = 3.0
             # Wheels for Pyodide cannot be had on every machine; without, it is one more executor.
@@ -100,7 +99,7 @@ class Shared:
 
 
 class Contract:
-    """What a test of the suite works with: one kind of executor."""
+    """One kind of executor, for a test of the suite."""
 
     def __init__(self, kind: Kind, test: str, shared: Shared) -> None:
         self.kind = kind
@@ -111,7 +110,7 @@ class Contract:
 
     @property
     def differs(self) -> bool:
-        """Whether a difference is declared for this test and executor."""
+        """Tell whether a difference is declared for this test and executor."""
         self.asked = True
         return self.declared is not None
 
@@ -141,11 +140,11 @@ class Contract:
 
     @property
     def streamed(self) -> list[str]:
-        """What ``on_output`` of the shared executors has got."""
+        """Text that ``on_output`` of the shared executors received."""
         return self._shared.streamed
 
     def takes(self, option: str) -> bool:
-        """Whether the executor has an option of that name."""
+        """Tell whether the executor has an option of that name."""
         parameters = inspect.signature(self.kind.cls).parameters
         if self.kind.name == "docker":
             return option in option_names()
@@ -157,13 +156,13 @@ class Contract:
         return self._shared.get(self.kind, "science")
 
     def make(self, imports: Sequence[str] = PLAIN, **options: Any) -> Any:
-        """An executor for one test, cleaned up after it."""
+        """Make an executor for one test, closed after it."""
         made = self.kind.cls(list(imports), **self.kind.options(**options))
         self._stack.callback(made.cleanup)
         return made
 
     def agent_options(self, **options: Any) -> dict[str, Any]:
-        """Arguments that give an agent an executor of this kind of its own."""
+        """Return arguments that give an agent its own executor of this kind."""
         return {
             "executor_class": self.kind.cls,
             "executor_kwargs": self.kind.options(**options),
@@ -171,13 +170,13 @@ class Contract:
         }
 
     def keep(self, agent: Any) -> Any:
-        """``agent``, which is cleaned up after the test."""
+        """Return ``agent`` and clean it up after the test."""
         self._stack.callback(agent.cleanup)
         return agent
 
     @contextlib.contextmanager
     def once_begun(self, executor: Any, action: Callable[[], Any]) -> Iterator[None]:
-        """Carry ``action`` out from another thread when code of the block has called ``begin()``.
+        """Run ``action`` in another thread when code of the block has called ``begin()``.
 
         So the code runs then, however long a busy machine takes until it does.
         """
@@ -192,12 +191,12 @@ class Contract:
 
 
 def printed(executor: Any) -> str:
-    """What the last call printed, as upstream's agent reads it after an error."""
+    """Return the output of the last call, as upstream's agent reads it after an error."""
     return str(executor.state["_print_outputs"])
 
 
 def process_gone(pid: int) -> bool:
-    """Whether a process has ended; a zombie that nobody has waited for has."""
+    """Tell whether a process has ended, perhaps as a zombie."""
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii") as file:
             return file.read().rpartition(")")[2].split()[0] in "ZX"

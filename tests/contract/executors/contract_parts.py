@@ -11,7 +11,7 @@ PREFIX = "from the module: "
 
 
 class Counter(Tool):
-    """Has a required argument, and state that changes between calls."""
+    """A tool with a required argument, and state that changes between calls."""
 
     name = "counter"
     description = "Counts on."
@@ -41,11 +41,11 @@ def prefixed(text: str, times: int = 1) -> str:
 
 
 class StoreError(LookupError):
-    """An exception of the host's own."""
+    """An exception class of the host."""
 
 
 class Script(Model):
-    """Says code, one step a call."""
+    """A model that answers with code, one step a call."""
 
     def __init__(self, *steps: str) -> None:
         super().__init__(model_id="script")
@@ -57,7 +57,7 @@ class Script(Model):
 
 
 class Caller(Model):
-    """Says calls of tools, one step a call."""
+    """A model that answers with calls of tools, one step a call."""
 
     def __init__(self, *calls: tuple[str, dict[str, Any]]) -> None:
         super().__init__(model_id="caller")

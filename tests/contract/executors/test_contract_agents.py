@@ -81,7 +81,7 @@ def test_agent_with_its_own_executor(contract):
         assert executor.closed
 
 
-@behaviour("Managed agents", "A managed agent is called again, and keeps to its own state.")
+@behaviour("Managed agents", "A managed agent can be called again, and keeps its own state.")
 def test_a_managed_agent_is_called_twice(contract):
     helper = code_agent(
         contract.limited,
@@ -100,7 +100,9 @@ def test_a_managed_agent_is_called_twice(contract):
     assert contract.shared("kept").output == 2
 
 
-@behaviour("Managed agents", "They take task and additional_args, and no other argument of run().")
+@behaviour(
+    "Managed agents", "They accept task and additional_args, and no other argument of run()."
+)
 def test_signature_of_a_managed_agent(contract):
     helper = code_agent(
         contract.limited,
@@ -129,7 +131,7 @@ def test_signature_of_a_managed_agent(contract):
     ]
 
 
-@behaviour("Managed agents", "An error of a managed agent is one the code can catch.")
+@behaviour("Managed agents", "The code can catch an error of a managed agent.")
 def test_error_of_a_managed_agent(contract):
     helper = ToolCallingAgent(
         tools=[], model=Caller(), name="helper", description="Helps.", verbosity_level=0

@@ -1,4 +1,4 @@
-"""What an executor leaves behind: nothing."""
+"""Resources of an executor, all released by its cleanup."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from contract_kinds import PLAIN, process_gone
 from smolagents_fork.errors import ExecutorClosedError
 
 
-@behaviour("Cleanup", "cleanup() works any number of times, and leaves nothing behind.")
+@behaviour("Cleanup", "cleanup() is idempotent, and releases all resources.")
 def test_cleanup_leaves_nothing(contract, request):
     executor = contract.make()
     assert executor("1 + 1").output == 2
@@ -28,9 +28,9 @@ def test_cleanup_leaves_nothing(contract, request):
     assert eventually(left)
 
 
-@behaviour("Cleanup", "Dropped without cleanup(), garbage collection leaves nothing behind either.")
+@behaviour("Cleanup", "Without cleanup(), garbage collection releases all resources, too.")
 def test_dropped_in_a_cycle_as_an_agent_is(contract, request):
-    # Not of the contract's own, which hold what they make.
+    # Not made by the contract, which refers to its executors.
     gc.collect()
     gc.disable()
     try:
@@ -38,7 +38,7 @@ def test_dropped_in_a_cycle_as_an_agent_is(contract, request):
         cycle.append(cycle)
         gc.collect(0)
         if contract.kind.name != "local":
-            # Connections younger than what they belong to: the collector finds these first.
+            # Connections are younger than their owners: the collector finds these first.
             cycle[0].restart()
         assert cycle[0]("1 + 1").output == 2
         left, dropped = _resources(contract.kind.name, cycle[0], request), weakref.ref(cycle[0])
@@ -53,7 +53,7 @@ def test_dropped_in_a_cycle_as_an_agent_is(contract, request):
     assert eventually(left)
 
 
-@behaviour("Cleanup", "A closed executor says so, whatever it is asked.")
+@behaviour("Cleanup", "Every method of a closed executor raises an error that says so.")
 def test_a_closed_executor_says_so(contract):
     if contract.differs:
         executor = contract.make()
@@ -85,7 +85,7 @@ def test_cleanup_while_code_runs(contract):
 
 
 def _resources(name, executor, request):
-    """A function that says whether everything the executor had is gone."""
+    """Return a function that tells whether all resources of the executor are released."""
     if name == "docker":
         engine, container = request.getfixturevalue("engine"), executor.container.id
         return lambda: (

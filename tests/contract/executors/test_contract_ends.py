@@ -1,4 +1,4 @@
-"""After the final answer, a limit or an interruption: no tool is called and no code goes on."""
+"""After the final answer, a limit or an interrupt no tool is called and no code runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from contract_declarations import behaviour
 from contract_kinds import TIMEOUT
 from smolagents import FinalAnswerTool
 
-#: Programs that swallow what ends them and call a tool, around a statement that ends the run.
+#: Programs that catch the end of a run and call a tool, around a statement that ends it.
 SWALLOWING = {
     "return in finally": (
         "def swallows():\n    try:\n        {end}\n    finally:\n        return 2\n"
@@ -51,7 +51,7 @@ ENDLESS = "while True: time.sleep(0.01)"
 
 
 def swallowing(name: str, end: str) -> str:
-    """A program that swallows the end that the statement ``end`` leads to."""
+    """Return a program that catches the end that the statement ``end`` causes."""
     # A generator of an earlier test would be closed when its name is given to another.
     code = SWALLOWING[name].replace("suspended", f"suspended_{len(end)}")
     return "import time\n" + code.replace("{end}", end)
@@ -62,7 +62,7 @@ def calls() -> list[Any]:
     return []
 
 
-@behaviour("Final answer", "No tool is called after it, whatever has swallowed it.")
+@behaviour("Final answer", "No tool is called after it, even if the code catches it.")
 @pytest.mark.parametrize("name", SWALLOWING)
 def test_no_tool_is_called_after_the_final_answer(contract, calls, name):
     executor = contract.shared
@@ -74,7 +74,7 @@ def test_no_tool_is_called_after_the_final_answer(contract, calls, name):
     assert calls == ["next"]
 
 
-@behaviour("Final answer", "No code goes on after it, whatever has swallowed it.")
+@behaviour("Final answer", "No code runs after it, even if the code catches it.")
 @pytest.mark.parametrize(
     "name", ["return in finally", "continue in finally", "after a handler", "an exit that swallows"]
 )
@@ -88,7 +88,7 @@ def test_no_code_goes_on_after_the_final_answer(contract, name):
     assert executor("went_on").output is contract.differs
 
 
-# A thread that calls a tool for as long as it can, and says how often it has tried.
+# A thread that calls a tool as long as it can, and counts its attempts.
 GOING_ON = (
     "import threading, time\ntried = [0]\nallowed = threading.Event()\n"
     "def goes_on():\n    while tried[0] < 10_000:\n        tried[0] += 1\n        try:\n"
@@ -105,7 +105,7 @@ TRIED_AGAIN = (
 )
 
 
-@behaviour("Final answer", "A thread that goes on calls no tool, in the next run either.")
+@behaviour("Final answer", "A thread of the code calls no tool afterwards, nor in the next run.")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_threads_call_no_tool_after_the_final_answer(contract, calls):
     executor = contract.shared
@@ -119,7 +119,7 @@ def test_threads_call_no_tool_after_the_final_answer(contract, calls):
     assert len(calls) == seen
 
 
-@behaviour("Limits", "No tool is called after the time is up, whatever has swallowed that.")
+@behaviour("Limits", "No tool is called after timeout_seconds, even if the code catches the error.")
 @pytest.mark.parametrize("name", SWALLOWING)
 def test_no_tool_is_called_after_a_limit(contract, calls, name):
     executor = contract.limited
@@ -131,7 +131,7 @@ def test_no_tool_is_called_after_a_limit(contract, calls, name):
     assert calls == ["next"]
 
 
-@behaviour("Limits", "A thread that outlives its run's time calls no tool in the next run.")
+@behaviour("Limits", "A thread of a run past its limit calls no tool in the next run.")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_threads_call_no_tool_after_a_limit(contract, calls):
     executor = (
@@ -153,7 +153,7 @@ def test_threads_call_no_tool_after_a_limit(contract, calls):
     assert len(calls) == seen
 
 
-@behaviour("Interruption", "No tool is called after it, whatever has swallowed it.")
+@behaviour("Interruption", "No tool is called after it, even if the code catches it.")
 @pytest.mark.parametrize("name", SWALLOWING)
 def test_no_tool_is_called_after_an_interruption(contract, calls, name):
     begun = threading.Event()

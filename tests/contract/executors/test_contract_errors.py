@@ -1,4 +1,4 @@
-"""Errors of the code, as the agent gets them."""
+"""Errors of the code."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_class_of_errors(contract):
         contract.shared("1 / 0")
 
 
-@behaviour("Errors", "What was printed before an error is kept.")
+@behaviour("Errors", "Output before an error is kept.")
 def test_output_before_an_error_is_kept(contract):
     executor = contract.shared
     with pytest.raises(Exception, match="ZeroDivisionError"):
@@ -41,7 +41,7 @@ def test_output_before_an_error_is_kept(contract):
     assert printed(executor) == "one\ntwo\n"
 
 
-@behaviour("Errors", "The agent's next step sees the error and what was printed before it.")
+@behaviour("Errors", "The agent's next step sees the error and the output before it.")
 def test_the_model_sees_error_and_output(contract):
     script = Script("print('seen so far')\n{}['key']", "final_answer('done')")
     agent = CodeAgent(tools=[], model=script, verbosity_level=0, executor=contract.shared)
@@ -51,7 +51,7 @@ def test_the_model_sees_error_and_output(contract):
     assert "seen so far" in str(step.observations) + str(step.error)
 
 
-@behaviour("Errors", "A syntax error says so, with its line, and nothing has run.")
+@behaviour("Errors", "A syntax error names its line, and none of the code runs.")
 def test_syntax_errors(contract):
     executor = contract.shared
     executor("ran = False")
@@ -61,13 +61,13 @@ def test_syntax_errors(contract):
     assert executor("ran").output is False
 
 
-@behaviour("Errors", "An exception class of the code's own is named.")
+@behaviour("Errors", "The error names an exception class of the code's own.")
 def test_exception_classes_of_the_code(contract):
     with pytest.raises(Exception, match="OutOfStock: 3 left"):
         contract.shared("class OutOfStock(Exception):\n    pass\nraise OutOfStock('3 left')")
 
 
-@behaviour("Errors", "SystemExit is an error of the step; the executor goes on.")
+@behaviour("Errors", "SystemExit is an error of the step; the executor can still be used.")
 def test_system_exit_is_an_error(contract):
     executor = contract.shared
     with pytest.raises(Exception, match="SystemExit: 3"):
@@ -75,7 +75,7 @@ def test_system_exit_is_an_error(contract):
     assert executor("'still there'").output == "still there"
 
 
-@behaviour("Errors", "Endless recursion is a RecursionError; the executor goes on.")
+@behaviour("Errors", "Endless recursion is a RecursionError; the executor can still be used.")
 def test_endless_recursion(contract):
     executor = contract.shared
     with pytest.raises(Exception, match="RecursionError"):
@@ -83,7 +83,7 @@ def test_endless_recursion(contract):
     assert executor("'still there'").output == "still there"
 
 
-@behaviour("Errors", "input() is refused at once, in words that say why.")
+@behaviour("Errors", "input() raises at once; the error says why.")
 def test_input_is_refused(contract):
     with pytest.raises(Exception, match="input") as caught:
         contract.shared("input('name? ')")
@@ -101,7 +101,7 @@ def test_imports_are_authorised(contract):
 
 
 def error_of(executor: Any, code: str) -> Exception:
-    """What leaves the call, which is the executor's own error and nothing else.
+    """Return the error of a call, which has to be the executor's.
 
     Not ``pytest.raises``: what ends a process would end the run of the tests.
     """
@@ -111,7 +111,7 @@ def error_of(executor: Any, code: str) -> Exception:
 
 
 def outcome(executor: Any, code: str) -> Any:
-    """What a call returns, or the exception that leaves it."""
+    """Return the output of a call, or its exception."""
     try:
         return executor(code)
     except BaseException as error:
@@ -119,7 +119,7 @@ def outcome(executor: Any, code: str) -> Any:
 
 
 ENDING = ["SystemExit", "KeyboardInterrupt", "GeneratorExit", "BaseException"]
-#: Programs that raise, or throw, what ends a process; ``{kind}`` is its class.
+#: Programs that raise or throw an exception that ends a process; ``{kind}`` is its class.
 RAISING = {
     "raise": "raise {kind}",
     "raise with a message": "raise {kind}('ended by the code')",
@@ -132,7 +132,7 @@ RAISING = {
 }
 
 
-@behaviour("Errors", "Whatever the code raises or throws ends its call, and not the host.")
+@behaviour("Errors", "Any exception of the code ends its call, not the host.")
 @pytest.mark.parametrize("how", RAISING)
 @pytest.mark.parametrize("kind", ENDING)
 def test_exceptions_that_would_end_a_process(contract, how, kind):
@@ -152,7 +152,9 @@ def test_cancelled_error_is_an_error(contract):
     assert executor("'still there'").output == "still there"
 
 
-@behaviour("Errors", "An exception without a readable text is named, and its text's error, too.")
+@behaviour(
+    "Errors", "An exception without a readable text is named, and the error of its text, too."
+)
 @pytest.mark.parametrize("method", ["__str__", "__repr__"])
 @pytest.mark.parametrize("base", ["Exception", "BaseException"])
 @pytest.mark.parametrize("kind", [*ENDING, "ValueError", "StopIteration"])
@@ -168,7 +170,7 @@ def test_exceptions_whose_text_raises(contract, method, base, kind):
     assert executor("'still there'").output == "still there"
 
 
-@behaviour("Errors", "An exception that raises itself as its own text is one error like any other.")
+@behaviour("Errors", "An exception whose text raises the exception itself is an ordinary error.")
 def test_an_exception_that_raises_itself_as_its_text(contract):
     executor = contract.shared
     code = (
@@ -179,7 +181,7 @@ def test_an_exception_that_raises_itself_as_its_text(contract):
     assert executor("'still there'").output == "still there"
 
 
-@behaviour("Errors", "An argument whose repr raises does not keep an error from being told.")
+@behaviour("Errors", "An error is reported even if the repr of its argument raises.")
 def test_an_argument_whose_repr_raises(contract):
     executor = contract.shared
     code = (
@@ -282,7 +284,7 @@ SHAPES = {
 }
 
 
-@behaviour("Errors", "What an error says is bounded, and so is the work of finding it.")
+@behaviour("Errors", "The message of an error is limited, and so is the work of making it.")
 @pytest.mark.parametrize("shape", SHAPES)
 def test_what_an_error_says_is_bounded(contract, shape):
     if "group" in shape and sys.version_info < (3, 11):
@@ -313,7 +315,7 @@ def test_code_too_deep_for_the_compiler(contract, code):
     assert executor("'still there'").output == "still there"
 
 
-@behaviour("Errors", "Nested finally blocks, which a compiler doubles, cost no more than the time.")
+@behaviour("Errors", "Nested finally blocks, which a compiler doubles, cost only time.")
 def test_nested_finally_blocks_are_bounded(contract):
     nested = "\n".join(f"{' ' * n}try:\n{' ' * n} done = {n}\n{' ' * n}finally:" for n in range(18))
     executor = contract.limited
@@ -328,7 +330,7 @@ def test_nested_finally_blocks_are_bounded(contract):
     assert executor("'still there'").output == "still there"
 
 
-@behaviour("Errors", "Errors are copied by pickle, and arrive as what they are.")
+@behaviour("Errors", "Pickle copies errors with their class.")
 @pytest.mark.parametrize(
     "code", ["1 / 0", "if", "raise SystemExit(3)", "class Own(Exception): pass\nraise Own('mine')"]
 )
@@ -339,7 +341,7 @@ def test_errors_are_copied_by_pickle(contract, code):
     assert str(copied) == str(error)
 
 
-@behaviour("Errors", "A time limit's error is copied by pickle, too.")
+@behaviour("Errors", "Pickle copies the error of a time limit, too.")
 def test_a_time_limits_error_is_copied_by_pickle(contract):
     error = error_of(contract.limited, "import time\nwhile True: time.sleep(0.01)")
     copied = pickle.loads(pickle.dumps(error))
@@ -375,7 +377,7 @@ def test_formatting_an_error_runs_no_code(contract, raised):
     assert called == []
 
 
-@behaviour("Errors", "A name that policy refuses is refused when its line is reached, and caught.")
+@behaviour("Errors", "A name that policy refuses raises when its line runs, and can be caught.")
 def test_a_refused_name_in_an_unused_function(contract):
     executor = contract.shared
     code = "def unused():\n    return ().__class__.__bases__\nprint('ran')\n1 + 1"
@@ -387,7 +389,7 @@ def test_a_refused_name_in_an_unused_function(contract):
     assert caught.output == ("allowed" if contract.differs else "refused")
 
 
-@behaviour("Errors", "A refused import in a branch that is not taken refuses nothing.")
+@behaviour("Errors", "A refused import in a branch that does not run has no effect.")
 def test_a_refused_import_in_an_unused_branch(contract):
     executor = contract.shared
     code = "if False:\n    import socket\ndef unused():\n    import ctypes\nprint('ran')\n2"

@@ -15,7 +15,7 @@ def executor(contract):
     return contract.shared
 
 
-@behaviour("Final answer", "It ends the run with its value; what was printed before is kept.")
+@behaviour("Final answer", "It ends the run with its value; the output before it is kept.")
 def test_final_answer_ends_the_run(executor):
     result = executor("print('before')\nfinal_answer({'a': 1})\nprint('after')")
     assert (result.output, result.is_final_answer, result.logs) == ({"a": 1}, True, "before\n")
@@ -41,7 +41,7 @@ def test_final_answer_from_anywhere(executor, code):
 
 
 @behaviour(
-    "Final answer", "No handler of the code keeps it: except BaseException, finally, a loop."
+    "Final answer", "No handler of the code stops it: except BaseException, finally, a loop."
 )
 @pytest.mark.parametrize(
     "code",
@@ -58,7 +58,7 @@ def test_final_answer_is_not_caught(executor, code):
     assert executor("'the next call'").output == "the next call"
 
 
-@behaviour("Final answer", "Nothing runs after it, also where a handler has caught everything.")
+@behaviour("Final answer", "No code runs after it, even if a handler catches every exception.")
 def test_nothing_runs_after_the_final_answer(contract, executor):
     code = "try:\n    final_answer(1)\nexcept BaseException:\n    pass\nprint('went on')"
     result = executor(code)

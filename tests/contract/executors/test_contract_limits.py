@@ -1,4 +1,4 @@
-"""Limits of time, and stopping by hand."""
+"""Time limits, and interruption."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ENDLESS = {
 
 @behaviour(
     "Limits",
-    "Code past timeout_seconds ends with a TimeoutError that says the figure; state is kept.",
+    "Code past timeout_seconds ends with a TimeoutError that names the figure; state is kept.",
 )
 @pytest.mark.parametrize("what", ["a loop", "sleep"])
 def test_endless_code_is_stopped(contract, what):
@@ -39,7 +39,7 @@ def test_endless_code_is_stopped(contract, what):
     assert executor("kept").output == "from before"
 
 
-@behaviour("Limits", "Code that catches every exception does not outlive its limit.")
+@behaviour("Limits", "Code that catches every exception still ends at its limit.")
 def test_code_that_catches_everything_is_stopped(contract):
     executor = contract.limited
     started = time.monotonic()
@@ -49,7 +49,7 @@ def test_code_that_catches_everything_is_stopped(contract):
     assert executor("'next'").output == "next"
 
 
-@behaviour("Limits", "The next call has the whole time again.")
+@behaviour("Limits", "The next call has the full time again.")
 def test_each_call_has_its_own_time(contract):
     executor = contract.limited
     for _ in range(5):
@@ -99,7 +99,7 @@ def test_interrupt_reaches_what_the_host_does(contract):
     assert working.stopped.is_set()
 
 
-@behaviour("Interruption", "A tool that blocks on the host does not hold interrupt() up.")
+@behaviour("Interruption", "A tool that blocks on the host does not delay interrupt().")
 def test_interrupt_does_not_wait_for_a_tool(contract):
     begun, release, ended = threading.Event(), threading.Event(), threading.Event()
 
@@ -112,7 +112,7 @@ def test_interrupt_does_not_wait_for_a_tool(contract):
     executor = contract.shared
     executor.send_tools({"blocks": blocks, "one": lambda: 1})
     executor("kept = 'from before'")
-    # What the tool raises then can be caught, but not lived through.
+    # The code can catch the tool's error, but cannot run on.
     code = "while True:\n    try:\n        blocks()\n    except Exception:\n        pass"
     try:
         with (
@@ -120,7 +120,7 @@ def test_interrupt_does_not_wait_for_a_tool(contract):
             pytest.raises(Exception, match="interrupted"),
         ):
             executor(code)
-        # The tool's thread goes on, and nobody is given what it returns.
+        # The tool's thread runs on, and its result is dropped.
         assert ended.is_set() is contract.differs
         assert executor("[kept, one()]").output == ["from before", 1]
     finally:
@@ -129,7 +129,7 @@ def test_interrupt_does_not_wait_for_a_tool(contract):
     assert executor("one()").output == 1
 
 
-@behaviour("Interruption", "Code that catches every exception does not outlive interrupt().")
+@behaviour("Interruption", "interrupt() also ends code that catches every exception.")
 def test_interrupt_of_code_that_catches_everything(contract):
     # Interruption is the subject, and not the interpreter's budget.
     budget = {"max_operations": 10**12, "max_while_iterations": 10**12}
@@ -146,14 +146,14 @@ def test_interrupt_of_code_that_catches_everything(contract):
     assert executor("'next'").output == "next"
 
 
-@behaviour("Interruption", "interrupt() with nothing running does nothing.")
+@behaviour("Interruption", "interrupt() does nothing when idle.")
 def test_interrupt_while_idle(contract):
     executor = contract.shared
     executor.interrupt()
     assert executor("1 + 1").output == 2
 
 
-@behaviour("Interruption", "agent.interrupt() reaches a step that runs.")
+@behaviour("Interruption", "agent.interrupt() reaches a running step.")
 def test_agent_interrupt_reaches_a_running_step(contract):
     begun = threading.Event()
     agent = CodeAgent(

@@ -1,4 +1,4 @@
-"""What the code prints."""
+"""Output of the code."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from contract_declarations import behaviour
 from contract_kinds import OUTPUT_LIMIT
 
 
-@behaviour("Output", "Printed text comes back as it is, with sep, end and other alphabets.")
+@behaviour("Output", "Printed text arrives unchanged, with sep, end and other alphabets.")
 def test_prints(contract):
     logs = contract.shared("print('a', 1, sep='-', end=';')\nprint('äß 日本 🙂')\nprint()").logs
     assert logs == "a-1;äß 日本 🙂\n\n"
 
 
-@behaviour("Output", "Each call has its own.")
+@behaviour("Output", "Each call has its own output.")
 def test_output_is_of_one_call(contract):
     assert contract.shared("print('first')").logs == "first\n"
     assert contract.shared("1 + 1").logs == ""
@@ -29,7 +29,7 @@ def test_output_is_cut_with_a_marker(contract):
     assert executor("print('short')").logs == "short\n"
 
 
-@behaviour("Output", "A flood neither hangs nor fills the host.")
+@behaviour("Output", "Endless output neither hangs nor fills the host.")
 def test_a_flood_of_output(contract):
     result = contract.shared(
         "block = 'x' * 1_000_000\nfor n in range(30):\n    print(block)\n'done'"
@@ -38,7 +38,7 @@ def test_a_flood_of_output(contract):
     assert len(result.logs) < 2_000_000
 
 
-@behaviour("Output", "on_output gets prints while the code runs.")
+@behaviour("Output", "on_output receives output while the code runs.")
 def test_prints_are_streamed(contract):
     if contract.differs:
         assert not contract.takes("on_output")
@@ -46,7 +46,7 @@ def test_prints_are_streamed(contract):
     executor, pieces = contract.shared, contract.streamed
     pieces.clear()
     executor.send_tools({"arrived": lambda: "".join(pieces)})
-    # The code goes on when its first line has arrived, in whatever pieces and whenever that is.
+    # The code waits until its first line has arrived, in any pieces.
     result = executor(
         "import time\nprint('first')\nend = time.time() + 40\n"
         "while arrived() != 'first\\n' and time.time() < end:\n    time.sleep(0.05)\n"
@@ -56,7 +56,7 @@ def test_prints_are_streamed(contract):
     assert "".join(pieces) == result.logs == "first\nsecond\n"
 
 
-@behaviour("Output", "Text of any length comes back whole up to the limit.")
+@behaviour("Output", "Text of any length up to the limit arrives complete.")
 @pytest.mark.parametrize("length", [0, 1, 4096, 49_000])
 def test_lengths_around_a_buffer(contract, length):
     assert contract.shared(f"print('y' * {length})").logs == "y" * length + "\n"

@@ -1,4 +1,4 @@
-"""What a call hands over: texts of outputs, and the figures an agent reads after it."""
+"""Outputs of a call: their texts, and the figures that an agent reads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from smolagents import CodeAgent
 
 from smolagents_fork.output import PrintContainer
 
-#: The body of a ``__str__`` or ``__repr__`` that is not what an agent expects.
+#: Bodies of a ``__str__`` or ``__repr__`` that an agent does not expect.
 TEXTS = {
     "raises": "raise ValueError('no text')",
     "raises SystemExit": "raise SystemExit(3)",
@@ -32,7 +32,9 @@ def agent_of(contract: Any, *steps: str, tools: Any = ()) -> CodeAgent:
     )
 
 
-@behaviour("Output", "A last value whose text raises or never ends does not end the agent's run.")
+@behaviour(
+    "Output", "The agent's run continues if the text of the last value raises or never ends."
+)
 @pytest.mark.parametrize("method", ["__str__", "__repr__"])
 @pytest.mark.parametrize("text", TEXTS)
 def test_a_last_value_without_a_text(contract, method, text):
@@ -45,7 +47,7 @@ def test_a_last_value_without_a_text(contract, method, text):
     assert len(str(agent.memory.steps[1].observations)) < 100_000
 
 
-@behaviour("Output", "A number too long for a text is an output, and an answer, all the same.")
+@behaviour("Output", "A number too long for a text can be an output and an answer.")
 def test_a_number_without_a_text(contract):
     agent = agent_of(contract, "10 ** 5000", "final_answer(10 ** 5000)")
     assert agent.run("go") == 10**5000
@@ -53,7 +55,7 @@ def test_a_number_without_a_text(contract):
     assert words in str(agent.memory.steps[1].observations)
 
 
-@behaviour("Output", "The text of an answer runs none of the code's calls of tools.")
+@behaviour("Output", "The text of an answer calls no tool.")
 def test_the_text_of_an_answer_calls_no_tool(contract):
     called: list[str] = []
     executor = contract.shared
@@ -109,7 +111,7 @@ EVIL = (
 
 @behaviour(
     "Output",
-    "The agent is given what was printed, whatever the code has made of _print_outputs.",
+    "The agent receives the output even if the code changes _print_outputs.",
 )
 @pytest.mark.parametrize("end", ["", "\n1 / 0"], ids=["ends well", "fails"])
 @pytest.mark.parametrize("how", REPLACING)
@@ -133,7 +135,7 @@ def test_figures_are_the_executors_own(contract, how, end):
     assert executor("print('next')\n1").logs == "next\n"
 
 
-@behaviour("Output", "Code that replaces _print_outputs does not end the agent's run.")
+@behaviour("Output", "The agent's run continues if the code replaces _print_outputs.")
 def test_replaced_figures_do_not_end_the_run(contract):
     agent = agent_of(
         contract,
@@ -143,7 +145,7 @@ def test_replaced_figures_do_not_end_the_run(contract):
     assert agent.run("go") == "went on"
 
 
-@behaviour("Values", "A text of the code's own class is handed over as a plain one.")
+@behaviour("Values", "An instance of the code's own subclass of str becomes a plain str.")
 def test_a_text_of_an_own_class(contract):
     executor = contract.shared
     code = (
@@ -156,7 +158,7 @@ def test_a_text_of_an_own_class(contract):
     assert contract.kind.name == "docker" or output == "text"
 
 
-@behaviour("State", "Importing pandas in the code changes nothing of the host's pandas.")
+@behaviour("State", "Importing pandas in the code does not change the host's pandas.")
 def test_pandas_of_the_host_is_unchanged(contract):
     if contract.without_wheels("pandas"):
         return
@@ -177,7 +179,9 @@ def test_pandas_of_the_host_is_unchanged(contract):
     assert names() == before
 
 
-@behaviour("Final answer", "An answer whose class answers for itself does not end the agent's run.")
+@behaviour(
+    "Final answer", "The agent's run continues if the answer's class overrides attribute access."
+)
 @pytest.mark.parametrize(
     "member",
     [

@@ -1,4 +1,4 @@
-"""The committed page, and the table it is made from."""
+"""The committed page and the tables it is made from."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ from contract_declarations import (
 from tools import contract_table
 
 
-def test_the_committed_page_is_what_the_suite_declares():
+def test_committed_page_is_up_to_date():
     page = contract_table.PAGE.read_text("utf-8")
     assert page == contract_table.draw(all_behaviours(), DIFFERENCES, FAULTS), (
         "run: python -m tools.contract_table"
     )
 
 
+@pytest.mark.slow
 def test_the_page_can_be_made_by_its_command():
-    """As ``python -m tools.contract_table`` finds the suite, which nothing has imported there."""
+    """The command imports the suite itself."""
     code = "from tools import contract_table as t; print(len(t._declarations().all_behaviours()))"
     command = [sys.executable, "-c", code]
     ended = subprocess.run(command, cwd=contract_table.ROOT, capture_output=True, text=True)
@@ -39,7 +40,7 @@ def test_every_area_has_behaviours():
     assert {one.area for one in all_behaviours()} == set(AREAS)
 
 
-def test_differences_name_tests_and_executors_there_are():
+def test_differences_name_existing_tests_and_executors():
     tests = {one.test for one in all_behaviours()}
     named = [
         (name, test)
@@ -77,7 +78,7 @@ def suite(**outcomes: str) -> str:
     return f"<testsuites><testsuite>{cases}</testsuite></testsuites>"
 
 
-def test_the_page_is_not_written_for_a_run_that_is_not_whole(tmp_path):
+def test_incomplete_run_does_not_write_the_page(tmp_path):
     held = [one for one in all_behaviours() if one.test == "test_state_lives_on"]
     results = tmp_path / "results.xml"
 
@@ -97,7 +98,7 @@ def test_the_page_is_not_written_for_a_run_that_is_not_whole(tmp_path):
     assert problems(**names) == ["test_state_lives_on on process: did not run"]
 
 
-def test_an_expected_failure_is_no_problem_and_shown_as_missing(tmp_path):
+def test_expected_failure_is_shown_as_missing(tmp_path):
     held = [one for one in all_behaviours() if one.test == "test_state_lives_on"]
     expected = '<skipped type="pytest.xfail" message="not yet"/>'
     results = tmp_path / "results.xml"

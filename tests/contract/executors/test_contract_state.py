@@ -1,4 +1,4 @@
-"""What lives on between calls."""
+"""State that calls share."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from contract_declarations import behaviour
 
 
-@behaviour("State", "Variables, functions, classes and imports live on between calls.")
+@behaviour("State", "Variables, functions, classes and imports are kept between calls.")
 def test_state_lives_on(contract):
     executor = contract.shared
     executor(
@@ -16,7 +16,7 @@ def test_state_lives_on(contract):
     assert executor("(add(1), Box.content, math.floor(2.5))").output == (42, [1, 2], 2)
 
 
-@behaviour("State", "A call that fails keeps what it did before the error.")
+@behaviour("State", "A call that fails keeps its changes before the error.")
 def test_state_of_a_failed_call_is_kept(contract):
     executor = contract.shared
     executor("before = [1]")
@@ -27,7 +27,7 @@ def test_state_of_a_failed_call_is_kept(contract):
         executor("after")
 
 
-@behaviour("State", "Variables that are sent are there, and are the program's own from then on.")
+@behaviour("State", "Sent variables are available, and the program may change them.")
 def test_variables_are_sent(contract):
     executor = contract.shared
     executor.send_variables({"sent": {"a": [1, 2.5, None]}, "words": "text"})

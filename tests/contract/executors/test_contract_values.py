@@ -29,7 +29,7 @@ PLAIN_VALUES: dict[str, Any] = {
 }
 
 
-@behaviour("Values", "Plain values go out as variables and arguments and come back unchanged.")
+@behaviour("Values", "Plain values arrive unchanged, as variables, arguments and outputs.")
 @pytest.mark.parametrize("name", PLAIN_VALUES)
 def test_plain_values_both_ways(contract, name):
     value = PLAIN_VALUES[name]
@@ -45,7 +45,9 @@ def test_plain_values_both_ways(contract, name):
             assert [type(one) for one in back] == [type(one) for one in value]
 
 
-@behaviour("Values", "Arrays keep type, shape and values; 50 MB go both ways through a tool.")
+@behaviour(
+    "Values", "Arrays keep type, shape and values; 50 MB pass through a tool in both directions."
+)
 def test_arrays(contract):
     if contract.without_wheels("numpy"):
         return
@@ -122,7 +124,7 @@ def test_variables_that_cannot_travel(contract):
         executor.send_variables({"odd": {"deep": [open]}})
 
 
-@behaviour("Values", "A last value that cannot be encoded comes as text.")
+@behaviour("Values", "A last value that cannot be encoded becomes text.")
 def test_outputs_that_cannot_travel(contract):
     output = contract.shared("def shown(n):\n    return n\nshown").output
     if contract.differs:
@@ -133,7 +135,7 @@ def test_outputs_that_cannot_travel(contract):
         assert "shown" in output
 
 
-@behaviour("Values", "A tool gets a copy: what it changes, the code does not see.")
+@behaviour("Values", "A tool gets a copy: the code does not see its changes.")
 def test_tools_get_copies(contract):
     executor = contract.shared
     executor.send_tools({"grow": lambda items: items.append(1)})

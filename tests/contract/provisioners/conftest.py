@@ -1,4 +1,4 @@
-"""The places that pass the contract of provisioners."""
+"""Provisioners that the contract suite runs over."""
 
 from __future__ import annotations
 
@@ -14,28 +14,35 @@ from typing import Any
 import pytest
 from process_provisioner import ProcessProvisioner
 
-from smolagents_fork import DockerExecutor
 from smolagents_fork.sandboxes.docker.docker_provisioner import DockerProvisioner
-from smolagents_fork.sandboxes.provisioner import Limits, Provisioner, Sandbox, SandboxSpec
+from smolagents_fork.sandboxes.provisioner import (
+    ImageSpec,
+    Limits,
+    Provisioner,
+    Sandbox,
+    SandboxSpec,
+)
 from tools.paths import ROOT
 
 
 @dataclass
 class Place:
-    """A provisioner, and what to ask it for.
+    """A provisioner, and valid specifications for it.
 
     Attributes:
-        make: another provisioner of the same place.
+        make: makes another provisioner of the same engine.
         provisioner: the test's own.
-        spec: of a sandbox that works.
+        image: of sandboxes.
+        spec: of a sandbox.
     """
 
     make: Callable[[], Provisioner]
     provisioner: Provisioner
+    image: ImageSpec
     spec: SandboxSpec
 
     def start(self, **changes: Any) -> Sandbox:
-        """A sandbox of the test's."""
+        """Start a sandbox that is removed after the test."""
         return self.provisioner.start(replace(self.spec, **changes))
 
 
@@ -71,20 +78,19 @@ PLACES = [
 
 @pytest.fixture(params=PLACES)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
-    """Each place in turn; what a test has left there is removed."""
+    """Yield each place in turn, and remove the sandboxes of the test."""
     limits = Limits(memory="1500m")
     if request.param == "docker":
         request.getfixturevalue("engine")
-        image = DockerExecutor.setup(progress=lambda _line: None)
-        spec = SandboxSpec(image, limits, gateway_token="token", lease_seconds=5)
+        image, workdir = ImageSpec(), "/workspace"
         make: Callable[[], Provisioner] = DockerProvisioner
     else:
         python = request.getfixturevalue("kernel_python")
-        spec = SandboxSpec(
-            str(python), limits, workdir=str(tmp_path / "work"), gateway_token="token"
-        )
+        image, workdir = ImageSpec(image=str(python)), str(tmp_path / "work")
         make = ProcessProvisioner
     provisioner = make()
+    name = provisioner.prepare_image(image, report=lambda _line: None)
+    spec = SandboxSpec(name, limits, workdir=workdir, lease_seconds=5)
     started: list[Sandbox] = []
     start = provisioner.start
 
@@ -92,8 +98,9 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
         started.append(start(spec))
         return started[-1]
 
-    provisioner.start = noted  # type: ignore[method-assign]
-    yield Place(make, provisioner, spec)
+    # To remove every sandbox, also those that a session starts.
+    provisioner.start = noted  # type: ignore[method-assign]  # mypy refuses all assignments
+    yield Place(make, provisioner, image, spec)
     for sandbox in started:
         sandbox.remove()
     assert provisioner.wait_until_removed(120)

@@ -1,7 +1,7 @@
-"""A provisioner whose sandboxes are plain processes: a real gateway and a real kernel, no walls.
+"""A provisioner whose sandboxes are plain processes: a real gateway and kernel, not confined.
 
-It shows that nothing above the protocol needs Docker. An image is the path of a Python that has
-the packages of ``docker/jupyter/requirements.txt``.
+It shows that no caller of the protocol needs Docker. An image is the path of a Python that has the
+packages of ``docker/jupyter/requirements.txt``.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import resource
+import secrets
 import shutil
 import signal
 import socket
@@ -23,7 +24,13 @@ from ports import free_port
 
 from smolagents_fork.errors import ExecutorError, ExecutorStartError
 from smolagents_fork.results import ExecutorStats
-from smolagents_fork.sandboxes.provisioner import FileTooLarge, SandboxSpec, SandboxStatus
+from smolagents_fork.sandboxes.provisioner import (
+    FileTooLarge,
+    ImageSpec,
+    Report,
+    SandboxSpec,
+    SandboxStatus,
+)
 from smolagents_fork.sandboxes.resource_limits import parse_size
 from tools.paths import ROOT
 
@@ -39,6 +46,7 @@ class ProcessSandbox:
     def __init__(self, spec: SandboxSpec) -> None:
         self.id = uuid.uuid4().hex[:12]
         self.spec = spec
+        self.gateway_token = secrets.token_urlsafe(24)
         self._folder = Path(tempfile.mkdtemp(prefix="kernel-"))
         self._port = free_port()
         self._removed = threading.Event()
@@ -52,7 +60,7 @@ class ProcessSandbox:
             "IPYTHONDIR": str(self._folder / "ipython"),
             "KG_IP": "127.0.0.1",
             "KG_PORT": str(self._port),
-            "KG_AUTH_TOKEN": spec.gateway_token,
+            "KG_AUTH_TOKEN": self.gateway_token,
             **spec.environment,
         }
         try:
@@ -150,14 +158,14 @@ class ProcessSandbox:
 
     @property
     def there(self) -> bool:
-        """Tell whether its main process lives."""
+        """Tell whether its main process runs."""
         return self._process.poll() is None
 
     def remove(self) -> None:
         if self._removed.is_set():
             return
         self._removed.set()
-        # First the gateway, which starts kernels until it ends; then what it has started.
+        # First the gateway, which starts kernels until it ends; then the kernels.
         self._process.kill()
         self._process.wait()
         end = time.monotonic() + 10
@@ -174,6 +182,11 @@ class ProcessProvisioner:
 
     def __init__(self) -> None:
         self._sandboxes: list[ProcessSandbox] = []
+
+    def prepare_image(self, spec: ImageSpec, *, report: Report, rebuild: bool = False) -> str:
+        if spec.image is None or not Path(spec.image).is_file():
+            raise ExecutorStartError(f"image {spec.image!r}: not the path of a Python")
+        return spec.image
 
     def start(self, spec: SandboxSpec) -> ProcessSandbox:
         sandbox = ProcessSandbox(spec)

@@ -1,8 +1,9 @@
-"""What every place that runs sandboxes does: the protocol's promises, on real kernels."""
+"""Promises of the provisioner protocol, on real kernels."""
 
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,14 +14,16 @@ from smolagents_fork.jupyter.gateway_api import create_kernel
 from smolagents_fork.jupyter.websocket import TimedSocket
 from smolagents_fork.sandboxes.provisioner import FileTooLarge, Sandbox
 
-#: For a start on a machine that does other work; quiet, it takes less than a second.
+#: A start takes less than a second on an idle machine, and much more on a busy one.
 START_SECONDS = 180
 
 
-def kernel_of(sandbox: Sandbox, token: str = "token") -> str:
+def kernel_of(sandbox: Sandbox, token: str | None = None) -> str:
+    """Start a kernel and return its id."""
     sock = TimedSocket(sandbox.open_stream(timeout=START_SECONDS))
     try:
-        return create_kernel(sock, token=token, timeout=START_SECONDS)
+        asked = sandbox.gateway_token if token is None else token
+        return create_kernel(sock, token=asked, timeout=START_SECONDS)
     finally:
         sock.close()
 
@@ -34,11 +37,32 @@ def test_stream_reaches_a_gateway_that_gives_kernels(place):
     assert kernel_of(sandbox) != kernel_of(sandbox)
 
 
-def test_gateway_asks_for_the_token_of_the_spec(place):
-    sandbox = place.start(gateway_token="this one")
+def test_prepared_image_has_a_name_that_stays(place):
+    lines: list[str] = []
+    assert place.provisioner.prepare_image(place.image, report=lines.append) == place.spec.image
+    assert lines == []
+
+
+def test_image_that_does_not_exist_is_an_error(place):
+    missing = replace(place.image, image="no-such-image:1", build_timeout_seconds=60.0)
+    with pytest.raises(ExecutorError, match="no-such-image"):
+        place.provisioner.prepare_image(missing, report=lambda _line: None)
+
+
+def test_gateway_asks_for_the_token_of_its_sandbox(place):
+    one, other = place.start(), place.start()
+    kernel_of(one)
+    assert one.gateway_token != other.gateway_token
     with pytest.raises(ProtocolError, match="answered 40"):
-        kernel_of(sandbox, token="another")
-    kernel_of(sandbox, token="this one")
+        kernel_of(one, token=other.gateway_token)
+
+
+def test_concurrent_starts_each_give_a_sandbox(place):
+    sandboxes: list[Sandbox] = []
+    at_once(*[lambda: sandboxes.append(place.start())] * 6)
+    assert len({sandbox.id for sandbox in sandboxes}) == 6
+    for sandbox in sandboxes:
+        kernel_of(sandbox)
 
 
 def test_streams_are_independent(place):
@@ -46,11 +70,11 @@ def test_streams_are_independent(place):
     one, other = (sandbox.open_stream(timeout=START_SECONDS) for _ in range(2))
     one.close()
     sock = TimedSocket(other)
-    assert create_kernel(sock, token="token", timeout=START_SECONDS)
+    assert create_kernel(sock, token=sandbox.gateway_token, timeout=START_SECONDS)
     sock.close()
 
 
-def test_files_go_in_and_come_out(place):
+def test_files_are_written_and_read(place):
     sandbox = place.start()
     for name, data in (
         ("empty", b""),
@@ -77,7 +101,7 @@ def test_file_errors_say_why(place):
     assert sandbox.read_file(path_in(sandbox, "folder/file"), 10) == b"0123456789"
 
 
-def test_status_of_what_runs(place):
+def test_status_of_a_running_sandbox(place):
     sandbox = place.start()
     kernel_of(sandbox)
     status = sandbox.status()
@@ -96,7 +120,7 @@ def test_stats_are_of_gateway_and_kernel(place):
     assert stats.pids > 2
 
 
-def test_ours_are_those_that_are_there(place):
+def test_ours_lists_existing_sandboxes(place):
     before = set(place.provisioner.ours())
     one, other = place.start(), place.start()
     assert set(place.provisioner.ours()) - before == {one.id, other.id}
@@ -126,7 +150,7 @@ def test_removed_sandbox_is_gone_and_says_so(place):
 def test_stream_ends_when_the_sandbox_is_removed(place):
     sandbox = place.start()
     sock = TimedSocket(sandbox.open_stream(timeout=START_SECONDS))
-    assert create_kernel(sock, token="token", timeout=START_SECONDS)
+    assert create_kernel(sock, token=sandbox.gateway_token, timeout=START_SECONDS)
     ended = threading.Event()
 
     def read() -> None:
@@ -144,7 +168,7 @@ def test_stream_ends_when_the_sandbox_is_removed(place):
     sock.close()
 
 
-def test_what_cannot_be_started_is_an_error_and_leaves_nothing(place):
+def test_failed_start_is_an_error_and_leaves_nothing(place):
     before = place.provisioner.ours()
     with pytest.raises(ExecutorError, match="no-such-image"):
         place.start(image="no-such-image")

@@ -1,4 +1,4 @@
-"""The session above the protocol does the same on every place."""
+"""The session behaves the same over every provisioner."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 
 from smolagents_fork.errors import ExecutorClosedError, SandboxDiedError, SandboxTimeoutError
-from smolagents_fork.executors.docker.connection import KernelConnection, KernelSettings
-from smolagents_fork.executors.docker.files import get_file, put_file
-from smolagents_fork.executors.docker.session import KernelSession, SessionLimits
+from smolagents_fork.executors.jupyter.connection import KernelConnection, KernelSettings
+from smolagents_fork.executors.jupyter.files import get_file, put_file
+from smolagents_fork.executors.jupyter.session import KernelSession, SessionLimits
 from smolagents_fork.jupyter.collector import Collector
 
-#: For a start on a machine that does other work; quiet, it takes less than a second.
+#: A start takes less than a second on an idle machine, and much more on a busy one.
 START_SECONDS = 180
 
 
 class Made:
-    """A session on one place, and what its last code gave."""
+    """A session over one provisioner, with the output and error of its last code."""
 
     def __init__(self, place: Any, **changes: Any) -> None:
         self.prepared = 0
@@ -76,7 +76,7 @@ def test_environment_and_folder_are_those_of_the_spec(make, place):
     assert made.run("import os; os.environ['ASKED'], os.getcwd()") == ("for", place.spec.workdir)
 
 
-def test_files_are_those_the_code_sees(make):
+def test_files_are_those_of_the_code(make):
     made = make()
     sandbox = made.session.sandbox
     put_file(sandbox, b"from the host", "in/file")
@@ -85,7 +85,7 @@ def test_files_are_those_the_code_sees(make):
     assert get_file(sandbox, "out", 100) == b"from the code"
 
 
-def test_code_past_its_time_is_interrupted_and_its_state_kept(make):
+def test_code_past_timeout_is_interrupted_and_its_state_kept(make):
     made = make(timeout_seconds=2.0, interrupt_grace_seconds=120.0)
     made.run("kept = 1")
     with pytest.raises(SandboxTimeoutError, match="its state kept"):
@@ -95,7 +95,7 @@ def test_code_past_its_time_is_interrupted_and_its_state_kept(make):
 
 def test_kernel_that_ends_is_named_and_replaced(make):
     made = make()
-    with pytest.raises(SandboxDiedError, match=r"the kernel in container \w+ ended .*exit code 3"):
+    with pytest.raises(SandboxDiedError, match=r"the kernel in sandbox \w+ ended .*exit code 3"):
         made.run("import os; os._exit(3)")
     assert made.run("prepared") is True
     assert made.prepared == 2
@@ -104,13 +104,13 @@ def test_kernel_that_ends_is_named_and_replaced(make):
 def test_sandbox_that_ends_is_named_and_replaced(make):
     made = make()
     first = made.session.sandbox.id
-    with pytest.raises(SandboxDiedError, match=rf"container {first} ended .*exit code 137"):
+    with pytest.raises(SandboxDiedError, match=rf"sandbox {first} ended .*exit code 137"):
         made.run("import os, signal, time; os.kill(os.getppid(), signal.SIGKILL); time.sleep(60)")
     assert made.run("prepared") is True
     assert made.session.sandbox.id != first
 
 
-def test_dead_sandbox_stays_dead_where_that_was_asked_for(make):
+def test_on_death_fail_keeps_a_dead_sandbox_dead(make):
     made = make(on_death="fail")
     with pytest.raises(SandboxDiedError, match="on_death='fail'"):
         made.run("import os; os._exit(3)")
@@ -121,9 +121,9 @@ def test_dead_sandbox_stays_dead_where_that_was_asked_for(make):
     assert made.run("1") == 1
 
 
-def test_memory_past_the_limit_is_not_given(make):
+def test_memory_past_the_limit_is_refused(make):
     made = make()
-    # A place may refuse the memory, or end what took it.
+    # An engine may refuse the memory, or end the process that took it.
     refused = """try: len(b'x' * (3 << 30))
 except MemoryError: ended = 'refused'
 ended"""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from smolagents_fork import AgentSandbox
 
+START = {"startup_timeout_seconds": 180, "timeout_seconds": 120}
 #: Figures of upstream's guide.
 GUIDE = {"memory": "512m", "cpus": 0.5, "pids_limit": 100}
 
@@ -22,5 +23,40 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def box(engine: Any) -> Iterator[AgentSandbox]:
     """A sandbox with the guide's limits, without network, secrets or a model."""
-    with AgentSandbox(startup_timeout_seconds=180, timeout_seconds=120, **GUIDE) as made:
+    with AgentSandbox(**START, **GUIDE) as made:
         yield made
+
+
+class Switch:
+    """The host's model of the shared sandbox: each test says which one it is."""
+
+    def __init__(self) -> None:
+        self.current: Any = None
+
+    def generate(self, messages: Any, **arguments: Any) -> Any:
+        return self.current.generate(messages, **arguments)
+
+    def generate_stream(self, messages: Any, **arguments: Any) -> Any:
+        return self.current.generate_stream(messages, **arguments)
+
+
+@pytest.fixture(scope="session")
+def box_and_switch(engine: Any) -> Iterator[tuple[AgentSandbox, Switch]]:
+    switch = Switch()
+    with AgentSandbox(model_on_host=switch, model_arguments=["temperature"], **START) as made:
+        yield made, switch
+
+
+@pytest.fixture
+def on_host(
+    box_and_switch: tuple[AgentSandbox, Switch],
+) -> Iterator[Callable[[Any], AgentSandbox]]:
+    """Gives the shared sandbox whose model on the host is the given one."""
+    box, switch = box_and_switch
+
+    def with_model(model: Any) -> AgentSandbox:
+        switch.current = model
+        return box
+
+    yield with_model
+    switch.current = None

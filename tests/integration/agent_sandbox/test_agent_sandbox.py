@@ -99,22 +99,22 @@ def test_single_agent_of_the_guide_runs_with_a_secret_and_a_network(engine: Any)
     assert server.authorisations == [f"Bearer {KEY}"]
 
 
-def test_managed_agent_of_the_guide_runs_on_the_hosts_model_without_network() -> None:
+def test_managed_agent_of_the_guide_runs_on_the_hosts_model_without_network(on_host: Any) -> None:
     model = Script(
         code("print(searcher(task='find'))"),
         code("final_answer('Ada, 1815')"),
         code("final_answer('Ada')"),
     )
-    with AgentSandbox(model_on_host=model, **START) as box:
-        output = box.run_code(MANAGER)
-        assert "answer: Ada" in output
-        interfaces = box.run_code("import os; print(os.listdir('/sys/class/net'))")
+    box = on_host(model)
+    output = box.run_code(MANAGER)
+    assert "answer: Ada" in output
+    interfaces = box.run_code("import os; print(os.listdir('/sys/class/net'))")
     assert interfaces == "['lo']\n"
     assert len(model.seen) == 3
     assert model.answers == []
 
 
-def test_hosts_key_is_nowhere_in_the_sandbox() -> None:
+def test_hosts_key_is_nowhere_in_the_sandbox(on_host: Any) -> None:
     search = f"""
 import os
 from pathlib import Path
@@ -135,8 +135,8 @@ for root in ("/workspace", "/tmp", "/run", "/opt/agent/lib/python3.11/site-packa
 values = [model.generate([{{"role": "user", "content": "hi"}}]), vars(model)]
 print("found", found, needle.decode() in repr(values))
 """
-    with AgentSandbox(model_on_host=Script("hello"), **START) as box:
-        assert box.run_code(search) == "found [] False\n"
+    box = on_host(Script("hello"))
+    assert box.run_code(search) == "found [] False\n"
 
 
 def test_secrets_are_not_in_the_containers_configuration(engine: Any) -> None:
@@ -148,7 +148,7 @@ def test_secrets_are_not_in_the_containers_configuration(engine: Any) -> None:
 # -- the model on the host --
 
 
-def test_streamed_answers_arrive_piece_by_piece() -> None:
+def test_streamed_answers_arrive_piece_by_piece(on_host: Any) -> None:
     program = """
 from smolagents import ChatMessage
 pieces = [delta.content for delta in model.generate_stream([{"role": "user", "content": "hi"}])]
@@ -159,20 +159,20 @@ stream.close()
 print(model.generate([{"role": "user", "content": "third"}]).token_usage.input_tokens)
 """
     model = Script("one two three", "four five", "six")
-    with AgentSandbox(model_on_host=model, **START) as box:
-        assert box.run_code(program) == "['one ', 'two ', 'three ']\nfour \n5\n"
+    box = on_host(model)
+    assert box.run_code(program) == "['one ', 'two ', 'three ']\nfour \n5\n"
 
 
-def test_agent_with_streamed_output_answers() -> None:
+def test_agent_with_streamed_output_answers(on_host: Any) -> None:
     program = """
 from smolagents import CodeAgent
 print(CodeAgent(tools=[], model=model, stream_outputs=True).run("6 times 7?"))
 """
-    with AgentSandbox(model_on_host=Script(code("final_answer(6 * 7)")), **START) as box:
-        assert box.run_code(program).rstrip().endswith("42")
+    box = on_host(Script(code("final_answer(6 * 7)")))
+    assert box.run_code(program).rstrip().endswith("42")
 
 
-def test_arguments_a_client_would_take_are_refused_unless_named() -> None:
+def test_arguments_a_client_would_take_are_refused_unless_named(on_host: Any) -> None:
     program = """
 message = [{"role": "user", "content": "hi"}]
 for arguments in ({"api_base": "http://elsewhere"}, {"temperature": 0.5}):
@@ -182,8 +182,8 @@ for arguments in ({"api_base": "http://elsewhere"}, {"temperature": 0.5}):
         print(error)
 """
     model = Script("hello")
-    with AgentSandbox(model_on_host=model, model_arguments=["temperature"], **START) as box:
-        refused, taken = box.run_code(program).splitlines()
+    box = on_host(model)
+    refused, taken = box.run_code(program).splitlines()
     assert refused == (
         "argument 'api_base' of generate() is not passed to the model on the host: set it on that "
         "model, or name it in model_arguments= of AgentSandbox"
@@ -192,23 +192,23 @@ for arguments in ({"api_base": "http://elsewhere"}, {"temperature": 0.5}):
     assert model.seen[0][1] == {"temperature": 0.5}
 
 
-def test_failing_model_shows_its_message_on_the_host_and_not_inside() -> None:
+def test_failing_model_shows_its_message_on_the_host_and_not_inside(on_host: Any) -> None:
     class Failing(Script):
         def generate(self, messages: Any, **arguments: Any) -> ChatMessage:
             raise ConnectionError(f"refused for {KEY}")
 
     program = "print(model.generate([{'role': 'user', 'content': 'hi'}]))"
-    with (
-        AgentSandbox(model_on_host=Failing(), **START) as box,
-        pytest.raises(AgentProgramError, match="model on the host raised ConnectionError") as found,
-    ):
+    box = on_host(Failing())
+    with pytest.raises(
+        AgentProgramError, match="model on the host raised ConnectionError"
+    ) as found:
         box.run_code(program)
     assert KEY not in found.value.output
     assert "RuntimeError: the model on the host raised ConnectionError" in found.value.output
     assert isinstance(found.value.__cause__, ConnectionError)
 
 
-def test_images_of_messages_reach_the_hosts_model() -> None:
+def test_images_of_messages_reach_the_hosts_model(on_host: Any) -> None:
     program = """
 from PIL import Image
 image = Image.new("RGB", (3, 2))
@@ -220,15 +220,15 @@ except ValueError as error:
     print(error)
 """
     model = Script("a box")
-    with AgentSandbox(model_on_host=model, **START) as box:
-        answer, refusal = box.run_code(program).splitlines()
+    box = on_host(model)
+    answer, refusal = box.run_code(program).splitlines()
     assert answer == "a box"
     assert "other addresses and paths do not leave the sandbox" in refusal
     (message,) = model.seen[0][0]
     assert message.content[1]["image"].size == (3, 2)
 
 
-def test_tool_calling_agent_gets_its_tools_described_to_the_hosts_model() -> None:
+def test_tool_calling_agent_gets_its_tools_described_to_the_hosts_model(on_host: Any) -> None:
     class Calling(Script):
         def generate(self, messages: Any, **arguments: Any) -> ChatMessage:
             self.seen.append(arguments)
@@ -257,8 +257,8 @@ def double(number: int) -> int:
 
 print("answer:", ToolCallingAgent(tools=[double], model=model).run("double 21"))
 """
-    with AgentSandbox(model_on_host=Calling(), **START) as box:
-        assert "answer: 42" in box.run_code(program)
+    box = on_host(Calling())
+    assert "answer: 42" in box.run_code(program)
 
 
 # -- saved agents --
@@ -282,21 +282,23 @@ def saved(folder: Path, **keywords: Any) -> Path:
     return folder
 
 
-def test_saved_agent_runs_with_its_tools_and_returns_a_typed_answer(tmp_path: Path) -> None:
+def test_saved_agent_runs_with_its_tools_and_returns_a_typed_answer(
+    on_host: Any, tmp_path: Path
+) -> None:
     folder = saved(tmp_path / "agent")
     model = Script(code("final_answer({'said': shout('hi'), 'n': 6 * 7})"))
-    with AgentSandbox(model_on_host=model, **START) as box:
-        assert box.run_agent(folder, "say hi", max_steps=3) == {"said": "HI", "n": 42}
+    box = on_host(model)
+    assert box.run_agent(folder, "say hi", max_steps=3) == {"said": "HI", "n": 42}
     assert "say hi" in str(model.seen[0][0])
 
 
-def test_saved_agent_without_an_answer_that_can_travel_says_so(tmp_path: Path) -> None:
+def test_saved_agent_without_an_answer_that_can_travel_says_so(
+    on_host: Any, tmp_path: Path
+) -> None:
     folder = saved(tmp_path / "agent", additional_authorized_imports=["threading"])
     model = Script(code("import threading\nfinal_answer(threading.Lock())"))
-    with (
-        AgentSandbox(model_on_host=model, **START) as box,
-        pytest.raises(AgentProgramError, match="the agent's answer: "),
-    ):
+    box = on_host(model)
+    with pytest.raises(AgentProgramError, match="the agent's answer: "):
         box.run_agent(folder, "lock")
 
 
@@ -461,7 +463,7 @@ def test_calls_from_two_threads_take_turns(box: AgentSandbox) -> None:
 
 def test_program_that_ends_the_supervisor_ends_the_sandbox_with_the_reason() -> None:
     with AgentSandbox(**START) as box:
-        with pytest.raises(SandboxDiedError, match="container ended"):
+        with pytest.raises(SandboxDiedError, match="sandbox ended"):
             box.run_code("import os, time\nos.kill(os.getppid(), 9)\ntime.sleep(60)")
         with pytest.raises(SandboxDiedError, match="make a new AgentSandbox"):
             box.run_code("print(1)")

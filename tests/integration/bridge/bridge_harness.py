@@ -1,4 +1,4 @@
-"""Executors that tests share, and a scripted model for agents whose code is known."""
+"""Executors that tests share, and a scripted model for agents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CLASSES = {"process": ProcessExecutor, "docker": DockerExecutor}
 
 
 class Sandbox:
-    """An executor of the session, and the lines its ``on_output`` got."""
+    """Executor of the test session, and the lines received by its ``on_output``."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -23,13 +23,13 @@ class Sandbox:
         self.executor: Any = CLASSES[name](
             ["time"],
             timeout_seconds=60,
-            interrupt_grace_seconds=10,  # a busy machine decides no test
+            interrupt_grace_seconds=10,  # long, so that a busy machine fails no test
             on_output=lambda text: self.on_output(text),
         )
 
 
 class Script(Model):
-    """Says code, one step a call; also piece by piece."""
+    """Model with scripted steps, one per call; also streams them."""
 
     def __init__(self, *steps: str) -> None:
         super().__init__(model_id="script")
@@ -47,6 +47,6 @@ class Script(Model):
 
 
 def code_agent(executor: Any, *steps: str, **more: Any) -> CodeAgent:
-    """An agent that runs ``steps`` in ``executor``."""
+    """Return an agent that runs ``steps`` in ``executor``."""
     options: dict[str, Any] = {"tools": [], "verbosity_level": 0, "max_steps": 5, **more}
     return CodeAgent(model=Script(*steps), executor=executor, **options)

@@ -1,4 +1,4 @@
-"""A headless Chromium that reaches this machine and nothing else."""
+"""Headless Chromium that can reach only this machine."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SWITCHES = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    # The page names pictures and fonts elsewhere; a test waits for none of them.
+    # The page refers to remote images and fonts, which are not loaded.
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
     "--window-size=1100,1500",
     "--force-color-profile=srgb",
@@ -32,9 +32,9 @@ _SWITCHES = (
 
 @contextmanager
 def opened_browser(folder: Path) -> Iterator[Any]:
-    """A browser with its profile in ``folder``.
+    """Give a browser with its profile in ``folder``.
 
-    Without one: a skip that says what is missing, or a failure when ``REQUIRE_BROWSER=1``.
+    Without a browser the test is skipped with a reason, or fails if ``REQUIRE_BROWSER=1``.
     """
     browser = next(filter(None, map(shutil.which, _BROWSERS)), None)
     driver = shutil.which("chromedriver")
@@ -50,7 +50,7 @@ def opened_browser(folder: Path) -> Iterator[Any]:
     for switch in (*_SWITCHES, f"--user-data-dir={folder / 'profile'}"):
         options.add_argument(switch)
     if hasattr(os, "geteuid") and os.geteuid() == 0:
-        options.add_argument("--no-sandbox")  # Chromium's own does not start as root
+        options.add_argument("--no-sandbox")  # Chromium's sandbox does not start as root
     service = webdriver.ChromeService(driver, log_output=str(folder / "driver.log"))
     opened = webdriver.Chrome(options=options, service=service)
     try:

@@ -20,7 +20,7 @@ def sandboxes() -> Iterator[dict[str, Sandbox]]:
     params=["process", pytest.param("docker", marks=pytest.mark.docker)],
 )
 def sandbox(request: pytest.FixtureRequest, sandboxes: dict[str, Sandbox]) -> Sandbox:
-    """An executor that the tests of the session share."""
+    """Give an executor shared by the tests of the session."""
     if request.param == "docker":
         request.getfixturevalue("engine")
     if request.param not in sandboxes:

@@ -1,7 +1,7 @@
 """Upstream's Gradio interface for an agent in a container: ``python gradio_app.py PORT FOLDER``.
 
-The manager's second step waits until the file ``go`` is in FOLDER, so that whoever looks at the
-page can see that the first was shown before the second had begun.
+The manager's second step waits until the file ``go`` is in FOLDER, so that a test can check that
+the page shows the first step before the second begins.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ final_answer("the count is " + str(sold("lamp")))
 
 
 class Sold(Tool):
-    """Has state, and stays where the interface runs."""
+    """Tool with state that stays in the process of the interface."""
 
     name = "sold"
     description = "How many pieces of a product were sold."
@@ -50,7 +50,7 @@ class Sold(Tool):
 
 
 class WaitingScript(Script):
-    """Waits with its second step until a file is there."""
+    """Model that delays its second step until a file exists."""
 
     def __init__(self, go: Path, *steps: str) -> None:
         super().__init__(*steps)

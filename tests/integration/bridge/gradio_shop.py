@@ -10,7 +10,7 @@ asked: list[str] = []
 
 
 def price_of(product: str) -> str:
-    """The price of a product, and how often this app was asked."""
+    """Return the price of a product, and the number of requests so far."""
     if product == "sofa":
         raise gradio.Error("out of stock")
     asked.append(product)

@@ -22,7 +22,7 @@ from tools.paths import REPORTS, ROOT
 APP = Path(__file__).with_name("gradio_app.py")
 SCREENSHOT = REPORTS / "gradio_docker_managed_agent.png"
 
-# What the interface folds away once a step is done: the code and its output.
+# Elements that the interface collapses after a step: the code and its output.
 OPEN_ALL = """
 for (const text of document.querySelectorAll('span')) {
     if (/Used tool|Execution Logs/.test(text.textContent)) text.click();
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.docker
 
 @pytest.fixture
 def address(engine: Any, tmp_path: Path) -> Iterator[str]:
-    """Where the interface is served."""
+    """Give the address of the interface."""
     port = free_port()
     quiet = {"GRADIO_ANALYTICS_ENABLED": "False", "HF_HUB_OFFLINE": "1", "DO_NOT_TRACK": "1"}
     log = tmp_path / "app.log"
@@ -82,7 +82,7 @@ def test_gradio_shows_a_container_agent_and_the_agent_it_manages(address, tmp_pa
 
         _wait("the page", lambda: box() is not None, 180, evidence)
         box().send_keys("How many lamps were sold?\n")
-        # The first step is on the page while the second has not begun.
+        # The page shows the first step before the second begins.
         _wait("the first step", shown("Execution Logs", "Step 1"), 110, evidence)
         browser.execute_script(OPEN_ALL)
         _wait("its prints", shown("the boss is on", "the analyst says:"), 60, evidence)
@@ -97,7 +97,7 @@ def test_gradio_shows_a_container_agent_and_the_agent_it_manages(address, tmp_pa
     SCREENSHOT.parent.mkdir(exist_ok=True)
     SCREENSHOT.write_bytes(picture)
     with PIL.Image.open(io.BytesIO(picture)) as image:
-        # A page, not a blank: its text alone has many shades.
+        # The page is not blank: its text alone has many shades.
         assert image.width > 800
         assert len(image.convert("L").getcolors() or ()) > 50
 

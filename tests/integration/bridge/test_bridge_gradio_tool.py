@@ -18,15 +18,15 @@ from smolagents import Tool
 SHOP = Path(__file__).with_name("gradio_shop.py")
 QUIET = {"GRADIO_ANALYTICS_ENABLED": "False", "HF_HUB_OFFLINE": "1", "DO_NOT_TRACK": "1"}
 
-# The libraries' own, on the way up and down; nothing of ours.
+# Warnings of the libraries at start and shutdown, not ours.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 
 
 class ShopTool:
-    """What ``Tool.from_gradio`` takes: a name, a description, and a ``run``.
+    """Argument of ``Tool.from_gradio``: an object with a name, a description, and a ``run``.
 
-    ``gradio_tools``, whose class this was, has had no release for Gradio's newer clients; its
-    ``run`` asks a Gradio app as this one does.
+    It replaces the class of ``gradio_tools``, which does not support Gradio's newer clients. Its
+    ``run`` calls a Gradio app in the same way.
     """
 
     name = "price_of"
@@ -42,7 +42,7 @@ class ShopTool:
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[gradio_client.Client]:
-    """A client of the app, which is on this machine's loopback."""
+    """Give a client of the app on this machine's loopback."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -82,7 +82,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[gradio_client.C
 
 @pytest.fixture
 def tool(client: gradio_client.Client) -> Tool:
-    """Made anew: the first call of a tool is another than the later ones."""
+    """Return a new tool, because its first call differs from later ones."""
     return Tool.from_gradio(ShopTool(client))
 
 
@@ -96,7 +96,7 @@ def test_a_tool_of_a_gradio_app(sandbox, tool):
     one, two = agent.run("go")
     assert one.startswith("lamp: 40 euros, question ")
     assert two.startswith("rug: 30 euros, question ")
-    # The app's own state went on from call to call.
+    # The app kept its state from call to call.
     assert int(two.rpartition(" ")[2]) == int(one.rpartition(" ")[2]) + 1
     told = str(agent.memory.steps[1].observations)
     assert "price_of(product)" in told

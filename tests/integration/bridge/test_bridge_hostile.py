@@ -20,7 +20,7 @@ REQUESTS = {path.stem: path.read_bytes() for path in sorted((CORPUS / "requests"
 STREAMS = {path.stem: path.read_bytes() for path in sorted((CORPUS / "process").iterdir())}
 CALL = b'{"call":1,"name":"tool","args":["forged"],"kwargs":{}}'
 
-# Asks the host over the kernel's own sockets, whatever the fork's part of it would do.
+# Sends requests to the host over the kernel's sockets, without the fork's code in the kernel.
 ASK = """
 def ask(buffers, prompt=None, parent=None, kind="input_request"):
     sandbox = __smolagents_fork__
@@ -35,7 +35,7 @@ def ask(buffers, prompt=None, parent=None, kind="input_request"):
 
 
 class Served:
-    """An executor, what its tool was called with, and a check that it is as it was."""
+    """Executor, the arguments of its tool calls, and a check that it still works."""
 
     def __init__(self, executor: Any) -> None:
         self.executor = executor
@@ -43,7 +43,7 @@ class Served:
         executor.send_tools({"tool": self.called.append, "final_answer": lambda answer: answer})
 
     def works(self) -> bool:
-        """Whether the next honest call is served, and gets its own answer."""
+        """Return whether the next honest call is served and gets its answer."""
         before = len(self.called)
         self.executor("tool('honest')")
         return self.called[before:] == ["honest"]
@@ -51,7 +51,7 @@ class Served:
 
 @pytest.fixture
 def kernel(sandboxes: Any, request: pytest.FixtureRequest) -> Served:
-    """A container whose code may reach its kernel, as any code in a container may."""
+    """Give a container whose code can reach its kernel, like any code in a container."""
     request.getfixturevalue("engine")
     if "docker" not in sandboxes:
         sandboxes["docker"] = Sandbox("docker")
@@ -62,7 +62,7 @@ def kernel(sandboxes: Any, request: pytest.FixtureRequest) -> Served:
 
 @pytest.fixture
 def child() -> Iterator[Served]:
-    """A child whose code has ``os``, and with it the connection to the host."""
+    """Give a child whose code has ``os``, and thus the connection to the host."""
     with ProcessExecutor(
         ["os", "time"],
         timeout_seconds=5,
@@ -124,7 +124,7 @@ def test_a_program_that_overwrites_stubs_and_numbers(kernel):
 
 
 @pytest.mark.docker
-def test_calls_in_the_name_of_an_earlier_run_are_not_served(kernel):
+def test_calls_of_an_earlier_run_are_not_served(kernel):
     kernel.executor("earlier = __smolagents_fork__.kernel.get_parent('shell')")
     kernel.executor(
         f"import time\nfor n in range(20):\n    ask([{CALL!r}], parent=earlier)\ntime.sleep(0.5)"
@@ -144,15 +144,15 @@ def test_a_flood_over_the_kernels_stdin_channel_is_cut_off(kernel, buffers):
 
 
 @pytest.mark.docker
-def test_what_a_kernel_wants_repeated_is_bounded(kernel):
+def test_repeated_requests_of_a_kernel_are_bounded(kernel):
     kernel.executor("import time\nask([b'x'], prompt='x ' + '1' * 20_000_000)\ntime.sleep(0.5)")
     assert kernel.called == []
     assert kernel.works()
 
 
 @pytest.mark.docker
-def test_an_interruption_breaks_no_message_in_two(kernel):
-    """Between two parts of a message, where it would spoil the socket for good."""
+def test_interruption_does_not_split_a_message(kernel):
+    """An interruption between two parts of a message would corrupt the socket permanently."""
     code = (
         "import os, signal\nkept = 'from before'\n"
         "kind = type(__smolagents_fork__.kernel.stdin_socket)\nwhole, parts = kind.send, []\n"
@@ -169,7 +169,7 @@ def test_an_interruption_breaks_no_message_in_two(kernel):
 
 
 def test_corpus_from_a_child(child):
-    # In the run's own name, one after the other, without waiting for an answer.
+    # With the number of the run, one after the other, without waiting for an answer.
     run = 1
     frames = b"".join(HEADER.pack(Kind.CALL, run, len(data)) + data for data in REQUESTS.values())
     child.executor(f"import os, time\nos.write(3, {frames!r})\ntime.sleep(0.5)")

@@ -18,7 +18,7 @@ ENDLESS = "begin()\nn = 0\nwhile True:\n    n += 1"
 
 
 class Blocking(Tool):
-    """Works until it is let go."""
+    """Tool that blocks until it is released."""
 
     name = "blocking"
     description = "Waits."
@@ -52,15 +52,15 @@ def test_a_step_ends_though_its_tool_blocks(sandbox: Sandbox, blocking: Blocking
         pytest.raises(Exception, match="interrupted"),
     ):
         agent.run("go")
-    # It was not waited for: nobody has let it go.
+    # The step did not wait for it: it was not released.
     assert not blocking.release.is_set()
     assert executor("kept").output == 1
     again = code_agent(executor, "final_answer(kept + 1)")
     assert again.run("go") == 2
 
 
-def test_it_reaches_the_agent_of_an_agent(sandbox: Sandbox) -> None:
-    """Three agents, each with an executor of its own; the innermost never ends by itself."""
+def test_interrupt_reaches_the_agent_of_an_agent(sandbox: Sandbox) -> None:
+    """Each of the three agents has its own executor; the innermost never ends by itself."""
     begun = threading.Event()
     with ProcessExecutor(timeout_seconds=120) as of_the_middle:
         of_the_inner = LocalPythonExecutor(
@@ -90,7 +90,7 @@ def test_it_reaches_the_agent_of_an_agent(sandbox: Sandbox) -> None:
         )
         with acting(begun.is_set, boss.interrupt), pytest.raises(Exception, match="interrupted"):
             boss.run("go")
-        # The innermost was left behind, and ends by itself: its loop was stopped, too.
+        # The innermost was abandoned, and ends because its loop was stopped, too.
         assert eventually(lambda: "interrupted" in str([s.error for s in inner.memory.steps[1:]]))
         assert sandbox.executor("'free'").output == "free"
         assert [agent.interrupt_switch for agent in (boss, middle, inner)] == [True, True, True]

@@ -15,12 +15,11 @@ from typing import Any
 
 import pytest
 from bridge_harness import code_agent
-from mcp import StdioServerParameters
 from ports import free_port
 from smolagents import ToolCollection
 
 SERVER = Path(__file__).with_name("mcp_server.py")
-# mcpadapt and the servers' own libraries, on the way up and down; nothing of ours.
+# Warnings of mcpadapt and the servers' libraries at start and shutdown, not ours.
 pytestmark = pytest.mark.filterwarnings(
     "ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore::FutureWarning"
 )
@@ -28,7 +27,7 @@ pytestmark = pytest.mark.filterwarnings(
 
 @contextmanager
 def http_server() -> Iterator[dict[str, Any]]:
-    """The server behind a port of this machine."""
+    """Give the server on a port of this machine."""
     port = free_port()
     process = subprocess.Popen([sys.executable, str(SERVER), "streamable-http", str(port)])
     try:
@@ -54,6 +53,8 @@ def http_server() -> Iterator[dict[str, Any]]:
 @contextmanager
 def stdio_server() -> Iterator[Any]:
     """The server as a child that speaks over its pipes."""
+    from mcp import StdioServerParameters  # not while every worker collects
+
     yield StdioServerParameters(
         command=sys.executable, args=[str(SERVER), "stdio"], env=dict(os.environ)
     )
@@ -82,7 +83,7 @@ def test_tools_of_an_mcp_server(sandbox, collection):
     one, two, number = agent.run("go")
     assert one.startswith("lamp: 40 euros, question ")
     assert two.startswith("rug: 30 pounds, question ")
-    # The server's own state went on from call to call.
+    # The server kept its state from call to call.
     assert int(two.rpartition(" ")[2]) == int(one.rpartition(" ")[2]) + 1
     assert int(number) not in (os.getpid(), getattr(sandbox.executor, "pid", None))
 
@@ -104,6 +105,6 @@ def test_an_error_of_an_mcp_tool_is_seen(sandbox, collection):
         "    seen = str(error)\nseen"
     )
     assert "out of stock" in executor(code).output
-    # One dict by position holds the arguments by name, as upstream's tools take it.
+    # A single positional dict contains the arguments by name, as upstream's tools allow.
     assert executor("price_of({'product': 'rug'})").output.startswith("rug: 30 euros")
     assert executor("price_of('desk')").output.startswith("desk: 40 euros")

@@ -12,7 +12,7 @@ from smolagents import LocalPythonExecutor, Tool
 from smolagents_fork import DockerExecutor, ProcessExecutor
 from smolagents_fork.errors import ConfigurationError, ExecutorError
 
-# Small, pure Python, without requirements of its own, and not in the fork's image.
+# Small, pure Python, without requirements, and not in the fork's image.
 PACKAGE = "sortedcontainers"
 
 
@@ -49,8 +49,8 @@ def test_requirements_of_a_tool_in_the_sandbox_are_built_into_its_image(engine):
         assert agent.run("go") == [[1, 2], True, 4]
         assert executor.installed_packages == [PACKAGE]
         assert executor.options.container.network == "none"
-        assert executor.container.id != before  # of the image with the package
-        # Once code has run there is state that a new container would not have.
+        assert executor.container.id != before  # from the image with the package
+        # After code has run, a new container would not have its state.
         executor.options.bridge.tool_placement["other"] = "sandbox"
         other = Smallest()
         other.name = "other"
@@ -62,7 +62,7 @@ def test_requirements_of_a_tool_in_the_sandbox_are_built_into_its_image(engine):
         assert executor("smallest([9, 8])[0]").output == 8
 
 
-def test_where_nothing_can_be_installed_the_sandbox_is_refused():
+def test_sandbox_placement_is_refused_without_an_image():
     with pytest.raises(ConfigurationError, match="calls tools on the host only"):
         ProcessExecutor(tool_placement={"smallest": "sandbox"})
     with pytest.raises(ConfigurationError, match="no parameter 'tool_placement'"):

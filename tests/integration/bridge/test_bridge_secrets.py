@@ -1,4 +1,4 @@
-"""What a tool holds is nowhere in the sandbox that calls it: environment, files, memory."""
+"""A tool's secret is not in the sandbox that calls it: environment, files, memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from smolagents import Tool
 
 from tools.paths import ROOT
 
-# Put together here, so that the words are in no file the sandbox might have.
+# Concatenated here, so that no file in the sandbox contains the text.
 SECRET = "-".join(["hunter2", "correct", "horse", "staple"])
 SEARCH = """
 import os
@@ -58,7 +58,7 @@ class Database(Tool):
 @pytest.fixture
 def executor(sandbox, monkeypatch):
     monkeypatch.setenv("DATABASE_PASSWORD", SECRET)
-    sandbox.executor.restart()  # a sandbox that starts while the secret is there
+    sandbox.executor.restart()  # a sandbox that starts while the secret is set
     sandbox.executor.send_tools({"database": Database(SECRET)})
     assert sandbox.executor("database('a')").output == "A"
     return sandbox.executor
@@ -75,7 +75,7 @@ def test_no_secret_is_in_files_or_environment(sandbox, executor):
 
 
 def test_no_secret_is_in_memory(sandbox, executor, request):
-    """Read from outside of the sandbox, so that the search brings nothing in."""
+    """Memory is read from outside the sandbox, so that the search does not add the secret."""
     executor("kept = 'held-here' + '-on-purpose'")
     texts = ["held-here-on-purpose", SECRET]
     if sandbox.name == "process":
@@ -85,11 +85,11 @@ def test_no_secret_is_in_memory(sandbox, executor, request):
         top = engine.api.top(executor.container.id)
         pids = [int(process[top["Titles"].index("PID")]) for process in top["Processes"]]
         found = in_memory_as_root(engine, executor.container.image.id, pids, texts)
-    # The search finds what is there.
+    # The search finds existing text.
     assert found == ["held-here-on-purpose"]
 
 
-def test_a_default_of_a_parameter_is_not_told(sandbox):
+def test_default_of_a_parameter_is_not_sent(sandbox):
     def connect(host: str = "db", password: str = SECRET) -> str:
         return host + str(len(password))
 
@@ -111,8 +111,8 @@ with ProcessExecutor() as executor:
 """
 
 
-def test_a_host_that_starts_with_the_secret_gives_no_child_its_environment():
-    """Children come from a template that a running host may have started before."""
+def test_secret_in_the_hosts_environment_reaches_no_child():
+    """Children come from a fork server that an earlier test may have started."""
     host = subprocess.Popen(
         [sys.executable, "-c", FRESH],
         env={**os.environ, "DATABASE_PASSWORD": SECRET, "PYTHONPATH": str(ROOT)},
@@ -135,7 +135,7 @@ def test_a_host_that_starts_with_the_secret_gives_no_child_its_environment():
 
 
 def in_memory(pids: list[int], texts: list[str]) -> list[str]:
-    """Those of ``texts`` that a readable page of the processes holds."""
+    """Return those of ``texts`` that are in a readable page of the processes."""
     found = set()
     for pid in pids:
         with open(f"/proc/{pid}/maps", encoding="utf-8") as lines:
@@ -156,7 +156,7 @@ def in_memory(pids: list[int], texts: list[str]) -> list[str]:
 
 
 def in_memory_as_root(engine: Any, image: str, pids: list[int], texts: list[str]) -> list[str]:
-    """The same by a container that may read every process; whoever runs the test may not."""
+    """Do the same from a container that may read every process, unlike the test's user."""
     source = "from __future__ import annotations\n" + inspect.getsource(in_memory)
     program = f"{source}\nimport json\nprint(json.dumps(in_memory({pids}, {texts})))"
     printed = engine.containers.run(

@@ -1,4 +1,4 @@
-"""``max_value_bytes`` bounds what a call takes and what it gives, in every sandbox."""
+"""``max_value_bytes`` limits arguments and results of calls, in every sandbox."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_value_over_the_limit_is_an_error_that_names_it(sandbox: Sandbox) -> N
         ]
         assert whole.startswith("EncodeError: arguments of take(): their encoding of 1200")
         assert whole.endswith(" bytes is over max_bytes=100000")
-        # What the last expression gives comes in words.
+        # The value of the last expression is returned as text.
         assert executor("'z' * 200_000").output.startswith("'zzz")
         assert executor("kept").output == "as before"
 

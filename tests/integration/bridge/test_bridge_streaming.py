@@ -1,4 +1,4 @@
-"""Prints and tool calls, seen as they happen."""
+"""Prints and tool calls are streamed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bridge_harness import code_agent
 def test_prints_arrive_before_the_call_that_follows_them(sandbox):
     executor = sandbox.executor
     executor.send_tools({"arrived": lambda: "".join(sandbox.streamed)})
-    # The code goes on when what it has printed has arrived, in whatever pieces and whenever.
+    # The code continues when its print has arrived, in any number of pieces.
     result = executor(
         "import time\nseen = []\nprinted = ''\nend = time.monotonic() + 40\n"
         "for n in range(3):\n    print('line', n)\n    printed += f'line {n}\\n'\n"
@@ -22,8 +22,8 @@ def test_prints_arrive_before_the_call_that_follows_them(sandbox):
     assert "".join(sandbox.streamed) == result.logs == "".join(lines)
 
 
-def test_code_that_waits_for_its_reader_is_answered(sandbox):
-    """The host lets the code go on when it has seen its print: it must come while it runs."""
+def test_output_arrives_while_the_code_runs(sandbox):
+    """The host releases the code after seeing its print, which must arrive during the run."""
     seen = threading.Event()
     sandbox.on_output = lambda text: seen.set() if "ready" in text else None
     executor = sandbox.executor

@@ -1,4 +1,4 @@
-"""OpenInference's own instrumentation sees agents and tools that a sandbox calls."""
+"""OpenInference's instrumentation records agents and tools that a sandbox calls."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def exporter() -> Iterator[Any]:
 
 
 def ancestors(span: Any, spans: dict[int, Any]) -> list[str]:
-    """Names of a span's parents, the nearest first."""
+    """Return the names of a span's parents, the nearest first."""
     names = []
     while span.parent is not None:
         span = spans[span.parent.span_id]

@@ -1,4 +1,4 @@
-"""A tool that is bound to the thread that made it: what the user is told, and the way out."""
+"""A tool bound to the thread that created it: the error and the option that avoids it."""
 
 from __future__ import annotations
 

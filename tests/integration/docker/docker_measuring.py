@@ -1,4 +1,4 @@
-"""What a call costs the host: its memory, as the system counts it."""
+"""Cost of a call for the host: its memory, as the system counts it."""
 
 from __future__ import annotations
 

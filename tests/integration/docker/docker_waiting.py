@@ -23,6 +23,6 @@ def set_options(executor: Any, **values: Any) -> None:
 
 
 def gone(engine: Any, name: str) -> bool:
-    """Whether the engine has no container called ``name`` (any more)."""
+    """Return whether the engine has no container called ``name``."""
     found = engine.api.containers(all=True, filters={"name": name})
     return not any(f"/{name}" in summary["Names"] for summary in found)

@@ -55,16 +55,16 @@ def test_error_carries_the_traceback_and_what_was_printed_before(shared):
     assert "\x1b[" not in message
 
 
-def test_module_that_is_not_installed_says_how_it_gets_there(shared):
+def test_missing_module_gets_advice(shared):
     with pytest.raises(AgentError) as caught:
         shared("print('before')\nimport no_such_module_here.part")
-    told = str(caught.value)
+    message = str(caught.value)
     assert (
         "ModuleNotFoundError: No module named 'no_such_module_here'\n\n'no_such_module_here' is "
-        "not installed in the container. Whoever makes the executor can have it installed: "
-        "additional_authorized_imports= takes import names, requirements= pip's own\n\nOutput"
-    ) in told
-    # A program that has something else to do is told nothing.
+        "not installed in the sandbox. To have it installed, give its import name to the executor "
+        "in additional_authorized_imports=, or a pip requirement in requirements=\n\nOutput"
+    ) in message
+    # A program that catches the error sees no advice.
     assert (
         shared("try:\n    import no_such_module_here\nexcept ImportError:\n    got = 1\ngot").output
         == 1
@@ -246,11 +246,11 @@ def test_files_in_and_out(shared, tmp_path):
     assert shared.get_file("/workspace/folder/with space/data.bin") == local.read_bytes()
 
 
-def test_what_is_of_the_wrong_kind_is_named(shared):
+def test_parameter_of_the_wrong_type_is_named(shared):
     for call, words in (
         (lambda: shared.put_file(5, "x"), "put_file: source is int: give a path of this machine"),
-        (lambda: shared.put_file(b"x", 5), "5 is no path in the sandbox: give text"),
-        (lambda: shared.get_file(5), "5 is no path in the sandbox: give text"),
+        (lambda: shared.put_file(b"x", 5), "5 is not a path in the sandbox: give text"),
+        (lambda: shared.get_file(5), "5 is not a path in the sandbox: give text"),
         (lambda: shared.get_file("x", max_bytes="5"), "max_bytes='5': give a whole number"),
         (lambda: shared.send_tools([print]), "tools=[<built-in function print>]: give a mapping"),
         (lambda: shared.send_variables([1]), "variables=[1]: give a mapping"),

@@ -20,9 +20,9 @@ from docker_waiting import gone
 
 from smolagents_fork.errors import ForkError
 from smolagents_fork.executors.docker import DockerExecutor, DockerPool
-from smolagents_fork.executors.docker.connection import KernelConnection
-from smolagents_fork.sandboxes.docker import reaper
-from smolagents_fork.sandboxes.docker.labels import LABEL, labels, this_machine
+from smolagents_fork.executors.jupyter.connection import KernelConnection
+from smolagents_fork.sandboxes.docker.lifetime import reaper
+from smolagents_fork.sandboxes.docker.lifetime.labels import LABEL, labels, this_machine
 
 
 def containers_of(engine, pid):
@@ -113,7 +113,7 @@ def test_exception_in_the_constructor_at_every_stage(
 LEASE_SECONDS = 2
 PROGRAM = """
 import sys, time
-from smolagents_fork.sandboxes.docker import labels
+from smolagents_fork.sandboxes.docker.lifetime import labels
 from smolagents_fork.executors.docker import DockerExecutor
 {first}
 executor = DockerExecutor(lease_seconds={lease}, on_output=lambda text: print(text, flush=True))
@@ -256,7 +256,7 @@ def test_ten_executors_leave_the_engine_and_the_process_as_they_were(image, engi
 
 
 def thread_names():
-    """How many threads of this process have each name."""
+    """Count the threads of this process by name."""
     return Counter(thread.name for thread in threading.enumerate())
 
 

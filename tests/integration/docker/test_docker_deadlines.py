@@ -176,9 +176,9 @@ def test_start_that_hangs_has_a_deadline_and_leaves_nothing(image, engine):
             startup_timeout_seconds=2, container_run_kwargs={"command": ["sleep", "120"]}
         )
     assert time.monotonic() - started < 100
-    assert "did not come up in startup_timeout_seconds=2: " in str(caught.value)
-    assert "container running" in str(caught.value)
-    (name,) = re.findall("in container ([0-9a-f]+) ", str(caught.value))
+    assert "did not start in startup_timeout_seconds=2: " in str(caught.value)
+    assert "sandbox running" in str(caught.value)
+    (name,) = re.findall("in sandbox ([0-9a-f]+) ", str(caught.value))
     assert not any(full.startswith(name) for full in before)
     assert eventually(
         lambda: not [c for c in engine.api.containers(all=True) if c["Id"].startswith(name)]

@@ -11,8 +11,9 @@ from docker_waiting import first_print
 
 from smolagents_fork.errors import ExecutorError, SandboxDiedError
 from smolagents_fork.executors.docker import DockerExecutor
-from smolagents_fork.sandboxes.docker import docker_provisioner, reaper
-from smolagents_fork.sandboxes.docker.exec_stream import StreamUnsupported
+from smolagents_fork.sandboxes.docker import docker_provisioner
+from smolagents_fork.sandboxes.docker.lifetime import reaper
+from smolagents_fork.sandboxes.docker.streams.exec_stream import StreamUnsupported
 
 # Longest time from an end to the error about it. Quiet, it takes 0.01 to 0.2 s, and 0.7 s where
 # only the relay ended (that long the engine is asked whether the container goes, too). What is not
@@ -79,7 +80,7 @@ def test_exit_of_the_kernel(mortal):
             mortal(code.format(number))
         assert time.monotonic() - started < NOTICED_SECONDS
         message = str(caught.value)
-        assert f"the kernel in container {mortal.container.short_id} ended while code ran: " in (
+        assert f"the kernel in sandbox {mortal.container.short_id} ended while code ran: " in (
             message
         )
         assert f"exit code {number};" in message
@@ -133,7 +134,7 @@ def test_gateway_out_of_memory(image):
             executor(OUT_OF_MEMORY_OF_THE_GATEWAY)
         assert time.monotonic() - started < 40
         message = str(caught.value)
-        assert f"container {first} ended while code ran: container ended" in message
+        assert f"sandbox {first} ended while code ran: sandbox ended" in message
         assert "exit code 137, out of memory: raise memory=, or use less" in message
         assert "the next call works on a new kernel" in message
         assert "Output printed before the error:\nbefore" in message
@@ -143,7 +144,7 @@ def test_gateway_out_of_memory(image):
 
 def test_gateway_killed(mortal):
     message = died(mortal, lambda: kill_inside(mortal, "gateway.py"))
-    assert "ended while code ran: container ended" in message
+    assert "ended while code ran: sandbox ended" in message
     assert "exit code 137" in message
     assert tells_of_the_log(message)
     assert "Output printed before the error:\nbefore" in message
@@ -153,14 +154,14 @@ def test_gateway_killed(mortal):
 def test_relay_killed(mortal):
     message = died(mortal, lambda: kill_inside(mortal, "create_connection"))
     assert "lost its kernel gateway while code ran" in message
-    assert "container running" in message
+    assert "sandbox running" in message
     assert mortal("given").output == 5
 
 
 def test_container_killed_from_outside(mortal, engine):
     name = mortal.container.name
     message = died(mortal, lambda: engine.api.kill(name))
-    assert "ended while code ran: container ended" in message
+    assert "ended while code ran: sandbox ended" in message
     assert "exit code 137" in message
     assert tells_of_the_log(message)
     assert mortal("given").output == 5
@@ -185,8 +186,8 @@ def test_last_words_do_not_depend_on_the_engines_log(make, engine):
 
 
 def test_lost_log_is_said_where_the_connection_carries_no_output(make, engine, monkeypatch):
-    def refused(_handed_over, **_keywords):
-        raise StreamUnsupported("this connection to the engine is no plain socket")
+    def refused(_attached, **_keywords):
+        raise StreamUnsupported("this connection to the engine is not a plain socket")
 
     monkeypatch.setattr(docker_provisioner, "LoggedConnection", refused)
     executor = make(container_run_kwargs=NO_LOG)
@@ -194,8 +195,8 @@ def test_lost_log_is_said_where_the_connection_carries_no_output(make, engine, m
     name = executor.container.name
     message = died(executor, lambda: engine.api.kill(name))
     assert (
-        "exit code 137; the engine removed its log with it (this connection to the engine carries "
-        "no streams that could have kept it); its state is lost"
+        "exit code 137; the engine removed its log with it (this connection to the engine cannot "
+        "carry a stream that keeps it); its state is lost"
     ) in message
 
 
@@ -242,7 +243,7 @@ def test_kernel_that_keeps_dying_never_hangs(mortal):
 
 
 def made_through(proxy, executor):
-    """Whether the executor's container was made, attached and spoken to through the proxy."""
+    """Return whether the proxy saw the container's creation, its attachment and its traffic."""
     name, number = executor.container.name, executor.container.id
     return (
         len(proxy.asked(f"^POST /.*containers/create\\?name={name}$")) == 1
@@ -279,7 +280,7 @@ def test_engine_that_goes_away_in_mid_call(make, proxy):
     executor = make()
     assert made_through(proxy, executor)
     message = died(executor, proxy.cut)
-    assert "the engine does not answer any more" in message
+    assert "unknown: the engine does not answer" in message
     started = time.monotonic()
     executor.cleanup()
     assert time.monotonic() - started < 15

@@ -24,13 +24,15 @@ from smolagents_fork.errors import (
     ExecutorStartError,
     SandboxDiedError,
 )
-from smolagents_fork.executors.docker import DockerExecutor, DockerPool, connection
-from smolagents_fork.executors.docker.session import KernelSession
-from smolagents_fork.sandboxes.docker import docker_provisioner, reaper
+from smolagents_fork.executors.docker import DockerExecutor, DockerPool
+from smolagents_fork.executors.jupyter import connection
+from smolagents_fork.executors.jupyter.session import KernelSession
+from smolagents_fork.sandboxes.docker import docker_provisioner
 from smolagents_fork.sandboxes.docker.container import DockerSandbox
 from smolagents_fork.sandboxes.docker.docker_provisioner import DockerProvisioner
 from smolagents_fork.sandboxes.docker.images import image_plans
-from smolagents_fork.sandboxes.docker.labels import LABEL
+from smolagents_fork.sandboxes.docker.lifetime import reaper
+from smolagents_fork.sandboxes.docker.lifetime.labels import LABEL
 
 
 def containers_of(engine, pid):

@@ -1,4 +1,4 @@
-"""What the engine cannot do is an error that says what to do, in a second or two."""
+"""Errors of the engine say what to do, within a second or two."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from smolagents.utils import AgentError
 
 from smolagents_fork.errors import ConfigurationError, EngineUnavailableError, ExecutorStartError
 from smolagents_fork.executors.docker import DockerExecutor
-from smolagents_fork.sandboxes.docker import container, reaper
-from smolagents_fork.sandboxes.docker.exec_stream import StreamUnsupported
+from smolagents_fork.sandboxes.docker import container
+from smolagents_fork.sandboxes.docker.lifetime import reaper
+from smolagents_fork.sandboxes.docker.streams.exec_stream import StreamUnsupported
 
 QUICK_SECONDS = 30
 
@@ -131,7 +132,7 @@ def test_image_that_cannot_do_it(image, content, words):
         ({"volumes": {"/no/such/folder": {"bind": "/data", "mode": "ro"}}}, "is not there"),
         ({"container_run_kwargs": {"no_such": 1}}, "unexpected keyword argument 'no_such'"),
         ({"image_name": "Not A Name!"}, "image_name='Not A Name!' the engine says: invalid"),
-        ({"image": ""}, "image='' an empty name is none"),
+        ({"image": ""}, "image='' a name is empty"),
         ({"workdir": "/proc"}, "the engine says"),
     ],
     ids=["volumes", "container_run_kwargs", "image_name", "image", "workdir"],
@@ -218,8 +219,8 @@ def test_internal_network_needs_no_port(image, engine):
 
 
 def test_engine_without_streams_falls_back_to_a_port_and_says_so(make, monkeypatch):
-    def no_stream(_handed_over):
-        raise StreamUnsupported("this connection to the engine is no plain socket")
+    def no_stream(_attached):
+        raise StreamUnsupported("this connection to the engine is not a plain socket")
 
     class Log:
         def __init__(self):
@@ -235,7 +236,9 @@ def test_engine_without_streams_falls_back_to_a_port_and_says_so(make, monkeypat
     log = Log()
     executor = make([], log)
     assert executor("1+1").output == 2
-    assert any("WARNING: this connection to the engine is no plain socket" in x for x in log.lines)
+    assert any(
+        "WARNING: this connection to the engine is not a plain socket" in x for x in log.lines
+    )
     refuses_whoever_has_no_token(executor)
     assert executor("import os; sorted(os.listdir('/sys/class/net'))").output == ["eth0", "lo"]
     with pytest.raises(ExecutorStartError, match="transport='exec'"):

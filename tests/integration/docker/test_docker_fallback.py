@@ -21,13 +21,13 @@ from smolagents_fork.errors import (
 )
 from smolagents_fork.executors.docker import DockerExecutor
 from smolagents_fork.sandboxes.docker import container
-from smolagents_fork.sandboxes.docker.exec_stream import StreamUnsupported
+from smolagents_fork.sandboxes.docker.streams.exec_stream import StreamUnsupported
 
 
 @pytest.fixture
 def no_streams(monkeypatch):
-    def refused(_handed_over):
-        raise StreamUnsupported("this connection to the engine is no plain socket")
+    def refused(_attached):
+        raise StreamUnsupported("this connection to the engine is not a plain socket")
 
     monkeypatch.setattr(container, "exec_stream", refused)
 

@@ -72,7 +72,7 @@ def test_base_image_that_cannot_be_had_says_which_and_what_to_do():
     with pytest.raises((ImageBuildError, EngineUnavailableError)) as caught:
         DockerExecutor.setup(base_image="127.0.0.1:9/no-such:image", progress=lambda _line: None)
     assert time.monotonic() - started < 40
-    assert "base image '127.0.0.1:9/no-such:image' cannot be had" in str(caught.value)
+    assert "base image '127.0.0.1:9/no-such:image' cannot be pulled" in str(caught.value)
     assert f"pass base_image= or set {image_plans.BASE_IMAGE_VARIABLE}" in str(caught.value)
 
 
@@ -116,7 +116,7 @@ def set_up(keywords, **how):
 
 
 def told_by(builders):
-    """What each of the processes printed, waited for; none is left behind."""
+    """Wait for the processes and return the output of each; none is left behind."""
     try:
         return [builder.communicate(timeout=400) for builder in builders]
     finally:
@@ -269,7 +269,7 @@ def test_install_packages_before_code_has_run(make):
 def test_contradictions():
     with pytest.raises(ConfigurationError, match="exclude one another"):
         DockerExecutor(image="a", dockerfile_content="FROM b")
-    with pytest.raises(ConfigurationError, match="is no requirement"):
+    with pytest.raises(ConfigurationError, match="is not a requirement"):
         DockerExecutor(requirements=["--index-url=http://example.com"])
     with pytest.raises(ConfigurationError, match=r"ca_bundle='/no/such/file'"):
         DockerExecutor(requirements=["iniconfig==2.0.1"], ca_bundle="/no/such/file")

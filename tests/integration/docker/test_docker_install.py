@@ -61,7 +61,7 @@ def test_secret_of_the_index_does_not_enter_the_container(make, monkeypatch):
     executor = make(**ONLINE)
     executor("1")
     monkeypatch.setenv("PIP_INDEX_URL", "https://user:hunter2@example.com/simple")
-    with pytest.raises(ConfigurationError, match="PIP_INDEX_URL holds a user name") as caught:
+    with pytest.raises(ConfigurationError, match="PIP_INDEX_URL contains a user name") as caught:
         executor.install_packages(["six"])
     assert "hunter2" not in str(caught.value)
     assert "hunter2" not in str(executor("import os; dict(os.environ)").output)

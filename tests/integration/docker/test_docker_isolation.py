@@ -1,4 +1,4 @@
-"""What the code in the default container can do, and what its limits hold."""
+"""Rights of code in the default container, and its limits."""
 
 from __future__ import annotations
 

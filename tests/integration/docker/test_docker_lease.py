@@ -12,7 +12,7 @@ import time
 import pytest
 from background import eventually
 
-from smolagents_fork.sandboxes.docker.labels import LABEL
+from smolagents_fork.sandboxes.docker.lifetime.labels import LABEL
 
 LEASE_SECONDS = 2
 # The engine's own work behind it, on a busy machine; quiet, one or two.
@@ -25,7 +25,7 @@ OWN = (
 )
 PROGRAM = """
 import os, time
-from smolagents_fork.sandboxes.docker import labels
+from smolagents_fork.sandboxes.docker.lifetime import labels
 # What removes the container is to be the lease: any process of this machine that starts an executor
 # removes containers of this machine's dead processes.
 labels.this_machine = lambda: "machine-of-" + str(os.getpid())
@@ -118,7 +118,7 @@ def test_killed_host_process_leaves_nothing_after_the_lease(image, own_image, en
 
 
 def test_main_process_keeps_its_own_exit_code_under_the_lease(image, engine):
-    from smolagents_fork.sandboxes.docker.lease import leased
+    from smolagents_fork.sandboxes.docker.lifetime.lease import leased
 
     for init in (True, False):
         container = engine.containers.create(

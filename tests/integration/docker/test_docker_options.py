@@ -1,4 +1,4 @@
-"""What a keyword asks for is what the engine has and what the code sees."""
+"""Keywords take effect in the engine and for the code."""
 
 from __future__ import annotations
 

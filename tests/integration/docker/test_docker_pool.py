@@ -19,8 +19,8 @@ from smolagents_fork.errors import (
     ExecutorStartError,
 )
 from smolagents_fork.executors.docker import DockerExecutor, DockerPool
-from smolagents_fork.executors.docker.connection import KernelConnection
-from smolagents_fork.sandboxes.docker import reaper
+from smolagents_fork.executors.jupyter.connection import KernelConnection
+from smolagents_fork.sandboxes.docker.lifetime import reaper
 
 # Room for starts on a machine that does other work; quiet, one takes less than a second.
 PATIENT = {"acquire_timeout_seconds": 400, "startup_timeout_seconds": 180}

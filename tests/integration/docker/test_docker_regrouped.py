@@ -51,7 +51,7 @@ def files(executor):
         executor.put_file(b"x", "folder")
 
 
-def test_every_behaviour_wherever_the_stream_is_cut(make, regrouped, engine):
+def test_behaviour_is_independent_of_packet_boundaries(make, regrouped, engine):
     executor = make(timeout_seconds=240, interrupt_grace_seconds=120)
     executor("kept = [1]")
 
@@ -101,7 +101,7 @@ def test_every_behaviour_wherever_the_stream_is_cut(make, regrouped, engine):
 
     container = executor.container
     engine.api.kill(container.id)
-    with pytest.raises(SandboxDiedError, match=f"container {container.short_id} ended"):
+    with pytest.raises(SandboxDiedError, match=f"sandbox {container.short_id} ended"):
         executor("import time; time.sleep(100)")
     assert executor("double(number=5)").output == 10
     container = executor.container

@@ -20,7 +20,7 @@ from smolagents_fork.errors import ConfigurationError
 class Counter(Tool):
     name = "counter"
     description = "Counts its calls."
-    inputs = {"step": {"type": "integer", "description": "How far to count."}}  # noqa: RUF012
+    inputs = {"step": {"type": "integer", "description": "How far to count."}}  # noqa: RUF012 - as upstream
     output_type = "integer"
 
     def __init__(self, start: int):
@@ -168,7 +168,7 @@ def test_final_answer_patterns_of_upstream(tooled, code, answer):
 
 def test_custom_final_answer(make):
     class Custom(FinalAnswerTool):
-        inputs = {  # noqa: RUF012 - upstream's way
+        inputs = {  # noqa: RUF012 - as upstream
             "answer1": {"type": "string", "description": "First part."},
             "answer2": {"type": "string", "description": "Second part."},
         }
@@ -276,7 +276,7 @@ def test_managed_agent_is_called_on_the_host(make):
     assert "inner 42" in outer.run("go")
 
 
-def test_interrupt_just_before_the_run_is_none_of_its_tools(tooled, monkeypatch):
+def test_interrupt_just_before_the_run_is_not_lost(tooled, monkeypatch):
     begin = tooled._host.calls.begin_run
 
     def begin_and_interrupt():

@@ -1,6 +1,7 @@
-"""Programs that have all of CPython, in a confined child, and what each reached: nothing.
+"""Attacks with all of CPython in a confined child, and the outcome of each.
 
-Run as a program it prints the outcomes as JSON, so that another user and a container can run it.
+The module can also run as a program, for another user or a container. It prints the outcomes as
+JSON.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from smolagents_fork.executors.process import process_executor as process_module
 from smolagents_fork.process.confinement_report import Kernel
 
 HERE = str(Path(__file__).parent)
-#: A call by its name: x86-64's number, then arm64's; None where there is none.
+#: System calls by name: number on x86-64, then on arm64; None if it does not exist.
 NUMBERS: dict[str, tuple[int | None, int | None]] = {
     "fork": (57, None), "vfork": (58, None), "clone": (56, 220), "clone3": (435, 435),
     "execve": (59, 221), "execveat": (322, 281), "ptrace": (101, 117),
@@ -67,7 +68,7 @@ NUMBERS: dict[str, tuple[int | None, int | None]] = {
 #: Values of ``host`` in the attacks below, and the state that none of them may change.
 PREPARED = "import os, ctypes, socket, fcntl, signal, struct, mmap, resource, threading\n"
 
-# Each ends by raising, or with the value "nothing".
+# Each attack raises, or has the value "nothing".
 GROUPS: dict[str, dict[str, str]] = {
     "files": {
     "read a file": "open(host['canary']).read()",
@@ -366,7 +367,7 @@ LIMIT, THREADS = 256 << 20, 24
 
 @contextlib.contextmanager
 def raw_executor(kernel: Kernel | None = None, **options: Any) -> Iterator[ProcessExecutor]:
-    """An executor whose children run Python as it is."""
+    """Give an executor whose children run plain Python."""
 
     class Raw(ProcessExecutor):
         pass
@@ -388,7 +389,7 @@ def raw_executor(kernel: Kernel | None = None, **options: Any) -> Iterator[Proce
 
 
 class Host:
-    """Things that a program must not reach, and whether it has."""
+    """Resources that a program must not reach, and checks of them."""
 
     def __init__(self, folder: Path) -> None:
         self._stack = contextlib.ExitStack()
@@ -456,7 +457,7 @@ class Host:
         return seen
 
     def touched(self) -> list[str]:
-        """The names of what is not as it was."""
+        """Return the names of changed resources."""
         now = self._state()
         found = [name for name, before in self._before.items() if now.get(name) != before]
         for name, server in self._servers.items():
@@ -473,7 +474,7 @@ class Host:
 
 
 def numbers() -> dict[str, int]:
-    """The calls of this machine."""
+    """Return the system call numbers of this machine."""
     column = 0 if platform.machine() == "x86_64" else 1
     return {name: row[column] for name, row in NUMBERS.items() if row[column] is not None}  # type: ignore[misc]
 
@@ -481,7 +482,7 @@ def numbers() -> dict[str, int]:
 def outcomes(
     kernel: Kernel | None, folder: Path, groups: Iterable[str] = tuple(GROUPS), **options: Any
 ) -> dict[str, str]:
-    """Each attack's outcome: ``refused: <error>``, or what it reached."""
+    """Run each attack; its outcome is ``refused: <error>``, or the resource it reached."""
     from smolagents_fork.process.syscalls import MACHINES
 
     host = Host(folder)
@@ -522,7 +523,7 @@ def _outcome(executor: ProcessExecutor, code: str) -> str:
 
 
 def main() -> None:
-    """Run the attacks under the features that the argument, as JSON, masks."""
+    """Run the attacks with the kernel features that the JSON argument permits."""
     masked = json.loads(sys.argv[1]) if len(sys.argv) > 1 else {}
     with tempfile.TemporaryDirectory() as folder:
         found = outcomes(Kernel(**masked), Path(folder))

@@ -1,4 +1,4 @@
-"""What the process executor's tests share."""
+"""Helpers shared by the process executor's tests."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from background import eventually
 from smolagents_fork import ProcessExecutor
 from smolagents_fork.process.confinement_report import Kernel
 
-# Modules a hostile program would like to have; authorising them shows what the kernel holds by
-# itself, behind the interpreter's guards.
+# Modules that are useful to a hostile program; authorising them tests the kernel's confinement
+# without the interpreter's guards.
 SHARP = ["os", "socket", "ctypes", "signal", "threading", "pathlib", "subprocess", "resource"]
 
 
 @contextlib.contextmanager
 def executor(imports: list[str] | None = None, **options: Any) -> Iterator[ProcessExecutor]:
-    """An executor with two limits out of the way: most tests are about another."""
+    """Give an executor with two limits relaxed, since most tests are about others."""
     options.setdefault("max_operations", 10**12)
-    # On a busy machine a program needs its time to hear that it is to stop.
+    # On a busy machine a program needs time to notice an interruption.
     options.setdefault("interrupt_grace_seconds", 30.0)
     with ProcessExecutor(imports or [], None, **options) as made:
         yield made
@@ -37,7 +37,7 @@ def executor(imports: list[str] | None = None, **options: Any) -> Iterator[Proce
 
 @contextlib.contextmanager
 def masked(kernel: Kernel, **options: Any) -> Iterator[ProcessExecutor]:
-    """An executor that takes the kernel to offer what ``kernel`` says."""
+    """Give an executor that uses only the kernel features of ``kernel``."""
 
     class Masked(ProcessExecutor):
         pass
@@ -49,7 +49,7 @@ def masked(kernel: Kernel, **options: Any) -> Iterator[ProcessExecutor]:
 
 @contextlib.contextmanager
 def limited_to(ex: ProcessExecutor, seconds: float) -> Iterator[None]:
-    """Calls of ``ex`` have ``seconds``; those before and after, which are to work, have more."""
+    """Limit calls of ``ex`` to ``seconds`` inside the block."""
     before, ex.options.timeout_seconds = ex.options.timeout_seconds, seconds
     try:
         yield
@@ -58,7 +58,7 @@ def limited_to(ex: ProcessExecutor, seconds: float) -> Iterator[None]:
 
 
 def gone(pid: int) -> bool:
-    """Whether a process has ended; a zombie that nobody has waited for has."""
+    """Return whether a process has ended; a zombie has."""
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii") as file:
             return file.read().rpartition(")")[2].split()[0] in "ZX"
@@ -67,8 +67,10 @@ def gone(pid: int) -> bool:
 
 
 def opened_for_anybody(folder: Path) -> str:
-    """A script for a mount namespace of its own: what this Python needs and root keeps to itself,
-    as below a closed /root, is put in its place again below an open folder."""
+    """Return a script for a separate mount namespace that makes this Python readable for anyone.
+
+    Folders that only root may read, such as /root, are mounted again below an open folder.
+    """
     needed = {Path(one).resolve() for one in (sys.base_prefix, sys.prefix, *sys.path) if one}
     closed: dict[Path, list[Path]] = {}
     for path in sorted(p for p in needed if p.is_dir()):
@@ -102,10 +104,10 @@ def by_ordinary_user(arguments: list[str], folder: Path) -> subprocess.Completed
     )  # fmt: skip
 
 
-class Leavings:
-    """File descriptors and threads of this process that were not there when it was made.
+class NewResources:
+    """File descriptors and threads of this process that are newer than this object.
 
-    Named, not counted: what an earlier test has left may go in the meantime.
+    They are compared by name, not counted: those of an earlier test may disappear meanwhile.
     """
 
     def __init__(self) -> None:
@@ -115,11 +117,11 @@ class Leavings:
     def _all(self) -> set[object]:
         found: set[object] = set(threading.enumerate())
         for number in os.listdir("/proc/self/fd"):
-            with contextlib.suppress(OSError):  # of the folder that is read here
+            with contextlib.suppress(OSError):  # the descriptor of the folder being read
                 found.add(f"{number} -> {os.readlink(f'/proc/self/fd/{number}')}")
         return found
 
     def new(self) -> set[object]:
-        """What there is more, once what ends by itself has had time to."""
+        """Return new ones, after a wait for those that end by themselves."""
         eventually(lambda: not self._all() - self._before, 20.0)
         return self._all() - self._before

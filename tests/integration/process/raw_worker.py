@@ -1,7 +1,6 @@
-"""Imported into the fork server of a test: its children run Python as it is, by no interpreter.
+"""Worker for a test's fork server: its children run plain Python, without the interpreter.
 
-So a program has everything that CPython can do, and only the kernel and the host's own checks stand
-between it and the host.
+A program therefore has all of CPython, and only the kernel and the host's checks protect the host.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def call(number: int, *arguments: Any) -> int:
-    """A system call by its number."""
+    """Make a system call by its number."""
     words = [ctypes.c_long(one) if isinstance(one, int) else one for one in arguments]
     LIBC.syscall.restype = ctypes.c_long
     result: int = LIBC.syscall(ctypes.c_long(number), *words)
@@ -29,7 +28,7 @@ def call(number: int, *arguments: Any) -> int:
 
 
 class RawPython:
-    """Stands in for the interpreter."""
+    """Replacement for the interpreter that runs plain Python."""
 
     def __init__(self, link: Any, imports: Any, limits: Any) -> None:
         self.space: dict[str, Any] = {"call": call, "LIBC": LIBC, "__name__": "__main__"}

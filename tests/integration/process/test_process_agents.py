@@ -29,7 +29,7 @@ SECRET = "".join(["postgres://", "user:", "hunter2", "-correct-horse", "@db"])
 
 
 class Scripted(Model):
-    """A model that says what it was told to, step by step."""
+    """Model with scripted steps."""
 
     def __init__(self, *steps: str) -> None:
         super().__init__(model_id="scripted")
@@ -55,7 +55,7 @@ class Archive(Tool):
         self._threads: set[int] = set()
 
     def forward(self, key: str) -> str:
-        # A database's connection is bound to the thread that opened it.
+        # A database connection is bound to the thread that opened it.
         self._threads.add(threading.get_ident())
         assert len(self._threads) == 1
         return self._rows.get(key, [])[0]
@@ -90,7 +90,7 @@ def test_an_agent_runs_with_tools_that_stay_on_the_host():
         assert "first" in str(agent.memory.steps[1].observations)
 
 
-def test_an_error_of_a_tool_names_the_tool_and_the_line():
+def test_tool_error_names_the_tool_and_the_line():
     with executor() as ex:
         ex.send_tools({"archive": Archive(SECRET)})
         with pytest.raises(
@@ -151,13 +151,13 @@ def test_variables_of_the_run_reach_the_child():
 
 
 def test_no_secret_is_in_the_child(monkeypatch):
-    """Not in its environment, its folder, or any page of its memory that can be read."""
+    """The environment, the folder and all readable memory pages are searched."""
     monkeypatch.setenv("DATABASE_URL", SECRET)
     with executor() as ex:
         ex.send_tools({"archive": Archive(SECRET)})
         ex("marker = 'in the' + ' child'\narchive('a')")
         assert ex.pid is not None
-        assert found_in_memory(ex.pid, b"in the child")  # the search does find things
+        assert found_in_memory(ex.pid, b"in the child")  # the search finds existing text
         assert not found_in_memory(ex.pid, SECRET.encode())
         with open(f"/proc/{ex.pid}/environ", "rb") as file:
             assert SECRET.encode() not in file.read()
@@ -211,7 +211,7 @@ def test_threads_call_tools_while_their_run_lasts_and_not_after_it():
         ex(code.format(n=1, wait="lambda: time.sleep(0.3)", daemon=False))
         assert called == [1]
         ex(code.format(n=2, wait="gate.wait", daemon=True))
-        # A thread that was still there would go on now, in a run that serves calls.
+        # A remaining thread would continue now, in a run that serves calls.
         ex("gate.set()\ntime.sleep(0.3)\nnote(3)")
         assert called == [1, 3]
 
@@ -230,7 +230,7 @@ def test_each_call_is_logged_with_its_duration():
             ex("double('x', 2)\ndouble(None)")
         with pytest.raises(InterpreterError):
             ex("double(None)")
-    # At DEBUG where everything is to be had, at INFO where something is missing.
+    # At DEBUG if all measures are in force, at INFO if one is missing.
     level = 2 if lines[0].endswith("; not in force: nothing") else 1
     assert lines[0].startswith(f"{level} ProcessExecutor: in force: session, memory, cpu, files")
     assert re.fullmatch(r"2 double\(\) returned after \d+\.\d ms", lines[1])
@@ -292,7 +292,7 @@ def test_interrupt_reaches_an_agent_that_works_for_the_program():
         assert working.stopped.is_set()
 
 
-def test_executors_in_threads_do_not_get_in_each_others_way():
+def test_executors_in_threads_are_independent():
     def work(number: int) -> int:
         with executor() as ex:
             ex.send_tools({"add": lambda a, b: a + b})
@@ -302,7 +302,7 @@ def test_executors_in_threads_do_not_get_in_each_others_way():
     assert at_once(*calls) == [20 * n + 190 for n in range(8)]
 
 
-def test_a_tool_that_uses_its_own_executor_is_an_error_and_no_deadlock():
+def test_tool_using_its_own_executor_is_an_error_not_a_deadlock():
     with executor(timeout_seconds=30) as ex:
         ex.send_tools({"again": lambda: ex("1 + 1")})
         with pytest.raises(ProgramFailedError, match="call from within a tool that its own code"):
@@ -320,8 +320,8 @@ def test_a_tool_may_clean_up_its_executor():
         assert not os.path.exists(folder)
 
 
-def test_code_that_is_told_of_the_end_before_it_is_killed_ends_the_same_way(monkeypatch):
-    """The kill is another process' work, and may come late."""
+def test_code_that_sees_the_end_before_the_kill_ends_the_same(monkeypatch):
+    """Another process kills the child, possibly late."""
     with executor(timeout_seconds=30) as ex:
         ex.send_tools({"finish": ex.cleanup})
         monkeypatch.setattr(ex._session._child, "kill", lambda: None)

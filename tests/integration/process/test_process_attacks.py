@@ -1,4 +1,4 @@
-"""All of CPython against the kernel: attacks reach nothing, also where features are masked."""
+"""All of CPython against the kernel: attacks reach nothing, even with features masked."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_attacks_reach_nothing_without_landlock_but_for_files(tmp_path):
         Kernel(landlock=0), tmp_path, groups, allow_missing=["filesystem"]
     )
     assert len(found) > 100
-    # These are files of the program's user.
+    # The program's user owns these files.
     excepted = {"programs: program of its own"}
     assert not_refused({n: text for n, text in found.items() if n not in excepted}) == {}
 
@@ -159,7 +159,7 @@ def test_calls_of_another_architecture_end_the_child():
         assert executor("6 * 7").output == 42
 
 
-#: Threads by the bare system call, which take no memory of the process's own.
+#: Threads by the bare system call, which need no additional memory.
 BARE_THREADS = """
 import ctypes, mmap, os
 page = mmap.mmap(-1, 4096, prot=7)

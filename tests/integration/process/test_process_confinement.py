@@ -1,4 +1,4 @@
-"""What the kernel takes away, seen from a program with the sharpest modules authorised."""
+"""Confinement by the kernel, seen by a program with the most powerful modules authorised."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_it_says_what_is_in_force(sharp):
         ("capabilities", "import os\nos.chroot('.')"),
     ],
 )  # fmt: skip
-def test_what_it_may_not(sharp, measure: str, code: str):
+def test_refused_operations(sharp, measure: str, code: str):
     assert measure in sharp.confinement["in_force"]
     with pytest.raises(ProgramFailedError, match="PermissionError"):
         sharp(code)
@@ -133,7 +133,7 @@ def test_threads_and_socket_pairs_still_work(sharp):
 
 
 @LINUX
-def test_network_can_be_asked_for():
+def test_network_can_be_requested():
     with executor(SHARP, network=True) as ex:
         missing = ex.confinement["missing"]
         assert missing == {"network": "network=True: the host's network was requested"}
@@ -142,7 +142,7 @@ def test_network_can_be_asked_for():
             ex(f"import socket\nsocket.create_connection(('localhost', {port}), 30).close()")
             server.settimeout(30)
             server.accept()[0].close()
-        # Services of this machine are asked by UNIX sockets.
+        # Services of this machine listen on UNIX sockets.
         with pytest.raises(ProgramFailedError, match="PermissionError"):
             ex("socket.socket(socket.AF_UNIX)")
         with pytest.raises(ProgramFailedError, match="PermissionError"):
@@ -150,7 +150,7 @@ def test_network_can_be_asked_for():
 
 
 @pytest.mark.parametrize("given_up", [{}, {"memory": None, "network": True}])
-def test_the_account_is_logged_louder_where_something_is_missing_unasked(given_up):
+def test_report_is_logged_at_info_if_a_measure_is_missing(given_up):
     lines: list[tuple[str, LogLevel]] = []
     logger = SimpleNamespace(log=lambda text, level: lines.append((str(text), level)))
     with ProcessExecutor([], logger, **given_up) as ex:

@@ -1,4 +1,4 @@
-"""A child that dies is noticed at once, in words; and nothing is left of anything."""
+"""The death of a child is detected at once and described, and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import warnings
 
 import pytest
 from background import acting, eventually
-from process_harness import SHARP, Leavings, executor, gone, limited_to, masked
+from process_harness import SHARP, NewResources, executor, gone, limited_to, masked
 
 from smolagents_fork.errors import (
     DecodeError,
@@ -25,7 +25,7 @@ from smolagents_fork.errors import (
 from smolagents_fork.process import spawn
 from smolagents_fork.process.confinement_report import Kernel
 
-# A program that nobody stops takes ten times as long; a death is noticed well before.
+# A program that is not stopped takes ten times as long; a death is detected much earlier.
 NOTICED_SECONDS = 60.0
 LOST = "its state is lost, the next call starts in a new process"
 
@@ -40,7 +40,7 @@ LOST = "its state is lost, the next call starts in a new process"
         ("import os\nos.close(3)\nimport time\ntime.sleep(600)", "closed its connection and was"),
     ],
 )
-def test_a_child_that_dies_says_how(code: str, words: str):
+def test_child_death_names_the_cause(code: str, words: str):
     with executor(SHARP, timeout_seconds=600) as ex:
         ex.send_tools({"three": lambda: 3})
         start = time.monotonic()
@@ -177,7 +177,7 @@ def test_forged_frames_are_protocol_errors(name: str):
 
 def test_a_truncated_frame_ends_at_the_time_limit():
     with executor(SHARP) as ex:
-        # The true end of the run is taken for the rest of the forged frame.
+        # The real end of the run is read as the rest of the forged frame.
         with limited_to(ex, 2.0), pytest.raises(DecodeError):
             ex("import os, time\nos.write(3, b'\\x04\\0\\0\\0\\1\\0\\0\\0\\x09')\ntime.sleep(600)")
         with pytest.raises(ProtocolError):
@@ -199,7 +199,7 @@ def test_a_forged_result_is_only_ever_a_value():
     with executor(SHARP, timeout_seconds=30) as ex:
         frame = "b'\\x04\\0\\0\\0\\1\\0\\0\\0\\x02' + b'42'"
         assert ex(f"import os\nos.write(3, {frame})").output == 42
-        # Its true end comes late, and is a frame of a run that is over.
+        # Its real end comes late, and is a frame of an ended run.
         with pytest.raises(ProtocolError, match="DONE frame of run 1"):
             ex("1 + 1")
         assert ex("1 + 1").output == 2
@@ -213,7 +213,7 @@ def test_a_forged_call_reaches_registered_names_only():
         ex.send_tools({"allowed": called.append})
         ex(f"import os, socket\nos.write(3, {frame!r})\nimport time\ntime.sleep(0.3)")
         assert called == []
-        # The forged call had a number, which the stub does not know; it learns where the host is.
+        # The stub does not know the number of the forged call; the host's reply corrects it.
         assert ex("allowed(1)").output is None
         assert called == [1]
 
@@ -239,16 +239,16 @@ def test_a_value_that_cannot_be_decoded_is_an_error_and_the_state_is_kept():
 
 def test_fifty_executors_leave_nothing_behind():
     with executor() as ex:
-        ex("1")  # the fork server is there now, and stays
-    leavings = Leavings()
+        ex("1")  # starts the fork server, which stays
+    resources = NewResources()
     folders = []
     for _ in range(50):
         with executor() as ex:
             folders.append(ex.folder)
             pid = ex.pid
-    # What else runs in this process, an engine's client say, may have opened something meanwhile;
-    # what each executor leaves would be fifty.
-    assert len(leavings.new()) < 25, leavings.new()
+    # Other code in this process, such as an engine's client, may have opened something meanwhile;
+    # a leak of each executor would add fifty.
+    assert len(resources.new()) < 25, resources.new()
     assert not [folder for folder in folders if os.path.exists(folder)]
     assert pid is not None
     assert eventually(lambda: gone(pid))
@@ -257,11 +257,11 @@ def test_fifty_executors_leave_nothing_behind():
 def test_a_start_that_fails_leaves_nothing_behind():
     with executor():
         pass
-    leavings = Leavings()
+    resources = NewResources()
     for _ in range(10):
         with pytest.raises(ExecutorStartError), masked(Kernel(landlock=0)):
             pass
-    assert len(leavings.new()) < 5, leavings.new()  # each would leave two or more
+    assert len(resources.new()) < 5, resources.new()  # each would leave two or more
 
 
 HOST = """
@@ -307,7 +307,7 @@ def test_a_fork_of_the_host_does_not_end_its_child():
     with executor() as ex:
         ex("kept = 1")
         with warnings.catch_warnings():
-            # Python 3.12 and later warn of threads, which the test runner has.
+            # Python 3.12 and later warn about the test runner's threads.
             warnings.simplefilter("ignore", DeprecationWarning)
             pid = os.fork()
         if pid == 0:

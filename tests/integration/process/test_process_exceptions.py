@@ -1,4 +1,4 @@
-"""What the page says that useful programs lose, and that is not promised: each sentence, shown."""
+"""The documented exceptions for useful programs, and the documented gaps: a test for each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tools.paths import ROOT
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the kernel's measures are Linux's")
 
-#: What the kernel refuses to a program in its own folder.
+#: Operations that the kernel refuses in the program's own folder.
 REFUSED = {
     "modes": "os.chmod('own', 0o600)",
     "times": "os.utime('own')",
@@ -63,7 +63,7 @@ def test_refusal_is_an_ordinary_error(raw, code: str):
     assert raw(tried(code)).output == "refused"
 
 
-def test_nothing_of_it_is_refused_where_nothing_confines():
+def test_nothing_is_refused_without_confinement():
     bare = Kernel(landlock=0, seccomp=False, namespaces=False)
     with raw_executor(bare, allow_unconfined=True) as made:
         shown = {name: made(tried(code)).output for name, code in REFUSED.items()}
@@ -71,12 +71,12 @@ def test_nothing_of_it_is_refused_where_nothing_confines():
 
 
 @pytest.mark.parametrize("code", GRANTED.values(), ids=GRANTED)
-def test_what_takes_its_place_works(raw, code: str):
+def test_replacement_works(raw, code: str):
     raw(f"{PRELUDE}\n{code}")
 
 
 def test_locks_by_fcntl_are_granted_without_asking(raw):
-    """Also one that somebody has; nobody does, in a folder of the child's own."""
+    """This includes a lock that another process has."""
     raw(PRELUDE)
     with open(Path(raw.folder) / "own", "r+", encoding="utf-8") as file:
         fcntl.lockf(file, fcntl.LOCK_EX)
@@ -84,7 +84,7 @@ def test_locks_by_fcntl_are_granted_without_asking(raw):
         assert raw(code).output == "granted"
 
 
-def test_existence_figures_and_links_can_be_asked_for_and_contents_cannot(raw, tmp_path: Path):
+def test_stat_and_links_are_readable_and_contents_are_not(raw, tmp_path: Path):
     (tmp_path / "secret").write_text("12345")
     (tmp_path / "link").symlink_to("secret")
     code = f"""
@@ -144,7 +144,7 @@ threading.Thread(target=work, daemon=True).start()
         assert eventually(lambda: made.stats().cpu_seconds > before + 0.05)
 
 
-def test_child_with_the_network_reaches_what_listens_here():
+def test_child_with_the_network_reaches_local_services():
     import socket
 
     code = "import socket\nsocket.create_connection(('127.0.0.1', {port})).close()"

@@ -1,4 +1,4 @@
-"""What a hostile program leaves, or sends to the host; what it may reach: test_process_attacks."""
+"""Remains and messages of a hostile program; for its access see test_process_attacks."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import sys
 import pytest
 from background import eventually
 from confined_attacks import raw_executor
-from process_harness import SHARP, Leavings, executor, gone
+from process_harness import SHARP, NewResources, executor, gone
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the kernel's measures are Linux's")
 
 
 def test_the_shared_output_can_be_made_neither_shorter_nor_longer():
-    # A map of a file that was cut short is a SIGBUS for whoever reads it, and one that was made
-    # longer is memory that no limit counts.
+    # Reading a mapping of a truncated file raises SIGBUS, and an extended file is memory that no
+    # limit counts.
     code = (
         "import os\nchanged = []\nfor number in range(256):\n    for size in (0, 900 << 20):\n"
         "        try:\n            os.ftruncate(number, size)\n            changed.append(number)\n"
@@ -28,12 +28,12 @@ def test_the_shared_output_can_be_made_neither_shorter_nor_longer():
 def test_descriptors_sent_over_the_connection_do_not_reach_the_host():
     with executor(SHARP) as ex:
         ex("import os, socket")
-        leavings = Leavings()
-        # A frame of text with no text, and with it a hundred descriptors.
+        resources = NewResources()
+        # An empty text frame with a hundred descriptors.
         frame = "b'\\x02\\0\\0\\0\\2\\0\\0\\0\\0'"
         code = f"s = socket.socket(fileno=os.dup(3))\nsocket.send_fds(s, [{frame}], [0] * 100)\n1"
         assert ex(code).output == 1
-        assert len(leavings.new()) < 50, leavings.new()
+        assert len(resources.new()) < 50, resources.new()
 
 
 @pytest.mark.parametrize(
@@ -89,8 +89,8 @@ for _ in range(4):
 """
 
 
-def test_links_put_in_the_way_of_removal_lead_nowhere(tmp_path):
-    # The child is killed and its folder removed at once: for a moment both go on.
+def test_links_do_not_redirect_removal(tmp_path):
+    # The folder is removed while the child is being killed.
     (tmp_path / "kept").write_text("x")
     (tmp_path / "folder").mkdir(mode=0o750)
     for _ in range(5):

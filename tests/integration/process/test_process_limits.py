@@ -1,4 +1,4 @@
-"""Time, memory, processor and size: each limit ends in an error that says what happened."""
+"""Time, memory, processor and size: each limit raises an error that says what happened."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from smolagents_fork.errors import (
     SandboxTimeoutError,
 )
 
-# Well over what any of these takes; only a hang is longer.
+# Much longer than any of these takes; only a hang is longer.
 GENEROUS = 100.0
 
 
@@ -80,7 +80,7 @@ def test_interrupt_from_another_thread_keeps_the_state():
             ex("print('started')\nfor i in range(10**12): pass")
         assert ends_in_time(start)
         assert ex("kept").output == 1
-        ex.interrupt()  # nothing runs: nothing happens
+        ex.interrupt()  # no-op when idle
         assert ex("kept").output == 1
 
 
@@ -97,7 +97,7 @@ def test_cleanup_ends_a_call_in_another_thread():
     assert eventually(lambda: gone(pid))
 
 
-def test_the_clock_stands_still_while_the_host_works():
+def test_clock_is_paused_while_the_host_works():
     with executor(timeout_seconds=1.5) as ex:
         ex.send_tools({"slow": lambda: time.sleep(2.0)})
         assert ex("slow()\n'done'").output == "done"
@@ -108,7 +108,7 @@ def test_memory_is_limited_and_the_state_survives():
         assert ex.confinement["in_force"]["memory"].startswith("268435456 bytes")
         with pytest.raises(ProgramFailedError, match="MemoryError"):
             ex("kept = []\nfor i in range(100): kept.append('x' * 50_000_000)")
-        # Address space that the fork server had reserved and not used counts as its own: to 64 MB.
+        # Up to 64 MB of unused reserved address space counts as the fork server's.
         assert ex("n = len(kept)\nkept = None\nn").output * 50_000_000 < 2**28 + 64e6
 
 
@@ -118,7 +118,7 @@ def test_processor_time_is_limited():
             SandboxDiedError, match=r"was ended by SIGXCPU \(over its processor time"
         ):
             ex("for i in range(10**12): pass")
-        # It is counted from each call's start, so idle calls do not add up.
+        # It is counted from the start of each call, so calls do not add up.
         assert ex("1").output == 1
 
 
@@ -138,14 +138,14 @@ def test_files_are_limited_in_size():
     ],
     ids=["operations", "iterations", "recursion"],
 )
-def test_limits_of_the_interpreter_are_those_asked_for(limit, code, message):
+def test_limits_of_the_interpreter_are_those_requested(limit, code, message):
     with executor(**limit) as ex:
         with pytest.raises(InterpreterError, match=message):
             ex(code)
         assert ex("1 + 1").output == 2
 
 
-def test_what_is_of_the_wrong_kind_is_named():
+def test_parameter_of_the_wrong_type_is_named():
     with executor() as ex:
         for call, words in (
             (
@@ -181,7 +181,7 @@ def test_stats():
         ({"timeout_seconds": 0}, "timeout_seconds=0: give a finite number"),
         ({"memory": "lots"}, "memory='lots': give bytes as a number, or text such as '512m'"),
         ({"memory": -1}, "memory=-1: give bytes"),
-        ({"allow_missing": ["gravity"]}, r"allow_missing=\['gravity'\]: no such measure; there"),
+        ({"allow_missing": ["gravity"]}, r"allow_missing=\['gravity'\]: no such measure; known"),
         ({"allow_missing": "network"}, r"allow_missing='network': give a list, such as \['netw"),
         ({"allow_unconfined": "no"}, "allow_unconfined='no': give True or False"),
         ({"max_threads": 0}, "max_threads=0: give a whole number"),
@@ -190,6 +190,6 @@ def test_stats():
         ({"tool_placement": {"a": "sandbox"}}, "calls tools on the host only"),
     ],
 )
-def test_arguments_that_cannot_work_are_errors_at_once(options, message):
+def test_invalid_arguments_are_errors_at_once(options, message):
     with pytest.raises(ConfigurationError, match=message), executor(**options):
         pass

@@ -1,4 +1,4 @@
-"""A machine that cannot give a measure: an error that says which, why, and what does without it."""
+"""A machine without a measure: an error names the measure, the reason and the keyword."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from smolagents_fork.process.confinement_report import MEASURES, Kernel
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="the kernel's measures are Linux's")
 
 FILTER = "needs the system call filter"
-BEGIN = "this machine cannot give what keeps code in its process: "
+BEGIN = "this machine cannot confine the code: "
 END = ". Use executor_type='docker', or do without: allow_missing="
 
 
@@ -31,21 +31,18 @@ END = ". Use executor_type='docker', or do without: allow_missing="
         ),
         (
             Kernel(seccomp=False, namespaces=False),
-            f"{BEGIN}syscalls (the kernel does not have system call filters); "
-            f"processes ({FILTER}); "
+            f"{BEGIN}syscalls (the kernel has no system call filters); processes ({FILTER}); "
             f"network ({FILTER}){END}('syscalls', 'processes', 'network')",
         ),
         (
             Kernel(seccomp=False, landlock=5, namespaces=False),
-            f"{BEGIN}syscalls (the kernel does not have system call filters); "
-            f"processes ({FILTER}); "
+            f"{BEGIN}syscalls (the kernel has no system call filters); processes ({FILTER}); "
             f"network ({FILTER}); signals (needs the system call filter, or Landlock 6){END}"
             "('syscalls', 'processes', 'network', 'signals')",
         ),
         (
             Kernel(listener=False),
-            f"{BEGIN}processes (no new process, but threads are not limited: no seccomp "
-            f"listener){END}"
+            f"{BEGIN}processes (no new process, but no limit on threads: no seccomp listener){END}"
             "('processes',)",
         ),
     ],
@@ -55,7 +52,7 @@ def test_missing_measure_is_an_error(kernel: Kernel, message: str):
     with pytest.raises(ExecutorStartError) as caught, masked(kernel):
         pass
     assert str(caught.value) == message
-    # What it says to write is what works.
+    # The suggested keyword works.
     named = eval(message.rpartition("allow_missing=")[2])
     with masked(kernel, allow_missing=named) as executor:
         assert executor.confinement["missing"].keys() == set(named)
@@ -63,7 +60,7 @@ def test_missing_measure_is_an_error(kernel: Kernel, message: str):
 
 
 @LINUX
-def test_message_keeps_what_was_given_up_already():
+def test_message_keeps_measures_already_waived():
     with (
         pytest.raises(ExecutorStartError) as caught,
         masked(Kernel(seccomp=False, namespaces=False), allow_missing=["syscalls"]),
@@ -78,7 +75,7 @@ def test_message_keeps_what_was_given_up_already():
     [Kernel(landlock=1), Kernel(namespaces=False), Kernel(landlock=1, namespaces=False)],
     ids=["Landlock 1", "no namespaces", "neither"],
 )
-def test_masked_feature_that_something_else_covers_is_no_error(kernel: Kernel):
+def test_masked_feature_covered_by_another_is_not_an_error(kernel: Kernel):
     with masked(kernel) as executor:
         assert executor.confinement["missing"] == {}
 
@@ -102,7 +99,7 @@ def test_signals_of_a_machine_without_filters_are_refused_by_landlock():
                 executor(f"import os, signal\nos.kill({neighbour.pid}, signal.SIGKILL)")
             executor(by_ownership)
         assert neighbour.poll() is None
-        # It is Landlock that refused it, and the attack is a real one.
+        # Landlock refused it, and the attack is real.
         with raw_executor(
             Kernel(seccomp=False, landlock=5), allow_missing=[*given_up, "signals"]
         ) as executor:
@@ -116,7 +113,7 @@ def test_signals_of_a_machine_without_filters_are_refused_by_landlock():
 
 
 @LINUX
-def test_attacks_are_real_where_the_measure_is_given_up(tmp_path):
+def test_attacks_succeed_if_the_measure_is_waived(tmp_path):
     secret = tmp_path / "secret"
     secret.write_text("x")
     with raw_executor(Kernel(landlock=0), allow_missing=["filesystem"]) as executor:
@@ -139,13 +136,13 @@ def test_unconfined_is_a_process_that_can_be_killed(tmp_path):
         assert executor.pid != pid
 
 
-def test_macos_is_refused_and_told_what_there_is():
+def test_macos_is_refused_with_the_alternatives():
     with pytest.raises(ExecutorStartError) as caught, masked(Kernel(platform="darwin")):
         pass
     assert str(caught.value) == (
         "ProcessExecutor confines code by Linux's kernel, and this is darwin: use "
-        "executor_type='docker'; allow_unconfined=True gives a separate process that can be "
-        "killed, and nothing more"
+        "executor_type='docker'; allow_unconfined=True gives only a separate process that can "
+        "be killed"
     )
 
 
@@ -185,7 +182,7 @@ def test_table_of_this_machine():
 
 
 @LINUX
-def test_table_of_a_machine_that_lacks_something():
+def test_table_of_a_machine_without_a_measure():
     class Lacking(ProcessExecutor):
         kernel = Kernel(landlock=0)
 

@@ -1,4 +1,4 @@
-"""What comes from another thread at an awkward moment: it counts wholly, or not at all."""
+"""Interruptions and cleanup from another thread at critical moments take effect fully or not."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_interrupt_while_a_new_child_starts(executor, monkeypatch):
     assert executor("double(2)").output == 4
 
 
-def test_interrupt_just_before_the_run_is_none_of_its_tools(executor, monkeypatch):
+def test_interrupt_just_before_the_run_does_not_affect_it(executor, monkeypatch):
     begin = executor._dispatcher.begin_run
 
     def begin_and_interrupt():
@@ -60,11 +60,11 @@ def test_interrupt_just_before_the_run_is_none_of_its_tools(executor, monkeypatc
 
 @pytest.mark.parametrize("end", ["value", "timeout", "answer", "interrupt"])
 def test_signal_that_comes_after_its_run_stops_no_other(end):
-    """The call of a tool lets the signal come while the next run is under way, each time."""
+    """The call of a tool makes the signal arrive during the next run."""
 
     def late():
         executor._session._child.interrupt(executor._session._run - 1)
-        os.kill(executor.pid, signal.SIGINT)  # on its way before the tool has returned
+        os.kill(executor.pid, signal.SIGINT)  # sent before the tool has returned
 
     tools = {"late": late, "stop": lambda: executor.interrupt(), "final_answer": lambda one: one}
     code, error = {
@@ -129,7 +129,7 @@ def test_cleanup_while_a_new_child_starts_leaves_none(executor, monkeypatch, ask
     assert not os.path.exists(folder)
 
 
-def test_child_that_takes_more_words_to_ask_for_than_come_in_one_piece(tmp_path):
+def test_long_request_for_a_child_is_read_in_several_pieces(tmp_path):
     paths = [tmp_path / f"{number:04}{'x' * 100}" for number in range(600)]
     for path in paths:
         path.mkdir()

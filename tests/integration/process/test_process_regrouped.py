@@ -1,4 +1,4 @@
-"""All an executor does, where its child's words arrive byte by byte, or much of them at once."""
+"""An executor's behaviour if its child's frames arrive byte by byte, or many at once."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def gather(data, source, target):
     target.sendall(data)
 
 
-class Way:
-    """Stands between the host's end of a socket and the child's, and cuts what passes anew."""
+class Relay:
+    """Relay between the host's socket and the child's that changes packet boundaries."""
 
     def __init__(self, far, cut):
         self.near, self.middle = socket.socketpair()
@@ -70,20 +70,20 @@ class Way:
 
 @pytest.fixture(params=[split, gather])
 def regrouped(request, monkeypatch):
-    ways = []
+    relays = []
     child = spawn.Child
 
     def behind_ways(data, status, *rest):
-        ways.extend([Way(data, request.param), Way(status, request.param)])
-        return child(ways[-2].near, ways[-1].near, *rest)
+        relays.extend([Relay(data, request.param), Relay(status, request.param)])
+        return child(relays[-2].near, relays[-1].near, *rest)
 
     monkeypatch.setattr(spawn, "Child", behind_ways)
-    yield ways
-    for way in ways:
-        way.close()
+    yield relays
+    for relay in relays:
+        relay.close()
 
 
-def test_every_behaviour_wherever_the_stream_is_cut(regrouped):
+def test_behaviour_is_independent_of_packet_boundaries(regrouped):
     printed = []
     with ProcessExecutor(
         ["time"],
@@ -129,4 +129,4 @@ def test_every_behaviour_wherever_the_stream_is_cut(regrouped):
         assert executor("double(values['number'])").output == 2 * 10**30
         child = executor._session._child
     assert child.ended
-    assert eventually(lambda: not any(t.is_alive() for way in regrouped for t in way.threads))
+    assert eventually(lambda: not any(t.is_alive() for relay in regrouped for t in relay.threads))

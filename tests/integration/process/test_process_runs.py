@@ -52,7 +52,7 @@ def test_output_is_streamed_while_the_code_runs():
 
     with executor(on_output=on_output) as ex:
         ex.send_tools({"wait": wait})
-        # The tool only returns true when the print has arrived before it.
+        # The tool returns true only if the print arrived before it.
         assert ex("print('early')\nok = wait()\nprint('late')\nok").output is True
     assert "".join(seen) == "early\nlate\n"
 
@@ -60,7 +60,7 @@ def test_output_is_streamed_while_the_code_runs():
 def test_a_single_print_before_a_long_silence_is_seen_at_once():
     seen = threading.Event()
     with executor(on_output=lambda text: seen.set(), timeout_seconds=600) as ex:
-        # Stopped from here as soon as the print is seen; it would run into its limit otherwise.
+        # Interrupted here as soon as the print is seen; otherwise it would reach its limit.
         with (
             acting(seen.is_set, ex.interrupt),
             pytest.raises(InterpreterError, match="interrupted"),
@@ -99,12 +99,12 @@ def test_a_hundred_megabytes_in_one_print_are_bounded():
         assert len(ex("print('x' * 100_000_000)").logs) < 1200
 
 
-def test_text_that_is_no_utf8_is_printed_all_the_same():
+def test_text_that_is_not_utf8_is_printed():
     with executor() as ex:
         assert ex("print('a\\ud800b')").logs == "a\ufffd\ufffd\ufffdb\n"
 
 
-def test_values_travel_both_ways():
+def test_values_are_sent_both_ways():
     frame = pd.DataFrame({"a": [1, 2], "b": ["x", None]})
     with executor(["numpy", "pandas"]) as ex:
         ex.send_variables({"array": np.arange(3.0), "frame": frame, "nested": {"a": (1, {2})}})
@@ -115,7 +115,7 @@ def test_values_travel_both_ways():
         assert big.nbytes == 48_000_000
 
 
-def test_a_value_that_cannot_travel_in_is_named():
+def test_unencodable_variable_is_named():
     with (
         executor() as ex,
         pytest.raises(EncodeError, match=r"^vars\['a'\]\[3\]: a value of type builtins.object"),
@@ -123,7 +123,7 @@ def test_a_value_that_cannot_travel_in_is_named():
         ex.send_variables({"a": [0, 1, 2, object()]})
 
 
-def test_an_output_that_cannot_travel_comes_as_its_text():
+def test_unencodable_output_is_returned_as_text():
     with executor() as ex:
         assert ex("class Point:\n    def __repr__(self): return 'P'\nPoint()").output == "P"
         bad = "class Bad:\n    def __repr__(self): return 1 / 0\nBad()"
@@ -131,7 +131,7 @@ def test_an_output_that_cannot_travel_comes_as_its_text():
         assert "function f" in ex("def f(): pass\nf").output
 
 
-def test_errors_have_the_interpreters_words():
+def test_errors_have_the_interpreters_messages():
     with executor() as ex:
         with pytest.raises(
             ProgramFailedError, match=r"line 2\) due to: ZeroDivisionError: division"
@@ -145,7 +145,7 @@ def test_errors_have_the_interpreters_words():
         assert ex("1").output == 1
 
 
-def test_an_import_that_is_not_installed_is_said_at_the_start():
+def test_import_that_is_not_installed_is_reported_at_the_start():
     with pytest.raises(
         ConfigurationError, match="Non-installed authorized modules: no_such_module"
     ):
@@ -199,7 +199,7 @@ def test_additional_functions_are_called_on_the_host():
     assert calls == [[1]]
 
 
-def test_after_cleanup_it_says_so():
+def test_use_after_cleanup_is_an_error():
     with executor() as ex:
         pass
     for use in (lambda: ex("1"), lambda: ex.send_variables({"a": 1}), lambda: ex.send_tools({})):
@@ -256,7 +256,7 @@ def test_a_module_of_the_project_is_importable_when_authorised(tmp_path, monkeyp
         ("while True:\n    pass", "Maximum number of 1000000 iterations in While loop exceeded"),
     ],
 )
-def test_upstreams_documented_examples_have_their_words_here_too(code: str, words: str):
+def test_upstreams_documented_examples_have_the_same_messages(code: str, words: str):
     with executor() as ex:
         with pytest.raises(InterpreterError) as caught:
             ex(code)

@@ -1,4 +1,4 @@
-"""Useful programs, with all of CPython in the confined child: the allow list takes nothing away."""
+"""Useful programs, with all of CPython in the confined child: the allow list suffices."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def test_threads_of_a_numerical_library():
         assert made(code).output == {300.0}
 
 
-def test_programs_are_refused_in_words():
+def test_starting_programs_is_refused_with_a_message():
     with executor(["subprocess", "os"]) as ex, pytest.raises(ProgramFailedError) as caught:
         ex("import subprocess\nsubprocess.run(['ls'])")
     assert "PermissionError: [Errno 1] Operation not permitted" in str(caught.value)

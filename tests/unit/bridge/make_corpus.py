@@ -1,13 +1,13 @@
-"""Writes ``corpus/``, hostile frames a sandbox may send: ``python make_corpus.py``.
+"""Generator of ``corpus/``, hostile frames of a sandbox: ``python make_corpus.py``.
 
-Three kinds, each under the name of what reads it on the host:
+There are three kinds, each named after its reader on the host:
 
-* ``requests``: what a call of the bridge carries, whatever the transport (``Dispatcher.handle``);
+* ``requests``: requests of the bridge, for any transport (``Dispatcher.handle``);
 * ``process``: bytes of a child's stream (``FrameReader``);
 * ``jupyter``: payloads of a kernel's WebSocket messages (``jupyter.frames.decode``).
 
-The files are small; what claims to be huge only claims it, and what is deep is a few thousand
-levels. A frame that was a finding gets a name here, and stays.
+The files are small: huge sizes are only declared, and deep nesting is a few thousand levels. A
+frame that once revealed a fault gets a name here and is kept.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CORPUS = Path(__file__).with_name("corpus")
 
 
 def call(number: Any = 1, name: Any = "tool", args: Any = (), kwargs: Any = None) -> bytes:
-    """A request as a stub sends it."""
+    """Encode a request as a stub does."""
     args = list(args) if isinstance(args, tuple) else args
     return json.dumps(
         {"call": number, "name": name, "args": args, "kwargs": {} if kwargs is None else kwargs}
@@ -30,7 +30,7 @@ def call(number: Any = 1, name: Any = "tool", args: Any = (), kwargs: Any = None
 
 GOOD = call(args=(1, "x"), kwargs={"k": [1, 2]})
 
-#: Each is refused, and calls nothing.
+#: Requests that are refused and call nothing.
 REQUESTS: dict[str, bytes] = {
     "empty": b"",
     "nul": b"\x00" * 64,
@@ -97,7 +97,7 @@ REQUESTS: dict[str, bytes] = {
 
 _HEADER = struct.Struct("!BII")
 
-#: Each ends the reading of a child's stream, or leaves it waiting for more; no CALL comes of it.
+#: Frames that end the reading of a child's stream, or leave it incomplete; none is a CALL.
 PROCESS: dict[str, bytes] = {
     "kind_zero": _HEADER.pack(0, 1, 0),
     "kind_unknown": _HEADER.pack(99, 1, 0),
@@ -120,7 +120,7 @@ PROCESS: dict[str, bytes] = {
 
 
 def v1(*parts: bytes, channel: bytes = b"stdin") -> bytes:
-    """A payload of the v1 subprotocol."""
+    """Build a payload of the v1 subprotocol."""
     position = 8 * (len(parts) + 3)
     offsets = [position, position := position + len(channel)]
     for part in parts:
@@ -132,7 +132,7 @@ def v1(*parts: bytes, channel: bytes = b"stdin") -> bytes:
 _ASK = b'{"msg_type":"input_request","msg_id":"x"}'
 _WHOLE = v1(_ASK, b'{"msg_id":"run"}', b"{}", b'{"prompt":"x 1"}', GOOD)
 
-#: Each is no message; or one that asks nothing of the run called "run".
+#: Payloads that are not messages, or messages without a request for the run called "run".
 JUPYTER: dict[str, bytes] = {
     "empty": b"",
     "no_table": b"\x05",
@@ -167,7 +167,7 @@ KINDS = {"requests": REQUESTS, "process": PROCESS, "jupyter": JUPYTER}
 
 
 def main() -> None:
-    """Write every file, and remove those that are no longer made."""
+    """Write every file, and remove obsolete ones."""
     for kind, frames in KINDS.items():
         folder = CORPUS / kind
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Tools of local code: called directly, by the name and with the signature a stub has."""
+"""Tools of local code: called directly, with the name and signature of a stub."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Search(Tool):
         return query + "!"
 
 
-def test_calls_are_the_tools_own():
+def test_calls_reach_the_tool():
     call = directly("search", Search())
     assert call("a") == call(query="a") == call({"query": "a"}) == "a!"
     assert call("a", sanitize_inputs_outputs=True) == "a!"
@@ -30,7 +30,7 @@ def test_calls_are_the_tools_own():
             bad()
 
 
-def test_functions_and_what_no_stub_could_be_made_for_stay_as_they_are():
+def test_functions_and_targets_without_a_stub_are_unchanged():
     assert directly("len", len) is len
     own = Search()
     assert directly("not a name", own) is own

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 from background import acting, at_once, running
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from smolagents_fork import codec
@@ -29,7 +29,7 @@ from smolagents_fork.errors import ConfigurationError, DecodeError, EncodeError,
 
 
 class Ended(BaseException):
-    """What ends a run in a sandbox."""
+    """Exception that ends a run in a sandbox."""
 
 
 def finish() -> None:
@@ -37,7 +37,7 @@ def finish() -> None:
 
 
 def connected(dispatcher: Dispatcher) -> dict[str, Any]:
-    """The stubs of everything registered."""
+    """Return stubs of all registered callables."""
     calls = HostCalls(dispatcher.handle, finish)
     return {spec.name: calls.stub(**spec.as_data()) for spec in dispatcher.specs}
 
@@ -54,10 +54,10 @@ def request(number: Any = 1, name: Any = "tool", args: Any = (), kwargs: Any = N
     ).encode()
 
 
-# -- what goes through --
+# -- values --
 
 
-def test_values_of_every_kind_go_both_ways():
+def test_values_of_every_type_are_sent_both_ways():
     value = {"array": np.arange(3), "nested": [(1, {2}), b"x"]}
     _, stubs = serving(echo=lambda value: value)
     back = stubs["echo"](value)
@@ -65,7 +65,7 @@ def test_values_of_every_kind_go_both_ways():
     assert back["array"].tolist() == [0, 1, 2]
 
 
-def test_an_argument_that_cannot_travel_names_argument_and_tool():
+def test_unencodable_argument_names_argument_and_tool():
     _, stubs = serving(echo=lambda value: value)
     with pytest.raises(
         EncodeError, match=r"^argument 'value' of echo\(\)\['a'\]\[1\]: a value of type"
@@ -74,7 +74,7 @@ def test_an_argument_that_cannot_travel_names_argument_and_tool():
     assert stubs["echo"](1) == 1  # no number was spent
 
 
-def test_a_result_that_cannot_travel_names_the_tool():
+def test_unencodable_result_names_the_tool():
     _, stubs = serving(bad=lambda: {"a": [object()]})
     with pytest.raises(
         TypeError, match=r"^result of bad\(\)\['a'\]\[0\]: a value of type builtins.object"
@@ -82,7 +82,7 @@ def test_a_result_that_cannot_travel_names_the_tool():
         stubs["bad"]()
 
 
-def test_agent_types_arrive_as_what_they_wrap():
+def test_agent_types_arrive_unwrapped():
     from smolagents.agent_types import AgentText
 
     _, stubs = serving(text=lambda: AgentText("words"))
@@ -90,7 +90,7 @@ def test_agent_types_arrive_as_what_they_wrap():
     assert type(stubs["text"]()) is str
 
 
-def test_every_call_is_told_of_with_its_duration():
+def test_every_call_is_logged_with_its_duration():
     records: list[CallRecord] = []
     dispatcher = Dispatcher(on_call=records.append)
     dispatcher.register({"ok": lambda: time.sleep(0.01), "bad": lambda: 1 / 0})
@@ -125,7 +125,7 @@ def test_the_final_answer_is_kept_on_the_host_and_ends_the_run():
     with pytest.raises(Ended):
         stubs["final_answer"](5)
     assert (dispatcher.has_final_answer, dispatcher.final_answer) == (True, {"said": 5})
-    # A program that goes on all the same gets nothing more, and changes nothing.
+    # A program that continues gets no further values and changes nothing.
     for name, args in (("other", ()), ("final_answer", (6,))):
         with pytest.raises(Ended):
             stubs[name](*args)
@@ -135,7 +135,7 @@ def test_the_final_answer_is_kept_on_the_host_and_ends_the_run():
     assert stubs["other"]() == 1
 
 
-def test_a_final_answer_may_be_none_and_need_not_be_able_to_travel():
+def test_final_answer_may_be_none_or_unencodable():
     dispatcher, stubs = serving(final_answer=lambda answer: None if answer else object())
     with pytest.raises(Ended):
         stubs["final_answer"](True)
@@ -243,7 +243,7 @@ def test_a_rebuilt_exception_is_never_a_class_of_the_data():
 @pytest.mark.parametrize(
     "error", [SystemExit(3), GeneratorExit("g"), KeyboardInterrupt("k"), Ended("own")], ids=repr
 )
-def test_what_would_end_a_thread_or_a_process_arrives_as_an_error(error, calling_thread):
+def test_exception_that_ends_threads_arrives_as_an_error(error, calling_thread):
     def tool() -> None:
         raise error
 
@@ -251,7 +251,7 @@ def test_what_would_end_a_thread_or_a_process_arrives_as_an_error(error, calling
     dispatcher.register({"tool": tool, "other": lambda: 1})
     stubs = connected(dispatcher)
     if calling_thread and isinstance(error, KeyboardInterrupt):
-        # Nobody can tell it from Ctrl-C, which must end the host.
+        # It cannot be distinguished from Ctrl-C, which must end the host.
         with pytest.raises(KeyboardInterrupt):
             stubs["tool"]()
         return
@@ -260,7 +260,7 @@ def test_what_would_end_a_thread_or_a_process_arrives_as_an_error(error, calling
     assert stubs["other"]() == 1
 
 
-def test_what_is_raised_in_the_thread_that_waits_leaves():
+def test_exception_in_the_waiting_thread_is_raised():
     """Ctrl-C of the host's user, or a signal's handler that ends the process."""
     stopped, release = threading.Event(), threading.Event()
 
@@ -285,7 +285,7 @@ def test_what_is_raised_in_the_thread_that_waits_leaves():
     finally:
         signal.signal(signal.SIGUSR1, before)
         release.set()
-    assert stopped.is_set()  # an agent does not go on working for nobody
+    assert stopped.is_set()  # the abandoned agent stops working
     assert [record.error for record in records] == ["SystemExit"]
     assert codec.decode(dispatcher.handle(request(2, "other")))["value"] == 1
 
@@ -331,10 +331,10 @@ def test_sizes_are_limited():
         ValueError, match=r"the host cannot read this call: call: \d+ bytes are over"
     ):
         stubs["take"]("x" * 2000)
-    assert stubs["echo"](3) == "xxx"  # numbers are in step again
+    assert stubs["echo"](3) == "xxx"  # the call numbers agree again
 
 
-def test_a_tool_past_its_time_is_left_behind():
+def test_tool_past_its_time_is_abandoned():
     release = threading.Event()
     dispatcher = Dispatcher(tool_timeout_seconds=100)
     dispatcher.register({"slow": lambda: release.wait(300), "quick": threading.get_ident})
@@ -351,7 +351,7 @@ def test_a_tool_past_its_time_is_left_behind():
         release.set()
 
 
-def test_an_agent_past_its_time_is_told_to_stop():
+def test_agent_past_its_time_is_interrupted():
     stopped = threading.Event()
 
     class Agent:
@@ -369,7 +369,7 @@ def test_an_agent_past_its_time_is_told_to_stop():
 
 
 @pytest.mark.parametrize("seconds", [None, 600])
-def test_a_tool_that_blocks_does_not_hold_an_interruption_up(seconds):
+def test_blocking_tool_does_not_delay_an_interruption(seconds):
     begun, release, dropped = threading.Event(), threading.Event(), threading.Event()
 
     def slow() -> str:
@@ -394,7 +394,7 @@ def test_a_tool_that_blocks_does_not_hold_an_interruption_up(seconds):
             stubs["slow"]()
         assert time.monotonic() - start < 100
         with pytest.raises(RuntimeError, match=RUN_ENDED):
-            stubs["context"]()  # the rest of the run calls nothing
+            stubs["context"]()  # the run can call no further tools
         dispatcher.begin_run()
     finally:
         release.set()
@@ -428,7 +428,7 @@ def test_the_thread_of_the_tools_ends_with_its_dispatcher():
         assert not thread.is_alive()
 
 
-def test_tools_can_be_kept_to_the_calling_thread():
+def test_tools_can_run_in_the_calling_thread():
     dispatcher = Dispatcher(calling_thread=True)
     dispatcher.register({"ident": threading.get_ident})
     assert connected(dispatcher)["ident"]() == threading.get_ident()
@@ -465,8 +465,8 @@ def test_object_of_another_thread_gets_a_hint(words):
 
 
 @pytest.mark.parametrize("calling_thread", [False, True])
-def test_a_connection_that_is_bound_to_its_thread(calling_thread):
-    """sqlite3's own words, whatever the Python."""
+def test_connection_bound_to_its_thread_gets_a_hint(calling_thread):
+    """The message is sqlite3's, in every version of Python."""
     connection = sqlite3.connect(":memory:")
     records: list[CallRecord] = []
     dispatcher = Dispatcher(calling_thread=calling_thread, on_call=records.append)
@@ -507,7 +507,7 @@ def test_interrupt_reaches_an_agent_that_is_running():
 
 
 class Managed:
-    """Upstream's agents take a task, and whatever their run() takes besides."""
+    """Agent like upstream's: accepts a task and further arguments of its run()."""
 
     description = "Helps."
 
@@ -521,7 +521,7 @@ class Managed:
         self.run(task, **kwargs)
 
 
-def test_an_agent_takes_its_task_and_additional_args_whoever_speaks_the_protocol():
+def test_agent_takes_only_task_and_additional_args():
     agent = Managed()
     dispatcher, stubs = serving(agent=agent)
     stubs["agent"]("a", {"k": 1})
@@ -596,7 +596,6 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=400, deadline=None)
 @given(st.binary(max_size=200) | json_values.map(lambda tree: json.dumps(tree).encode()))
 def test_any_bytes_get_a_reply_and_call_nothing(data):
     called: list[Any] = []
@@ -605,7 +604,6 @@ def test_any_bytes_get_a_reply_and_call_nothing(data):
     assert called == []
 
 
-@settings(max_examples=400, deadline=None)
 @given(
     st.fixed_dictionaries(
         {
@@ -625,7 +623,6 @@ def test_any_well_formed_request_calls_what_is_registered_or_nothing(frame):
         assert frame["call"] == 1
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 60), st.binary(max_size=3)), min_size=1, max_size=3))
 def test_mutated_requests_never_call_another_name(edits):
     data = request(args=[1, "x"], kwargs={"k": [1, 2]})
@@ -667,7 +664,7 @@ def test_the_description_of_an_exception_is_plain_data():
     assert described_exception(KeyError("a")) == ["KeyError", ["a"], "'a'"]
 
 
-def test_a_call_given_up_half_way_does_not_disturb_the_next():
+def test_abandoned_call_does_not_disturb_the_next():
     class Interrupted(BaseException):
         pass
 
@@ -694,8 +691,8 @@ def test_a_call_given_up_half_way_does_not_disturb_the_next():
     assert done == [1, 3, 2, 3]
 
 
-def test_only_one_call_is_on_its_way_whatever_the_threads_do():
-    """A transport has one pair of hands: a second request in the middle would take its reply."""
+def test_only_one_call_of_all_threads_is_pending():
+    """A second request during the first would receive its reply."""
     dispatcher = Dispatcher()
     dispatcher.register({"double": lambda n: 2 * n})
     inside: list[int] = []
@@ -736,7 +733,7 @@ def test_refused_calls_of_earlier_runs_do_not_end_a_later_one():
 
 @pytest.mark.parametrize("calling_thread", [True, False])
 @pytest.mark.parametrize("reason", ["timeout", "interrupt", "end"])
-def test_a_run_that_is_over_calls_no_tool(reason, calling_thread):
+def test_ended_run_calls_no_tool(reason, calling_thread):
     calls: list[int] = []
     dispatcher = Dispatcher(calling_thread=calling_thread)
     dispatcher.register({"called": calls.append})
@@ -762,7 +759,7 @@ def test_an_interrupted_run_calls_no_tool_in_the_calling_thread():
     assert calls == []
 
 
-def test_the_sandbox_is_told_to_stop_a_run_that_is_over():
+def test_sandbox_stops_an_ended_run():
     class Stopped(BaseException):
         pass
 
@@ -778,7 +775,7 @@ def test_the_sandbox_is_told_to_stop_a_run_that_is_over():
         calls.call("one", [], {})
 
 
-def test_threads_of_a_run_that_is_over_are_refused():
+def test_threads_of_an_ended_run_are_refused():
     dispatcher = Dispatcher(calling_thread=True)
     dispatcher.register({"one": lambda: 1})
     calls = HostCalls(dispatcher.handle, lambda: None)

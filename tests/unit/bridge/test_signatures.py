@@ -1,4 +1,4 @@
-"""Stubs bind as Python binds, show what the tool shows, and give away nothing else."""
+"""Stubs bind arguments like Python, show the tool's documentation, and disclose nothing else."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from smolagents_fork.bridge import Dispatcher, describe
@@ -18,7 +18,7 @@ from smolagents_fork.upstream import Tool
 
 
 def stub_of(function: Callable[..., Any], name: str | None = None) -> Any:
-    """A stub that reaches ``function`` through real frames."""
+    """Return a stub that calls ``function`` through real frames."""
     dispatcher = Dispatcher()
     (spec,) = dispatcher.register({name or function.__name__: function})
     return HostCalls(dispatcher.handle, lambda: None).stub(**spec.as_data())
@@ -37,7 +37,7 @@ def keyword_only(*, key):
 
 
 def outcome(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """What a call gives: its value, or the words of its TypeError."""
+    """Return the value of a call, or the message of its TypeError."""
     try:
         return function(*args, **kwargs)
     except TypeError as error:
@@ -66,12 +66,11 @@ def test_binding_and_its_errors_are_pythons_own(function, args, kwargs):
     assert outcome(stub_of(function), args, kwargs) == outcome(function, args, kwargs)
 
 
-@settings(max_examples=300, deadline=None)
 @given(
     st.lists(st.integers(), max_size=5),
     st.dictionaries(st.sampled_from("abcdefx"), st.integers(), max_size=5),
 )
-def test_any_call_is_as_without_the_bridge(args, kwargs):
+def test_any_call_is_the_same_as_without_the_bridge(args, kwargs):
     assert outcome(stub_of(every_kind), args, kwargs) == outcome(every_kind, args, kwargs)
 
 
@@ -142,7 +141,7 @@ def test_a_default_that_may_be_a_secret_is_not_shown():
         ("unit", "POSITIONAL_OR_KEYWORD", "'celsius'"),
         ("options", "POSITIONAL_OR_KEYWORD", "..."),
     )
-    # It stays in force all the same, on the host.
+    # The host still uses the default.
     assert stub_of(tool)("q")[0] == "sk-012345678901234567890123"
 
 
@@ -155,21 +154,21 @@ def test_a_tool_that_takes_anything_has_the_signature_of_its_inputs():
         stub()
 
 
-def test_a_builtin_without_a_signature_binds_for_itself():
+def test_builtin_without_a_signature_checks_its_arguments():
     assert stub_of(max)(1, 5, 3) == 5
     with pytest.raises(TypeError, match="max expected at least 1 argument, got 0"):
         stub_of(max)()
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a.b", "class", "1a", "a\n", "a();import os"])
-def test_a_name_that_no_program_could_call_is_refused(name):
+def test_uncallable_name_is_refused(name):
     with pytest.raises(
         ConfigurationError, match="programs cannot call it; use a Python identifier"
     ):
         describe(name, plain)
 
 
-def test_an_input_that_no_program_could_name_is_refused():
+def test_unusable_input_name_is_refused():
     tool = FromServer()
     tool.inputs = {"a): pass\nimport os #": {"type": "string", "description": "x"}}
     with pytest.raises(ConfigurationError, match="programs cannot name it"):

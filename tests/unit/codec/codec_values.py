@@ -1,4 +1,4 @@
-"""Values for the codec's tests, and an equality that tells types, NaN and -0.0 apart."""
+"""Values for the codec's tests, and an equality that distinguishes types, NaN and -0.0."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def _image(mode: str) -> PIL.Image.Image:
     return image
 
 
-# One of each kind that no strategy makes, with the awkward ones among them.
+# One value of each type without a strategy, including edge cases.
 SAMPLES: dict[str, Any] = {
     "nan": math.nan,
     "minus zero": -0.0,
@@ -220,7 +220,7 @@ SAMPLES: dict[str, Any] = {
 
 
 def same(left: Any, right: Any) -> bool:
-    """Equal in value and type, all the way down; NaN is the same as NaN."""
+    """Compare value and type recursively; NaN equals NaN."""
     if isinstance(left, PIL.Image.Image):
         pixels = left.mode == right.mode and left.size == right.size
         return (

@@ -1,4 +1,4 @@
-"""What cannot be encoded, and what is over a limit, is refused with the way to it."""
+"""Values that cannot be encoded or exceed a limit are refused with the path to them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ REFUSED = "a value of type builtins.object cannot be encoded; send plain data in
         ({"lock": threading.Lock()}, "vars['lock']"),
     ],
 )
-def test_a_value_that_cannot_travel_is_named_by_its_path(value: Any, where: str) -> None:
+def test_unencodable_value_is_named_by_its_path(value: Any, where: str) -> None:
     with pytest.raises(EncodeError) as caught:
         codec.encode(value, path="vars")
     assert str(caught.value).startswith(f"{where}: a value of type ")
@@ -98,7 +98,7 @@ def test_limits_of_depth() -> None:
         codec.decode(b"[" * 1_000_000)
 
 
-def test_a_deep_path_is_told_by_its_ends() -> None:
+def test_deep_path_is_shortened_in_the_middle() -> None:
     ten: Any = object()
     for name in reversed("abcdefghij"):
         ten = {name: ten}
@@ -128,7 +128,7 @@ def test_an_object_whose_reading_raises_is_an_encode_error() -> None:
         codec.encode([Bad([1])])
 
 
-def test_a_column_that_cannot_travel_names_its_dtype() -> None:
+def test_unencodable_column_names_its_dtype() -> None:
     frame = pd.DataFrame({"a": pd.arrays.SparseArray([0, 0, 1])})
     with pytest.raises(EncodeError, match=r"value.iloc\[:, 0\]: a column of dtype Sparse"):
         codec.encode(frame)

@@ -1,4 +1,4 @@
-"""Bytes from a hostile sandbox: only ever a value or a DecodeError, in bounded time and memory."""
+"""Bytes from a hostile sandbox give a value or a DecodeError, in bounded time and memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from codec_values import CLASSES, SAMPLES, values
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from smolagents_fork import codec
@@ -37,19 +37,16 @@ def decode_or_refuse(data: bytes) -> None:
     repr(value)
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.binary(max_size=200))
 def test_random_bytes(data: bytes) -> None:
     decode_or_refuse(data)
 
 
-@settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(json_values)
 def test_random_json(tree: Any) -> None:
     decode_or_refuse(json.dumps(tree).encode())
 
 
-@settings(max_examples=800, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from(sorted(TAGS)), st.data())
 def test_every_tag_with_random_contents(tag: str, data: st.DataObject) -> None:
     keys = sorted(TAGS[tag][0] - {"$"})
@@ -57,7 +54,6 @@ def test_every_tag_with_random_contents(tag: str, data: st.DataObject) -> None:
     decode_or_refuse(json.dumps({"$": tag, **tree}).encode())
 
 
-@settings(max_examples=1000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.sampled_from(SEEDS),
     st.lists(
@@ -71,7 +67,6 @@ def test_mutated_encodings(data: bytes, edits: list[tuple[int, int, bytes]]) -> 
     decode_or_refuse(data)
 
 
-@settings(max_examples=600, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from(SEEDS), st.data())
 def test_encodings_with_one_part_replaced(seed: bytes, data: st.DataObject) -> None:
     tree = json.loads(seed)
@@ -237,7 +232,7 @@ def test_hostile_bytes_are_refused_with_the_reason(name: str) -> None:
         codec.decode(data, classes=CLASSES)
 
 
-def test_hundred_small_bombs_are_as_bad_as_a_big_one() -> None:
+def test_many_small_images_count_as_one_large_one() -> None:
     rows = zlib.compress(b"\0" * (3 * 4000 + 1) * 4000)
     bomb = json.loads(image(4000, 4000, png(4000, 4000, (b"IDAT", rows))))
     assert codec.decode(json.dumps([bomb]))[0].size == (4000, 4000)
@@ -256,7 +251,7 @@ def test_the_path_in_a_message_is_bounded() -> None:
     assert len(str(caught.value)) < 300
 
 
-def test_nothing_that_the_data_names_is_imported() -> None:
+def test_names_in_the_data_are_not_imported() -> None:
     # In a fresh interpreter, with audit events: decoding opens, imports and executes nothing.
     names = ["antigravity", "this", "os"]
     data = codec.encode([])
@@ -280,7 +275,6 @@ def test_nothing_that_the_data_names_is_imported() -> None:
     assert run.stdout.splitlines() == ["system(a=1)"] * 3 + ["<system.x: 1>"] * 3
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(values)
 def test_every_prefix_is_refused(value: Any) -> None:
     data = codec.encode([value])

@@ -155,7 +155,7 @@ def test_parameter_there_is_not(cls):
         cls(**given, zzz=1)
     known = of_signature(cls, OPTIONS if cls in (DockerExecutor, DockerPool) else ())
     assert str(caught.value) == (
-        f"{cls.__name__} has no parameter 'zzz'; there are: {', '.join(sorted(known))}"
+        f"{cls.__name__} has no parameter 'zzz'; known are: {', '.join(sorted(known))}"
     )
 
 

@@ -1,4 +1,4 @@
-"""What an error says: type, message, line and its text, what led to it, and what may help."""
+"""Error messages: type, message, line and its text, cause, and hint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a kernel says at an awkward moment is taken in all the same."""
+"""Messages that arrive at a deadline or out of order are processed."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from smolagents_fork.jupyter.wire import Message, decode, encode
 
 
 class Kernel:
-    """Both a connection and the kernel behind it; says what the test has it say, when it says so.
+    """Connection to a scripted kernel, which sends the test's messages at the test's times.
 
     Attributes:
-        now: its clock, which is the test's.
-        sent: what it was asked, in order.
+        now: its clock, set by the test.
+        sent: requests received, in order.
         saying: seconds until the next message and the message, in order.
     """
 
@@ -90,7 +90,7 @@ def channel(kernel):
     return Channel(kernel, Requests("session", "comm"))
 
 
-def test_output_that_comes_just_as_the_time_is_over(kernel, channel, sink, printed):
+def test_output_at_the_deadline_is_kept(kernel, channel, sink, printed):
     request = channel.execute("1", sink=sink)
     kernel.say_output(2.0, "late", request.message)
     with pytest.raises(DeadlinePassed):
@@ -98,7 +98,7 @@ def test_output_that_comes_just_as_the_time_is_over(kernel, channel, sink, print
     assert printed == ["late"]
 
 
-def test_end_that_comes_just_as_the_time_is_over(kernel, channel, sink):
+def test_end_at_the_deadline_counts(kernel, channel, sink):
     request = channel.execute("1", sink=sink)
     kernel.say_reply(1.0, request.message)
     kernel.say_idle(1.0, request.message)
@@ -106,7 +106,7 @@ def test_end_that_comes_just_as_the_time_is_over(kernel, channel, sink):
     assert request.done
 
 
-def test_end_of_the_one_behind_that_comes_just_as_the_time_is_over(kernel, channel, sink):
+def test_end_of_the_later_request_at_the_deadline_counts(kernel, channel, sink):
     request = channel.execute("1", sink=sink)
     behind = channel.execute("pass", sink=Sink(), silent=True)
     kernel.say_reply(0.25, behind.message)
@@ -124,7 +124,7 @@ def test_flood_of_messages_does_not_outlast_the_time(kernel, channel, sink, prin
     assert 19 <= len(printed) <= 21
 
 
-def test_answer_that_lags_far_behind_is_waited_for(kernel, channel, sink):
+def test_late_answer_is_awaited(kernel, channel, sink):
     request = channel.execute("1", sink=sink)
     kernel.say_idle(0.1, request.message)
     kernel.say_reply(8.0, request.message)
@@ -133,7 +133,7 @@ def test_answer_that_lags_far_behind_is_waited_for(kernel, channel, sink):
     assert request.error is None
 
 
-def test_answer_that_a_later_one_has_overtaken_does_not_come_any_more(kernel, channel, sink):
+def test_overtaken_answer_is_not_awaited(kernel, channel, sink):
     request = channel.execute("1", sink=sink)
     kernel.say_idle(0.1, request.message)
     kernel.asked = lambda message: kernel.say_reply(0.1, message)

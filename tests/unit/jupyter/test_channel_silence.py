@@ -1,4 +1,4 @@
-"""When a gateway counts as gone: after silence, and not while a long message comes in."""
+"""A gateway counts as dead after silence, but not while a long message arrives."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from smolagents_fork.jupyter.websocket import ConnectionLost, WaitTimeout
 
 
 class SlowConnection:
-    """Gives no whole message; every wait brings so many bytes of one. Its clock is the test's."""
+    """Connection without a complete message: every wait receives some bytes on the test's clock."""
 
     v1 = True
 
@@ -46,14 +46,14 @@ def waited_for(connection, monkeypatch, seconds):
     channel.wait(request, Deadline(seconds, clock=connection.clock))
 
 
-def test_silence_is_the_end_of_the_connection(monkeypatch):
+def test_silence_ends_the_connection(monkeypatch):
     connection = SlowConnection(0)
     with pytest.raises(ConnectionLost, match="has not answered a ping for 21 s"):
         waited_for(connection, monkeypatch, 600)
     assert connection.pings
 
 
-def test_part_of_a_message_is_no_silence(monkeypatch):
+def test_partial_message_is_not_silence(monkeypatch):
     connection = SlowConnection(1)
     with pytest.raises(DeadlinePassed):
         waited_for(connection, monkeypatch, 600)

@@ -1,4 +1,4 @@
-"""Pictures from a sandbox are opened in four formats, whatever they are called."""
+"""Images from a sandbox are opened in four formats, whatever their MIME type."""
 
 from __future__ import annotations
 

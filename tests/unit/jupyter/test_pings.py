@@ -1,4 +1,4 @@
-"""Pings, the gateway's and ours, when an earlier message's time is over and nothing is taken."""
+"""Pings in both directions after an earlier send timed out or the stream is full."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
 
 def answer(far):
-    """A gateway's part of the opening."""
+    """Answer the WebSocket handshake like a gateway."""
     request = b""
     while b"\r\n\r\n" not in request:
         request += far.recv(4096)
@@ -56,7 +56,7 @@ def test_gateways_ping_is_answered_after_the_time_of_what_was_sent_before(opened
     assert bytes(a ^ b for a, b in zip(mask, masked, strict=False)) == b"abc"
 
 
-def test_ping_that_nobody_takes_is_no_end(opened):
+def test_unread_ping_keeps_connection_open(opened):
     connection, far = opened
     filled = 0
     far.setblocking(False)

@@ -1,4 +1,4 @@
-"""One request's state while its messages come in, in whatever order."""
+"""State of a request while its messages arrive in any order."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_done_when_answered_and_idle_in_either_order(order):
     assert request.done
 
 
-def test_messages_of_other_requests_are_passed_over():
+def test_messages_of_other_requests_are_ignored():
     seen = []
     request, other = request_with(stream=lambda *a: seen.append(a)), request_with()
     request.feed(reply_to(other, "stream", {"name": "stdout", "text": "x"}), 0)
@@ -46,7 +46,7 @@ def test_messages_of_other_requests_are_passed_over():
 
 
 @pytest.mark.parametrize("state", ["restarting", "dead"])
-def test_news_of_the_kernels_end_need_no_parent(state):
+def test_message_of_the_kernels_end_needs_no_parent(state):
     with pytest.raises(KernelGone):
         request_with().feed(
             Message("iopub", {"msg_type": "status"}, {}, {}, {"execution_state": state}), 0
@@ -69,7 +69,7 @@ def test_kernel_that_cannot_answer():
     assert "could not say how the code ended" in request.error.value
 
 
-def test_comm_of_somebody_else_is_not_ours():
+def test_messages_of_other_comms_are_ignored():
     seen = []
     request = request_with(data=lambda data, buffers: seen.append(data))
     request.feed(reply_to(request, "comm_msg", {"comm_id": "other", "data": {"a": 1}}), 0)
@@ -115,7 +115,7 @@ def test_notes_of_hostile_data_are_few():
     assert len(sink.notes) <= 20
 
 
-def test_counts_past_all_sense_can_be_told():
+def test_enormous_counts_are_printed():
     # Each is a number JSON may hold; their sum has more digits than Python turns into text.
     sink = collector()
     for _ in range(20):
@@ -150,7 +150,7 @@ def test_more_displays_than_there_may_be_are_counted():
     assert "[3 displays dropped" in sink.logs()
 
 
-def test_text_that_is_none_is_not_made_into_text():
+def test_none_is_not_converted_to_text():
     value = []
     for _ in range(5000):
         value = [value]

@@ -1,4 +1,4 @@
-"""Limits of a stream to a sandbox hold for all that comes and goes, not for each byte of it."""
+"""Time limits of a stream apply to a whole transfer, not to each byte."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from background import running
 
 from smolagents_fork.jupyter.websocket import TimedSocket
 
-# Only to see that nothing hangs.
+# Only detects hangs.
 PROMPT_SECONDS = 60.0
 
 
 @pytest.fixture
 def ends():
-    """Both ends of a stream: ours, and the sandbox' own."""
+    """Give both ends of a stream: ours and the sandbox's."""
     near, far = socket.socketpair()
     with near, far:
         near.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
@@ -26,7 +26,7 @@ def ends():
 
 
 def trickle(far, until):
-    """Write a byte now and then, and read one, until the other end has had enough."""
+    """Write and read a byte now and then, until the other end stops."""
     far.settimeout(0.02)
     while not until():
         with contextlib.suppress(OSError):
@@ -42,7 +42,7 @@ def read_for(near, seconds):
         near.recv(1)
 
 
-def test_bytes_now_and_then_do_not_make_a_wait_longer(ends):
+def test_slow_bytes_do_not_prolong_a_wait(ends):
     near, far = ends
     done = []
     with running(trickle, far, lambda: bool(done)):
@@ -57,7 +57,7 @@ def test_bytes_now_and_then_do_not_make_a_wait_longer(ends):
             done.append(True)
 
 
-def test_reader_that_reads_now_and_then_does_not_make_sending_longer(ends):
+def test_slow_reader_does_not_prolong_sending(ends):
     near, far = ends
     done = []
     with running(trickle, far, lambda: bool(done)):
@@ -71,7 +71,7 @@ def test_reader_that_reads_now_and_then_does_not_make_sending_longer(ends):
             done.append(True)
 
 
-def test_what_has_come_is_read_without_time_to_wait(ends):
+def test_received_bytes_are_read_without_time_to_wait(ends):
     near, far = ends
     far.sendall(b"here")
     near.receive_for(0, at_most=30)

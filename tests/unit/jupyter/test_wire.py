@@ -1,4 +1,4 @@
-"""The two layouts of a message: round trips, and hostile payloads that are errors."""
+"""Both message layouts: round trips, and errors for hostile payloads."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_truncated_payload_is_an_error_or_a_shorter_message(message, cut):
         return
 
 
-def test_v1_as_the_specification_lays_it_out():
+def test_v1_layout_follows_the_specification():
     message = Message("shell", {"a": 1}, {}, {}, {"b": 2}, (b"xyz",))
     payload, binary = encode(message, v1=True)
     assert binary
@@ -99,7 +99,7 @@ def test_deep_nesting_is_an_error():
         decode(payload, v1=False, binary=False)
 
 
-def test_beginning_of_a_long_message_tells_what_it_is():
+def test_beginning_of_a_long_message_identifies_it():
     header, parent = {"msg_type": "stream"}, {"msg_id": "7"}
     payload, _ = encode(Message("iopub", header, parent, {}, {"text": "x" * 100_000}), v1=True)
     message = peek_v1(payload[:16_384])
@@ -109,7 +109,7 @@ def test_beginning_of_a_long_message_tells_what_it_is():
     assert peek_v1(b"rubbish" * 100) is None
 
 
-def test_limits_depend_on_what_a_message_is():
+def test_limits_depend_on_the_message_type():
     limit_for = message_limits(1000, 1_000_000)
 
     def limit(kind):

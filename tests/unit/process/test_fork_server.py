@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-# In a process of its own: a fork server takes over signals, and forks.
+# In a separate process: a fork server handles signals, and forks.
 SCRIPT = """
 import atexit, os, signal, socket
 from smolagents_fork.process.fork_server import EXIT, ForkServer
@@ -58,7 +58,7 @@ print("served on")
 """
 
 
-def test_child_that_is_stopped_where_it_has_just_ended():
+def test_stopping_a_child_that_just_ended():
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=60, check=False
     )

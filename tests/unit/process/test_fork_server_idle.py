@@ -1,4 +1,4 @@
-"""A fork server that nobody asks for children does not stay for ever."""
+"""A fork server without requests ends."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ print("ended", host.recv(10))
 """
 
 
-def test_it_ends_when_nothing_has_happened_for_long():
+def test_idle_fork_server_ends():
     run = subprocess.run(
         [sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=300, check=False
     )

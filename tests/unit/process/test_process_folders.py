@@ -1,4 +1,4 @@
-"""Folders that untrusted code leaves behind, and that must go all the same."""
+"""Removal of folders that untrusted code leaves behind."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_a_folder_nested_deeper_than_recursion_and_paths_go_is_removed(tmp_path:
     assert not top.exists()
 
 
-def test_names_of_its_own_are_in_nobodys_way(tmp_path: Path) -> None:
+def test_temporary_names_do_not_collide(tmp_path: Path) -> None:
     top = tmp_path / "top"
     for name in (".removing-1/.removing-2", ".removing-2/.removing-1/x", "a/b", "c"):
         (top / name).mkdir(parents=True)
@@ -32,7 +32,7 @@ def test_names_of_its_own_are_in_nobodys_way(tmp_path: Path) -> None:
     assert not top.exists()
 
 
-def test_no_link_is_followed_and_no_permission_is_in_the_way(tmp_path: Path) -> None:
+def test_links_are_not_followed_and_permissions_are_changed(tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "kept").write_text("x")
@@ -49,7 +49,7 @@ def test_no_link_is_followed_and_no_permission_is_in_the_way(tmp_path: Path) -> 
     assert outside.stat().st_mode & 0o777 == 0o755
 
 
-def test_what_cannot_be_removed_is_said_and_nothing_is_raised(tmp_path: Path) -> None:
+def test_unremovable_folder_is_reported_without_an_exception(tmp_path: Path) -> None:
     assert remove_tree(str(tmp_path / "never was"))
     file = tmp_path / "file"
     file.write_text("no folder")

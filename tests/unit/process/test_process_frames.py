@@ -1,11 +1,11 @@
-"""Frames: any cut of the stream gives the same frames, and nothing too long is ever taken in."""
+"""Frames do not depend on packet boundaries, and an over-long body is never read."""
 
 from __future__ import annotations
 
 import struct
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from smolagents_fork.errors import ProtocolError
@@ -46,7 +46,6 @@ frames = st.builds(
 )
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.lists(frames, max_size=5), st.lists(st.integers(1, 50), min_size=1, max_size=5))
 def test_frames_come_out_as_they_went_in(sent, sizes):
     data = b"".join(packed(frame.kind, frame.run, frame.body) for frame in sent)
@@ -55,7 +54,6 @@ def test_frames_come_out_as_they_went_in(sent, sizes):
     assert not reader.partial
 
 
-@settings(max_examples=500, deadline=None)
 @given(st.binary(max_size=300), st.lists(st.integers(1, 50), min_size=1, max_size=5))
 def test_any_bytes_are_frames_or_a_protocol_error(data, sizes):
     reader = FrameReader(CHILD)
@@ -73,7 +71,7 @@ def test_a_body_over_its_limit_is_refused_by_its_header_alone(kind):
     reader = FrameReader(CHILD)
     header = HEADER.pack(kind, 1, CHILD.get(kind, 0) + 1)
     with pytest.raises(
-        ProtocolError, match=rf"{kind.name} frame of \d+ bytes, over|an unexpected frame"
+        ProtocolError, match=rf"{kind.name} frame of \d+ bytes, over|unexpected frame"
     ):
         reader.feed(header)
 
@@ -91,7 +89,7 @@ def test_each_side_takes_only_what_the_other_sends():
     assert CHILD[Kind.OUTPUT] == MOST_OUTPUT
 
 
-def test_a_frame_that_does_not_fit_its_length_is_not_made():
+def test_frame_over_its_length_is_not_created():
     class Long(bytes):
         def __len__(self) -> int:
             return 1 << 32

@@ -1,4 +1,4 @@
-"""The system call filter, run instruction by instruction for machines this one is not."""
+"""The system call filter, emulated for other machines instruction by instruction."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def verdict(
     machine: str, call: str | int, *arguments: int, architecture: int | None = None,
     network: bool = False, listened: bool = True,
 ) -> str:  # fmt: skip
-    """What the filter says to a call, by classic BPF's rules (net/core/filter.c)."""
+    """Return the filter's verdict on a call, by the rules of classic BPF (net/core/filter.c)."""
     code = seccomp.program(machine, PID, network, listened=listened)
     instructions = list(struct.iter_unpack("HBBI", code))
     assert len(instructions) <= 4096  # BPF_MAXINSNS
@@ -71,7 +71,7 @@ def test_only_listed_calls_are_allowed(machine: str):
 
 
 @pytest.mark.parametrize("machine", NAMES)
-def test_refusals_that_callers_go_on_after(machine: str):
+def test_refusals_with_a_fallback(machine: str):
     for name, error in REFUSED_WITH.items():
         assert verdict(machine, name) == errno.errorcode[error].replace("ENOTSUP", EOPNOTSUPP), name
 
@@ -102,7 +102,7 @@ def test_threads_are_asked_about_and_processes_are_refused(machine: str):
 def test_calls_on_a_process_reach_oneself_only(machine: str, name: str):
     assert verdict(machine, name, PID) == ALLOW
     assert verdict(machine, name, 0) == ALLOW
-    # The upper half is not looked at by the kernel either.
+    # The kernel ignores the upper half, too.
     assert verdict(machine, name, PID | 1 << 32) == ALLOW
     for other in (1, PID + 1, -1, -PID):
         assert verdict(machine, name, other) == EPERM
@@ -130,7 +130,7 @@ def test_requests_of_ioctl_are_listed(machine: str):
 
 
 @pytest.mark.parametrize("machine", NAMES)
-def test_a_file_is_truncated_only_by_who_opens_it_for_writing(machine: str):
+def test_only_files_opened_for_writing_are_truncated(machine: str):
     flags_of = {"openat": 2, "open": 1}
     for name in flags_of.keys() & MACHINES[machine].numbers.keys():
         before = [0] * flags_of[name]
@@ -237,6 +237,6 @@ def test_numbers_are_those_of_the_kernels_headers(machine: str, header: str):
 @pytest.mark.skipif(not seccomp.supported(), reason="no filter for this machine")
 @pytest.mark.parametrize("network", [False, True])
 @pytest.mark.parametrize("listened", [False, True])
-def test_filter_that_was_made_before_is_the_one_for_this_process(network: bool, listened: bool):
+def test_prebuilt_filter_is_the_one_for_this_process(network: bool, listened: bool):
     wanted = seccomp.program(os.uname().machine, os.getpid(), network, listened=listened)
     assert seccomp._for_this_process(network, listened) == wanted

@@ -1,4 +1,4 @@
-"""What is not set of memory and the folders in it follows what is."""
+"""Sizes of memory and its folders that are not set follow those that are."""
 
 from __future__ import annotations
 

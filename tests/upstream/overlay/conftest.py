@@ -1,4 +1,4 @@
-"""What upstream's tests expect from a conftest.py that its source distribution does not carry.
+"""Fixtures that upstream's tests expect, which its source distribution does not contain.
 
 This folder is laid over the unpacked `tests/` of a release, in a scratch folder, for both sides of
 the comparison; nothing here is collected from where it stands. It must therefore not import
@@ -37,7 +37,7 @@ NEED_NOTHING = {
 
 
 def _is_here(host: Any) -> bool:
-    """Whether a host is this machine; names other than localhost are not."""
+    """Return whether a host is this machine; names other than localhost are not."""
     name = host.decode() if isinstance(host, bytes) else host
     if not name or name == "localhost":
         return True

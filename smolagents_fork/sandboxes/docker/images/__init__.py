@@ -1,1 +1,1 @@
-"""Images by their content: what is in one, and how it is built."""
+"""Images named by their content: their plans, builds and errors."""

@@ -1,14 +1,14 @@
-"""A failed build in words: what the failed step said comes first, its command last and short."""
+"""Messages of failed builds: the output of the failed step, then its command, shortened."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
 
-__all__ = ["BASE_IMAGE_VARIABLE", "failure_message", "words_of"]
+__all__ = ["BASE_IMAGE_VARIABLE", "builder_output", "failure_message"]
 
 BASE_IMAGE_VARIABLE = "SMOLAGENTS_FORK_BASE_IMAGE"
-# How the classic builder ends when a RUN step does, as every engine's API gives it.
+# The classic builder's last message when a RUN step fails; every engine's API has the same.
 _RETURNED = re.compile(
     r"The command '(?:/bin/sh -c )?(?P<command>.*)' returned a non-zero code: (?P<code>\d+)\Z",
     re.DOTALL,
@@ -27,27 +27,27 @@ def failure_message(
     Args:
         tag: of the image.
         arguments: of the build.
-        failure: the engine's word for it.
-        lines: what was built and said last.
+        failure: the engine's message.
+        lines: the last lines of the build.
     """
     base = arguments.get("BASE_IMAGE")
     low = failure.lower()
     missing = ("pull access denied", "manifest unknown", "not found: manifest", "no such host")
     if base and (any(text in low for text in missing) or "connection refused" in low):
         return (
-            f"image {tag} could not be built: base image {base!r} cannot be had "
-            f"({failure}); pass base_image= or set {BASE_IMAGE_VARIABLE} to one that can"
+            f"image {tag} could not be built: base image {base!r} cannot be pulled "
+            f"({failure}); pass base_image= or set {BASE_IMAGE_VARIABLE} to one that can be"
         )
-    said = words_of(_of_the_last_step(lines))
+    said = builder_output(_of_the_last_step(lines))
     ended = _RETURNED.search(failure)
     if ended is None:
-        return f"image {tag} could not be built{_hint(said)}: {failure}\n{words_of(lines)}"
+        return f"image {tag} could not be built{_hint(said)}: {failure}\n{builder_output(lines)}"
     command = re.sub(r"\s+", " ", ended["command"])
     if len(command) > _SHOWN_COMMAND_CHARS:
         command = command[:_SHOWN_COMMAND_CHARS] + " ..."
     return (
-        f"image {tag} could not be built{_hint(said)}; the step that failed said:\n"
-        f"{said or '(nothing)'}\n(exit code {ended['code']} of: {command})"
+        f"image {tag} could not be built{_hint(said)}; output of the step that failed:\n"
+        f"{said or '(none)'}\n(exit code {ended['code']} of: {command})"
     )
 
 
@@ -63,8 +63,8 @@ def _hint(said: str) -> str:
     unknown = _NO_DISTRIBUTION.search(said)
     if unknown is not None:
         return (
-            f"; pip finds no {unknown[1]!r}: see spelling and version, and give the distribution's "
-            "name where the import has another"
+            f"; pip finds no {unknown[1]!r}: check spelling and version, and give the name of the "
+            "distribution where it differs from the import name"
         )
     return ""
 
@@ -75,7 +75,7 @@ def _of_the_last_step(lines: Sequence[str]) -> Sequence[str]:
     return lines[begins[-1] + 1 :] if begins else lines
 
 
-def words_of(lines: Sequence[str]) -> str:
-    """``lines`` without colours and what the builder says of its own work."""
+def builder_output(lines: Sequence[str]) -> str:
+    """Return ``lines`` without colours and without the builder's lines about its own work."""
     plain = [line.replace("\x1b[91m", "").replace("\x1b[0m", "") for line in lines]
     return "\n".join(line for line in plain if line.strip() and not _BUILDERS_OWN.match(line))

@@ -1,4 +1,4 @@
-"""Building and pulling under a deadline, one process at a time, failing in the builder's words."""
+"""Builds and pulls of images under a deadline, one process at a time."""
 
 from __future__ import annotations
 
@@ -10,22 +10,25 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ....deadline import Deadline
 from ....errors import ExecutorStartError, ImageBuildError
-from ..engine import mapped_errors, post_patience
-from .build_errors import BASE_IMAGE_VARIABLE, failure_message, words_of
+from ...provisioner import Report
+from ..engine import mapped_errors, one_call_client
+from .build_errors import BASE_IMAGE_VARIABLE, builder_output, failure_message
 
-__all__ = ["BASE_IMAGE_VARIABLE", "Report", "build", "one_builder", "pull"]
+if TYPE_CHECKING:
+    from docker import DockerClient
+    from docker.api.client import APIClient
+
+__all__ = ["BASE_IMAGE_VARIABLE", "build", "one_builder", "pull"]
 
 _KEPT_LINES = 40
 
-Report = Callable[[str], None]
-
 
 def build(
-    client: Any,
+    client: DockerClient,
     tag: str,
     context: io.BytesIO,
     arguments: Mapping[str, str],
@@ -42,8 +45,8 @@ def build(
         context: tar archive with the Dockerfile.
         arguments: build arguments.
         report: gets one line at a time.
-        deadline: of the whole build; at its end the engine is left, which ends the build there
-            and removes its containers.
+        deadline: of the whole build. Afterwards the connection is closed, at which the engine
+            ends the build and removes its containers.
         no_cache: build every step.
 
     Raises:
@@ -52,8 +55,8 @@ def build(
     report(f"building {tag}")
     lines: list[str] = []
 
-    def start() -> Any:
-        return client.api.build(
+    def start(api: APIClient) -> Any:
+        return api.build(
             fileobj=context,
             custom_context=True,
             tag=tag,
@@ -62,7 +65,7 @@ def build(
             rm=True,
             forcerm=True,
             nocache=no_cache,
-            timeout=deadline.at_most(1e6),
+            timeout=deadline.at_most(1e6),  # type: ignore[arg-type]  # requests takes a float
         )
 
     try:
@@ -70,23 +73,23 @@ def build(
             failure = _followed(client, start, lines, report, deadline)
     except ExecutorStartError as error:
         if type(error) is not ExecutorStartError:
-            raise  # no engine, which is another matter
+            raise  # EngineUnavailableError: not a failure of the build
         raise ImageBuildError(str(error)) from error
     if failure is _TOO_LONG:
         raise ImageBuildError(
             f"image {tag} was not built in build_timeout_seconds={deadline.seconds}; raise it if "
-            f"the build only needs longer. The last lines:\n{words_of(lines)}"
+            f"the build only needs longer. The last lines:\n{builder_output(lines)}"
         )
     if failure is not None:
         raise ImageBuildError(failure_message(tag, arguments, failure, lines))
 
 
-def pull(client: Any, tag: str, report: Report, deadline: Deadline) -> None:
+def pull(client: DockerClient, tag: str, report: Report, deadline: Deadline) -> None:
     """Fetch an image from its registry.
 
     Raises:
         ImageBuildError: it could not be fetched in time.
-        ExecutorStartError: it cannot be had.
+        ExecutorStartError: the registry does not give it.
     """
     report(f"pulling {tag}")
     lines: list[str] = []
@@ -94,27 +97,25 @@ def pull(client: Any, tag: str, report: Report, deadline: Deadline) -> None:
     if version and ":" in tag.rpartition("/")[2]:
         repository, _, version = tag.rpartition(":")
 
-    def start() -> Any:
-        # The engine may answer only when the registry has, and docker-py waits for that for ever.
-        with post_patience(client.api, deadline.at_most(1e6)):
-            return client.api.pull(repository, tag=version, stream=True, decode=True)
+    def start(api: APIClient) -> Any:
+        return api.pull(repository, tag=version, stream=True, decode=True)
 
     try:
         with mapped_errors("pulling the image", image=tag):
             failure = _followed(client, start, lines, report, deadline)
     except ExecutorStartError as error:
-        raise ExecutorStartError(_not_to_be_had(tag, error)) from error
+        raise ExecutorStartError(_pull_failed(tag, error)) from error
     if failure is _TOO_LONG:
         raise ImageBuildError(
-            f"image {tag} was not pulled in build_timeout_seconds={deadline.seconds}; see whether "
+            f"image {tag} was not pulled in build_timeout_seconds={deadline.seconds}; check that "
             "its registry answers, or raise it if the pull only needs longer. The last lines:\n"
-            + (words_of(lines) or "(the engine has said nothing)")
+            + (builder_output(lines) or "(no output)")
         )
     if failure is not None:
-        raise ExecutorStartError(_not_to_be_had(tag, failure))
+        raise ExecutorStartError(_pull_failed(tag, failure))
 
 
-def _not_to_be_had(tag: str, why: object) -> str:
+def _pull_failed(tag: str, why: object) -> str:
     return (
         f"image {tag!r} is not on the engine and cannot be pulled: build it, load it, or name "
         f"another ({why})"
@@ -125,23 +126,28 @@ _TOO_LONG = "too long"
 
 
 def _followed(
-    client: Any, start: Callable[[], Any], lines: list[str], report: Report, deadline: Deadline
+    client: DockerClient,
+    start: Callable[[APIClient], Any],
+    lines: list[str],
+    report: Report,
+    deadline: Deadline,
 ) -> str | None:
-    """Read what the engine says of its work to the end; what failed, or ``None``."""
+    """Read the engine's progress to its end; return the error in it, or ``None``."""
     failure: str | None = None
     responses: list[Any] = []
 
     def keep(response: Any, *_: Any, **__: Any) -> None:
         responses.append(response)
 
-    hooks = client.api.hooks.setdefault("response", [])
-    hooks.append(keep)
+    # The engine may answer a pull only when the registry has, and docker-py sets no limit for that.
+    api = one_call_client(client.api, deadline.at_most(1e6))
+    api.hooks["response"].append(keep)
     try:
-        events = start()
+        events = start(api)
         while True:
             try:
-                # The engine is silent as long as a step is, so the wait is as long as the deadline.
-                _set_patience(responses, deadline.at_most(1e6))
+                # A step may print nothing for long, so the wait is as long as the deadline.
+                _set_limit(responses, deadline.at_most(1e6))
                 if deadline.expired():
                     return _TOO_LONG
                 event = next(events, None)
@@ -163,7 +169,6 @@ def _followed(
             return _TOO_LONG
         raise
     finally:
-        hooks.remove(keep)
         for response in responses:
             _hang_up(response)
 
@@ -174,15 +179,15 @@ def _socket_of(response: Any) -> Any:
     return None
 
 
-def _set_patience(responses: Sequence[Any], seconds: float) -> None:
-    """docker-py's own limit is for each piece; what counts here is the whole."""
+def _set_limit(responses: Sequence[Any], seconds: float) -> None:
+    """Limit the next read of each response; docker-py's own limit starts again at every piece."""
     for response in responses:
         with contextlib.suppress(Exception):
             _socket_of(response).settimeout(max(0.001, seconds))
 
 
 def _hang_up(response: Any) -> None:
-    # The engine ends a build nobody listens to; closing alone may leave the connection open.
+    # The engine ends a build whose client has gone; closing alone may leave the connection open.
     with contextlib.suppress(Exception):
         _socket_of(response).shutdown(socket.SHUT_RDWR)
     with contextlib.suppress(Exception):
@@ -191,7 +196,7 @@ def _hang_up(response: Any) -> None:
 
 @contextlib.contextmanager
 def one_builder(tag: str, deadline: Deadline) -> Iterator[None]:
-    """Let one process of this machine build ``tag`` at a time; without file locks, all may.
+    """Let one process of this machine build ``tag`` at a time; no-op without file locks.
 
     Raises:
         ImageBuildError: another process builds it and was not done in time.
@@ -203,7 +208,7 @@ def one_builder(tag: str, deadline: Deadline) -> Iterator[None]:
         return
     user = os.getuid()
     path = Path(tempfile.gettempdir()) / f"smolagents-fork-{user}-{tag.rpartition(':')[2]}.lock"
-    # O_NOFOLLOW: the folder is everybody's, and a link planted there must not be opened.
+    # O_NOFOLLOW: every user may write to the folder, and a link put there must not be opened.
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         while True:

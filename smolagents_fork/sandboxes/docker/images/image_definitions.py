@@ -19,7 +19,7 @@ __all__ = ["image_folder"]
 
 
 def image_folder(name: str) -> Traversable:
-    """The folder of image ``name``: a Dockerfile and what it copies.
+    """Return the folder of image ``name``: a Dockerfile and the files it copies.
 
     Raises:
         ImageBuildError: the installation is incomplete.

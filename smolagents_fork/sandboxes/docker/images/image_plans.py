@@ -1,59 +1,54 @@
 """Images named by their content, so that a second start builds nothing.
 
 The tag is a digest of everything that decides what is in the image: Dockerfile, the files it
-copies, the base image's name, the requirements. What only helps to get there (a CA file, an index)
-is left out of the digest and out of the result.
+copies, the base image's name, the requirements. A CA file and index settings, which only the build
+needs, are neither in the digest nor in the image.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import io
 import os
 import tarfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ....deadline import Deadline
 from ....errors import ConfigurationError
+from ...pip_settings import ca_bytes, index_settings
+from ...provisioner import BUILD_SECONDS, Report
 from ..engine import mapped_errors
-from .builds import BASE_IMAGE_VARIABLE, Report, build, one_builder, pull
+from .builds import BASE_IMAGE_VARIABLE, build, one_builder, pull
 from .image_definitions import image_folder
+
+if TYPE_CHECKING:
+    from docker import DockerClient
 
 __all__ = [
     "BASE_IMAGE_VARIABLE",
-    "BUILD_SECONDS",
     "DEFAULT_BASE_IMAGE",
     "ImagePlan",
     "addressed",
-    "ca_bytes",
     "ensure",
     "exists",
-    "index_settings",
     "plan",
 ]
 
 DEFAULT_BASE_IMAGE = "python:3.12-slim"
 REPOSITORY = "smolagents-fork-jupyter"
 
-_CA_VARIABLES = ("PIP_CERT", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE")
-_INDEX_VARIABLES = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_TRUSTED_HOST")
-# What a build may take where nobody said otherwise.
-BUILD_SECONDS = 1800.0
-
 
 @dataclass(frozen=True)
 class ImagePlan:
-    """One image to have: how it is called and what it is made of.
+    """Plan of one image: its name and its content.
 
     Attributes:
-        tag: name the image gets and is looked up by.
+        tag: name of the image.
         files: build context, by name; ``Dockerfile`` among them.
-        arguments: build arguments that decide what is in it.
-        base: the plan to carry out first.
+        arguments: build arguments that change its content.
+        base: plan of the image to build first.
     """
 
     tag: str
@@ -72,14 +67,14 @@ def plan(
     """Plan the images for these settings without asking an engine.
 
     Args:
-        base_image: what the default image is built on; ``None``: ``SMOLAGENTS_FORK_BASE_IMAGE`` of
-            the environment, else ``python:3.12-slim``.
+        base_image: base of the default image; ``None``: ``SMOLAGENTS_FORK_BASE_IMAGE`` of the
+            environment, else ``python:3.12-slim``.
         dockerfile_content: a Dockerfile in place of the fork's own.
-        image: an image to take as it is.
-        requirements: what pip adds to it.
+        image: an existing image to use as it is.
+        requirements: pip requirements to add.
 
     Returns:
-        the plan; one without files names an image that has to exist.
+        the plan; without files it names an image to pull.
     """
     if image is not None and dockerfile_content is not None:
         raise ConfigurationError("image= and dockerfile_content= exclude one another: give one")
@@ -110,13 +105,13 @@ def addressed(
     arguments: Mapping[str, str],
     base: ImagePlan | None = None,
 ) -> ImagePlan:
-    """Plan an image whose tag is the digest of what decides its content.
+    """Plan an image whose tag is a digest of its content.
 
     Args:
         repository: the name before the tag.
         files: build context, by name.
-        arguments: build arguments that decide what is in it.
-        base: the plan to carry out first.
+        arguments: build arguments that change its content.
+        base: plan of the image to build first.
     """
     digest = hashlib.sha256()
     for kind, entries in (
@@ -131,7 +126,7 @@ def addressed(
 
 
 def ensure(
-    client: Any,
+    client: DockerClient,
     wanted: ImagePlan,
     *,
     report: Report = lambda _line: None,
@@ -139,21 +134,21 @@ def ensure(
     rebuild: bool = False,
     deadline: Deadline | None = None,
 ) -> str:
-    """Have the image, building what is missing; return its tag.
+    """Build or pull the image unless the engine has it; return its tag.
 
     Args:
         client: docker-py client.
         wanted: from :func:`plan`.
-        report: gets one line at a time while something is built.
-        ca_bundle: PEM file pip trusts during the build; ``None``: what ``PIP_CERT``,
-            ``REQUESTS_CA_BUNDLE`` or ``SSL_CERT_FILE`` of the environment name.
-        rebuild: build even if it is there, without the engine's cache.
+        report: takes one line at a time while something is built.
+        ca_bundle: PEM file that pip trusts during the build; ``None``: the one that ``PIP_CERT``,
+            ``REQUESTS_CA_BUNDLE`` or ``SSL_CERT_FILE`` of the environment names.
+        rebuild: build even if the engine has it, without the engine's cache.
         deadline: for pulling, building, and waiting for another process that builds the same;
             ``None``: half an hour.
 
     Raises:
-        ImageBuildError: a step failed, or the time is spent; carries the builder's last lines.
-        ExecutorStartError: an image taken as it is does not exist.
+        ImageBuildError: a step failed, or the time ran out; has the builder's last lines.
+        ExecutorStartError: an image to use as it is does not exist.
     """
     if not rebuild and exists(client, wanted.tag):
         return wanted.tag
@@ -179,13 +174,13 @@ def ensure(
     return wanted.tag
 
 
-def exists(client: Any, tag: str) -> bool:
+def exists(client: DockerClient, tag: str) -> bool:
     """Tell whether the engine has the image."""
     import docker
 
     with mapped_errors("looking for the image", image=tag):
         try:
-            client.api.inspect_image(tag)
+            client.api.inspect_image(tag)  # type: ignore[no-untyped-call]  # of its stub
         except docker.errors.ImageNotFound:
             return False
     return True
@@ -201,36 +196,3 @@ def _context(files: Mapping[str, bytes]) -> io.BytesIO:
             archive.addfile(entry, io.BytesIO(data))
     target.seek(0)
     return target
-
-
-def ca_bytes(ca_bundle: str | os.PathLike[str] | None) -> bytes:
-    """The certificates pip shall trust, empty for its own.
-
-    Args:
-        ca_bundle: a PEM file; ``None``: the one the environment names.
-
-    Raises:
-        ConfigurationError: it cannot be read.
-    """
-    if ca_bundle is not None:
-        try:
-            return Path(ca_bundle).read_bytes()
-        except OSError as error:
-            raise ConfigurationError(f"ca_bundle={str(ca_bundle)!r}: {error}") from None
-    for variable in _CA_VARIABLES:
-        path = os.environ.get(variable)
-        if path:
-            with contextlib.suppress(OSError):
-                return Path(path).read_bytes()
-    return b""
-
-
-def index_settings() -> dict[str, str]:
-    """pip's index settings of this environment; local folders mean nothing to the builder."""
-    found = {}
-    for variable in _INDEX_VARIABLES:
-        value = os.environ.get(variable, "")
-        kept = " ".join(part for part in value.split() if not part.startswith("file:"))
-        if kept:
-            found[variable] = kept
-    return found

@@ -68,9 +68,9 @@ MIB = 1 << 20
         ({"environment": {"A": {"b": 1}}}, r"environment\['A'\]="),
         ({"environment": {"A": b"x"}}, r"environment\['A'\]=b'x'"),
         ({"environment": {"A": "x\0y"}}, "a value cannot have a NUL byte"),
-        ({"environment": {"A=B": "c"}}, "'A=B' is no name of a variable"),
-        ({"environment": {"": "c"}}, "'' is no name of a variable"),
-        ({"environment": {1: "c"}}, "1 is no name of a variable"),
+        ({"environment": {"A=B": "c"}}, "'A=B' is not a variable's name"),
+        ({"environment": {"": "c"}}, "'' is not a variable's name"),
+        ({"environment": {1: "c"}}, "1 is not a variable's name"),
         ({"volumes": {"/tmp": "/data"}}, r"volumes=\{'/tmp': '/data'\}: give \{'/data': \{'bind'"),
         ({"volumes": {"/tmp": {"mode": "ro"}}}, "the path of the engine's machine comes first"),
         ({"volumes": {"/tmp": {"bind": "/data", "ro": True}}}, "volumes="),
@@ -124,7 +124,9 @@ def test_what_is_no_pool_is_refused():
 def test_sizes_in_the_forms_people_write(size, expected):
     assert parse_size(size) == expected
     options = Options.of(memory=4096 * MIB, workdir_size="64 MiB")
-    arguments = container_arguments(options.spec("image"), options.container, "name")
+    arguments = container_arguments(
+        options.sandbox_spec("image"), options.container, "name", token="token"
+    )
     assert arguments["mem_limit"] == 4096 * MIB
     # tmpfs has a notation of its own: it gets bytes.
     assert f"size={64 * MIB}," in arguments["tmpfs"]["/workspace"]
@@ -132,14 +134,14 @@ def test_sizes_in_the_forms_people_write(size, expected):
 
 
 def test_numbers_in_the_environment_are_text_in_the_container():
-    spec = Options.of(environment={"A": 1, "B": 2.5, "C": True, "D": ""}).spec("image")
+    spec = Options.of(environment={"A": 1, "B": 2.5, "C": True, "D": ""}).sandbox_spec("image")
     assert spec.environment == {"A": "1", "B": "2.5", "C": "True", "D": ""}
 
 
 def test_localhost_is_published_on_loopback_only():
     options = Options.of(host="localhost", network="bridge")
     arguments = container_arguments(
-        options.spec("image"), options.container, "name", published=True
+        options.sandbox_spec("image"), options.container, "name", token="token", published=True
     )
     assert arguments["ports"] == {"8888/tcp": ("127.0.0.1", None)}
 

@@ -15,7 +15,8 @@ from smolagents_fork.executors.docker import pool as pool_module
 from smolagents_fork.executors.docker.options import Options, option_names
 from smolagents_fork.jupyter import collector, displays, wire
 from smolagents_fork.results import ExecutorStats
-from smolagents_fork.sandboxes.docker import engine, log_tail
+from smolagents_fork.sandboxes.docker import engine
+from smolagents_fork.sandboxes.docker.streams import log_tail
 from tools.paths import ROOT
 
 PAGE = (ROOT / "docs" / "executors" / "docker.md").read_text()
@@ -93,7 +94,7 @@ def test_the_docstring_names_every_keyword():
 
 
 def test_figures_in_the_text_are_those_of_the_code():
-    for words, figure in (
+    for text, figure in (
         (
             "`get_file(path, max_bytes=268435456)`",
             inspect.signature(DockerExecutor.get_file).parameters["max_bytes"].default
@@ -105,21 +106,21 @@ def test_figures_in_the_text_are_those_of_the_code():
             "half a second at first and up to 30",
             (pool_module._FIRST_PAUSE_SECONDS, pool_module._LONGEST_PAUSE_SECONDS) == (0.5, 30.0),
         ),
-        ("and has three seconds for that", engine.PING_SECONDS == 3.0),
+        ("and has three seconds to answer", engine.PING_SECONDS == 3.0),
         ("keeps the last 4 KB of each", log_tail.KEPT_BYTES == 4096),
         ("in four formats up\nto 50 megapixels", displays._MAX_PIXELS == 50_000_000),
     ):
-        assert words in PAGE, words
-        assert figure, words
+        assert text in PAGE, text
+        assert figure, text
 
 
-def test_what_is_the_executors_own_in_a_pool():
-    _, _, told = PAGE.partition("its own are ")
-    named = re.findall(r"`(\w+)`", told.partition(". ")[0])
+def test_executors_own_options_in_a_pool():
+    _, _, rest = PAGE.partition("The executor's own options are ")
+    named = re.findall(r"`(\w+)`", rest.partition(". ")[0])
     assert sorted(named) == sorted(pool_options._OF_THE_EXECUTOR)
 
 
-def test_what_is_asked_of_a_pool_by_name_counts_be_it_the_default():
+def test_option_given_with_its_default_counts_in_a_pool():
     of_pool = Options.of(memory="1g", timeout_seconds=5)
 
     def asked(**given: Any) -> Options:

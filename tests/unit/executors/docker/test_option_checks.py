@@ -1,4 +1,4 @@
-"""What DockerExecutor refuses before any engine is asked."""
+"""Options that DockerExecutor refuses without an engine."""
 
 from __future__ import annotations
 

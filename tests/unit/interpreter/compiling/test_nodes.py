@@ -5,12 +5,8 @@ from __future__ import annotations
 import ast
 import contextlib
 import sys
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[3] / "cases"))
-
 from case_harness import all_cases
 
 from smolagents_fork.errors import ProgramRefusedError

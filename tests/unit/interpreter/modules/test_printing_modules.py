@@ -1,4 +1,4 @@
-"""What modules print goes where the program's ``print`` goes, and never to the host's streams."""
+"""Output of modules goes to the program's output, and never to the host's streams."""
 
 from __future__ import annotations
 

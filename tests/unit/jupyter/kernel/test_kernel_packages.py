@@ -1,4 +1,4 @@
-"""pip beside a running kernel has a limit, also where its index says nothing."""
+"""pip for a running kernel has a time limit, even if its index does not respond."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What processes write into the kernel's output is all passed on when a call ends."""
+"""Output of other processes is forwarded completely before a call ends."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from smolagents_fork.jupyter.kernel import kernel_process
 
 
 class Stream(SimpleNamespace):
-    """What of ipykernel's stream is used; slow to write, as on a machine with much to do."""
+    """Subset of ipykernel's stream that is used; writes slowly, as on a busy machine."""
 
     def __init__(self, slow: float = 0.0) -> None:
         reader, self.writer = os.pipe()
@@ -35,7 +35,7 @@ Piped = Callable[..., tuple[Stream, kernel_process.OutputOfProcesses]]
 
 @pytest.fixture
 def piped() -> Iterator[Piped]:
-    """Makes a stream and its reader."""
+    """Create a stream and its reader."""
     made: list[Stream] = []
 
     def make(slow: float = 0.0) -> tuple[Stream, kernel_process.OutputOfProcesses]:
@@ -45,23 +45,23 @@ def piped() -> Iterator[Piped]:
     yield make
     for stream in made:
         os.close(stream.writer)
-    # Nobody writes to them any more.
+    # All writers are closed.
     assert eventually(
         lambda: not any(t.name == "output of processes" for t in threading.enumerate())
     )
 
 
-def test_what_the_thread_holds_is_waited_for(piped):
-    # As long as a thread may wait for a processor on a machine that has much to do.
+def test_unforwarded_text_is_awaited(piped):
+    # As long as a thread may wait for a processor on a busy machine.
     stream, reader = piped(slow=1.5)
     os.write(stream.writer, b"one\n")
-    assert stream.entered.wait(60)  # the pipe is empty, the text is not passed on yet
+    assert stream.entered.wait(60)  # the pipe is empty, the text is not forwarded yet
     os.write(stream.writer, b"two\n")
     reader.flush()
     assert stream.text == "one\ntwo\n"
 
 
-def test_characters_are_whole_however_they_come(piped):
+def test_characters_are_never_split(piped):
     stream, reader = piped()
     for byte in "ä€😀".encode():
         os.write(stream.writer, bytes([byte]))
@@ -69,7 +69,7 @@ def test_characters_are_whole_however_they_come(piped):
     assert stream.text == "ä€😀"
 
 
-def test_a_writer_without_end_holds_nobody(piped):
+def test_endless_writer_blocks_no_reader(piped):
     stream, reader = piped()
     stopped = threading.Event()
 
@@ -81,7 +81,7 @@ def test_a_writer_without_end_holds_nobody(piped):
         started = time.monotonic()
         for _ in range(20):
             reader.flush()
-        # Each has at most five seconds to wait for what is read at the moment; quiet, none waits.
+        # Each waits at most five seconds for the current read.
         assert time.monotonic() - started < 50
         stopped.set()
     reader.flush()

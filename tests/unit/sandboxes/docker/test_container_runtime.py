@@ -1,4 +1,4 @@
-"""What the engine is asked for, without an engine."""
+"""Requests to the engine, without an engine."""
 
 from __future__ import annotations
 
@@ -13,9 +13,18 @@ import pytest
 
 from smolagents_fork.sandboxes.docker.container_options import ContainerOptions
 from smolagents_fork.sandboxes.docker.create_arguments import container_arguments, merged
-from smolagents_fork.sandboxes.docker.exec_stream import ExecStream, StreamUnsupported, exec_stream
 from smolagents_fork.sandboxes.docker.images import image_plans
-from smolagents_fork.sandboxes.docker.labels import LABEL, labels, owner_is_gone, this_machine
+from smolagents_fork.sandboxes.docker.lifetime.labels import (
+    LABEL,
+    labels,
+    owner_is_gone,
+    this_machine,
+)
+from smolagents_fork.sandboxes.docker.streams.exec_stream import (
+    ExecStream,
+    StreamUnsupported,
+    exec_stream,
+)
 from smolagents_fork.sandboxes.provisioner import SandboxSpec, SandboxStatus
 from smolagents_fork.sandboxes.resource_limits import parse_size
 
@@ -29,7 +38,7 @@ def test_sizes(size, expected):
 
 
 def test_safe_by_default():
-    arguments = container_arguments(SandboxSpec("image"), ContainerOptions(), "name")
+    arguments = container_arguments(SandboxSpec("image"), ContainerOptions(), "name", token="token")
     assert arguments["network_mode"] == "none"
     assert arguments["cap_drop"] == ["ALL"]
     assert arguments["read_only"] is True
@@ -67,17 +76,14 @@ def test_owner():
     assert owner_is_gone({LABEL: f"{this_machine()}:{dead.pid}:1"})
 
 
-def test_status_reads_as_a_sentence():
+def test_status_as_text():
     assert str(SandboxStatus("ended", 137, True, ("a", "b"))) == (
-        "container ended, exit code 137, out of memory: raise memory=, or use less; "
+        "sandbox ended, exit code 137, out of memory: raise memory=, or use less; "
         "last log lines: a | b"
     )
-    assert (
-        str(SandboxStatus("ended", 1))
-        == "container ended, exit code 1; nothing in its log says why"
-    )
+    assert str(SandboxStatus("ended", 1)) == "sandbox ended, exit code 1; its log does not say why"
     assert str(SandboxStatus("ended", 1, log_missing="no streams")) == (
-        "container ended, exit code 1; the engine removed its log with it (no streams)"
+        "sandbox ended, exit code 1; the engine removed its log with it (no streams)"
     )
 
 
@@ -139,7 +145,7 @@ def test_local_folders_of_pip_are_not_passed_to_the_builder(monkeypatch):
 
 SIGTERM = """
 import signal
-from smolagents_fork.sandboxes.docker.reaper import exit_on_sigterm
+from smolagents_fork.sandboxes.docker.lifetime.reaper import exit_on_sigterm
 def own(*_): print("own")
 for handler in (own, signal.SIG_IGN):
     signal.signal(signal.SIGTERM, handler)

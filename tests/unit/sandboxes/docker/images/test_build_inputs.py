@@ -1,11 +1,11 @@
-"""What a build gets from the environment, and the lease from its figure."""
+"""Settings of a build from the environment, and of the lease from its figure."""
 
 from __future__ import annotations
 
 import pytest
 
 from smolagents_fork.sandboxes.docker.images import image_plans
-from smolagents_fork.sandboxes.docker.lease import leased
+from smolagents_fork.sandboxes.docker.lifetime.lease import leased
 
 CA_VARIABLES = ("PIP_CERT", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE")
 INDEX_VARIABLES = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_TRUSTED_HOST")

@@ -1,4 +1,4 @@
-"""What an installation changed, found without an engine: new, other, gone."""
+"""Changes of an installation, found without an engine: new, changed and removed files."""
 
 from __future__ import annotations
 
@@ -12,6 +12,15 @@ import pytest
 from smolagents_fork.sandboxes.docker.images.image_definitions import image_folder
 
 CHANGES = str(image_folder("jupyter").joinpath("changes.py"))
+
+
+def listed(top):
+    """List everything below a folder."""
+    return sorted(
+        os.path.relpath(os.path.join(where, name), top)
+        for where, folders, names in os.walk(top)
+        for name in [*folders, *names]
+    )
 
 
 def run(*arguments):
@@ -46,11 +55,6 @@ def test_only_changes_are_collected_and_the_rest_is_removed(folder, tmp_path):
     names = (result / ".removed").read_text().replace(str(folder), str(result))
     (result / ".removed").write_text(names)
     run("remove", result)
-    listed = lambda top: sorted(  # noqa: E731
-        os.path.relpath(os.path.join(where, name), top)
-        for where, folders, names in os.walk(top)
-        for name in [*folders, *names]
-    )
     assert listed(result) == listed(folder)
     assert (result / "other.py").read_text() == "after!"
     assert os.readlink(result / "again") == "new"

@@ -1,0 +1,334 @@
+"""Connection to a kernel in a sandbox: started, dropped and started again.
+
+Who calls what: a pool or an executor makes a connection and calls :meth:`KernelConnection.open`
+once. A session calls :meth:`KernelConnection.ready` before each request, from one thread at a time.
+When a channel or a sandbox has ended, it calls :meth:`~KernelConnection.drop_channel` or
+:meth:`~KernelConnection.drop_sandbox`. The latter and :meth:`~KernelConnection.close` may be called
+from any thread.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import secrets
+import uuid
+from dataclasses import dataclass
+
+from ...deadline import Deadline
+from ...errors import ExecutorClosedError, ExecutorStartError, ProtocolError
+from ...jupyter.channel import Channel, DeadlinePassed, message_limits
+from ...jupyter.gateway_api import channels_path, create_kernel
+from ...jupyter.kernel.bootstrap import install_request
+from ...jupyter.protocol import KernelGone, Request, Requests, Sink
+from ...jupyter.websocket import Connection, ConnectionLost, TimedSocket
+from ...sandboxes.provisioner import Provisioner, Sandbox, SandboxSpec
+from .diagnosis import Ending, find_ending
+
+__all__ = ["MAX_ERROR_CHARS", "KernelConnection", "KernelSettings", "Link"]
+
+MAX_ERROR_CHARS = 100_000
+
+
+@dataclass(frozen=True)
+class KernelSettings:
+    """Settings that prepare a kernel.
+
+    Attributes:
+        max_output_bytes: largest output of one call.
+        max_value_bytes: largest encoded value, either way.
+        allow_pickle: whether the kernel may pickle an answer that the codec refuses.
+        allow_root: whether the kernel may run as root.
+        start_advice: advice for the end of a failed start's message; may be empty.
+    """
+
+    max_output_bytes: int = 1_000_000
+    max_value_bytes: int = 256 * 1024 * 1024
+    allow_pickle: bool = False
+    allow_root: bool = False
+    start_advice: str = ""
+
+
+@dataclass
+class Link:
+    """An open channel to a kernel, and the steps of the kernel's preparation that are done.
+
+    Attributes:
+        channel: to the kernel.
+        installed: whether the kernel has its side of the protocol.
+        prepared: whether it also has the host's tools and variables.
+    """
+
+    channel: Channel
+    installed: bool = False
+    prepared: bool = False
+
+
+class KernelConnection:
+    """A kernel in a sandbox of its own, and the channel to it.
+
+    Args:
+        provisioner: starts the sandbox; closed with the connection.
+        spec: of the sandbox.
+        settings: of the kernel.
+    """
+
+    def __init__(
+        self, provisioner: Provisioner, spec: SandboxSpec, settings: KernelSettings
+    ) -> None:
+        self._provisioner = provisioner
+        self._spec = spec
+        self._settings = settings
+        self._sandbox: Sandbox | None = None
+        self._kernel_id: str | None = None
+        self._link: Link | None = None
+        self._closed = False
+        self._comm_id = ""
+        self._kernels_ended = 0
+        # The error that ended the link outside of a call; the next call raises it.
+        self._unread_end: Exception | None = None
+
+    @property
+    def sandbox(self) -> Sandbox | None:
+        """Present sandbox; ``None`` when there is none."""
+        return self._sandbox
+
+    @property
+    def channel(self) -> Channel | None:
+        """Present channel; ``None`` when there is none."""
+        link = self._link
+        return None if link is None else link.channel
+
+    @property
+    def spec(self) -> SandboxSpec:
+        """Specification that sandboxes are started from."""
+        return self._spec
+
+    @property
+    def closed(self) -> bool:
+        """Tell whether :meth:`close` has been called."""
+        return self._closed
+
+    def use_image(self, image: str) -> None:
+        """Use another image for later sandboxes.
+
+        Args:
+            image: name that the provisioner returned.
+        """
+        self._spec = dataclasses.replace(self._spec, image=image)
+
+    # -- opening --
+
+    def open(self, timeout: float) -> None:
+        """Start the sandbox and its kernel and prepare the kernel; a failure leaves nothing.
+
+        Args:
+            timeout: seconds for all steps together.
+
+        Raises:
+            ExecutorStartError: the kernel did not start in time.
+            ExecutorClosedError: :meth:`close` was called meanwhile.
+        """
+        deadline = Deadline(timeout)
+        self._register(self._provisioner.start(self._spec))
+        try:
+            self._connect(deadline)
+            self._install(deadline)
+        except (
+            ConnectionLost,
+            ProtocolError,
+            KernelGone,
+            DeadlinePassed,
+            ExecutorStartError,
+        ) as error:
+            self._check_not_closed()
+            sandbox = self._sandbox
+            if sandbox is None:
+                raise
+            # The stream may end before the provisioner has noticed the sandbox's end.
+            ending = find_ending(sandbox, of_kernel=False, known=0)
+            message = (
+                f"the kernel in sandbox {sandbox.id} (image {self._spec.image}) did not start in "
+                f"startup_timeout_seconds={timeout}: "
+                f"{str(error) or 'the kernel did not answer'}; "
+                f"{ending.status}{self._settings.start_advice}"
+            )
+            self.drop_sandbox()
+            raise ExecutorStartError(message) from error
+        except BaseException:
+            self.drop_sandbox()
+            raise
+
+    def ready(self, timeout: float) -> Link:
+        """Return a link with the kernel's side installed; a new one when the last has ended.
+
+        Args:
+            timeout: seconds for all steps together.
+
+        Raises:
+            ConnectionLost, KernelGone, ProtocolError: stream, kernel or gateway ended meanwhile.
+            DeadlinePassed: the kernel did not answer in time.
+            ExecutorStartError: a new sandbox did not start.
+        """
+        deadline = Deadline(timeout)
+        if self._sandbox is None:
+            self._kernel_id = None
+            self.open(timeout)
+        if self._link is None:
+            try:
+                self._connect(deadline)
+            except ProtocolError:
+                # The gateway has given up a kernel that ended repeatedly, and does not know its id.
+                self.drop_sandbox()
+                self.open(timeout)
+        link = self._link
+        if link is None:
+            raise ConnectionLost("the sandbox was removed while its kernel was prepared")
+        if not link.prepared:
+            self._install(deadline)
+        return link
+
+    def _register(self, sandbox: Sandbox) -> None:
+        """Store a started sandbox, or remove it when the connection has been closed meanwhile."""
+        self._sandbox = sandbox
+        # In this order: close() sets the mark before it reads the sandbox.
+        if self._closed:
+            sandbox.remove()
+            self._check_not_closed()
+
+    def _check_not_closed(self) -> None:
+        if self._closed:
+            raise ExecutorClosedError("the executor was closed while its sandbox started")
+
+    def _connect(self, deadline: Deadline) -> None:
+        """Open the kernel's channel; start a kernel when there is none."""
+        sandbox = self._sandbox
+        if sandbox is None:
+            raise ConnectionLost("the sandbox was removed while the channel was opened")
+        try:
+            sock = TimedSocket(sandbox.open_stream(timeout=deadline.at_most(1e6)))
+        except OSError as error:
+            raise ConnectionLost(str(error)) from error
+        token = sandbox.gateway_token
+        session_id = uuid.uuid4().hex
+        try:
+            if self._kernel_id is None:
+                self._kernel_id = create_kernel(sock, token=token, timeout=deadline.at_most(1e6))
+            connection = Connection(
+                sock,
+                channels_path(self._kernel_id, session_id),
+                token=token,
+                timeout=deadline.at_most(1e6),
+                limit_for=message_limits(
+                    max(self._settings.max_output_bytes, MAX_ERROR_CHARS),
+                    self._settings.max_value_bytes,
+                ),
+            )
+        except BaseException:
+            sock.close()
+            raise
+        self._comm_id = secrets.token_hex(16)
+        requests = Requests(session_id, self._comm_id)
+        self._link = Link(Channel(connection, requests, engine_responds=sandbox.engine_responds))
+        if self._sandbox is not sandbox:  # another thread dropped it before there was a link
+            self.drop_channel()
+            raise ConnectionLost("the sandbox was removed while the channel was opened")
+
+    def _install(self, deadline: Deadline) -> None:
+        link = self._link
+        if link is None:
+            raise ConnectionLost("the sandbox was removed while its kernel was prepared")
+        if link.installed:
+            return
+        code, buffers = install_request(
+            comm_id=self._comm_id,
+            max_output_bytes=self._settings.max_output_bytes,
+            max_value_bytes=self._settings.max_value_bytes,
+            max_error_chars=MAX_ERROR_CHARS,
+            allow_pickle=self._settings.allow_pickle,
+            allow_root=self._settings.allow_root,
+        )
+        request = link.channel.execute(code, sink=Sink(), silent=True, buffers=buffers)
+        link.channel.wait(request, deadline)
+        if request.error is not None:
+            raise ExecutorStartError(
+                f"the kernel of image {self._spec.image} could not be prepared: "
+                f"{request.error.name}: {request.error.value}\n{request.error.traceback}"
+            )
+        link.installed = True
+
+    # -- ends --
+
+    def is_alive(self) -> bool:
+        """Return whether the next call can be expected to work without a new sandbox.
+
+        Reads the messages that have arrived; must not be called while code runs.
+        """
+        link = self._link
+        if self._closed or self._sandbox is None or link is None or self._unread_end is not None:
+            return False
+        try:
+            link.channel.read_pending(unsent_request())
+        except (ConnectionLost, KernelGone) as error:
+            # The next call raises it, or the user would not learn that the state is lost.
+            self._unread_end = error
+            return False
+        return True
+
+    def check_end(self) -> None:
+        """Raise the error that ended the link and that :meth:`is_alive` has read.
+
+        Raises:
+            ConnectionLost: the stream ended.
+            KernelGone: the kernel's process ended.
+        """
+        if self._unread_end is not None:
+            raise self._unread_end
+
+    def find_ending(self, sandbox: Sandbox, *, of_kernel: bool) -> Ending:
+        """Return the provisioner's evidence about an end that has been noticed.
+
+        Args:
+            sandbox: in which kernel or gateway ended, or that ended itself.
+            of_kernel: whether the kernel ended.
+        """
+        ending = find_ending(sandbox, of_kernel=of_kernel, known=self._kernels_ended)
+        if ending.kernel is not None and of_kernel and ending.status.running:
+            self._kernels_ended = ending.kernel.number
+        return ending
+
+    def drop_channel(self) -> None:
+        """Close the channel; the next request opens another. From any thread."""
+        link, self._link, self._unread_end = self._link, None, None
+        if link is not None:
+            link.channel.close()
+
+    def drop_sandbox(self) -> None:
+        """Remove the sandbox; the next request starts another. From any thread."""
+        # In this order: _connect() stores a link before it reads the sandbox.
+        sandbox, self._sandbox = self._sandbox, None
+        self.drop_channel()
+        self._kernel_id = None
+        self._kernels_ended = 0
+        if sandbox is not None:
+            sandbox.remove()
+
+    def close(self) -> None:
+        """Remove the sandbox and close the provisioner; idempotent, from any thread."""
+        self._closed = True
+        self.drop_sandbox()
+        with contextlib.suppress(Exception):
+            self._provisioner.close()
+
+    def wait_until_removed(self, timeout: float) -> bool:
+        """Wait for pending removals of sandboxes; return whether all are done.
+
+        Args:
+            timeout: seconds to wait at most.
+        """
+        return self._provisioner.wait_until_removed(timeout)
+
+
+def unsent_request() -> Request:
+    """Return a request that is never sent, for reading messages of earlier requests."""
+    return Request(Requests("", "").execute("", silent=True), Sink(), "")

@@ -1,0 +1,78 @@
+"""Exceptions of the code in a sandbox, formatted for the agent."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from ...distributions.namespaces import NAMESPACES
+from ...distributions.requirements import requirements_for
+from ...errors import ConfigurationError
+from ...jupyter.collector import without_colours
+from ...jupyter.protocol import KernelError
+from ...upstream import AgentError
+
+__all__ = ["CodeFailedError", "NoLogger", "failure_text"]
+
+_NO_MODULE = re.compile(r"No module named '([\w.]{1,100})'")
+
+
+class NoLogger:
+    """A logger that drops every message.
+
+    Upstream's errors log themselves, and the agent logs the step that failed: with the agent's
+    logger, a user would read each traceback twice.
+    """
+
+    # Any: upstream's logger takes whatever rich can print.
+    def log(self, *_args: Any, **_kwargs: Any) -> None: ...
+    def log_error(self, *_args: Any, **_kwargs: Any) -> None: ...
+
+
+class CodeFailedError(AgentError):  # type: ignore[misc]  # upstream ships no types
+    """The code in a sandbox raised or was interrupted: upstream's error, which can be pickled.
+
+    Upstream's own constructor needs a logger, which pickle does not pass.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, NoLogger())
+
+
+def failure_text(
+    error: KernelError, *, interrupted: bool, present: Sequence[str], of_pool: bool
+) -> str:
+    """Return the traceback, with its cause or with advice if that is known.
+
+    Args:
+        error: of the kernel.
+        interrupted: whether ``interrupt()`` was called.
+        present: import names the image was made for.
+        of_pool: whether the sandbox came from a pool, which decides what is installed.
+    """
+    text = without_colours(error.traceback) or str(error.value)
+    if interrupted:
+        return f"the code was interrupted by interrupt()\n{text}"
+    return text + _missing_module(error, present, of_pool)
+
+
+def _missing_module(error: KernelError, present: Sequence[str], of_pool: bool) -> str:
+    found = _NO_MODULE.fullmatch(error.value) if error.name == "ModuleNotFoundError" else None
+    name = found[1] if found is not None else ""
+    top = name.partition(".")[0]
+    # A missing submodule of an installed package is misspelt; an installation would not add it.
+    if not name or name in present or (name != top and top not in NAMESPACES):
+        return ""
+    parameter = "additional_imports=" if of_pool else "additional_authorized_imports="
+    owner = "pool" if of_pool else "executor"
+    more = ""
+    try:
+        if not requirements_for([name]):
+            return ""  # of the standard library or the fork: pip does not install it
+    except ConfigurationError as error:
+        more = f" ({error})"
+    return (
+        f"\n{name!r} is not installed in the sandbox. To have it installed, give its import name "
+        f"to the {owner} in {parameter}, or a pip requirement in requirements={more}"
+    )

@@ -1,0 +1,125 @@
+"""Packages asked for after the start: built into a new image, or installed into the sandbox."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from ...distributions.requirements import requirements_for
+from ...errors import ConfigurationError, ExecutorError
+from ...jupyter.kernel.bootstrap import packages_request
+from ...sandboxes.pip_settings import ca_bytes, index_settings
+from ...sandboxes.provisioner import Report
+from .image_progress import shown_progress
+from .session import KernelSession
+
+__all__ = ["PackageSettings", "Packages"]
+
+# Time the kernel may take to answer after pip's own limit.
+_GRACE_SECONDS = 15.0
+
+
+@dataclass(frozen=True)
+class PackageSettings:
+    """Settings of installations.
+
+    Attributes:
+        workdir: the sandbox's work folder.
+        has_network: whether pip in the sandbox can reach an index.
+        ca_bundle: PEM file that pip trusts; ``None``: the one that the environment names.
+        timeout_seconds: limit of one installation.
+    """
+
+    workdir: str
+    has_network: bool
+    ca_bundle: str | os.PathLike[str] | None
+    timeout_seconds: float
+
+
+class Packages:
+    """Packages of one executor besides those of its first image.
+
+    Args:
+        settings: of installations.
+        build: builds an image with these import names, and returns its name.
+    """
+
+    def __init__(
+        self, settings: PackageSettings, build: Callable[[Sequence[str], Report], str]
+    ) -> None:
+        self._settings = settings
+        self._build = build
+        self._installed: list[str] = []
+
+    def add(
+        self,
+        session: KernelSession,
+        names: Sequence[str],
+        *,
+        present: Sequence[str],
+        must_stay: str | None,
+        report: Report,
+    ) -> None:
+        """Install the packages that provide the import names ``names``.
+
+        Args:
+            session: of the executor; its sandbox is replaced unless it must stay.
+            names: import names.
+            present: import names that the image provides.
+            must_stay: the reason not to replace the sandbox; ``None`` when it may be replaced.
+            report: takes one line at a time while an image is built.
+
+        Raises:
+            ExecutorError: the sandbox must stay and has no network, or pip failed.
+            ConfigurationError: an index address contains a secret.
+        """
+        if must_stay is None:
+            with shown_progress(report) as shown:
+                session.connection.use_image(self._build([*present, *names], shown))
+            session.restart()
+            return
+        if not self._settings.has_network:
+            raise ExecutorError(
+                f"install_packages: {', '.join(names)}: {must_stay}, and there is no network to "
+                "install from: name them in additional_authorized_imports (a pool's "
+                "additional_imports), or pass network='bridge'"
+            )
+        wanted = [name for name in requirements_for(names) if name not in self._installed]
+        if wanted:
+            self._install(session, wanted)
+            self._installed += wanted
+
+    def prepare(self, session: KernelSession) -> None:
+        """Give a new kernel the same packages; pip installs only those missing from its sandbox."""
+        if self._installed:
+            self._install(session, self._installed)
+
+    def _install(self, session: KernelSession, requirements: Sequence[str]) -> None:
+        seconds = self._settings.timeout_seconds
+        code, buffers = packages_request(
+            requirements=requirements,
+            folder=posixpath.join(self._settings.workdir, ".packages"),
+            environment=_without_secrets(index_settings()),
+            ca_bundle=ca_bytes(self._settings.ca_bundle),
+            seconds=seconds,
+        )
+        session.request(code, buffers, "install_packages", seconds=seconds + _GRACE_SECONDS)
+
+
+def _without_secrets(settings: dict[str, str]) -> dict[str, str]:
+    """Return pip's index settings if the code may read them.
+
+    Raises:
+        ConfigurationError: an address contains a user name or a password.
+    """
+    for variable, value in settings.items():
+        if any(urlsplit(part).username or urlsplit(part).password for part in value.split()):
+            raise ConfigurationError(
+                f"install_packages: {variable} contains a user name or a password, which the code "
+                "in the sandbox could read: name the packages in additional_authorized_imports, "
+                "for which only the build of the image uses it"
+            )
+    return settings

@@ -1,0 +1,55 @@
+"""Preparation of the image that an executor or a pool asks for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ....deadline import Deadline
+from ...provisioner import ImageSpec, Report
+from ..engine import mapped_errors
+from . import image_plans
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+__all__ = ["prepare_image"]
+
+
+def prepare_image(
+    client: DockerClient, spec: ImageSpec, *, report: Report, rebuild: bool = False
+) -> str:
+    """Pull or build the image unless the engine has it, and return its name.
+
+    Args:
+        client: docker-py client.
+        spec: of the image.
+        report: takes one line at a time while something is built.
+        rebuild: build again, without the engine's cache.
+
+    Raises:
+        ImageBuildError: a build failed, or the time ran out.
+        ConfigurationError: an entry is not a requirement.
+    """
+    image, name = spec.image, spec.image_name
+    if image is None and name is not None and not spec.build_new_image:
+        # Upstream's meaning of build_new_image=False: an existing image of that name is used.
+        image = name if image_plans.exists(client, name) else None
+    wanted = image_plans.plan(
+        base_image=spec.base_image,
+        dockerfile_content=spec.dockerfile_content if image is None else None,
+        image=image,
+        requirements=spec.requirements,
+    )
+    tag = image_plans.ensure(
+        client,
+        wanted,
+        report=report,
+        ca_bundle=spec.ca_bundle,
+        rebuild=rebuild,
+        deadline=Deadline(spec.build_timeout_seconds),
+    )
+    if name is not None and image is None:
+        repository, _, version = name.partition(":")
+        with mapped_errors("naming the image", image_name=name):
+            client.api.tag(tag, repository, version or "latest")
+    return tag

@@ -1,0 +1,1 @@
+"""Labels, lease and reaper: the mechanisms that leave no container behind."""

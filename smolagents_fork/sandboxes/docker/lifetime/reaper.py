@@ -1,0 +1,249 @@
+"""Removal of containers: in the background, at exit, and for owners that died.
+
+The engine takes a tenth of a second or more to remove a container. One thread waits for that. It
+ends when the queue is empty for a second, and the exit of the process waits for it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import queue
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ....errors import ExecutorStartError
+from ..engine import connect, disconnect
+from .labels import LABEL, owner_is_gone
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+__all__ = [
+    "exit_on_sigterm",
+    "pending",
+    "reap",
+    "reap_once",
+    "remove",
+    "starting",
+    "wait_until_removed",
+]
+
+_EXIT_WAIT_SECONDS = 15.0
+_IDLE_SECONDS = 1.0
+
+_lock = threading.Lock()
+# Names of this process's containers, each with the address of its engine.
+_known: dict[str, str] = {}
+_queue: queue.Queue[str] = queue.Queue()
+_worker: threading.Thread | None = None
+# Addresses of engines whose orphans have been looked for.
+_reaped: set[str] = set()
+_exiting = False
+# Number of containers that threads are starting now.
+_starts = 0
+
+
+@contextlib.contextmanager
+def starting(name: str, address: str) -> Iterator[None]:
+    """Register a container before it is created, and delay the exit until the block ends.
+
+    Args:
+        name: of the container.
+        address: of its engine.
+
+    Raises:
+        ExecutorStartError: the process is exiting, so the container would never be removed.
+    """
+    global _starts
+    with _lock:
+        if _exiting:
+            raise ExecutorStartError("the process is exiting: no container is started")
+        _known[name] = address
+        _starts += 1
+    exit_on_sigterm()
+    try:
+        yield
+    finally:
+        with _lock:
+            _starts -= 1
+
+
+def exit_on_sigterm() -> None:
+    """Let SIGTERM end the process as sys.exit does, so that containers are removed.
+
+    A handler of the application stays. The default ends the process at once, and its containers
+    would run until their lease is over. Only the main thread can set a handler.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return
+    with contextlib.suppress(ValueError, OSError):
+        if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+            signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+
+
+def pending() -> int:
+    """Count the containers of this process that have not been removed."""
+    with _lock:
+        return len(_known)
+
+
+def remove(client: DockerClient, name: str, *, wait: bool) -> None:
+    """Kill and remove a container; no-op when it is gone.
+
+    Args:
+        client: docker-py client, for ``wait``.
+        name: of the container.
+        wait: do it now; otherwise in the background.
+    """
+    global _worker
+    with _lock:
+        if name not in _known:
+            return
+    if wait or _exiting:
+        # A thread that is started at exit never runs, and its start() would block.
+        _remove_now(client, name)
+        return
+    _queue.put(name)
+    with _lock:
+        if _worker is None or not _worker.is_alive():
+            _worker = threading.Thread(target=_work, name="smolagents-fork-removal", daemon=True)
+            _worker.start()
+
+
+def wait_until_removed(timeout: float) -> bool:
+    """Wait for pending removals; return whether all are done.
+
+    Args:
+        timeout: seconds.
+    """
+    end = time.monotonic() + timeout
+    while time.monotonic() < end:
+        with _lock:
+            if _queue.empty() and (_worker is None or not _worker.is_alive()):
+                return True
+        time.sleep(0.01)
+    return False
+
+
+def _remove_now(client: DockerClient, name: str) -> None:
+    import docker
+
+    for attempt in range(3):
+        try:
+            client.api.remove_container(name, force=True, v=True)
+        except docker.errors.NotFound:
+            break
+        except docker.errors.APIError as error:
+            # "removal already in progress": the engine's auto-remove was first.
+            if error.status_code != 409 and attempt == 2:
+                return
+            time.sleep(0.05 * (attempt + 1))
+            continue
+        except Exception:
+            # The engine does not answer. The container's lease ends it, and the engine removes it.
+            return
+        break
+    with _lock:
+        _known.pop(name, None)
+
+
+def _work() -> None:
+    """Remove queued containers; end when the queue is empty for a second."""
+    clients: dict[str, DockerClient] = {}
+    try:
+        while True:
+            try:
+                name = _queue.get(timeout=_IDLE_SECONDS if clients else 0.01)
+            except queue.Empty:
+                with _lock:
+                    if not _queue.empty():
+                        continue
+                    global _worker
+                    _worker = None
+                    return
+            with _lock:
+                address = _known.get(name)
+            if address is None:
+                continue
+            try:
+                if address not in clients:
+                    clients[address] = connect(address, timeout=30)
+                _remove_now(clients[address], name)
+            except Exception:
+                continue
+    finally:
+        for client in clients.values():
+            disconnect(client)
+
+
+def reap_once(address: str) -> None:
+    """Reap in the background, once an engine and process.
+
+    Args:
+        address: of the engine.
+    """
+    with _lock:
+        if address in _reaped:
+            return
+        _reaped.add(address)
+
+    def work() -> None:
+        with contextlib.suppress(Exception):
+            own = connect(address, timeout=30)
+            try:
+                reap(own)
+            finally:
+                own.close()
+
+    threading.Thread(target=work, name="smolagents-fork-reaper", daemon=True).start()
+
+
+def reap(client: DockerClient) -> list[str]:
+    """Remove containers whose owning process, on this machine, has died; return their names.
+
+    A container without the fork's label, or of an owner that lives or is on another machine, stays.
+    """
+    removed = []
+    for summary in client.api.containers(all=True, filters={"label": LABEL}):
+        if owner_is_gone(summary.get("Labels") or {}):
+            _remove_now(client, summary["Id"])
+            removed.append(summary["Names"][0].lstrip("/"))
+    return removed
+
+
+def _after_fork() -> None:
+    """Reset a forked child, which has no other threads and owns none of its parent's containers."""
+    global _lock, _queue, _worker, _starts
+    _lock, _queue, _worker, _starts = threading.Lock(), queue.Queue(), None, 0
+    _known.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+@atexit.register
+def _at_exit() -> None:
+    global _exiting
+    with _lock:
+        _exiting = True
+    end = time.monotonic() + _EXIT_WAIT_SECONDS
+    while _starts and time.monotonic() < end:  # daemon threads still run now
+        time.sleep(0.01)
+    wait_until_removed(_EXIT_WAIT_SECONDS)
+    with _lock:
+        left = dict(_known)
+    for address in set(left.values()):
+        with contextlib.suppress(Exception):
+            client = connect(address, timeout=10)
+            try:
+                for name in [name for name, its in left.items() if its == address]:
+                    _remove_now(client, name)
+            finally:
+                disconnect(client)

@@ -1,0 +1,190 @@
+"""Execution of a program in a container, over an attached stream or without input."""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import select
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from ....errors import ExecutorError
+from ..engine import mapped_errors
+from .exec_stream import STDERR, AttachedConnection, ExecStream, frames
+
+if TYPE_CHECKING:
+    from docker.api.client import APIClient
+
+__all__ = ["TooMuchOutput", "exit_code", "run_attached", "run_detached"]
+
+# Bytes of standard error that are kept.
+_MAX_STDERR = 8192
+# Time the engine may take to notice the end of a program after the end of its output.
+_EXIT_SECONDS = 15.0
+
+
+class TooMuchOutput(ExecutorError):
+    """A program wrote more than the caller allowed."""
+
+
+def run_attached(stream: ExecStream, *, stdin: bytes, timeout: float, max_bytes: int) -> bytes:
+    """Give a started program its input and return its output; closes the stream.
+
+    Args:
+        stream: to the program.
+        stdin: its input, whose end not every connection can signal.
+        timeout: seconds it may take.
+        max_bytes: largest standard output allowed.
+
+    Raises:
+        ExecutorError: it took too long.
+        TooMuchOutput: it wrote more.
+    """
+    end = time.monotonic() + timeout
+    output = bytearray()
+    try:
+        # A program that ends without reading all of its input reports the reason itself.
+        with contextlib.suppress(OSError):
+            _write_all(stream, stdin, end)
+        stream.end_input()
+        while True:
+            try:
+                piece = stream.recv(1 << 20)
+            except BlockingIOError:
+                _wait(stream, select.POLLIN, end)
+                continue
+            except OSError as error:
+                raise ExecutorError(
+                    f"the stream to a program in the container broke: {error}"
+                ) from error
+            if not piece:
+                if stream.cut_short:
+                    raise ExecutorError(
+                        f"the stream to a program in the container ended after {len(output)} "
+                        "bytes, within a frame"
+                    )
+                return bytes(output)
+            output += piece
+            if len(output) > max_bytes:
+                raise TooMuchOutput(f"it wrote more than {max_bytes} bytes")
+    finally:
+        stream.close()
+
+
+def run_detached(
+    api: APIClient, container_id: str, argv: list[str], *, timeout: float, max_bytes: int
+) -> tuple[int, bytes, bytes]:
+    """Run a program without input, for connections that cannot carry both directions.
+
+    Args:
+        api: docker-py's low-level client.
+        container_id: of the container.
+        argv: program and arguments, without a shell.
+        timeout: seconds it may take.
+        max_bytes: largest standard output allowed.
+
+    Returns:
+        exit code, standard output, the end of standard error.
+
+    Raises:
+        ExecutorError: it took too long.
+        TooMuchOutput: it wrote more.
+    """
+    with mapped_errors("running a program in the container", container=container_id[:12]):
+        exec_id = api.exec_create(container_id, argv)["Id"]
+        attached = api.exec_start(exec_id, socket=True)
+    # Such a connection can only be read without a limit, so a thread does that, which ends with the
+    # program.
+    arrived: queue.Queue[tuple[int, bytes] | Exception | None] = queue.Queue(64)
+    abandoned = threading.Event()
+
+    def read() -> None:
+        last: Exception | None = None
+        try:
+            for piece in frames(attached):
+                if abandoned.is_set():
+                    return
+                arrived.put(piece)
+        except Exception as error:
+            last = error
+        finally:
+            AttachedConnection(attached).close()
+        arrived.put(last)
+
+    threading.Thread(target=read, name="smolagents-fork-exec", daemon=True).start()
+    try:
+        output, stderr = _collected(arrived, timeout, max_bytes)
+    finally:
+        abandoned.set()
+        while not arrived.empty():  # the reader may be blocked by a full queue
+            arrived.get_nowait()
+    return exit_code(api, container_id, exec_id), output, stderr
+
+
+def _collected(arrived: queue.Queue[Any], timeout: float, max_bytes: int) -> tuple[bytes, bytes]:
+    end = time.monotonic() + timeout
+    output, stderr = bytearray(), b""
+    while True:
+        try:
+            piece = arrived.get(timeout=max(0.0, end - time.monotonic()))
+        except queue.Empty:
+            raise ExecutorError(_too_long(timeout)) from None
+        if piece is None:
+            return bytes(output), stderr
+        if isinstance(piece, Exception):
+            raise ExecutorError(f"the engine's answer was cut off: {piece}") from piece
+        number, data = piece
+        if number == STDERR:
+            stderr = (stderr + data)[-_MAX_STDERR:]
+        else:
+            output += data
+        if len(output) > max_bytes:
+            raise TooMuchOutput(f"it wrote more than {max_bytes} bytes")
+
+
+def exit_code(api: APIClient, container_id: str, exec_id: str) -> int:
+    """Return the exit code of a program whose output has ended.
+
+    The engine notices that end separately from the output's, and mostly later. At first it may
+    report that the program runs and has no exit code.
+
+    Raises:
+        ExecutorError: the engine did not report its end in time, so the output may be incomplete.
+    """
+    end = time.monotonic() + _EXIT_SECONDS
+    pause = 0.002
+    while True:
+        with mapped_errors("asking for an exit code", container=container_id[:12]):
+            report = api.exec_inspect(exec_id)
+        if report["ExitCode"] is not None and not report.get("Running"):
+            return int(report["ExitCode"])
+        if time.monotonic() > end:
+            raise ExecutorError(
+                "the stream to a program in the container has ended, and the engine did not report "
+                f"the program's end in {_EXIT_SECONDS:g} s"
+            )
+        time.sleep(pause)
+        pause = min(2 * pause, 0.1)
+
+
+def _write_all(stream: ExecStream, data: bytes, end: float) -> None:
+    view = memoryview(data)
+    while view:
+        try:
+            view = view[stream.send(bytes(view[:1_048_576])) :]
+        except BlockingIOError:
+            _wait(stream, select.POLLOUT, end)
+
+
+def _wait(stream: ExecStream, event: int, end: float) -> None:
+    left = end - time.monotonic()
+    poll = select.poll()
+    poll.register(stream.fileno(), event)
+    if left <= 0 or not poll.poll(left * 1000 + 1):
+        raise ExecutorError(_too_long(None))
+
+
+def _too_long(timeout: float | None) -> str:
+    given = "" if timeout is None else f" ({timeout:.0f} s)"
+    return f"a program in the container took longer than it was given{given}"

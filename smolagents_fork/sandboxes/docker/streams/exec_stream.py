@@ -1,0 +1,315 @@
+"""A byte stream into a container, over the engine's own API connection.
+
+``docker exec`` with standard input attached turns its HTTP connection into a raw stream. A relay in
+the container joins it to the kernel gateway on the container's loopback, so neither a published
+port nor a network is needed, and it works wherever the engine's API does (a remote engine too).
+
+To the container the stream is raw. From it come frames of an 8-byte header (stream number, length)
+and a payload, as the engine's API documents for ``attach``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import ssl
+import struct
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .log_tail import Tail
+
+__all__ = [
+    "RELAY",
+    "STDERR",
+    "AttachedConnection",
+    "ExecStream",
+    "StreamUnsupported",
+    "exec_stream",
+    "frames",
+    "plain_socket",
+]
+
+# Runs in the container as: python3 -I -S -c RELAY port seconds. It tries to connect for the given
+# seconds (the gateway may still be starting), then copies in both directions until one side ends.
+# Neither direction waits for the other: the host sends a large value without reading output.
+# All bytes that the gateway sent before its end are passed on.
+RELAY = """
+import os,select,socket,sys,time
+end=time.monotonic()+float(sys.argv[2])
+while 1:
+    try: s=socket.create_connection(("127.0.0.1",int(sys.argv[1])));break
+    except OSError:
+        if time.monotonic()>end: sys.exit("relay: the kernel gateway does not listen on port "+sys.argv[1])
+        time.sleep(.005)
+s.setsockopt(socket.IPPROTO_TCP,socket.TCP_NODELAY,1)
+g=s.fileno()
+for f in 0,1,g: os.set_blocking(f,False)
+copies=[(0,g,bytearray()),(g,1,bytearray())]
+output=copies[1][2]
+ended=False
+while output or not ended:
+    r=[f for f,_,data in copies if len(data)<65536 and not (ended and f==g)]
+    r,w,_=select.select(r,[t for _,t,data in copies if data],[])
+    for f,t,data in copies:
+        if f in r:
+            try: b=os.read(f,65536)
+            except BlockingIOError: continue
+            except OSError: b=b""
+            if not b and f==0: sys.exit()
+            ended=ended or not b
+            data+=b
+        if data and (f in r or t in w):
+            try: del data[:os.write(t,data)]
+            except BlockingIOError: pass
+            except OSError:
+                if t==1: sys.exit()
+                data.clear()
+"""  # noqa: E501 - sent as it is
+
+_HEADER = struct.Struct(">BxxxL")
+# Windows' ERROR_BROKEN_PIPE: the other end of a named pipe has been closed.
+_PIPE_ENDED = 109
+# References to open sockets, so that garbage collection reaches them through their owner only. An
+# agent's executor is in a cycle; its socket could be collected first, with a warning.
+_open: set[Any] = set()
+# Number of the stream that carries standard error.
+STDERR = 2
+_MAX_STDERR = 8192
+
+
+class StreamUnsupported(Exception):
+    """This connection to the engine cannot be a raw stream, such as a Windows named pipe."""
+
+
+class ExecStream:
+    """Stream of an attached ``docker exec``, with the interface of a non-blocking socket.
+
+    Args:
+        sock: the raw connection.
+        leftover: bytes of the stream that were read with the HTTP response.
+        response: the HTTP response that owns the connection, closed with it.
+    """
+
+    def __init__(self, sock: socket.socket, leftover: bytes = b"", response: object = None) -> None:
+        self._sock = sock
+        _open.add(sock)
+        self._response = response
+        self._raw = leftover
+        self._data: deque[bytes] = deque()
+        self._left_in_frame = 0
+        self._frame_stream = 0
+        self.stderr = b""
+        #: Whether the stream has ended within a frame.
+        self.cut_short = False
+
+    def recv(self, size: int) -> bytes:
+        """Return bytes of the program's standard output; ``b""`` at the end of the stream.
+
+        Raises:
+            BlockingIOError: no bytes have arrived.
+        """
+        while not self._data:
+            if not self._raw:
+                self._raw = self._read(262_144)
+                if not self._raw:
+                    self.cut_short |= self._left_in_frame > 0
+                    return b""
+            self._take()
+        piece = self._data[0]
+        if len(piece) <= size:
+            return self._data.popleft()
+        self._data[0] = piece[size:]
+        return piece[:size]
+
+    def _take(self) -> None:
+        """Move the payload in ``_raw`` to the output or to standard error."""
+        raw = self._raw
+        if self._left_in_frame == 0:
+            if len(raw) < _HEADER.size:
+                more = self._read(65_536)
+                if not more:
+                    self._raw = b""
+                    self.cut_short = True
+                    return
+                self._raw = raw + more
+                return
+            self._frame_stream, self._left_in_frame = _HEADER.unpack_from(raw)
+            raw = raw[_HEADER.size :]
+        piece, self._raw = raw[: self._left_in_frame], raw[self._left_in_frame :]
+        self._left_in_frame -= len(piece)
+        if self._frame_stream == STDERR:
+            self.stderr = (self.stderr + piece)[-_MAX_STDERR:]
+        elif piece:
+            self._data.append(piece)
+
+    def _read(self, size: int) -> bytes:
+        try:
+            return self._sock.recv(size)
+        except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
+            raise BlockingIOError from None
+
+    def send(self, data: bytes) -> int:
+        """Send bytes to the program's standard input; return the number of bytes sent.
+
+        Raises:
+            BlockingIOError: none can be sent now.
+        """
+        try:
+            return self._sock.send(data)
+        except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
+            raise BlockingIOError from None
+
+    def fileno(self) -> int:
+        return self._sock.fileno()
+
+    def setblocking(self, flag: bool) -> None:
+        self._sock.setblocking(flag)
+
+    def settimeout(self, seconds: float | None) -> None:
+        self._sock.settimeout(seconds)
+
+    def end_input(self) -> None:
+        """End the program's standard input, except over TLS.
+
+        Python's TLS cannot end one direction: the other would be read without decryption. So a
+        program must know the length of its input.
+        """
+        if isinstance(self._sock, ssl.SSLSocket):
+            return
+        with contextlib.suppress(OSError):
+            self._sock.shutdown(socket.SHUT_WR)
+
+    def shutdown(self, how: int) -> None:
+        self._sock.shutdown(how)
+
+    def close(self) -> None:
+        """Close the connection; the relay sees the end of its input and exits."""
+        self._sock.close()
+        _open.discard(self._sock)
+        close = getattr(self._response, "close", None)
+        if close is not None:
+            with contextlib.suppress(Exception):
+                close()
+
+    def __del__(self) -> None:
+        with contextlib.suppress(Exception):
+            self.close()
+
+
+class AttachedConnection:
+    """A connection that is kept open and never used, of any type.
+
+    Args:
+        attached: docker-py's object for an attached connection.
+    """
+
+    #: The end of its output, if that is read: see the log_reader module.
+    tail: Tail | None = None
+
+    def __init__(self, attached: Any) -> None:
+        self._connection: Any = attached
+        _open.add(attached)
+
+    def close(self) -> None:
+        """Close it. Idempotent, at any time."""
+        connection, self._connection = self._connection, None
+        parts: list[Any] = [getattr(connection, name, None) for name in ("_response", "_sock")]
+        for part in (*parts, connection):
+            with contextlib.suppress(Exception):
+                part.close()
+        _open.discard(connection)
+
+    def __del__(self) -> None:
+        self.close()
+
+
+def exec_stream(attached: Any) -> ExecStream:
+    """Return the stream of docker-py's result of ``exec_start(..., socket=True)``.
+
+    Raises:
+        StreamUnsupported: the connection is not a plain socket.
+    """
+    return ExecStream(*plain_socket(attached))
+
+
+def frames(attached: Any) -> Iterator[tuple[int, bytes]]:
+    """Yield stream number and payload of each frame, waiting without a limit.
+
+    They are read from the HTTP client's buffer and not from the connection: a short answer may have
+    been read with the response's head, and would be lost. docker-py's own iterator loses it.
+
+    Args:
+        attached: docker-py's result of ``exec_start(..., socket=True)``.
+
+    Raises:
+        EOFError: the stream ended within a frame.
+    """
+    parts: list[Any] = [attached, getattr(attached, "_sock", None)]
+    for part in parts:
+        if hasattr(part, "settimeout"):
+            part.settimeout(None)
+    reader = attached._response.raw._fp.fp
+    while head := _read(reader, _HEADER.size):
+        number = size = 0
+        payload = b""
+        if len(head) == _HEADER.size:
+            number, size = _HEADER.unpack(head)
+            payload = _read(reader, size)
+        if len(head) < _HEADER.size or len(payload) < size:
+            raise EOFError(
+                f"{len(head)} bytes of a frame's head came, {len(payload)} of its {size}"
+            )
+        yield number, payload
+
+
+def _read(reader: Any, size: int) -> bytes:
+    """Read ``size`` bytes, or fewer at the end; a named pipe may end in an error."""
+    # If possible, one read of the connection at a time: an error would discard earlier bytes.
+    take = getattr(reader, "read1", reader.read)
+    found = bytearray()
+    while len(found) < size:
+        try:
+            piece = take(size - len(found))
+        except Exception as error:
+            # pywintypes.error, which exists on Windows only; docker-py treats it as the end, too.
+            if error.args[:1] != (_PIPE_ENDED,):
+                raise
+            break
+        if not piece:
+            break
+        found += piece
+    return bytes(found)
+
+
+def plain_socket(attached: Any) -> tuple[socket.socket, bytes, Any]:
+    """Return the non-blocking socket of an attached connection.
+
+    The HTTP client may have read past the response's head into the stream; those bytes are kept.
+
+    Args:
+        attached: docker-py's object for it.
+
+    Returns:
+        the socket, the bytes of its stream that were read already, and the response that owns it.
+
+    Raises:
+        StreamUnsupported: the connection is not a plain socket.
+    """
+    response = getattr(attached, "_response", None)
+    try:
+        reader = response.raw._fp.fp  # type: ignore[union-attr]  # checked by the except
+        sock = reader.raw._sock
+    except AttributeError:
+        reader = sock = None
+    if not isinstance(sock, socket.socket):
+        raise StreamUnsupported("this connection to the engine is not a plain socket")
+    sock.setblocking(False)
+    leftover = b""
+    with contextlib.suppress(BlockingIOError, ssl.SSLWantReadError):
+        waiting = len(reader.peek(1))
+        leftover = reader.read1(waiting) if waiting else b""
+    return sock, leftover, response

@@ -1,0 +1,47 @@
+"""Settings of pip in the environment of this process: the CA bundle and the package index."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+from ..errors import ConfigurationError
+
+__all__ = ["ca_bytes", "index_settings"]
+
+_CA_VARIABLES = ("PIP_CERT", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE")
+_INDEX_VARIABLES = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_TRUSTED_HOST")
+
+
+def ca_bytes(ca_bundle: str | os.PathLike[str] | None) -> bytes:
+    """Return the certificates that pip has to trust; empty for pip's own.
+
+    Args:
+        ca_bundle: a PEM file; ``None``: the one that the environment names.
+
+    Raises:
+        ConfigurationError: ``ca_bundle`` cannot be read.
+    """
+    if ca_bundle is not None:
+        try:
+            return Path(ca_bundle).read_bytes()
+        except OSError as error:
+            raise ConfigurationError(f"ca_bundle={str(ca_bundle)!r}: {error}") from None
+    for variable in _CA_VARIABLES:
+        path = os.environ.get(variable)
+        if path:
+            with contextlib.suppress(OSError):
+                return Path(path).read_bytes()
+    return b""
+
+
+def index_settings() -> dict[str, str]:
+    """Return the environment's index settings without local folders, which a builder cannot see."""
+    found = {}
+    for variable in _INDEX_VARIABLES:
+        value = os.environ.get(variable, "")
+        kept = " ".join(part for part in value.split() if not part.startswith("file:"))
+        if kept:
+            found[variable] = kept
+    return found

@@ -1,0 +1,175 @@
+"""Limits of the guest, its death, and what the next call finds."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+
+import pytest
+from background import acting, eventually
+from raw_guest import raw_executor
+
+from smolagents_fork import WasmExecutor
+from smolagents_fork.errors import (
+    InterpreterError,
+    ProgramFailedError,
+    ProtocolError,
+    SandboxDiedError,
+    SandboxTimeoutError,
+)
+
+LOST = "its state is lost, the next call starts in a new process"
+#: Goes on whatever is raised in it.
+STUBBORN = (
+    "print('begun')\nwhile True:\n    try:\n        while True:\n            pass\n"
+    "    except BaseException:\n        pass"
+)
+
+
+def gone(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+            return file.read().rpartition(")")[2].split()[0] in "ZX"
+    except OSError:
+        return True
+
+
+def test_endless_loop_is_stopped_with_its_state_kept():
+    with WasmExecutor(
+        timeout_seconds=1.0, interrupt_grace_seconds=60, max_while_iterations=10**12,
+        max_operations=10**12,
+    ) as executor:  # fmt: skip
+        executor("x = 5")
+        before = executor.pid
+        with pytest.raises(SandboxTimeoutError, match=r"timeout_seconds=1\.0; .*its state kept"):
+            executor("print('begun')\nwhile True:\n    pass")
+        assert executor.state["_print_outputs"] == "begun\n"
+        assert executor("x").output == 5
+        assert executor.pid == before
+
+
+def test_loop_that_does_not_stop_is_killed_and_the_next_call_works():
+    with raw_executor(timeout_seconds=1.0, interrupt_grace_seconds=0.5) as executor:
+        executor.send_variables({"sent": 3})
+        executor("x = 5")
+        before = executor.pid
+        message = rf"timeout_seconds=1\.0, did not stop .*=0\.5 and was killed; {LOST}"
+        with pytest.raises(SandboxTimeoutError, match=message):
+            executor(STUBBORN)
+        assert executor.state["_print_outputs"] == "begun\n"
+        assert gone(before)
+        executor.options.timeout_seconds = 60.0
+        assert executor("sent").output == 3
+        with pytest.raises(ProgramFailedError, match="x"):
+            executor("x")
+
+
+def test_interrupt_kills_what_does_not_stop():
+    begun = threading.Event()
+    with raw_executor(
+        timeout_seconds=600, interrupt_grace_seconds=0.5, on_output=lambda text: begun.set()
+    ) as executor:
+        with (
+            acting(begun.is_set, executor.interrupt),
+            pytest.raises(SandboxTimeoutError, match=f"code was interrupted, .*killed; {LOST}"),
+        ):
+            executor(STUBBORN)
+        assert executor("1 + 1").output == 2
+
+
+def test_memory_past_the_limit_is_an_error_of_the_program():
+    with WasmExecutor(memory="64m", timeout_seconds=100) as executor:
+        executor("x = 5")
+        with pytest.raises(ProgramFailedError, match="MemoryError"):
+            executor("parts = []\nfor _ in range(2048):\n    parts.append(bytearray(2**20))")
+        assert executor("parts = None\nx").output == 5
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "js.eval('const a = []; for (;;) a.push(new Uint8Array(1 << 26).fill(1))')",
+        "js.eval('const a = []; for (;;) a.push([1, 2, 3])')",
+        "js.eval('const a = []; for (;;) a.push(new SharedArrayBuffer(1 << 26))')",
+    ],
+    ids=["buffers", "objects", "shared buffers"],
+)
+def test_memory_outside_python_is_limited_too(code: str):
+    """2 GB and more, which the machine would have."""
+    with raw_executor(memory="64m", timeout_seconds=60, interrupt_grace_seconds=0.5) as executor:
+        executor("import js")
+        resident = 0
+
+        def look() -> bool:
+            nonlocal resident
+            try:
+                with open(f"/proc/{pid}/statm", encoding="ascii") as file:
+                    resident = max(resident, int(file.read().split()[1]) * 4096)
+            except OSError:
+                return True
+            return False
+
+        pid = executor.pid
+        watcher = threading.Thread(target=eventually, args=(look,), daemon=True)
+        watcher.start()
+        with pytest.raises((SandboxDiedError, SandboxTimeoutError, InterpreterError)):
+            executor(code)
+        executor.cleanup()
+        watcher.join(60)
+        assert 0 < resident < 1 << 30
+
+
+def test_output_is_cut_to_its_ends():
+    with WasmExecutor(max_print_outputs_length=1000, timeout_seconds=200) as executor:
+        logs = executor("for n in range(2000):\n    print('x' * 5000)\nprint('end')").logs
+    assert len(logs) < 1200
+    assert logs.startswith("xxx")
+    assert logs.endswith("end\n")
+    assert "truncated to stay below 1000 characters" in logs
+
+
+def test_killed_process_is_noticed_at_once():
+    begun = threading.Event()
+    with WasmExecutor(timeout_seconds=600, on_output=lambda text: begun.set()) as executor:
+        with (
+            acting(begun.is_set, lambda: os.kill(executor.pid or 0, signal.SIGKILL)),
+            pytest.raises(SandboxDiedError, match=rf"was ended by SIGKILL.*{LOST}"),
+        ):
+            executor("print('begun')\nimport time\ntime.sleep(500)")
+        assert executor.state["_print_outputs"] == "begun\n"
+        assert executor("1 + 1").output == 2
+
+
+def test_process_that_ends_itself_says_its_last_words():
+    with raw_executor() as executor:
+        executor("import js")
+        with pytest.raises(SandboxDiedError, match=rf"exit code 3: last words; {LOST}"):
+            executor("js.console.error('last words')\njs.Deno.exit(3)")
+        assert executor("1 + 1").output == 2
+
+
+@pytest.mark.parametrize(
+    ("sent", "words"),
+    [
+        ("b'hello, this is no frame'", "which may not come here"),
+        ("bytes([2, 0, 0, 0, 1, 255, 255, 255, 255])", "over 65536"),
+    ],
+    ids=["no frame", "too long a frame"],
+)
+def test_what_is_not_a_frame_ends_the_guest(sent: str, words: str):
+    with raw_executor() as executor:
+        executor("import js\nfrom pyodide.ffi import to_js")
+        with pytest.raises(ProtocolError, match=words):
+            executor(f"js.Deno.stdout.writeSync(to_js({sent}))\nimport time\ntime.sleep(100)")
+        assert executor("1 + 1").output == 2
+
+
+def test_guest_ends_with_its_host():
+    with raw_executor() as executor:
+        pid, session = executor.pid, executor._session
+        assert session is not None
+        assert session._child is not None
+        session._child._data.close()
+        assert pid is not None
+        assert eventually(lambda: gone(pid))

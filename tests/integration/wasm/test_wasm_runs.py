@@ -1,0 +1,123 @@
+"""Programs in the guest: state, output, threads that are not there, event loops, the snapshot."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+from smolagents import CodeAgent
+from smolagents.models import ChatMessage, MessageRole, Model
+
+from smolagents_fork import WasmExecutor
+from smolagents_fork.errors import ConfigurationError, ExecutorClosedError, ProgramFailedError
+
+
+@pytest.fixture(scope="module")
+def executor(wasm_machine: None) -> Iterator[WasmExecutor]:
+    with WasmExecutor(["asyncio", "os", "pathlib", "socket", "threading"]) as made:
+        yield made
+
+
+def test_python_is_pyodides(executor: WasmExecutor):
+    code = "import os\n(os.uname().sysname, os.uname().machine)"
+    assert executor(code).output == ("Emscripten", "wasm32")
+
+
+def test_state_and_output(executor: WasmExecutor):
+    executor("x = 20\ndef double(n):\n    return 2 * n")
+    result = executor("print('a', 1)\nprint('b', end='')\ndouble(x) + 2")
+    assert (result.output, result.logs, result.is_final_answer) == (42, "a 1\nb", False)
+
+
+def test_random_numbers_are_not_the_snapshots():
+    code = "import random\nrandom.random()"
+    with WasmExecutor() as first, WasmExecutor() as second:
+        assert first(code).output != second(code).output
+
+
+def test_event_loop_works(executor: WasmExecutor):
+    code = (
+        "import asyncio\n"
+        "async def later(n):\n    await asyncio.sleep(0.01)\n    return n\n"
+        "async def both():\n    return await asyncio.gather(later(1), later(2))\n"
+        "asyncio.run(both())"
+    )
+    assert executor(code).output == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("import threading\nthreading.Thread(target=print).start()", "can't start new thread"),
+        ("import socket\nsocket.socket()", "no sockets and no processes"),
+        ("import os\nos.system('true')", "no sockets and no processes"),
+    ],
+)
+def test_missing_thing_is_an_ordinary_error(executor: WasmExecutor, code: str, words: str):
+    executor("kept = 1")
+    with pytest.raises(ProgramFailedError, match=words):
+        executor(code)
+    assert executor("kept").output == 1
+
+
+def test_files_are_the_guests_own(executor: WasmExecutor):
+    code = (
+        "from pathlib import Path\npath = Path('note.txt')\npath.write_text('hello')\n"
+        "(path.read_text(), str(path.absolute()))"
+    )
+    assert executor(code).output == ("hello", "/home/pyodide/note.txt")
+
+
+def test_restart_brings_tools_and_variables_again():
+    with WasmExecutor(additional_functions={"double": lambda number: 2 * number}) as executor:
+        executor.send_variables({"sent": [1, 2]})
+        executor("made = 1")
+        before = executor.pid
+        executor.restart()
+        assert executor.pid != before
+        assert executor("double(len(sent))").output == 4
+        with pytest.raises(ProgramFailedError, match="made"):
+            executor("made")
+
+
+def test_text_is_streamed_before_a_tool_is_called():
+    seen: list[str] = []
+    first = threading.Event()
+
+    def on_output(text: str) -> None:
+        seen.append(text)
+        first.set()
+
+    with WasmExecutor(on_output=on_output) as executor:
+        executor.send_tools({"wait": lambda: first.wait(100)})
+        assert executor("print('early')\nok = wait()\nprint('late')\nok").output is True
+    assert "".join(seen) == "early\nlate\n"
+
+
+class Scripted(Model):
+    """Says what it was given, one text a call."""
+
+    def __init__(self, *texts: str) -> None:
+        super().__init__(model_id="scripted")
+        self.texts = list(texts)
+
+    def generate(self, messages, **kwargs):
+        text = f"Thought: next.\n<code>\n{self.texts.pop(0)}\n</code>"
+        return ChatMessage(role=MessageRole.ASSISTANT, content=text)
+
+
+def test_agent_by_the_executors_name():
+    model = Scripted("part = sum(range(10))\nprint(part)", "final_answer(part - 3)")
+    with CodeAgent(tools=[], model=model, executor_type="wasm", verbosity_level=0) as agent:
+        assert type(agent.python_executor) is WasmExecutor
+        assert agent.run("go") == 42
+        assert agent.to_dict()["executor_type"] == "wasm"
+    with pytest.raises(ExecutorClosedError):
+        agent.python_executor("1")
+
+
+@pytest.mark.parametrize("name", ["js", "pyodide.ffi", "pyodide_js"])
+def test_javascript_is_refused_to_programs(name: str):
+    with pytest.raises(ConfigurationError, match="JavaScript is not for programs"):
+        WasmExecutor([name])

@@ -1,0 +1,34 @@
+"""Text of the code's exceptions: the traceback, then advice about a missing module."""
+
+from __future__ import annotations
+
+import pytest
+
+from smolagents_fork.executors.jupyter.error_text import failure_text
+from smolagents_fork.jupyter.protocol import KernelError
+
+
+def advice_for(module: str, *, name: str = "ModuleNotFoundError", **how) -> str:
+    error = KernelError(name, f"No module named '{module}'", "Traceback: it is missing")
+    text = failure_text(error, **{"interrupted": False, "present": (), "of_pool": False, **how})
+    assert text.startswith("Traceback: it is missing")
+    return text.removeprefix("Traceback: it is missing")
+
+
+def test_module_missing_from_the_image():
+    assert advice_for("sklearn") == (
+        "\n'sklearn' is not installed in the sandbox. To have it installed, give its import name "
+        "to the executor in additional_authorized_imports=, or a pip requirement in requirements="
+    )
+    assert "to the pool in additional_imports=, or" in advice_for("sklearn", of_pool=True)
+    assert "such as 'google.cloud.storage'" in advice_for("google")
+    assert advice_for("google.cloud.storage").startswith(
+        "\n'google.cloud.storage' is not installed"
+    )
+
+
+@pytest.mark.parametrize("module", ["json.tool2", "winreg", "yaml.part", "smolagents", "x" * 101])
+def test_module_that_pip_cannot_install_gets_no_advice(module):
+    assert advice_for(module) == ""
+    assert advice_for("sklearn", present=["sklearn"]) == ""
+    assert advice_for("sklearn", name="ImportError") == ""

@@ -1,0 +1,122 @@
+"""The process that keeps a container's lease, as a process of this machine: no engine is needed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from smolagents_fork.sandboxes.docker.lifetime.lease import FIRST_PROCESS, leased
+
+# Only to see that nothing hangs.
+PROMPT_SECONDS = 60
+# Whoever starts it may ignore what can be ignored, as a shell does for its jobs.
+IGNORING = ["sh", "-c", 'trap "" INT QUIT USR1; exec "$@"', "sh"]
+
+
+@pytest.fixture
+def first_process():
+    """Starts one; whatever is left of it is ended after the test."""
+    started = []
+
+    def start(*command, lease=1, program=FIRST_PROCESS, **keywords):
+        process = subprocess.Popen(
+            [*IGNORING, sys.executable, "-I", "-S", "-c", program, str(lease), *command],
+            stdin=subprocess.PIPE,
+            start_new_session=True,
+            **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **keywords},
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # with the main process
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream is not None:
+                stream.close()
+        process.wait(PROMPT_SECONDS)
+
+
+@pytest.mark.parametrize(
+    ("script", "code"),
+    [("exit 0", 0), ("exit 7", 7), ("kill -KILL $$", 137), ("kill -TERM $$", 143)],
+)
+def test_ends_with_its_main_process_and_its_exit_code(first_process, script, code):
+    process = first_process("sh", "-c", script, lease=600)
+    assert process.wait(PROMPT_SECONDS) == code
+
+
+def test_main_process_that_cannot_be_started_is_named(first_process):
+    process = first_process("/no/such/program", lease=600)
+    assert process.wait(PROMPT_SECONDS) == 127
+    assert b"/no/such/program" in process.stderr.read()
+
+
+def test_main_process_has_neither_the_input_nor_other_handling_of_signals(first_process):
+    show = "sed -n 's/^Sig\\(Ign\\|Blk\\|Cgt\\)/&/p' /proc/self/status; cat; echo end of input"
+    process = first_process("sh", "-c", show, lease=600)
+    assert process.wait(PROMPT_SECONDS) == 0
+    *masks, end = process.stdout.read().decode().splitlines()
+    assert end == "end of input"
+    reserved = 0b11 << 31  # signals 32 and 33, which are the C library's own
+    found = {line.split()[0]: int(line.split()[1], 16) & ~reserved for line in masks}
+    assert found == {"SigBlk:": 0, "SigIgn:": 0, "SigCgt:": 0}
+
+
+def after_its_start(pause):
+    """The first process, that has nothing to do for a while when its main process has begun."""
+    begin = "main=os.fork()\n"
+    assert FIRST_PROCESS.count(begin) == 1
+    return FIRST_PROCESS.replace(begin, f"{begin}if main: time.sleep({pause})\n")
+
+
+@pytest.mark.parametrize("pause", [0, 1])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGUSR1])
+def test_signals_are_passed_on(first_process, number, pause):
+    script = f"trap 'echo got; exit 9' {int(number)}; echo ready; while :; do sleep 0.05; done"
+    process = first_process("sh", "-c", script, lease=600, program=after_its_start(pause))
+    assert process.stdout.readline() == b"ready\n"
+    process.send_signal(number)
+    assert process.wait(PROMPT_SECONDS) == 9
+    assert process.stdout.read() == b"got\n"
+
+
+def test_end_of_the_input_ends_it_when_the_lease_is_over(first_process):
+    process = first_process("sleep", "600")
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(1.5)  # longer than the lease: somebody holds the input
+    process.stdin.write(b"what nobody sends, and nobody reads")
+    closed = time.monotonic()
+    process.stdin.close()
+    assert process.wait(PROMPT_SECONDS) == 137
+    assert time.monotonic() - closed >= 1
+    assert process.stderr.readline() == b"the host process is gone for 1 s: its lease is over\n"
+
+
+def test_output_that_nobody_reads_does_not_keep_it(first_process):
+    reading, writing = os.pipe()
+    try:
+        os.set_blocking(writing, False)
+        with contextlib.suppress(BlockingIOError):
+            while os.write(writing, b"x" * 65_536):
+                pass
+        os.set_blocking(writing, True)
+        process = first_process("sleep", "600", stdout=subprocess.DEVNULL, stderr=writing)
+        process.stdin.close()
+        assert process.wait(PROMPT_SECONDS) == 137
+    finally:
+        os.close(reading)
+        os.close(writing)
+
+
+def test_time_of_the_lease_is_rounded_up():
+    assert leased(["main"], 0.2)["entrypoint"][-1] == "1"
+    assert leased(["main"], 7)["entrypoint"][-1] == "7"
+    assert leased(["main"], 7)["command"] == ["main"]

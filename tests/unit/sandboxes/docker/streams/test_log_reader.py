@@ -1,0 +1,327 @@
+"""One thread reads what all containers print: the real client against the engine's attach."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import queue
+import signal
+import socket
+import ssl
+import struct
+import threading
+from types import SimpleNamespace
+
+import certificates
+import docker
+import pytest
+from background import PATIENCE_SECONDS as PROMPT_SECONDS
+from background import eventually, running
+
+from smolagents_fork.errors import ExecutorStartError
+from smolagents_fork.sandboxes.docker.engine import carries_output
+from smolagents_fork.sandboxes.docker.streams import log_reader
+from smolagents_fork.sandboxes.docker.streams.exec_stream import StreamUnsupported
+from smolagents_fork.sandboxes.docker.streams.log_reader import LoggedConnection
+from smolagents_fork.sandboxes.docker.streams.log_tail import KEPT_BYTES
+
+
+def frame(data: bytes, stream: int = 2) -> bytes:
+    return struct.pack(">BxxxL", stream, len(data)) + data
+
+
+# Threads of containers that other tests of this process have.
+others = set()
+
+
+def reader():
+    threads = set(threading.enumerate()) - others
+    return [t for t in threads if t.name == "smolagents-fork-output"]
+
+
+def descriptors():
+    return len(os.listdir("/proc/self/fd"))
+
+
+class Engine:
+    """Engine to which a container is attached; ``attach`` gives both ends."""
+
+    ANSWER = (
+        b"HTTP/1.1 101 UPGRADED\r\nContent-Type: application/vnd.docker.raw-stream\r\n"
+        b"Connection: Upgrade\r\nUpgrade: tcp\r\n\r\n"
+    )
+
+    def __init__(self, certificate=None):
+        self.listener = socket.create_server(("127.0.0.1", 0), backlog=100)
+        address = f"127.0.0.1:{self.listener.getsockname()[1]}"
+        self.tls = None
+        keywords = {"base_url": f"tcp://{address}"}
+        if certificate:
+            self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            self.tls.load_cert_chain(certificate)
+            config = docker.tls.TLSConfig(ca_cert=str(certificate), verify=True)
+            keywords = {"base_url": f"https://{address}", "tls": config}
+        self.client = docker.APIClient(version="1.41", timeout=60, **keywords)
+        self.ends = queue.Queue()
+        self.greeting = b""
+        self.thread = threading.Thread(target=self._serve)
+        self.thread.start()
+
+    def _serve(self):
+        with contextlib.suppress(OSError):
+            while True:
+                sock, _ = self.listener.accept()
+                if self.tls:
+                    sock = self.tls.wrap_socket(sock, server_side=True)
+                request = b""
+                while b"\r\n\r\n" not in request:
+                    piece = sock.recv(4096)
+                    if not piece:
+                        raise ConnectionResetError("gone before it has asked")
+                    request += piece
+                sock.sendall(self.ANSWER + self.greeting)
+                sock.settimeout(PROMPT_SECONDS)
+                self.ends.put(sock)
+
+    def attach(self, **keywords):
+        params = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
+        stream = LoggedConnection(self.client.attach_socket("c", params=params), **keywords)
+        return stream, self.ends.get(timeout=PROMPT_SECONDS)
+
+    def close(self):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        self.thread.join(PROMPT_SECONDS)
+        self.client.close()
+
+
+@pytest.fixture
+def engine():
+    made = Engine()
+    yield made
+    made.close()
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(monkeypatch):
+    monkeypatch.setattr(log_reader, "_log_reader", log_reader._LogReader())
+    others.clear()
+    others.update(threading.enumerate())
+    before = descriptors()
+    yield
+    gc.collect()
+    assert eventually(lambda: reader() == [])
+    assert eventually(lambda: descriptors() <= before)
+
+
+def test_output_is_kept_and_closing_closes_the_containers_input(engine):
+    engine.greeting = frame(b"at once\n")  # in one piece with the response's head
+    stream, far = engine.attach()
+    with far:
+        far.sendall(frame(b"later\n", 1))
+        assert eventually(lambda: stream.tail.text() == "at once\nlater\n")
+        stream.close()
+        stream.close()
+        assert far.recv(1) == b""
+
+
+def test_stream_that_is_dropped_closes_the_containers_input(engine):
+    stream, far = engine.attach()
+    with far:
+        del stream
+        gc.collect()
+        assert far.recv(1) == b""
+
+
+def test_container_that_ends(engine):
+    stream, far = engine.attach()
+    far.sendall(frame(b"last words"))
+    far.close()
+    assert stream.tail.wait(PROMPT_SECONDS)
+    assert stream.tail.text() == "last words"
+    stream.close()
+
+
+def test_hundred_megabytes_do_not_wait_and_keep_four_kilobytes(engine):
+    stream, far = engine.attach()
+    block = frame(b"x" * 99_999 + b"\n") * 10
+    with far:
+        for _ in range(100):
+            far.sendall(block)
+        far.sendall(frame(b"last words\n"))
+    assert stream.tail.wait(PROMPT_SECONDS)
+    assert stream.tail.text().endswith("last words\n")
+    assert len(stream.tail._kept) == KEPT_BYTES
+    stream.close()
+
+
+def test_connection_that_breaks_says_so_and_the_others_go_on(engine):
+    broken, far = engine.attach()
+    other, other_far = engine.attach()
+    far.sendall(frame(b"before"))
+    assert eventually(lambda: broken.tail.text() == "before")
+    far.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    far.close()  # by a reset
+    assert eventually(lambda: broken.tail.broken)
+    assert "ConnectionResetError" in broken.tail.broken
+    assert not broken.tail.wait(0)
+    assert broken.tail.text() == "before"
+    with other_far:
+        other_far.sendall(frame(b"goes on"))
+        assert eventually(lambda: other.tail.text() == "goes on")
+        other.close()
+
+
+def test_many_containers_have_one_thread_which_ends_with_the_last(engine):
+    made = [engine.attach() for _ in range(60)]
+    assert len(reader()) == 1
+    for number, (_, far) in enumerate(made):
+        far.sendall(frame(b"%d" % number))
+    assert eventually(lambda: [s.tail.text() for s, _ in made] == [str(n) for n in range(60)])
+    with contextlib.ExitStack() as closers:
+        for stream, _ in made[1:]:
+            closers.enter_context(running(stream.close))
+        for _, far in made[1:]:
+            assert far.recv(1) == b""
+            far.close()
+    assert len(reader()) == 1
+    made[0][0].close()
+    made[0][1].close()
+    assert eventually(lambda: reader() == [])
+
+
+def test_thread_comes_back_after_each_end(engine):
+    for _ in range(50):
+        stream, far = engine.attach()
+        with far:
+            far.sendall(frame(b"x"))
+            assert eventually(lambda s=stream: s.tail.text() == "x")
+            stream.close()
+            assert far.recv(1) == b""
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    return certificates.made_in(tmp_path_factory.mktemp("tls"))
+
+
+def test_what_tls_has_decrypted_already_is_read_too(certificate, monkeypatch):
+    # A piece of TLS is up to 16 KB: with smaller reads, its rest makes no socket readable.
+    monkeypatch.setattr(log_reader, "_READ_BYTES", 100)
+    for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"):  # requests prefers them to docker-py's
+        monkeypatch.delenv(name, raising=False)
+    engine = Engine(certificate)
+    try:
+        stream, far = engine.attach()
+        with far:
+            far.sendall(frame(b"x" * 9_000 + b"\n") + frame(b"last words\n"))
+            assert eventually(lambda: stream.tail.text().endswith("last words\n"))
+            stream.close()
+            assert far.recv(1) == b""
+    finally:
+        engine.close()
+
+
+# From Python 3.12 on there is a warning where a process with threads is forked: that is the case.
+FORKS = pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+
+
+def status_of(pid):
+    """Return the exit code of a child; one that does not end is killed."""
+    told = [0, 0]
+
+    def ended():
+        told[:] = os.waitpid(pid, os.WNOHANG)
+        return told[0] == pid
+
+    if not eventually(ended):
+        os.kill(pid, signal.SIGKILL)
+        told[:] = os.waitpid(pid, 0)
+    return told[1]
+
+
+@FORKS
+def test_forked_child_reads_its_own_and_leaves_the_parents(engine):
+    stream, far = engine.attach()
+    assert eventually(reader)
+    inherited = descriptors()
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        with contextlib.suppress(BaseException):
+            # Of the parent's: the connection, the pair that wakes, the selector.
+            assert descriptors() == inherited - 4
+            stream.close()
+            own_engine = Engine()  # the other's thread is the parent's
+            own, own_far = own_engine.attach()
+            own_far.sendall(frame(b"child"))
+            assert eventually(lambda: own.tail.text() == "child")
+            own.close()
+            assert own_far.recv(1) == b""
+            status = 0
+        os._exit(status)
+    assert status_of(pid) == 0
+    with far:
+        far.sendall(frame(b"parent"))
+        assert eventually(lambda: stream.tail.text() == "parent")
+        stream.close()
+        assert far.recv(1) == b""
+
+
+@FORKS
+def test_child_that_lives_on_does_not_hold_the_parents_containers(engine):
+    stream, far = engine.attach()
+    hold, release = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(release)
+        os.read(hold, 1)
+        os._exit(0)
+    try:
+        with far:
+            stream.close()
+            assert far.recv(1) == b""  # while the child still runs
+            assert os.waitpid(pid, os.WNOHANG) == (0, 0)
+    finally:
+        os.close(release)
+        os.close(hold)
+        os.waitpid(pid, 0)
+
+
+def test_no_thread_to_be_had_is_an_error_and_the_next_is_read(engine, monkeypatch):
+    def none_left(_thread):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", none_left)
+    with pytest.raises(ExecutorStartError, match="can't start new thread; close executors"):
+        engine.attach()
+    monkeypatch.undo()
+    with engine.ends.get(timeout=PROMPT_SECONDS) as far:
+        assert far.recv(1) == b""
+    stream, far = engine.attach()
+    with far:
+        far.sendall(frame(b"read"))
+        assert eventually(lambda: stream.tail.text() == "read")
+        stream.close()
+
+
+def test_connection_that_is_no_socket_is_refused():
+    with pytest.raises(StreamUnsupported):
+        LoggedConnection(object())
+    assert reader() == []
+
+
+@pytest.mark.parametrize(
+    ("address", "carries"),
+    [
+        ("http+docker://localhost", True),
+        ("http://127.0.0.1:2375", True),
+        ("https://localnpipe:2376", True),
+        ("http+docker://localnpipe", False),
+        ("http+docker://ssh", False),
+    ],
+)
+def test_connections_that_a_selector_can_wait_for(address, carries):
+    client = SimpleNamespace(api=SimpleNamespace(base_url=address))
+    assert carries_output(client) is carries

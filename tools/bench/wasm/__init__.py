@@ -1,0 +1,1 @@
+"""Times of the Wasm executor, beside Pyodide's own in a bare Deno."""
