@@ -37,7 +37,12 @@ if TYPE_CHECKING:
         Model,
     )
     from smolagents.monitoring import AgentLogger, LogLevel, TokenUsage
-    from smolagents.remote_executors import RemotePythonExecutor
+    from smolagents.remote_executors import (
+        BlaxelExecutor,
+        E2BExecutor,
+        ModalExecutor,
+        RemotePythonExecutor,
+    )
     from smolagents.tools import Tool, get_tools_definition_code
     from smolagents.utils import AgentError, AgentExecutionError
 
@@ -52,6 +57,7 @@ __all__ = [
     "AgentError",
     "AgentExecutionError",
     "AgentLogger",
+    "BlaxelExecutor",
     "ChatMessage",
     "ChatMessageStreamDelta",
     "ChatMessageToolCall",
@@ -59,11 +65,13 @@ __all__ = [
     "ChatMessageToolCallStreamDelta",
     "CodeAgent",
     "CodeOutput",
+    "E2BExecutor",
     "ExecutionTimeoutError",
     "InterpreterError",
     "LocalPythonExecutor",
     "LogLevel",
     "MessageRole",
+    "ModalExecutor",
     "Model",
     "MultiStepAgent",
     "PythonExecutor",
@@ -98,7 +106,12 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "Model",
     ),
     "monitoring": ("AgentLogger", "LogLevel", "TokenUsage"),
-    "remote_executors": ("RemotePythonExecutor",),
+    "remote_executors": (
+        "BlaxelExecutor",
+        "E2BExecutor",
+        "ModalExecutor",
+        "RemotePythonExecutor",
+    ),
     "tools": ("Tool", "get_tools_definition_code"),
     "utils": ("AgentError", "AgentExecutionError"),
 }

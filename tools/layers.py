@@ -34,7 +34,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("async_calls", "call_lock", "registry", "validation"),
         ("base",),
         ("guests", "jupyter"),
-        ("agents", "docker", "local", "process", "wasm"),
+        ("agents", "docker", "hosted", "local", "process", "wasm"),
     ),
 }
 # Who may import what has an engine's name, the engine's library included.

@@ -39,13 +39,18 @@ _OWN = {
     "process": "smolagents_fork.executors.process:ProcessExecutor",
     "wasm": "smolagents_fork.executors.wasm:WasmExecutor",
 }
-# Upstream's executors of hosted services.
-_UPSTREAM = {
-    "blaxel": "smolagents.remote_executors:BlaxelExecutor",
-    "e2b": "smolagents.remote_executors:E2BExecutor",
-    "modal": "smolagents.remote_executors:ModalExecutor",
+# Upstream's hosted ones, with the fork's repairs.
+_HOSTED = {
+    "blaxel": "smolagents_fork.executors.hosted:BlaxelExecutor",
+    "e2b": "smolagents_fork.executors.hosted:E2BExecutor",
+    "modal": "smolagents_fork.executors.hosted:ModalExecutor",
 }
-BUILT_IN: dict[str, str] = {**_OWN, **_UPSTREAM}
+# Classes that a user names with executor_class=, and that a saved agent may therefore name.
+_UPSTREAM = frozenset(
+    f"smolagents.remote_executors:{name}"
+    for name in ("BlaxelExecutor", "E2BExecutor", "ModalExecutor")
+)
+BUILT_IN: dict[str, str] = {**_OWN, **_HOSTED}
 
 # ``executor_type`` of a saved agent whose executor was not given by name (see saving.py).
 RESERVED_NAMES = frozenset({"class", "instance"})
@@ -66,11 +71,12 @@ def built_in(name: str) -> Factory | None:
 
 
 def fork_class(reference: str) -> type | None:
-    """Return the built-in class that a saved ``module:qualname`` names, or None.
+    """Return the fork's or upstream's class that a saved ``module:qualname`` names, or None.
 
     The text is compared with the fork's own list; it is never imported.
     """
-    return _load(reference) if reference in BUILT_IN.values() else None
+    known = reference in BUILT_IN.values() or reference in _UPSTREAM
+    return _load(reference) if known else None
 
 
 def _entry_points() -> list[importlib.metadata.EntryPoint]:

@@ -43,8 +43,8 @@ RUN: dict[str, list[type]] = {
 }
 #: Blocks that need an engine for something else than an executor.
 ENGINE = {"docs/executors/agent-sandbox.md:1"}
-#: A command for maintainers that needs a wheel and some minutes.
-COMPILED_ONLY = {"docs/regression.md:1"}
+#: Code that needs a company's service; a maintainers' command that needs a wheel and some minutes.
+COMPILED_ONLY = {"docs/executors/hosted.md:1", "docs/regression.md:1"}
 #: One image of packages serves all tests.
 SCIENCE = ["numpy", "pandas", "matplotlib", "PIL"]
 

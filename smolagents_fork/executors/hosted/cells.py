@@ -1,0 +1,68 @@
+"""Outcome of one run on a hosted service, and its conversion for the agent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...jupyter.collector import without_colours
+from ...jupyter.displays import display_from
+from ...output import PrintContainer
+
+__all__ = ["Cell", "CellError"]
+
+
+@dataclass(frozen=True)
+class CellError:
+    """Exception that ended the code."""
+
+    name: str
+    value: str
+    traceback: str
+
+
+@dataclass
+class Cell:
+    """One run: what it printed, what it displayed, and how it ended.
+
+    Attributes:
+        printed: standard output and standard error, in order.
+        result: forms of the last expression's value by MIME type; ``None`` if it has none.
+        displays: forms of what the code displayed, in order.
+        error: the exception that ended the code.
+    """
+
+    printed: PrintContainer = field(default_factory=PrintContainer)
+    result: Mapping[str, Any] | None = None
+    displays: list[Mapping[str, Any]] = field(default_factory=list)
+    error: CellError | None = None
+
+    def write(self, text: str) -> None:
+        """Add printed text."""
+        self.printed.append(text)
+
+    @property
+    def logs(self) -> str:
+        """Return the printed text without terminal colours."""
+        return without_colours(self.printed.value)
+
+    def output(self) -> Any:
+        """Return the last expression's value; the last image where that has only a text form."""
+        shown = None if self.result is None else display_from(self.result)
+        if shown is None or shown.mime_type == "text/plain":
+            displays = [display_from(forms) for forms in self.displays]
+            images = [d for d in displays if d is not None and d.mime_type.startswith("image/")]
+            shown = images[-1] if images else shown
+        return None if shown is None else shown.value
+
+    def failure_text(self) -> str:
+        """Return the printed text and the traceback, for the agent."""
+        assert self.error is not None
+        traceback = without_colours(self.error.traceback)
+        return self.quoted(traceback or f"{self.error.name}: {self.error.value}")
+
+    def quoted(self, message: str) -> str:
+        """Return ``message`` after the text printed before it."""
+        logs = self.logs.rstrip("\n")
+        return f"{logs}\n{message}" if logs else message

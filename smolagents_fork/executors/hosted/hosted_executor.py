@@ -1,0 +1,170 @@
+"""Repairs that upstream's executors on hosted services share."""
+
+from __future__ import annotations
+
+import copy
+import shlex
+from abc import abstractmethod
+from collections.abc import Sequence
+from types import FunctionType
+from typing import Any
+
+from ...deadline import Deadline, check_seconds
+from ...distributions.requirements import requirements_for
+from ...errors import ExecutorClosedError, ExecutorError
+from ...upstream import (
+    AgentError,
+    CodeOutput,
+    RemotePythonExecutor,
+    Tool,
+    get_tools_definition_code,
+)
+from .cells import Cell
+
+__all__ = ["HostedExecutor"]
+
+
+class HostedExecutor(RemotePythonExecutor):  # type: ignore[misc]  # upstream ships no types
+    """Mixin before one of upstream's executors in a class's bases.
+
+    Args:
+        additional_imports: import names or requirements; ``pip`` installs what provides them.
+        logger: upstream's ``AgentLogger``.
+        allow_pickle: as upstream; unsafe with code that is not trusted.
+        timeout_seconds: longest run of one call, in seconds.
+        **options: of upstream's class.
+    """
+
+    #: Longest ``pip install``, in seconds.
+    INSTALL_SECONDS = 600.0
+
+    def __init__(
+        self,
+        additional_imports: Sequence[str],
+        logger: Any,
+        allow_pickle: bool = False,
+        *,
+        timeout_seconds: float = 300.0,
+        **options: Any,
+    ) -> None:
+        self._closed = False
+        self.timeout_seconds = check_seconds("timeout_seconds", timeout_seconds, optional=False)
+        try:
+            self._begin(list(additional_imports), logger, allow_pickle, **options)
+        except BaseException:
+            # A sandbox that runs on costs money.
+            self.cleanup()
+            raise
+
+    def _begin(self, *arguments: Any, **options: Any) -> None:
+        """Start the sandbox and install the packages, which upstream's constructor does."""
+        super().__init__(*arguments, **options)
+
+    def _end(self) -> None:
+        """End the sandbox, however far the start has come, which upstream's does."""
+        super().cleanup()
+
+    @abstractmethod
+    def _run_cell(self, code: str, deadline: Deadline, cell: Cell) -> None:
+        """Run ``code`` in the sandbox and fill ``cell`` as its messages arrive.
+
+        Raises:
+            SandboxTimeoutError: the deadline expired.
+            SandboxDiedError: the sandbox has ended.
+            ExecutorError: the service did not run the code.
+        """
+
+    def run_code_raise_errors(self, code: str) -> CodeOutput:
+        """Run ``code``; an exception in it is raised as upstream's ``AgentError``.
+
+        Raises:
+            AgentError: the code raised; the message has what was printed before.
+            ExecutorClosedError: after ``cleanup()``.
+            SandboxTimeoutError: the code ran past ``timeout_seconds``.
+            SandboxDiedError: the kernel or the sandbox has ended.
+            ExecutorError: the service did not run the code.
+        """
+        cell = self._finished_cell(code, Deadline(self.timeout_seconds))
+        if cell.error is None:
+            return CodeOutput(output=cell.output(), logs=cell.logs, is_final_answer=False)
+        if cell.error.name == self.FINAL_ANSWER_EXCEPTION:
+            answer = self._deserialize_final_answer(cell.error.value, self.allow_pickle)
+            return CodeOutput(output=answer, logs=cell.logs, is_final_answer=True)
+        raise AgentError(cell.failure_text(), self.logger)
+
+    def _finished_cell(self, code: str, deadline: Deadline) -> Cell:
+        if self._closed:
+            raise ExecutorClosedError(
+                f"{type(self).__name__}: call after cleanup(); make a new executor"
+            )
+        cell = Cell()
+        try:
+            self._run_cell(code, deadline, cell)
+        except ExecutorError as error:
+            raise type(error)(cell.quoted(str(error))) from error.__cause__
+        return cell
+
+    def send_tools(self, tools: dict[str, Tool]) -> None:
+        """Define the tools in the sandbox, after an installation of what they import.
+
+        The tools are not changed. Upstream changes the tool ``final_answer`` and its class: the
+        second ``run()`` of an agent then fails with ``NameError``, and so does the loading of any
+        agent that is saved in that process.
+
+        Raises:
+            ExecutorError: ``pip`` failed; the message has its output.
+        """
+        imports = {name for tool in tools.values() for name in tool.to_dict()["requirements"]}
+        needed = sorted(imports - set(self.installed_packages))
+        self.installed_packages += self.install_packages(needed)
+        if "final_answer" in tools:
+            answer = _separate_copy(tools["final_answer"])
+            self._patch_final_answer_with_exception(answer)
+            tools = {**tools, "final_answer": answer}
+        code = get_tools_definition_code(tools)
+        if code:
+            self.logger.log(self.run_code_raise_errors(code).logs)
+
+    def install_packages(self, additional_imports: Sequence[str]) -> list[str]:
+        """Install what provides the import names, or the requirements, ``additional_imports``.
+
+        Raises:
+            ConfigurationError: a name that is neither a module's nor a requirement.
+            ExecutorError: ``pip`` failed; the message has its output.
+        """
+        requirements = requirements_for(additional_imports)
+        if requirements:
+            # Quoted: a shell takes the ">" of a version for a redirection.
+            command = f"pip install {shlex.join(requirements)}"
+            # IPython keeps the exit code of a shell command in a variable.
+            code = f"!{command}\nif _exit_code: raise RuntimeError(_exit_code)"
+            cell = self._finished_cell(code, Deadline(self.INSTALL_SECONDS))
+            if cell.error is not None:
+                raise ExecutorError(f"{type(self).__name__}: {command} failed:\n{cell.logs}")
+            self.logger.log(cell.logs)
+        return list(additional_imports)
+
+    def cleanup(self) -> None:
+        """End the sandbox. Safe at any time, any number of times."""
+        self._closed = True
+        if hasattr(self, "logger"):
+            self._end()
+
+    def delete(self) -> None:
+        """Upstream's other name for :meth:`cleanup`."""
+        self.cleanup()
+
+
+def _separate_copy(tool: Tool) -> Tool:
+    """Return a copy of ``tool`` with a class and a ``forward`` of its own."""
+    made, cls, forward = copy.copy(tool), type(tool), tool.forward.__func__
+    function = FunctionType(
+        forward.__code__,
+        forward.__globals__,
+        forward.__name__,
+        forward.__defaults__,
+        forward.__closure__,
+    )
+    function.__kwdefaults__ = forward.__kwdefaults__
+    made.__class__ = type(cls.__name__, (cls,), {"forward": function, "__module__": cls.__module__})
+    return made

@@ -1,0 +1,82 @@
+"""Double of Blaxel: the control plane's sandboxes, and the Jupyter gateway in each of them.
+
+The SDK's own ``client.with_base_url`` leads it here; the sandbox's address is in the answer to its
+creation.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+from faults import Faults
+from kernel_routes import KernelRoutes
+from sandbox_kernel import SandboxKernel
+
+KEY = "bl_0123456789abcdef"
+WORKSPACE = "made-up"
+
+
+class BlaxelService:
+    """State of the doubled service.
+
+    Args:
+        folder: where the sandboxes' folders are made.
+        packages: folder with the wheels that ``pip`` finds in a sandbox.
+    """
+
+    def __init__(self, folder: Path, packages: Path) -> None:
+        self._folder = folder
+        self._packages = packages
+        self.faults = Faults()
+        #: The sandboxes that run, by name.
+        self.sandboxes: dict[str, SandboxKernel] = {}
+        #: Those of the sandboxes that outlive a test.
+        self.shared: set[str] = set()
+        #: The bodies of the requests that created sandboxes.
+        self.created: list[dict[str, Any]] = []
+
+    def application(self) -> web.Application:
+        """Return the service as an application."""
+        application = web.Application(middlewares=[self.faults.middleware()])
+        application.router.add_post("/v0/sandboxes", self._create)
+        application.router.add_delete("/v0/sandboxes/{name}", self._delete)
+        KernelRoutes(self._kernel_of).add(application.router, "/box/{name}/port/8888")
+        application.on_cleanup.append(self._close)
+        return application
+
+    def _check_key(self, request: web.Request) -> None:
+        given = request.headers.get("X-Blaxel-Authorization")
+        if (given, request.headers.get("X-Blaxel-Workspace")) != (f"Bearer {KEY}", WORKSPACE):
+            raise web.HTTPUnauthorized(text='{"code": 401, "message": "wrong key"}')
+
+    async def _create(self, request: web.Request) -> web.Response:
+        self._check_key(request)
+        body = await request.json()
+        self.created.append(body)
+        name = body["metadata"]["name"]
+        folder = self._folder / f"b{len(self.created)}"
+        self.sandboxes[name] = SandboxKernel(folder, self._packages)
+        body["metadata"]["url"] = f"http://{request.host}/box/{name}"
+        return web.json_response({**body, "status": "DEPLOYED"})
+
+    async def _delete(self, request: web.Request) -> web.Response:
+        self._check_key(request)
+        kernel = self.sandboxes.pop(request.match_info["name"], None)
+        if kernel is None:
+            return web.json_response({"error": "not found", "code": 404}, status=404)
+        await kernel.stop()
+        metadata = {"name": request.match_info["name"]}
+        return web.json_response({"metadata": metadata, "spec": {}, "status": "DELETING"})
+
+    def _kernel_of(self, request: web.Request) -> SandboxKernel:
+        self._check_key(request)
+        kernel = self.sandboxes.get(request.match_info["name"])
+        if kernel is None:
+            raise web.HTTPNotFound(text="no such sandbox")
+        return kernel
+
+    async def _close(self, _application: web.Application) -> None:
+        for kernel in self.sandboxes.values():
+            await kernel.stop()

@@ -1,0 +1,41 @@
+"""The doubled services, and executors on them."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hosted_services import SERVICES, Hosted, write_probe
+
+
+@pytest.fixture(scope="session", params=SERVICES)
+def running(request: pytest.FixtureRequest) -> Iterator[Hosted]:
+    """A service that runs."""
+    # Not pytest's folder: a kernel's sockets are inside, and a socket's path has 107 bytes at most.
+    with tempfile.TemporaryDirectory(prefix="hosted") as folder:
+        write_probe(Path(folder))
+        thread, describe = SERVICES[request.param](Path(folder), Path(folder))
+        with thread:
+            hosted = describe(f"127.0.0.1:{thread.port}")
+            yield hosted
+            with pytest.MonkeyPatch.context() as patch:
+                hosted.lead(hosted.address, patch)
+                hosted.close_shared()
+
+
+@pytest.fixture
+def hosted(running: Hosted, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hosted]:
+    """A service without faults, where the SDK finds it; closes the executors the test made."""
+    running.lead(running.address, monkeypatch)
+    yield running
+    running.close()
+    assert set(running.service.sandboxes) <= running.service.shared, "a sandbox was left"
+
+
+@pytest.fixture
+def executor(hosted: Hosted) -> Any:
+    """An executor that the session's tests share; none relies on what another one left in it."""
+    return hosted.shared_executor()

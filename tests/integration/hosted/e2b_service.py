@@ -1,0 +1,151 @@
+"""Double of E2B: the API that creates and kills sandboxes, and the code interpreter in them.
+
+Speaks what ``e2b_code_interpreter`` sends and parses: ``POST /v2/sandboxes`` and ``DELETE
+/sandboxes/<id>`` of the API, ``GET /health`` of a sandbox's daemon, and ``POST /execute``, which
+answers with one JSON object a line. The SDK addresses all of it by ``E2B_API_URL`` and
+``E2B_SANDBOX_URL``.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+from faults import Faults
+from sandbox_kernel import SandboxKernel
+
+KEY = "e2b_0123456789abcdef"
+# The service's name of each form of a result, by MIME type.
+_FORMS = {
+    "text/plain": "text",
+    "text/html": "html",
+    "text/markdown": "markdown",
+    "image/svg+xml": "svg",
+    "image/png": "png",
+    "image/jpeg": "jpeg",
+    "application/pdf": "pdf",
+    "text/latex": "latex",
+    "application/json": "json",
+    "application/javascript": "javascript",
+}
+
+
+class E2BService:
+    """State of the doubled service.
+
+    Args:
+        folder: where the sandboxes' folders are made.
+        packages: folder with the wheels that ``pip`` finds in a sandbox.
+    """
+
+    def __init__(self, folder: Path, packages: Path) -> None:
+        self._folder = folder
+        self._packages = packages
+        self.faults = Faults()
+        #: The sandboxes that run, by id.
+        self.sandboxes: dict[str, SandboxKernel] = {}
+        #: Those of the sandboxes that outlive a test.
+        self.shared: set[str] = set()
+        #: The bodies of the requests that created sandboxes.
+        self.created: list[dict[str, Any]] = []
+
+    def application(self) -> web.Application:
+        """Return the service as an application."""
+        application = web.Application(middlewares=[self.faults.middleware()])
+        application.router.add_post("/v2/sandboxes", self._create)
+        application.router.add_delete("/sandboxes/{id}", self._kill)
+        application.router.add_get("/health", self._health)
+        application.router.add_post("/execute", self._execute)
+        application.on_cleanup.append(self._close)
+        return application
+
+    async def _create(self, request: web.Request) -> web.Response:
+        if request.headers.get("X-API-Key") != KEY:
+            return web.json_response({"code": 401, "message": "Invalid API key"}, status=401)
+        self.created.append(await request.json())
+        name = f"i{uuid.uuid4().hex[:10]}"
+        # Short: the kernel's sockets are here, and a socket's path has 107 bytes at most.
+        self.sandboxes[name] = SandboxKernel(self._folder / name, self._packages)
+        body = {
+            "templateID": self.created[-1]["templateID"],
+            "sandboxID": name,
+            "clientID": "client",
+            "envdVersion": "0.2.0",
+            "envdAccessToken": f"access-{name}",
+        }
+        return web.json_response(body, status=201)
+
+    async def _kill(self, request: web.Request) -> web.Response:
+        kernel = self.sandboxes.pop(request.match_info["id"], None)
+        if kernel is None:
+            return web.json_response({"code": 404, "message": "not found"}, status=404)
+        await kernel.stop()
+        return web.Response(status=204)
+
+    async def _health(self, request: web.Request) -> web.Response:
+        return web.Response(status=204 if self._kernel(request) else 502)
+
+    def _kernel(self, request: web.Request) -> SandboxKernel | None:
+        name = request.headers.get("E2b-Sandbox-Id", "")
+        if request.headers.get("X-Access-Token") != f"access-{name}":
+            raise web.HTTPUnauthorized(text="wrong access token")
+        return self.sandboxes.get(name)
+
+    async def _execute(self, request: web.Request) -> web.StreamResponse:
+        kernel = self._kernel(request)
+        if kernel is None:
+            return web.Response(status=502, text="The sandbox was not found")
+        code = (await request.json())["code"]
+        response = web.StreamResponse()
+        await response.prepare(request)
+        run = _lines(kernel.run(code))
+        try:
+            async for line in run:
+                await response.write(json.dumps(line).encode() + b"\n")
+        finally:
+            await run.aclose()
+        await response.write_eof()
+        return response
+
+    async def _close(self, _application: web.Application) -> None:
+        for kernel in self.sandboxes.values():
+            await kernel.stop()
+
+
+async def _lines(messages: Any) -> Any:
+    """Translate a kernel's messages into the service's lines."""
+    try:
+        async for message in messages:
+            line = _line(message["msg_type"], message["content"], str(message.get("header")))
+            if line is not None:
+                yield line
+    finally:
+        await messages.aclose()
+
+
+def _line(kind: str, content: dict[str, Any], date: str) -> dict[str, Any] | None:
+    if kind == "execute_input":
+        return {"type": "number_of_executions", "execution_count": content["execution_count"]}
+    if kind == "stream":
+        return {"type": content["name"], "text": content["text"], "timestamp": date}
+    if kind == "error":
+        traceback = "".join(content["traceback"])
+        return _error(content["ename"], content["evalue"], traceback)
+    if kind == "kernel_died":
+        return _error("ContextRestarting", "Context was restarted", "")
+    if kind in ("execute_result", "display_data"):
+        forms = {
+            name: content["data"][mime] for mime, name in _FORMS.items() if mime in content["data"]
+        }
+        text = forms.get("text", "")
+        if len(text) > 1 and text.startswith("'") and text.endswith("'"):
+            forms["text"] = text[1:-1]
+        return {"type": "result", "is_main_result": kind == "execute_result", **forms}
+    return None
+
+
+def _error(name: str, value: str, traceback: str) -> dict[str, Any]:
+    return {"type": "error", "name": name, "value": value, "traceback": traceback}

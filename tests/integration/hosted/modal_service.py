@@ -1,0 +1,167 @@
+"""Double of Modal: the control plane over gRPC, and a tunnel to a sandbox's Jupyter gateway.
+
+The SDK's variable ``MODAL_SERVER_URL`` leads it here. The messages are those of the SDK's own
+``modal_proto``. A call that the service does not know is answered with UNIMPLEMENTED.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import grpclib
+import grpclib.const
+import grpclib.server
+from aiohttp import web
+from faults import Faults
+from google.protobuf.message import Message
+from kernel_routes import KernelRoutes
+from modal_proto import api_grpc, api_pb2
+from sandbox_kernel import SandboxKernel
+
+TOKEN_ID = "ak-0123456789abcdef"
+TOKEN_SECRET = "as-0123456789abcdef"
+# A JSON web token without a signature, whose body says that it never expires.
+_SESSION = "e30.eyJleHAiOiA5OTk5OTk5OTk5fQ.x"
+_STATUSES = {
+    401: grpclib.Status.UNAUTHENTICATED,
+    429: grpclib.Status.RESOURCE_EXHAUSTED,
+    500: grpclib.Status.INTERNAL,
+}
+_PORT = 8888
+
+
+class ModalService:
+    """State of the doubled service.
+
+    Args:
+        folder: where the sandboxes' folders are made.
+        packages: folder with the wheels that ``pip`` finds in a sandbox.
+    """
+
+    def __init__(self, folder: Path, packages: Path) -> None:
+        self._folder = folder
+        self._packages = packages
+        self.faults = Faults()
+        #: The sandboxes that run, by id.
+        self.sandboxes: dict[str, SandboxKernel] = {}
+        #: Those of the sandboxes that outlive a test.
+        self.shared: set[str] = set()
+        #: The requests that created sandboxes.
+        self.created: list[Any] = []
+        #: Commands of the images that were asked for.
+        self.image_commands: list[str] = []
+        #: Host and port of the tunnels, and the port of the control plane.
+        self.tunnel = ""
+        self.grpc_port = 0
+        self._tokens: dict[str, str] = {}
+
+    def application(self) -> web.Application:
+        """Return the tunnels as an application, which starts the control plane, too."""
+        application = web.Application(middlewares=[self.faults.middleware()])
+        KernelRoutes(self._kernel_of).add(application.router, "")
+        application.cleanup_ctx.append(self._control_plane)
+        return application
+
+    async def _control_plane(self, _application: web.Application) -> AsyncIterator[None]:
+        server = grpclib.server.Server([_Calls(self)])
+        listener = socket.create_server(("127.0.0.1", 0))
+        self.grpc_port = listener.getsockname()[1]
+        await server.start(sock=listener)
+        yield
+        server.close()
+        await server.wait_closed()
+        for kernel in self.sandboxes.values():
+            await kernel.stop()
+
+    def _kernel_of(self, request: web.Request) -> SandboxKernel:
+        given = request.headers.get("Authorization", "").removeprefix("token ")
+        name = self._tokens.get(given or request.query.get("token", ""))
+        if name is None:
+            raise web.HTTPForbidden(text="Forbidden")
+        if name not in self.sandboxes:
+            raise web.HTTPNotFound(text="no such sandbox")
+        return self.sandboxes[name]
+
+    async def answer(self, name: str, request: Any, metadata: Any) -> Message:
+        """Return the answer to one call of the control plane."""
+        self.faults.seen.append(name)
+        if any(part in name for part in self.faults.silent):
+            await asyncio.Event().wait()
+        for part, status in self.faults.status.items():
+            if part in name:
+                raise grpclib.GRPCError(_STATUSES[status], f"shown by the test: {status}")
+        secret = metadata.get("x-modal-token-id"), metadata.get("x-modal-token-secret")
+        if secret != (TOKEN_ID, TOKEN_SECRET):
+            raise grpclib.GRPCError(grpclib.Status.UNAUTHENTICATED, "wrong token")
+        handler: Callable[[Any], Message] | None = getattr(self, f"_{name}", None)
+        if handler is None:
+            raise grpclib.GRPCError(grpclib.Status.UNIMPLEMENTED, name)
+        answer = handler(request)
+        if name == "SandboxTerminateV2":
+            await self.sandboxes.pop(request.sandbox_id).stop()
+        return answer
+
+    def _AppGetOrCreate(self, _request: Any) -> Message:
+        return api_pb2.AppGetOrCreateResponse(app_id="ap-1")
+
+    def _EnvironmentGetOrCreate(self, _request: Any) -> Message:
+        settings = api_pb2.EnvironmentSettings(image_builder_version="2025.06")
+        metadata = api_pb2.EnvironmentMetadata(name="main", settings=settings)
+        return api_pb2.EnvironmentGetOrCreateResponse(environment_id="en-1", metadata=metadata)
+
+    def _ImageGetOrCreate(self, request: Any) -> Message:
+        self.image_commands += request.image.dockerfile_commands
+        done = api_pb2.GenericResult(status=api_pb2.GenericResult.GENERIC_STATUS_SUCCESS)
+        return api_pb2.ImageGetOrCreateResponse(image_id="im-1", result=done)
+
+    def _AuthTokenGet(self, _request: Any) -> Message:
+        return api_pb2.AuthTokenGetResponse(token=_SESSION)
+
+    def _SandboxCreateV2(self, request: Any) -> Message:
+        self.created.append(request)
+        name = f"sb-{len(self.created)}"
+        environment: dict[str, str] = {}
+        for source in request.secret_sources:
+            environment.update(source.env.contents)
+        self._tokens[environment["KG_AUTH_TOKEN"]] = name
+        self.sandboxes[name] = SandboxKernel(self._folder / name, self._packages)
+        # Upstream's class takes port 443 for granted, so the host has the real port with it.
+        tunnel = api_pb2.TunnelData(host=self.tunnel, port=443, container_port=_PORT)
+        return api_pb2.SandboxCreateV2Response(sandbox_id=name, task_id="ta-1", tunnels=[tunnel])
+
+    def _SandboxTerminateV2(self, request: Any) -> Message:
+        if request.sandbox_id not in self.sandboxes:
+            raise grpclib.GRPCError(grpclib.Status.NOT_FOUND, request.sandbox_id)
+        return api_pb2.SandboxTerminateResponse()
+
+
+class _Calls:
+    """Every call of Modal's service, answered by a :class:`ModalService`."""
+
+    def __init__(self, service: ModalService) -> None:
+        self._service = service
+
+    def __mapping__(self) -> dict[str, Any]:
+        # The generated base has the types of every call, and no answers.
+        complete = type("Complete", (api_grpc.ModalClientBase,), {})
+        complete.__abstractmethods__ = frozenset()  # type: ignore[attr-defined]
+        return {
+            path: grpclib.const.Handler(
+                self._handler(path.rpartition("/")[2]),
+                known.cardinality,
+                known.request_type,
+                known.reply_type,
+            )
+            for path, known in complete().__mapping__().items()
+        }
+
+    def _handler(self, name: str) -> Callable[[Any], Any]:
+        async def handle(stream: Any) -> None:
+            request = await stream.recv_message()
+            await stream.send_message(await self._service.answer(name, request, stream.metadata))
+
+        return handle

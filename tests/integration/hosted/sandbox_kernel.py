@@ -1,0 +1,116 @@
+"""IPython kernel of a doubled sandbox: a real one, in a process and a folder of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+from jupyter_client.manager import AsyncKernelManager
+
+#: Seconds for the kernel's start.
+START_SECONDS = 60
+
+
+class SandboxKernel:
+    """Kernel with the outcomes that users see in a hosted sandbox.
+
+    ``pip install`` inside finds the packages in ``packages`` and nothing else, and installs into
+    the kernel's folder.
+
+    Args:
+        folder: the kernel's working folder, where installed packages go too.
+        packages: folder with wheels.
+    """
+
+    def __init__(self, folder: Path, packages: Path) -> None:
+        self._folder = folder
+        self._packages = packages
+        self._manager: Any = None
+        self.client: Any = None
+        self._turn = asyncio.Lock()
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Environment of the kernel, and of processes beside it."""
+        installed = self._folder / "installed"
+        return {
+            "HOME": str(self._folder),
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.defpath}",
+            "PYTHONPATH": str(installed),
+            "PIP_TARGET": str(installed),
+            "PIP_NO_INDEX": "1",
+            "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+            "PIP_CONFIG_FILE": os.devnull,
+            "PIP_FIND_LINKS": str(self._packages),
+            "IPYTHONDIR": str(self._folder / "ipython"),
+        }
+
+    async def start(self) -> None:
+        """Start the kernel unless one runs."""
+        async with self._turn:
+            if self.client is not None:
+                return
+            (self._folder / "installed").mkdir(parents=True, exist_ok=True)
+            self._manager = AsyncKernelManager(
+                transport="ipc",
+                connection_file=str(self._folder / "kernel.json"),
+                ip=str(self._folder / "socket"),
+            )
+            await self._manager.start_kernel(cwd=str(self._folder), env=self.environment)
+            client = self._manager.client()
+            client.start_channels()
+            await client.wait_for_ready(timeout=START_SECONDS)
+            self.client = client
+
+    async def run(self, code: str, store_history: bool = True) -> AsyncIterator[dict[str, Any]]:
+        """Run ``code`` and give its messages up to its end; interrupt it when abandoned."""
+        await self.start()
+        async with self._turn:
+            request = self.client.execute(code, store_history=store_history, allow_stdin=False)
+            ended = False
+            try:
+                async for message in self._messages(request):
+                    yield message
+                ended = True
+            finally:
+                if not ended and self.client is not None:
+                    await asyncio.shield(self._interrupted(request))
+
+    async def _messages(self, request: str) -> AsyncIterator[dict[str, Any]]:
+        while True:
+            try:
+                message = await self.client.get_iopub_msg(timeout=0.2)
+            except Exception:  # jupyter_client raises queue.Empty or TimeoutError
+                if not await self._manager.is_alive():
+                    await self.stop()
+                    yield {"msg_type": "kernel_died", "content": {}}
+                    return
+                continue
+            if message["parent_header"].get("msg_id") != request:
+                continue
+            yield message
+            if message["msg_type"] == "status" and message["content"]["execution_state"] == "idle":
+                return
+
+    async def interrupt(self) -> None:
+        """Interrupt the code that runs."""
+        await self._manager.interrupt_kernel()
+
+    async def _interrupted(self, request: str) -> None:
+        # A kernel that ignores it would keep the service from stopping; the test's limit ends that.
+        await self.interrupt()
+        async for _ in self._messages(request):
+            pass
+
+    async def stop(self) -> None:
+        """End the kernel."""
+        client, self.client = self.client, None
+        manager, self._manager = self._manager, None
+        if client is not None:
+            client.stop_channels()
+        if manager is not None:
+            await manager.shutdown_kernel(now=True)

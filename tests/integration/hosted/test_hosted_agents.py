@@ -1,0 +1,83 @@
+"""Hosted executors in a CodeAgent: by name, by class, saved and loaded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hosted_services import Hosted
+from smolagents import CodeAgent, InferenceClientModel, Model
+from smolagents.models import ChatMessage
+
+
+class Scripted(Model):
+    """Model that answers every question with the same code."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__()
+        self._code = code
+
+    def generate(self, messages: Any, **_options: Any) -> ChatMessage:
+        return ChatMessage(role="assistant", content=f"<code>\n{self._code}\n</code>")
+
+
+def agent(hosted: Hosted, model: Any = None, **options: Any) -> CodeAgent:
+    return CodeAgent(
+        tools=[],
+        model=model or InferenceClientModel(),
+        executor_kwargs=dict(hosted.options),
+        max_steps=1,
+        verbosity_level=0,
+        **options,
+    )
+
+
+def test_agent_runs_twice(hosted: Hosted):
+    with agent(hosted, Scripted("final_answer((word, {1: 2}))"), executor_type=hosted.name) as made:
+        assert type(made.python_executor) is hosted.repaired
+        assert made.run("go", additional_args={"word": "a"}) == ("a", {1: 2})
+        assert made.run("go", additional_args={"word": b"b"}) == (b"b", {1: 2})
+    assert set(hosted.service.sandboxes) <= hosted.service.shared
+
+
+def test_class_decides(hosted: Hosted):
+    for chosen in (hosted.repaired, hosted.upstream):
+        with agent(hosted, executor_class=chosen) as made:
+            assert type(made.python_executor) is chosen
+
+
+def test_agent_saved_by_name_loads_by_name(hosted: Hosted, tmp_path: Path):
+    with agent(hosted, executor_type=hosted.name) as made:
+        saved = made.to_dict()
+        made.save(tmp_path)
+    assert (saved["executor_type"], saved["executor_kwargs"]) == (hosted.name, hosted.options)
+    assert "executor_class" not in saved
+    with CodeAgent.from_folder(tmp_path) as loaded:
+        assert type(loaded.python_executor) is hosted.repaired
+
+
+@pytest.mark.parametrize("which", ["repaired", "upstream"])
+def test_agent_saved_by_class_loads_by_class(hosted: Hosted, which: str):
+    chosen = getattr(hosted, which)
+    with agent(hosted, executor_class=chosen) as made:
+        saved = made.to_dict()
+    assert (saved["executor_type"], saved["executor_class"]) == (
+        "class",
+        f"{chosen.__module__}:{chosen.__name__}",
+    )
+    with CodeAgent.from_dict(saved) as loaded:
+        assert type(loaded.python_executor) is chosen
+
+
+def test_managed_agents_are_refused(hosted: Hosted):
+    managed = CodeAgent(
+        tools=[],
+        model=InferenceClientModel(),
+        name="helper",
+        description="Helps.",
+        verbosity_level=0,
+    )
+    with pytest.raises(ValueError, match=r"cannot serve managed agents \(here: helper\)"):
+        agent(hosted, executor_type=hosted.name, managed_agents=[managed])
+    assert set(hosted.service.sandboxes) <= hosted.service.shared

@@ -1,0 +1,112 @@
+"""Code in a hosted sandbox: state, output, values, errors, final answers, packages, deadlines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hosted_services import PROBE, Hosted
+from smolagents import FinalAnswerTool, tool
+from smolagents.utils import AgentError
+
+from smolagents_fork.errors import (
+    ExecutorClosedError,
+    ExecutorError,
+    SandboxDiedError,
+    SandboxTimeoutError,
+)
+
+
+@tool
+def doubled(number: int) -> int:
+    """Double a number.
+
+    Args:
+        number: any number
+    """
+    return 2 * number
+
+
+def test_state_is_kept_between_calls(executor: Any):
+    executor("total = 40")
+    outcome = executor("total + 2")
+    assert (outcome.output, outcome.logs, outcome.is_final_answer) == ("42", "", False)
+
+
+def test_logs_are_what_was_printed_on_both_streams(executor: Any):
+    outcome = executor(
+        "import sys, time\n"
+        "print('first', end='', flush=True)\ntime.sleep(0.3)\n"
+        "print(' line', flush=True)\ntime.sleep(0.3)\n"
+        "print('careful', file=sys.stderr, flush=True)"
+    )
+    assert outcome.logs == "first line\ncareful\n"
+    assert outcome.output is None
+
+
+@pytest.mark.parametrize("statement", ["image", "display(image)", "display(image); 1"])
+def test_image_is_returned(executor: Any, statement: str):
+    outcome = executor(
+        f"import PIL.Image\nimage = PIL.Image.new('RGB', (3, 2), 'red')\n{statement}"
+    )
+    assert outcome.output.size == (3, 2)
+    assert outcome.output.getpixel((2, 1)) == (255, 0, 0)
+
+
+def test_error_has_output_before_it_and_no_colours(executor: Any):
+    with pytest.raises(AgentError) as caught:
+        executor("print('before')\n1 / 0")
+    text = str(caught.value)
+    assert text.startswith("before\n")
+    assert text.rstrip().endswith("ZeroDivisionError: division by zero")
+    assert "\x1b" not in text
+
+
+def test_final_answer_is_the_value(executor: Any):
+    tools = {"final_answer": FinalAnswerTool(), "doubled": doubled}
+    for number in (1, 2):  # an agent sends its tools at each run
+        executor.send_tools(tools)
+        executor.send_variables({"pair": (number, {1, 2})})
+        outcome = executor("print('so')\nfinal_answer([pair, doubled(4)])\nprint('not reached')")
+        assert outcome.output == [(number, {1, 2}), 8]
+        assert (outcome.logs, outcome.is_final_answer) == ("so\n", True)
+
+
+def test_package_is_installed(executor: Any):
+    assert executor.install_packages([f"{PROBE}>=0.5", "json"]) == [f"{PROBE}>=0.5", "json"]
+    assert executor(f"import {PROBE}\n{PROBE}.ANSWER").output == "42"
+
+
+def test_missing_package_is_an_error_and_ends_the_sandbox(hosted: Hosted):
+    with pytest.raises(ExecutorError, match="pip install nowhere_found failed:\n") as caught:
+        hosted.make(imports=("nowhere_found",))
+    assert "No matching distribution found for nowhere_found" in str(caught.value)
+
+
+def test_deadline_interrupts_code_and_keeps_output(executor: Any, monkeypatch: pytest.MonkeyPatch):
+    executor("kept = 1")
+    with monkeypatch.context() as patch:
+        patch.setattr(executor, "timeout_seconds", 1.0)
+        with pytest.raises(SandboxTimeoutError) as caught:
+            executor("print('begun', flush=True)\nwhile True: pass")
+    assert str(caught.value).startswith("begun\ncode ran past timeout_seconds=1.0; ")
+    assert executor("kept").output == "1"
+
+
+def test_end_of_the_kernel_is_an_error(executor: Any):
+    executor("kept = 1")
+    with pytest.raises(SandboxDiedError) as caught:
+        executor("print('last', flush=True)\nimport os, time\ntime.sleep(0.3)\nos._exit(3)")
+    assert str(caught.value).startswith("last\nthe kernel in the ")
+    assert executor("'kept' in globals()").output == "False"
+
+
+def test_cleanup_ends_the_sandbox(hosted: Hosted):
+    executor = hosted.make()
+    assert set(hosted.service.sandboxes) - hosted.service.shared
+    executor.cleanup()
+    assert not set(hosted.service.sandboxes) - hosted.service.shared
+    executor.cleanup()
+    executor.delete()
+    with pytest.raises(ExecutorClosedError, match=r"call after cleanup\(\)"):
+        executor("1")
