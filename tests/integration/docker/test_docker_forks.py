@@ -10,7 +10,7 @@ import pytest
 
 # Forking is what this is about: not in the tests' own process, which has threads of other tests.
 PROGRAM = """
-import atexit, gc, json, multiprocessing, os, warnings
+import atexit, gc, json, multiprocessing, os, signal, warnings
 warnings.simplefilter("ignore")
 from smolagents_fork.errors import ExecutorError
 from smolagents_fork.executors.docker import DockerExecutor
@@ -37,6 +37,8 @@ def forked(function):
 
 def in_child():
     # A call of the parent's may run: nothing may be sent beside it.
+    # A pool's worker that keeps the handler can miss the signal that ends it.
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     sent = []
     executor._session.interrupt = lambda: sent.append("interrupt")
     said = {
@@ -101,8 +103,8 @@ def test_forked_child_leaves_the_container_of_its_parent_alone(image):
     for action in ("call", "send_variables", "restart", "put_file", "stats"):
         assert child[action].startswith(f"ExecutorError: DockerExecutor: {action} in process ")
         assert (
-            f"forked from the one that made the executor ({parent}) and has its container; make an "
-            "executor of its own"
+            f"forked from the one that made the executor ({parent}) and owns its container; make "
+            "another executor in this process"
         ) in child[action]
     assert child["is_alive"] == "False"
     assert child["interrupt"] == child["cleanup"] == child["delete"] == "None"

@@ -22,6 +22,7 @@ from smolagents_fork.errors import (
     ImageBuildError,
 )
 from smolagents_fork.executors.docker import DockerExecutor
+from smolagents_fork.sandboxes import pip_settings
 from smolagents_fork.sandboxes.docker.images import image_plans
 
 
@@ -142,10 +143,10 @@ def test_two_processes_build_the_same_new_image_at_once_with_plain_lines(
     # that signs anew, only ca_bundle= lets pip reach its index.
     requirement = f"iniconfig>=2.0,!=0.{random.randrange(10**9)}"
     ca_bundle = tmp_path / "ca.pem"
-    trusted = image_plans.ca_bytes(None) or Path(certifi.where()).read_bytes()
+    trusted = pip_settings.ca_bytes(None) or Path(certifi.where()).read_bytes()
     ca_bundle.write_bytes(b"# a mark of the certificates\n" + trusted)
     keywords = {"requirements": [requirement], "ca_bundle": str(ca_bundle)}
-    variables = {k: v for k, v in os.environ.items() if k not in image_plans._CA_VARIABLES}
+    variables = {k: v for k, v in os.environ.items() if k not in pip_settings._CA_VARIABLES}
     variables["PIP_TRUSTED_HOST"] = "mark-of-the-index.invalid"
     builders = [set_up(keywords, env=variables) for _ in range(2)]
     told = told_by(builders)
