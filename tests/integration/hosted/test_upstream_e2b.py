@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 import smolagents
 from hosted_services import Hosted
-from smolagents import FinalAnswerTool
+from smolagents import CodeAgent, FinalAnswerTool, InferenceClientModel
 from smolagents.utils import AgentError
 
 pytestmark = pytest.mark.parametrize("running", ["e2b"], indirect=True)
@@ -55,3 +55,18 @@ def test_failed_start_leaves_the_sandbox(hosted: Hosted):
     from e2b_code_interpreter import Sandbox
 
     Sandbox.kill(left)
+
+
+def test_loaded_agent_installs_the_standard_library(hosted: Hosted):
+    with CodeAgent(
+        tools=[],
+        model=InferenceClientModel(),
+        executor_class=hosted.upstream,
+        executor_kwargs=hosted.options,
+        verbosity_level=0,
+    ) as made:
+        saved = made.to_dict()
+        assert made.python_executor.installed_packages == []
+    with CodeAgent.from_dict(saved) as loaded:
+        # Some of these names are other people's packages on an index.
+        assert {"collections", "queue"} <= set(loaded.python_executor.installed_packages)
