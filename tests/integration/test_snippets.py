@@ -15,7 +15,7 @@ import pytest
 import smolagents
 from smolagents import ChatMessage, CodeAgent, LocalPythonExecutor, MessageRole, Model, Tool
 
-from smolagents_fork import DockerExecutor, DockerPool, ProcessExecutor
+from smolagents_fork import DockerExecutor, DockerPool, ProcessExecutor, WasmExecutor
 from smolagents_fork.executors import registry
 from smolagents_fork.executors.docker.options import option_names
 from tools.paths import ROOT
@@ -40,6 +40,7 @@ RUN: dict[str, list[type]] = {
     "docs/executors/index.md:1": [ProcessExecutor, DockerExecutor],
     "docs/executors/local.md:1": [],
     "docs/executors/process.md:1": [ProcessExecutor],
+    "docs/executors/wasm.md:1": [WasmExecutor],
 }
 #: Blocks that need an engine for something else than an executor.
 ENGINE = {"docs/executors/agent-sandbox.md:1"}
@@ -145,7 +146,7 @@ def accepted(target: Any) -> set[str] | None:
             return names
         if target in (DockerExecutor, DockerPool):
             return names | set(option_names())
-        if target in (ProcessExecutor, LocalPythonExecutor):
+        if target in (ProcessExecutor, LocalPythonExecutor, WasmExecutor):
             return names - {"unknown"}  # which are refused
         if not inspect.isclass(target) or not issubclass(target, smolagents.MultiStepAgent):
             return None
@@ -207,7 +208,9 @@ def reader(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[dict[str
     "block",
     [
         pytest.param(
-            block, marks=[pytest.mark.docker] * (DockerExecutor in executors or block in ENGINE)
+            block,
+            marks=[pytest.mark.docker] * (DockerExecutor in executors or block in ENGINE)
+            + [pytest.mark.wasm] * (WasmExecutor in executors),
         )
         for block, executors in RUN.items()
     ],
@@ -215,6 +218,8 @@ def reader(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[dict[str
 def test_block_runs(block, reader, request):
     if DockerExecutor in RUN[block] or block in ENGINE:
         request.getfixturevalue("engine")
+    if WasmExecutor in RUN[block]:
+        request.getfixturevalue("wasm_machine")
     tree = ast.fix_missing_locations(Filled().visit(ast.parse(BLOCKS[block])))
     last = tree.body[-1]
     result = re.search(r"  # (.+)\n\Z", BLOCKS[block])
