@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,10 +49,39 @@ CodeAgent(tools=[...], model=model, executor_type="process")
 CodeAgent(tools=[...], model=model, executor_class=DockerExecutor, executor_kwargs={"memory": "1g"})
 ```
 
+## At a glance
+
+Promises that hold without a difference, of all in their area. Each promise is a row further below.
+Times are medians from [the benchmarks](../benchmarks.md), which name the machine.
+"""
+_DETAILS = """
 ## What holds where
 
 A number is a difference by design, described below.
 """
+BENCHMARKS = ROOT / "docs" / "benchmarks.md"
+#: Executor -> section of the benchmarks' page; column of the figure, and its unit where the
+#: column's heading has it.
+SECTIONS = {
+    "local": ("process", 1, " ms"),
+    "process": ("process", 1, " ms"),
+    "docker": ("docker", 2, ""),
+    "wasm": ("wasm", 1, " ms"),
+}
+#: Row of the page -> executor -> row of the benchmarks.
+FIGURES = {
+    "start to first result": {
+        "process": "start to first result, warm",
+        "docker": "start to first result, cold",
+        "wasm": "start to first result, another one",
+    },
+    "call of `1+1`": {
+        "local": "call of 1+1, in this process",
+        "process": "call of 1+1",
+        "docker": "later call, p50",
+        "wasm": "call of 1+1",
+    },
+}
 
 
 def draw(behaviours: Sequence[Any], differences: Sequence[Any], faults: Sequence[Any]) -> str:
@@ -74,7 +103,7 @@ def draw(behaviours: Sequence[Any], differences: Sequence[Any], faults: Sequence
         cells.update(
             ((name, t), "[not yet](#not-yet)") for name in one.executors for t in one.tests
         )
-    lines = [_HEAD]
+    lines = [_HEAD, *_glance(behaviours, cells, executors), _DETAILS]
     area = None
     for one in behaviours:
         if one.area != area:
@@ -89,6 +118,32 @@ def draw(behaviours: Sequence[Any], differences: Sequence[Any], faults: Sequence
     if faults:
         lines += ["", "## Not yet", "", *(f"- {_said(one)}" for one in faults)]
     return "\n".join(lines).replace("\n\n\n", "\n\n") + "\n"
+
+
+def _glance(
+    behaviours: Sequence[Any], cells: Mapping[tuple[str, str], str], executors: Sequence[str]
+) -> list[str]:
+    """Rows of the table of areas and times."""
+    lines = [f"| | {' | '.join(executors)} |", "|---|" + ":-:|" * len(executors)]
+    for area in dict.fromkeys(one.area for one in behaviours):
+        tests = [one.test for one in behaviours if one.area == area]
+        counts = [sum((name, test) not in cells for test in tests) for name in executors]
+        row = [f"all {len(tests)}" if n == len(tests) else f"{n} of {len(tests)}" for n in counts]
+        lines.append(f"| {area} | {' | '.join(row)} |")
+    for label, rows in FIGURES.items():
+        row = [_figure(name, rows[name]) if name in rows else "none" for name in executors]
+        lines.append(f"| {label} | {' | '.join(row)} |")
+    return lines
+
+
+def _figure(executor: str, label: str) -> str:
+    """Return a recorded figure of the benchmarks' page, with its unit."""
+    section, column, unit = SECTIONS[executor]
+    text = BENCHMARKS.read_text("utf-8")
+    recorded = text.split(f"<!-- bench {section} -->")[1].split(f"<!-- end bench {section} -->")[0]
+    rows = [line.strip("| ").split(" | ") for line in recorded.splitlines() if line[:1] == "|"]
+    (found,) = [row[column] for row in rows if row[0] == label]
+    return found + unit
 
 
 def _said(one: Any) -> str:

@@ -55,6 +55,6 @@ def test_text_may_not_contain_a_marker():
 
 def test_the_page_has_a_section_for_each_benchmark():
     named = re.findall(r"^<!-- bench (\w+) -->$", PAGE.read_text(), re.MULTILINE)
-    assert sorted(named) == ["docker", "interpreter", "process"]
+    assert sorted(named) == ["docker", "interpreter", "process", "wasm"]
     for name in named:
         recorded(PAGE.read_text(), name, "text")

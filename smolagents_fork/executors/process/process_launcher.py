@@ -81,7 +81,7 @@ class ProcessLauncher:
             reasons = self.report["missing"]
             lines = "; ".join(f"{name} ({reasons.get(name, 'no reason')})" for name in missing)
             raise ExecutorStartError(
-                f"this machine cannot give what keeps code in its process: {lines}. Use "
+                f"this machine cannot confine the code: {lines}. Use "
                 "executor_type='docker', or do without: "
                 f"allow_missing={(*sorted(self._options.allow_missing), *missing)!r}"
             )

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TypeVar
 
 AREAS = (
+    "Isolation",
     "State",
     "Tools",
     "Managed agents",
@@ -64,6 +65,15 @@ BEHAVIOURS: dict[str, Behaviour] = {}
 FAULTS: tuple[Fault, ...] = ()
 
 DIFFERENCES: tuple[Difference, ...] = (
+    Difference(
+        ("local",),
+        (
+            "test_connections_of_code",
+            "test_files_that_code_reads",
+            "test_programs_that_code_starts",
+        ),
+        "The code runs in your process: a module that you authorise does there what it does.",
+    ),
     Difference(
         ("docker",),
         ("test_assignment_is_a_value",),

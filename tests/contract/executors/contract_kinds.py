@@ -24,6 +24,8 @@ from smolagents_fork.executors.docker.options import option_names
 #: Imports of the suite's programs, in every executor.
 PLAIN = ("threading", "time")
 #: The same list as the container executor's own tests: one image serves both.
+#: Modules by which code could reach its host.
+WIDE = ("os", "pathlib", "socket", "subprocess")
 SCIENCE = ("numpy", "pandas", "matplotlib", "PIL")
 
 
@@ -71,7 +73,7 @@ class Shared:
         self.streamed: list[str] = []
 
     def get(self, kind: Kind, which: str) -> Any:
-        """Return the executor ``which``: "plain", "science" or "limited"."""
+        """Return the executor ``which``: "plain", "science", "wide" or "limited"."""
         key = (kind.name, which)
         if key not in self._made:
             options: dict[str, Any] = {"timeout_seconds": 60}
@@ -89,7 +91,7 @@ class Shared:
                     options["interrupt_grace_seconds"] = 3.0
             # Wheels for Pyodide cannot be had on every machine; without, it is one more executor.
             science = which == "science" and kind.name != "wasm"
-            imports = list(SCIENCE if science else PLAIN)
+            imports = list(WIDE if which == "wide" else SCIENCE if science else PLAIN)
             self._made[key] = made = kind.cls(imports, **kind.options(**options))
             self._stack.callback(made.cleanup)
         return self._made[key]
@@ -139,6 +141,11 @@ class Contract:
     def shared(self) -> Any:
         """An executor that other tests use, too."""
         return self._shared.get(self.kind, "plain")
+
+    @property
+    def wide(self) -> Any:
+        """One whose code may import what could reach its host."""
+        return self._shared.get(self.kind, "wide")
 
     @property
     def limited(self) -> Any:
