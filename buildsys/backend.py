@@ -7,6 +7,7 @@ returns, including upstream's release, with the user's index settings. It then c
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -33,7 +34,6 @@ _Settings = dict[str, Any] | None
 
 ROOT = Path(__file__).resolve().parent.parent
 
-build_sdist = hatchling.build_sdist
 get_requires_for_build_sdist = hatchling.get_requires_for_build_sdist
 # Hatchling omits the metadata hooks under pip, which then builds the wheel to get the metadata.
 if hasattr(hatchling, "prepare_metadata_for_build_wheel"):
@@ -69,11 +69,17 @@ def _staged() -> Iterator[None]:
             yield
 
 
-def _build(
-    build: Callable[..., str], folder: str, settings: _Settings, metadata: str | None
-) -> str:
-    with _staged():
-        return build(folder, settings, metadata)
+def _write_whole(build: Callable[..., str], folder: str, *arguments: Any) -> str:
+    """Build an archive beside its place and move it there, so that no part of one is left."""
+    with tempfile.TemporaryDirectory(prefix=".building-", dir=folder) as unfinished:
+        name = build(unfinished, *arguments)
+        os.replace(Path(unfinished, name), Path(folder, name))
+    return name
+
+
+def build_sdist(sdist_directory: str, config_settings: _Settings = None) -> str:
+    """Build the source distribution (PEP 517)."""
+    return _write_whole(hatchling.build_sdist, sdist_directory, config_settings)
 
 
 def build_wheel(
@@ -84,11 +90,17 @@ def build_wheel(
     Raises:
         BuildError: a step failed; names file, line and what was expected. No wheel is written.
     """
-    return _build(hatchling.build_wheel, wheel_directory, config_settings, metadata_directory)
+    with _staged():
+        return _write_whole(
+            hatchling.build_wheel, wheel_directory, config_settings, metadata_directory
+        )
 
 
 def build_editable(
     wheel_directory: str, config_settings: _Settings = None, metadata_directory: str | None = None
 ) -> str:
     """Build an editable wheel (PEP 660): ``smolagents`` built, ``smolagents_fork`` live."""
-    return _build(hatchling.build_editable, wheel_directory, config_settings, metadata_directory)
+    with _staged():
+        return _write_whole(
+            hatchling.build_editable, wheel_directory, config_settings, metadata_directory
+        )

@@ -7,16 +7,20 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from email.parser import HeaderParser
 from pathlib import Path
+from typing import Any
 
 from buildsys.errors import BuildError
+from buildsys.paths import is_plain_path
 
 __all__ = ["Archive", "Lock", "load", "requirements_from_metadata", "save"]
 
 FORMAT = 1
 _SHA256 = re.compile(r"[0-9a-f]{64}\Z")
+_VERSION = re.compile(r"[0-9][0-9a-z.]*\Z")
 _EXTRA_MARKER = re.compile(
     r"\A(?P<base>.*?)\s*;\s*(?:\((?P<rest>.+)\)\s+and\s+)?"
     r"extra\s*==\s*[\"'](?P<extra>[^\"']+)[\"']\Z"
@@ -63,31 +67,99 @@ def load(path: Path) -> Lock:
         path: the ``upstream.lock`` file.
 
     Raises:
-        BuildError: the file is missing, is not JSON, has another format, or lacks a field.
+        BuildError: the file is missing, is not JSON, has another format, lacks a field, or a field
+            has a value of another type or form.
     """
     try:
         data = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
         raise BuildError(f"{path}: missing; it names the upstream release to build from") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BuildError(f"{path}: not JSON: {error}") from None
     if not isinstance(data, dict) or data.pop("format", None) != FORMAT:
         raise BuildError(f"{path}: expected an object with format {FORMAT}")
+    fields = _Fields(path)
     try:
-        for name in ("wheel", "sdist"):
-            data[name] = Archive(**data[name])
-        lock = Lock(**data)
+        return Lock(**{name: _READERS[name](fields, name, value) for name, value in data.items()})
     except (KeyError, TypeError) as error:
         raise BuildError(f"{path}: fields are missing or unknown: {error}") from None
-    sums = {
-        **lock.files,
-        lock.wheel.filename: lock.wheel.sha256,
-        lock.sdist.filename: lock.sdist.sha256,
-    }
-    for name, digest in sums.items():
-        if not _SHA256.match(digest):
-            raise BuildError(f"{path}: {name}: expected 64 hex digits of a sha256, got {digest!r}")
-    return lock
+
+
+class _Fields:
+    """Checks of a lock's values; every error names the file, the field and the value."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def _error(self, name: str, expected: str, value: object) -> BuildError:
+        shown = repr(value)
+        shown = shown if len(shown) <= 100 else f"{shown[:100]}..."
+        return BuildError(f"{self._path}: {name}: expected {expected}, got {shown}")
+
+    def text(self, name: str, value: Any) -> str:
+        if not isinstance(value, str) or not value.isprintable():
+            raise self._error(name, "one line of text", value)
+        return value
+
+    def version(self, name: str, value: Any) -> str:
+        if not isinstance(value, str) or not _VERSION.match(value):
+            raise self._error(name, "a release's version such as '1.26.0'", value)
+        return value
+
+    def digest(self, name: str, value: Any) -> str:
+        if not isinstance(value, str) or not _SHA256.match(value):
+            raise self._error(name, "64 hex digits of a sha256", value)
+        return value
+
+    def texts(self, name: str, value: Any) -> list[str]:
+        if not isinstance(value, list):
+            raise self._error(name, "a list of texts", value)
+        return [self.text(f"{name}[{index}]", item) for index, item in enumerate(value)]
+
+    def table(self, name: str, value: Any) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise self._error(name, "an object", value)
+        return value
+
+    def archive(self, name: str, value: Any) -> Archive:
+        table = self.table(name, value)
+        if table.keys() != {"filename", "sha256"}:
+            raise self._error(name, "an object with filename and sha256", value)
+        filename = self.text(f"{name}.filename", table["filename"])
+        if not is_plain_path(filename) or "/" in filename:
+            raise self._error(f"{name}.filename", "a file's name without a folder", filename)
+        return Archive(filename, self.digest(f"{name}.sha256", table["sha256"]))
+
+    def files(self, name: str, value: Any) -> dict[str, str]:
+        table = self.table(name, value)
+        for path in table:
+            if not is_plain_path(path):
+                raise self._error(name, "plain relative paths without '..'", path)
+        return {path: self.digest(f"{name}: {path}", digest) for path, digest in table.items()}
+
+    def extras(self, name: str, value: Any) -> dict[str, list[str]]:
+        return {
+            self.text(name, extra): self.texts(f"{name}.{extra}", requirements)
+            for extra, requirements in self.table(name, value).items()
+        }
+
+    def scripts(self, name: str, value: Any) -> dict[str, str]:
+        return {
+            self.text(name, script): self.text(f"{name}.{script}", target)
+            for script, target in self.table(name, value).items()
+        }
+
+
+_READERS: dict[str, Callable[[_Fields, str, Any], Any]] = {
+    "version": _Fields.version,
+    "wheel": _Fields.archive,
+    "sdist": _Fields.archive,
+    "files": _Fields.files,
+    "requires_python": _Fields.text,
+    "dependencies": _Fields.texts,
+    "extras": _Fields.extras,
+    "scripts": _Fields.scripts,
+}
 
 
 def save(path: Path, lock: Lock) -> None:

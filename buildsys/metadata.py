@@ -8,7 +8,13 @@ from typing import Any
 from buildsys import lock as lockfile
 from buildsys.version import fork_version
 
-__all__ = ["ADDED_DEPENDENCIES", "ADDED_EXTRAS", "DYNAMIC_FIELDS", "project_fields"]
+__all__ = [
+    "ADDED_DEPENDENCIES",
+    "ADDED_EXTRAS",
+    "ADDED_SCRIPTS",
+    "DYNAMIC_FIELDS",
+    "project_fields",
+]
 
 # The declared delta. Sandboxes are the purpose of the fork, so their requirements are not an extra.
 ADDED_DEPENDENCIES = {
@@ -17,8 +23,11 @@ ADDED_DEPENDENCIES = {
 }
 
 ADDED_EXTRAS = {
+    "mcp": {"mcp<2": "mcpadapt imports a name that mcp 2 has removed"},
     "wasm": {"deno>=2.9,<3": "WasmExecutor runs Pyodide in it"},
 }
+
+ADDED_SCRIPTS = {"smolagents-fork": "smolagents_fork.command_line.main:main"}
 
 DYNAMIC_FIELDS = (
     "version",
@@ -45,7 +54,7 @@ def project_fields(root: Path) -> dict[str, Any]:
         "dependencies": [*lock.dependencies, *ADDED_DEPENDENCIES],
         "optional-dependencies": {
             **lock.extras,
-            **{name: list(added) for name, added in ADDED_EXTRAS.items()},
+            **{name: [*lock.extras.get(name, ()), *new] for name, new in ADDED_EXTRAS.items()},
         },
-        "scripts": lock.scripts,
+        "scripts": {**lock.scripts, **ADDED_SCRIPTS},
     }

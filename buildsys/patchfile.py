@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 
 from buildsys.errors import BuildError
+from buildsys.paths import is_plain_path
 
 __all__ = ["FileChange", "Hunk", "Patch", "apply_change", "apply_patch", "parse_patch"]
 
-_HUNK_HEADER = re.compile(rb"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_HUNK_HEADER = re.compile(rb"^@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
 _GIT_HEADER = re.compile(rb"^diff --git a/(.+) b/(.+)$")
 _REFUSED_HEADERS = (
     (b"rename ", "a rename"),
@@ -113,6 +113,11 @@ def parse_patch(name: str, data: bytes) -> Patch:
     Raises:
         BuildError: the form of the patch is not accepted; names the line of the patch.
     """
+    if data.split(b"\n", 1)[0].endswith(b"\r"):
+        raise BuildError(
+            f"{name}:1: has CRLF line ends, which no hunk matches: the clone converted them. "
+            f"Clone again with `git clone -c core.autocrlf=false`"
+        )
     cursor = _Lines(name, data)
     header: list[bytes] = []
     while (line := cursor.peek()) is not None and not line.startswith(b"diff --git "):
@@ -175,9 +180,7 @@ def _checked_path(cursor: _Lines, raw: bytes) -> str:
         path = raw.decode("utf-8")
     except UnicodeDecodeError:
         raise cursor.error(f"path {raw!r} is not UTF-8") from None
-    parts = PurePosixPath(path).parts
-    unsafe = path.startswith(("/", '"')) or "\\" in path or ":" in path or "\0" in path
-    if unsafe or not parts or ".." in parts or "." in path.split("/") or "" in path.split("/"):
+    if not is_plain_path(path):
         raise cursor.error(f"path {path!r} is refused: expected a plain relative path without '..'")
     return path
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import importlib.metadata
 from pathlib import Path, PurePosixPath
@@ -16,6 +17,12 @@ PACKAGE = "smolagents"
 # Written by installers, so not part of the release. Every installer rewrites RECORD; the lock's
 # hashes are used instead of those in it.
 _INSTALLERS_OWN = {"RECORD", "INSTALLER", "REQUESTED", "direct_url.json", "uv_cache.json"}
+
+# pip and uv also build wheels from source distributions; those have other files and metadata.
+_WHEEL_ONLY = (
+    "it must be installed from the release's own wheel: allow wheels (no --no-binary) for "
+    + PACKAGE
+)
 
 
 def installed_release(lock: Lock) -> Path:
@@ -85,16 +92,45 @@ def verified_release(site: Path, lock: Lock) -> dict[str, bytes]:
             content = (site / name).read_bytes()
         except FileNotFoundError:
             raise BuildError(
-                f"{name}: in the lock, but not in the installed release at {site}"
+                f"{name}: in the lock, but not in the installed release at {site}; {_WHEEL_ONLY}"
             ) from None
         found = hashlib.sha256(content).hexdigest()
         if found != expected:
             raise BuildError(
                 f"{name}: sha256 is {found}, expected {expected} (upstream.lock): the installed "
-                f"release is not the one that the fork is built from"
+                f"release is not the one that the fork is built from; {_WHEEL_ONLY}"
             )
         tree[name] = content
     stray = sorted(set(locked_names(site, lock.version)) - set(lock.files))
     if stray:
         raise BuildError(f"{stray[0]}: in the installed release, but not in upstream.lock")
+    recorded = _recorded_elsewhere(site, lock)
+    if recorded:
+        raise BuildError(
+            f"{recorded[0]}: the installed release's RECORD lists it, but upstream.lock does not; "
+            f"its code may have run already"
+        )
     return tree
+
+
+def _recorded_elsewhere(site: Path, lock: Lock) -> list[str]:
+    """List the files outside the release's two folders that its installation wrote.
+
+    A wheel can put files such as ``x.pth`` beside its package. The installer lists them in RECORD.
+    Console scripts of the lock are expected.
+    """
+    info = f"{PACKAGE}-{lock.version}.dist-info"
+    try:
+        record = (site / info / "RECORD").read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BuildError(f"{info}/RECORD: cannot be read: {error}; {_WHEEL_ONLY}") from None
+    elsewhere = []
+    for row in csv.reader(record.splitlines()):
+        path = PurePosixPath(row[0].replace("\\", "/") if row else "")
+        is_script = (
+            path.parent.name in ("bin", "Scripts")
+            and path.name.removesuffix(".exe") in lock.scripts
+        )
+        if path.parts and path.parts[0] not in (PACKAGE, info) and not is_script:
+            elsewhere.append(str(path))
+    return sorted(elsewhere)

@@ -16,6 +16,8 @@ def _entries(path: Path) -> list[tuple[int, str]]:
         text = path.read_text("utf-8")
     except FileNotFoundError:
         raise BuildError(f"{path}: missing; the series and the prune list are required") from None
+    except UnicodeDecodeError as error:
+        raise BuildError(f"{path}: not UTF-8: {error}") from None
     entries: list[tuple[int, str]] = []
     for number, line in enumerate(text.splitlines(), start=1):
         entry = line.split("#", 1)[0].strip()

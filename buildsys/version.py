@@ -20,11 +20,14 @@ def read_version_file(path: Path) -> tuple[str, int]:
         BuildError: one of the two constants is missing or of the wrong type.
     """
     values: dict[str, object] = {}
-    for node in ast.parse(path.read_text("utf-8")).body:
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            values[node.targets[0].id] = ast.literal_eval(node.value)
+    try:
+        for node in ast.parse(path.read_text("utf-8")).body:
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                values[node.targets[0].id] = ast.literal_eval(node.value)
+    except (OSError, ValueError, SyntaxError) as error:
+        raise BuildError(f"{path}: expected two constants, but reading failed: {error}") from None
     upstream, revision = values.get("upstream_version"), values.get("fork_revision")
-    if not isinstance(upstream, str) or not isinstance(revision, int) or revision < 1:
+    if not isinstance(upstream, str) or type(revision) is not int or revision < 1:
         raise BuildError(
             f"{path}: expected upstream_version = '<text>' and fork_revision = <int of 1 or more>, "
             f"got {upstream!r} and {revision!r}"
