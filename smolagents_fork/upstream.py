@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from smolagents.monitoring import AgentLogger, LogLevel, TokenUsage
     from smolagents.remote_executors import (
         BlaxelExecutor,
+        DockerExecutor,
         E2BExecutor,
         ModalExecutor,
         RemotePythonExecutor,
@@ -65,6 +66,7 @@ __all__ = [
     "ChatMessageToolCallStreamDelta",
     "CodeAgent",
     "CodeOutput",
+    "DockerExecutor",
     "E2BExecutor",
     "ExecutionTimeoutError",
     "InterpreterError",
@@ -108,6 +110,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "monitoring": ("AgentLogger", "LogLevel", "TokenUsage"),
     "remote_executors": (
         "BlaxelExecutor",
+        "DockerExecutor",
         "E2BExecutor",
         "ModalExecutor",
         "RemotePythonExecutor",

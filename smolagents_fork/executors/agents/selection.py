@@ -6,6 +6,7 @@ Order of precedence: ``executor`` (an instance, also a falsy one), ``executor_cl
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import os
 from collections.abc import Mapping
@@ -28,6 +29,8 @@ __all__ = ["VARIABLE", "built_in_executor", "can_serve_managed_agents", "select_
 #: Names the executor of agents whose code names none.
 VARIABLE = "SMOLAGENTS_DEFAULT_EXECUTOR"
 
+# Upstream's message about a name that it has no executor for.
+_UNKNOWN_TO_UPSTREAM = "Unsupported executor type"
 # What every executor is given first, by place.
 _OF_THE_AGENT = ("additional_authorized_imports", "logger")
 
@@ -47,7 +50,7 @@ def select_executor(agent: CodeAgent, executor: Any, executor_class: Any) -> Pyt
         ConfigurationError: both given, an unknown ``executor_type``, or managed agents that the
             executor cannot serve.
     """
-    _check_arguments(executor, executor_class)
+    _check_arguments(agent, executor, executor_class)
     chosen = ""
     if agent.executor_type is None:
         if executor is None and executor_class is None:
@@ -95,13 +98,23 @@ def can_serve_managed_agents(executor: Any) -> bool:
     )
 
 
-def _check_arguments(executor: Any, executor_class: Any) -> None:
+def _check_arguments(agent: CodeAgent, executor: Any, executor_class: Any) -> None:
     from smolagents_fork.upstream import PythonExecutor
 
+    if isinstance(executor, str):
+        raise ConfigurationTypeError(
+            f"executor={executor!r} is text, an instance is wanted; "
+            f"write executor_type={executor!r}"
+        )
     if inspect.isclass(executor):
         raise ConfigurationTypeError(
             f"executor={executor.__name__} is a class, an instance is wanted; "
             f"write executor_class={executor.__name__}"
+        )
+    if executor is not None and agent.executor_kwargs:
+        raise ConfigurationError(
+            f"executor_kwargs={agent.executor_kwargs!r} are for an executor that the agent makes; "
+            f"give them to {type(executor).__name__}(...), whose instance is executor="
         )
     if executor_class is None:
         return
@@ -120,6 +133,11 @@ def _check_arguments(executor: Any, executor_class: Any) -> None:
         raise ConfigurationError(
             f"both executor={type(executor).__name__} instance and "
             f"executor_class={executor_class.__name__} are given; write one of them"
+        )
+    if agent.executor_type is not None:
+        raise ConfigurationError(
+            f"both executor_class={executor_class.__name__} and "
+            f"executor_type={agent.executor_type!r} are given; write one of them"
         )
 
 
@@ -161,14 +179,36 @@ def _by_name(agent: CodeAgent) -> PythonExecutor:
     executor = built_in_executor(agent)
     if executor is not None:
         return executor
+    executor = _upstreams(agent)
+    if executor is not None:
+        return executor
     factory = registry.plug_in(name)
     if factory is None:
+        available = registry.available_names()
+        close = difflib.get_close_matches(name.strip().lower(), available, 1)
         raise ConfigurationError(
-            f"Unsupported executor type: {name!r}. Available: "
-            f"{', '.join(registry.available_names())}; another class goes in as "
+            f"Unsupported executor type: {name!r}. "
+            f"{f'Did you mean {close[0]!r}? ' if close else ''}Available: "
+            f"{', '.join(available)}; another class goes in as "
             f"executor_class=<the class>"
         )
     return _created(agent, factory, f"executor_type={name!r}")
+
+
+def _upstreams(agent: CodeAgent) -> PythonExecutor | None:
+    """Make the executor by upstream's own method; None for a name that it does not know.
+
+    So a release's new executor works before the fork has one of that name.
+    """
+    from smolagents_fork.upstream import CodeAgent
+
+    try:
+        made: PythonExecutor = CodeAgent.create_python_executor(agent)
+        return made
+    except ValueError as error:
+        if str(error).startswith(_UNKNOWN_TO_UPSTREAM):
+            return None
+        raise
 
 
 def _created(agent: CodeAgent, factory: Any, label: str) -> PythonExecutor:
@@ -218,5 +258,6 @@ def _refuse_managed_agents(agent: CodeAgent, executor: Any, label: str) -> None:
         raise ConfigurationError(
             f"{label} cannot serve managed agents (here: {names}): its class does not say "
             f"supports_managed_agents = True. Managed agents are not yet supported with remote "
-            f"code execution there; take an executor that says so, such as executor_type='local'"
+            f"code execution there; take an executor that can: executor_type='docker', 'process' "
+            f"or 'wasm'"
         )

@@ -1,0 +1,186 @@
+"""Figures of a step: for the model, the notebook, the Gradio page and the console.
+
+The hooks of the patch ``step-figures``.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from base64 import b64encode
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from smolagents_fork.displays import notebook_forms
+from smolagents_fork.results import Display
+from smolagents_fork.upstream import LogLevel
+
+if TYPE_CHECKING:
+    from smolagents_fork.upstream import ChatMessage, CodeAgent, CodeOutput, MultiStepAgent
+
+__all__ = ["figures_refused", "messages_for_model", "run_code"]
+
+# Limits of what one step sends to the model. Services charge for pixels and refuse large images.
+_MOST_FIGURES = 5
+_LONGEST_SIDE = 1568
+# Marks images of steps that come from here, and not from the user's own callbacks.
+_MARK = "smolagents_fork"
+# Models that failed on a request with figures.
+_without_vision: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+def run_code(agent: CodeAgent, step: Any, code: str) -> CodeOutput:
+    """Run ``code`` in the agent's executor, and show its displays wherever people look.
+
+    Args:
+        agent: whose code it is.
+        step: upstream's ``ActionStep``; gets ``observations_images``, also if the code raises.
+        code: of the step.
+    """
+    executor = agent.python_executor
+    before = getattr(executor, "displays", ())
+    try:
+        output = executor(code)
+    finally:
+        displays = getattr(executor, "displays", ())
+        # An executor that did not come to run the code still has those of the last call.
+        if displays is not before:
+            _show(agent, step, [one for one in displays if isinstance(one, Display)])
+    _show_table(output)
+    return output
+
+
+def _show(agent: MultiStepAgent, step: Any, displays: list[Display]) -> None:
+    for display in displays:
+        _show_in_notebook(display)
+    figures = [display for display in displays if display.is_figure]
+    if not figures:
+        return
+    agent.logger.log(Text(_console_text(figures)), level=LogLevel.INFO)
+    images = [_for_model(figure.value) for figure in figures[-_MOST_FIGURES:]]
+    step.observations_images = [*(step.observations_images or ()), *images]
+
+
+def _console_text(figures: list[Display]) -> str:
+    sizes = ", ".join(f"{one.value.width} x {one.value.height}" for one in figures)
+    count = f"{len(figures)} figure{'s' * (len(figures) > 1)} ({sizes} pixels)"
+    paths = [figure.path for figure in figures if figure.path is not None]
+    if paths:
+        return f"{count}, saved: {', '.join(paths)}"
+    return f"{count}, not saved: executor_kwargs={{'figures_dir': 'figures'}} saves them"
+
+
+def _for_model(image: Any) -> Any:
+    """Return a copy of moderate size, in a mode that every format has."""
+    copy = image.convert("RGBA" if "A" in image.getbands() else "RGB")
+    copy.thumbnail((_LONGEST_SIDE, _LONGEST_SIDE))
+    copy.info = {_MARK: True}
+    return copy
+
+
+# -- notebooks --
+
+
+def _show_in_notebook(display: Display) -> None:
+    shell = _notebook_shell()
+    if shell is not None:
+        shell.display_pub.publish(data=_encoded(notebook_forms(display)), metadata={})
+
+
+def _show_table(output: CodeOutput) -> None:
+    """Show a DataFrame that is the last value, which the console shows as text only."""
+    pandas = sys.modules.get("pandas")
+    if pandas is None or output.is_final_answer or _notebook_shell() is None:
+        return
+    # Exactly these types: a method of a program's own class must not run here.
+    if type(output.output) is pandas.DataFrame:
+        page = output.output.to_html(max_rows=60, max_cols=20, notebook=True)
+        _show_in_notebook(Display("text/html", page, {"text/html": page, "text/plain": "a table"}))
+
+
+def _notebook_shell() -> Any:
+    """Return IPython's shell if it runs in a kernel; ``None`` in consoles and scripts."""
+    module = sys.modules.get("IPython")
+    shell = None if module is None else module.get_ipython()
+    return shell if hasattr(shell, "kernel") else None
+
+
+def _encoded(forms: dict[str, Any]) -> dict[str, Any]:
+    return {
+        kind: b64encode(form).decode() if isinstance(form, bytes) else form
+        for kind, form in forms.items()
+    }
+
+
+# -- models without vision --
+
+
+def messages_for_model(agent: MultiStepAgent, messages: list[ChatMessage]) -> list[ChatMessage]:
+    """Return the messages without figures, if the agent's model takes none.
+
+    Args:
+        agent: that asks its model.
+        messages: of the agent's memory.
+    """
+    model = agent.model
+    if not getattr(model, "flatten_messages_as_text", False) and not _is_without_vision(model):
+        return messages
+    kept = []
+    for message in messages:
+        if isinstance(message.content, list):
+            parts = [part for part in message.content if not _is_figure(part)]
+            if len(parts) < len(message.content):
+                if not parts:
+                    continue
+                message.content = parts
+        kept.append(message)
+    return kept
+
+
+def figures_refused(agent: MultiStepAgent, messages: list[ChatMessage]) -> bool:
+    """Note that the model failed on messages, if the figures in them may be the reason.
+
+    Figures that the model has taken in an earlier request are not the reason.
+
+    Args:
+        agent: whose model raised.
+        messages: of the request.
+
+    Returns:
+        whether the next request will have no figures.
+    """
+    steps = [step for step in agent.memory.steps if getattr(step, "model_output", None)]
+    taken = {
+        id(part.get("image"))
+        for step in steps
+        for message in getattr(step, "model_input_messages", None) or ()
+        for part in (message.content if isinstance(message.content, list) else ())
+        if _is_figure(part)
+    }
+    sent = [
+        part["image"]
+        for message in messages
+        for part in (message.content if isinstance(message.content, list) else ())
+        if _is_figure(part)
+    ]
+    if not sent or any(id(image) in taken for image in sent):
+        return False
+    try:
+        _without_vision.add(agent.model)
+    except TypeError:  # a model that cannot be referred to weakly
+        return False
+    return True
+
+
+def _is_without_vision(model: Any) -> bool:
+    try:
+        return model in _without_vision
+    except TypeError:
+        return False
+
+
+def _is_figure(part: Any) -> bool:
+    if not isinstance(part, dict) or part.get("type") != "image":
+        return False
+    return bool(getattr(part.get("image"), "info", {}).get(_MARK))
