@@ -15,6 +15,7 @@
     │   ├── ExecutorClosedError              used after ``cleanup()``
     │   ├── SandboxTimeoutError (TimeoutError)  code ran past its limit; says whether state survived
     │   ├── AgentProgramError                a program in an AgentSandbox failed; has its output
+    │   ├── FileTooLargeError                a file has more bytes than the caller allowed
     │   ├── SandboxDiedError                 kernel, process or container ended; names the cause
     │   └── ProtocolError                    the other side violated the protocol
     └── InterpreterError (ValueError)        the local interpreter refused or stopped a program
@@ -44,6 +45,7 @@ __all__ = [
     "ExecutorClosedError",
     "ExecutorError",
     "ExecutorStartError",
+    "FileTooLargeError",
     "ForkError",
     "ImageBuildError",
     "ImportRefusedError",
@@ -108,11 +110,24 @@ class SandboxTimeoutError(ExecutorError, TimeoutError):
 
 
 class SandboxDiedError(ExecutorError):
-    """The kernel, process or container that ran the code has ended; the message names the cause."""
+    """The kernel, process or container that ran the code has ended; the message names the cause.
+
+    Args:
+        message: what happened.
+        cause: ``out_of_memory``, ``exit``, ``signal``, ``removed``, ``connection`` or ``unknown``.
+    """
+
+    def __init__(self, message: str = "", *, cause: str = "unknown") -> None:
+        super().__init__(message)
+        self.cause = cause
 
 
 class ProtocolError(ExecutorError):
     """The sandbox violated the protocol of its connection."""
+
+
+class FileTooLargeError(ExecutorError):
+    """A file of a sandbox has more bytes than the caller allowed."""
 
 
 class AgentProgramError(ExecutorError):

@@ -11,11 +11,12 @@ import builtins
 import contextlib
 import difflib
 import itertools
+import re
 from collections.abc import Container, Iterable, Iterator
 from types import FrameType, ModuleType, TracebackType
 from typing import Any
 
-__all__ = ["hint", "positions"]
+__all__ = ["hint", "network_hint", "positions"]
 
 #: Characters shown of a value.
 _MOST_TEXT = 200
@@ -244,4 +245,21 @@ def hint(
     return ""
 
 
+def network_hint(message: str, remedy: str) -> str:
+    """Return a line for an error of code that looked for a network, or the empty string.
+
+    Args:
+        message: of the error.
+        remedy: how a sandbox gets a network; empty if this one has it.
+    """
+    if not remedy or not _UNREACHABLE.search(message):
+        return ""
+    return f"\nThis sandbox has no network: {remedy}, or give the agent a tool, which runs outside"
+
+
+# Messages of C libraries, in which HTTP clients quote them, and of Pyodide.
+_UNREACHABLE = re.compile(
+    r"name resolution|Name or service not known|No address associated with hostname"
+    r"|Network is unreachable|WebAssembly has no sockets"
+)
 _AWAIT = "Use `await` to get the value of a coroutine: write `await f(...)`"

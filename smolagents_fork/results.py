@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Display", "Execution", "ExecutorStats"]
+__all__ = ["Display", "Execution", "ExecutorStats", "FileInfo"]
 
 # Best first: from images for people and vision models down to the text that every object has.
 PREFERRED_MIME_TYPES = (
@@ -30,13 +30,19 @@ class Display:
     Attributes:
         mime_type: MIME type of the best form received (``image/png``, ``text/html`` ...).
         value: a PIL image for bitmap images, a Python value for JSON, text for everything else.
-        forms: every form received, by MIME type, as in the protocol (base64 text for bitmap
-            images).
+        forms: every form received, by MIME type; bitmap images as bytes or base64 text.
+        path: file on the host that a figure was saved in; ``None`` if it was not.
     """
 
     mime_type: str
     value: Any
     forms: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    path: str | None = None
+
+    @property
+    def is_figure(self) -> bool:
+        """True if ``value`` is a PIL image."""
+        return self.mime_type.startswith("image/") and hasattr(self.value, "getbands")
 
 
 @dataclass(frozen=True)
@@ -75,3 +81,16 @@ class ExecutorStats:
     memory_limit_bytes: int | None
     cpu_seconds: float
     pids: int | None
+
+
+@dataclass(frozen=True)
+class FileInfo:
+    """One file that code of an executor can open.
+
+    Attributes:
+        path: relative to the work folder, or absolute if it is elsewhere, with slashes.
+        size: in bytes.
+    """
+
+    path: str
+    size: int

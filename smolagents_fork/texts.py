@@ -58,13 +58,16 @@ def exception_field(error: BaseException, name: str) -> Any:
 
 
 def chained_anew(
-    error: BaseException | None, make: Callable[[BaseException], BaseException]
+    error: BaseException | None,
+    make: Callable[[BaseException], BaseException],
+    is_kept: Callable[[BaseException], bool] = lambda _cause: True,
 ) -> BaseException | None:
     """Rebuild ``error`` and the exceptions chained to it, with the same chain.
 
     Args:
         error: the last exception of the chain, or ``None``.
         make: rebuilds one exception, without its chain.
+        is_kept: returns whether a cause is kept; else the chain ends before it.
     """
     links: list[tuple[BaseException, bool]] = []
     seen: set[int] = set()
@@ -74,7 +77,7 @@ def chained_anew(
         links.append((error, cause is not None))
         if cause is None and not exception_field(error, "__suppress_context__"):
             cause = exception_field(error, "__context__")
-        error = cause
+        error = cause if cause is not None and is_kept(cause) else None
     made: BaseException | None = None
     for link, caused in reversed(links):
         one = make(link)

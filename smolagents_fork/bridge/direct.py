@@ -6,6 +6,7 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
+from .. import telemetry
 from ..codec.rpc import make_binding, signature_of
 from ..errors import ConfigurationError
 from .signatures import StubSpec, describe, make_callable
@@ -17,9 +18,11 @@ def directly(name: str, target: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap ``target`` for code that runs in the host process.
 
     A ``Tool`` or an agent is called by its name, accepts the same arguments as through the bridge,
-    and looks the same in ``help()``. A plain function is returned unchanged, and so is a target
-    that cannot have a stub.
+    and looks the same in ``help()``. A plain function or a class is returned unchanged, and so is a
+    target that cannot have a stub.
     """
+    if isinstance(target, type):
+        return target
     try:
         spec = describe(name, target)
     except ConfigurationError:
@@ -51,7 +54,8 @@ class DirectCall:
         """
         more = {_SANITIZE: kwargs.pop(_SANITIZE)} if _SANITIZE in kwargs else {}
         positional, named = self._bind(*args, **kwargs)
-        return self._target(*positional, **named, **more)
+        with telemetry.tool_call(self.name):
+            return self._target(*positional, **named, **more)
 
     def interrupt(self) -> None:
         """Ask the target to stop, if it supports that."""

@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from .. import telemetry
 from ..codec import DEFAULT_MAX_BYTES, decode, encode
 from ..deadline import check_seconds
 from ..errors import CodecError, ConfigurationError, DecodeError, EncodeError, ProtocolError
-from .exceptions import described_exception, thread_hint
+from .exceptions import described_exception, raised_by_signal, thread_hint
 from .signatures import StubSpec, describe, make_callable
-from .thread import GivenUp, ToolThread
+from .thread import CallThread, GivenUp, ToolThread
 
 __all__ = ["CallRecord", "Dispatcher"]
 
@@ -53,13 +54,16 @@ class Dispatcher:
         max_reply_bytes: largest reply, in bytes.
         max_calls: number of calls one run may make.
         tool_timeout_seconds: time limit of one tool call, in seconds; ``None`` for no limit.
-        calling_thread: run tools in the thread that calls :meth:`handle`, for tools that are bound
-            to it. Such a tool cannot be abandoned: interruption waits for it.
+        calling_thread: run tools in the thread that calls :meth:`handle`, where objects that they
+            are bound to were made. ``None``: unless a tool may time out. ``False``: in a thread of
+            their own.
         on_call: called with the record of every served call.
         classes: dataclasses, named tuples and enums that arguments may be decoded to.
 
-    Tools run in one thread that is reused for each call. A tool that is interrupted or times out is
-    abandoned in it, since Python cannot stop it, and its result is discarded.
+    A tool in the calling thread cannot be abandoned: interruption waits for it. Other tools run in
+    one thread that is reused for each call. A tool that is interrupted or times out is abandoned in
+    it, since Python cannot stop it, and its result is discarded. A :class:`.thread.CallThread` runs
+    no tools.
 
     After a run has given its final answer, reached its limit or been interrupted, :meth:`handle`
     refuses all its calls until :meth:`begin_run`.
@@ -78,7 +82,7 @@ class Dispatcher:
         max_reply_bytes: int = DEFAULT_MAX_BYTES,
         max_calls: int = 100_000,
         tool_timeout_seconds: float | None = None,
-        calling_thread: bool = False,
+        calling_thread: bool | None = None,
         on_call: Callable[[CallRecord], None] | None = None,
         classes: Iterable[type] = (),
     ) -> None:
@@ -94,7 +98,8 @@ class Dispatcher:
                 "cannot be abandoned; omit tool_timeout_seconds or run tools in their own thread"
             )
         self.on_call = on_call
-        self._thread = None if calling_thread else ToolThread()
+        self._elsewhere = _why_elsewhere(calling_thread, self.tool_timeout_seconds)
+        self._thread = ToolThread()
         self._classes = tuple(classes)
         self._targets: dict[str, tuple[StubSpec, Callable[..., Any]]] = {}
         self._running: Callable[..., Any] | None = None
@@ -162,16 +167,14 @@ class Dispatcher:
         self.end_run("interrupt")
         self._interrupted.set()
         target = self._running
-        if self._thread is not None:
-            # First, so that the call ends as interrupted even if the agent stops at once.
-            self._thread.interrupt()
+        # First, so that the call ends as interrupted even if the agent stops at once.
+        self._thread.interrupt()
         return functools.partial(_stop, target)
 
     def close(self) -> None:
         """Release the tools' thread and abandon its running tool. May be called from any thread."""
         self.interrupt()
-        if self._thread is not None:
-            self._thread.close()
+        self._thread.close()
 
     def handle(self, request: bytes) -> bytes:
         """Serve one request and return the reply.
@@ -181,9 +184,8 @@ class Dispatcher:
 
         Raises:
             ProtocolError: the sandbox continues to send refused calls; the caller must end it.
-            KeyboardInterrupt: the host's user pressed Ctrl-C. Python raises it in the main thread,
-                so one raised in the tools' thread is an ordinary error of the tool. With
-                ``calling_thread`` the two cannot be distinguished, and it is raised here.
+            BaseException: of a signal's handler in the calling thread, such as KeyboardInterrupt
+                after Ctrl-C.
         """
         try:
             number, name, args, kwargs = self._read(request)
@@ -226,7 +228,9 @@ class Dispatcher:
         problem: str | None = None
         self._running = target
         try:
-            returned, value = self._outcome(name, target, args, kwargs)
+            with telemetry.tool_call(name) as call:
+                returned, value = self._outcome(name, target, args, kwargs)
+                call.error = None if returned else value
             if returned and spec.final:
                 self._final = (value,)
                 return encode({"call": number, "final": True})
@@ -235,7 +239,7 @@ class Dispatcher:
                     return self._reply(number, name, value)
                 except Exception as error:
                     value = error
-            hint = thread_hint(value) if self._thread is not None else ""
+            hint = thread_hint(value, self._reason_for_tool_thread())
             described = described_exception(_with_name(value, spec), hint)
             problem = f"{type(value).__name__}: {described[2]}"
             return encode({"call": number, "error": described})
@@ -263,13 +267,16 @@ class Dispatcher:
         self, name: str, target: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]
     ) -> tuple[bool, Any]:
         """Return ``True`` and the tool's value, or ``False`` and its exception."""
-        if self._thread is None:
+        if not self._reason_for_tool_thread():
             try:
-                return True, target(*args, **kwargs)
-            except KeyboardInterrupt:
-                raise
+                outcome = True, target(*args, **kwargs)
             except BaseException as error:
-                return False, error
+                if raised_by_signal(error):
+                    raise
+                outcome = False, error
+            if self._interrupted.is_set():
+                return False, TimeoutError(f"{name}() was interrupted")
+            return outcome
         try:
             return self._thread.run(
                 functools.partial(target, *args, **kwargs),
@@ -287,6 +294,12 @@ class Dispatcher:
                 "it goes on on the host"
             )
 
+    def _reason_for_tool_thread(self) -> str:
+        """Return why tools called by this thread run in another one; empty if they do not."""
+        if isinstance(threading.current_thread(), CallThread):
+            return "acall() runs tools"
+        return self._elsewhere
+
     def _refusal(self, number: int | None, error: Exception) -> bytes:
         self._bad += 1
         if self._bad > _PATIENCE:
@@ -297,6 +310,14 @@ class Dispatcher:
         if number is None:
             reply["expected"] = self._last_call + 1
         return encode(reply)
+
+
+def _why_elsewhere(calling_thread: bool | None, tool_timeout_seconds: float | None) -> str:
+    if calling_thread is False:
+        return "tools_in_calling_thread=False runs tools"
+    if tool_timeout_seconds is not None:
+        return f"tool_timeout_seconds={tool_timeout_seconds} runs tools"
+    return ""
 
 
 def _stop(target: Any) -> None:

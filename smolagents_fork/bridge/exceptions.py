@@ -8,9 +8,12 @@ from __future__ import annotations
 import builtins
 import os
 import re
+import signal
+import threading
+import traceback
 from typing import Any
 
-__all__ = ["described_exception", "thread_hint"]
+__all__ = ["described_exception", "raised_by_signal", "thread_hint"]
 
 _LONGEST_MESSAGE = 10_000
 # Raised in a generator of the program, these would end it silently (see PEP 479).
@@ -20,10 +23,18 @@ _TRACEBACK = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)+")
 _POSIX_PATH = re.compile(r"(?<![\w:/.~])/([\w.+@-]+)/[\w.+@/-]*|(?<!\w)~/[\w.+@/-]+")
 _WINDOWS_PATH = re.compile(r"(?<!\w)[A-Za-z]:\\[^\s'\"]+|\\\\[\w.$-]+\\[^\s'\"]+")
 # Messages of sqlite3, greenlets (Playwright), asyncio, signal and Tk for use in the wrong thread.
+# SQLAlchemy gives each thread an in-memory database of its own, which has no tables in a new one.
 _BOUND_TO_A_THREAD = re.compile(
     r"can only be used in that same thread|cannot switch to a different thread"
     r"|no current event loop in thread|only works in main thread"
-    r"|main thread is not in main loop|Calling Tcl from different ap+artment",
+    r"|main thread is not in main loop|Calling Tcl from different ap+artment"
+    r"|\(sqlite3\.OperationalError\) no such table",
+    re.IGNORECASE,
+)
+# Messages of asyncio and Playwright in a thread whose event loop runs, such as a notebook's.
+_BARRED_BY_A_LOOP = re.compile(
+    r"cannot be called from a running event loop|event loop is already running"
+    r"|Cannot run the event loop while another loop is running|inside the asyncio loop",
     re.IGNORECASE,
 )
 
@@ -57,14 +68,39 @@ def described_exception(error: BaseException, hint: str = "") -> list[Any]:
     return [kind.__name__, args, message]
 
 
-def thread_hint(error: BaseException) -> str:
-    """Return advice for an error about an object bound to another thread, else an empty string."""
-    if not _BOUND_TO_A_THREAD.search(_text(error)[:_LONGEST_MESSAGE]):
-        return ""
-    return (
-        " (an executor's tools run in a separate thread: open it inside the tool, or give the "
-        "executor tools_in_calling_thread=True)"
-    )
+def thread_hint(error: BaseException, elsewhere: str) -> str:
+    """Return advice for a tool's error that is due to its thread, else an empty string.
+
+    Args:
+        error: the exception.
+        elsewhere: why the tool did not run in the calling thread; empty if it did.
+    """
+    message = _text(error)[:_LONGEST_MESSAGE]
+    if elsewhere and _BOUND_TO_A_THREAD.search(message):
+        return (
+            f" ({elsewhere} in a separate thread: open it inside the tool; without that, tools run "
+            "in the thread that calls the executor)"
+        )
+    if not elsewhere and _BARRED_BY_A_LOOP.search(message):
+        return (
+            " (the tool runs in the thread that calls the executor, whose event loop runs: give "
+            "the executor tools_in_calling_thread=False)"
+        )
+    return ""
+
+
+def raised_by_signal(error: BaseException) -> bool:
+    """Tell whether a signal's handler raised ``error`` in this thread, and not the running tool.
+
+    Python runs handlers in the main thread, where ``KeyboardInterrupt`` counts as Ctrl-C.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return False
+    if isinstance(error, KeyboardInterrupt):
+        return True
+    handlers = [signal.getsignal(number) for number in signal.valid_signals()]
+    codes = {getattr(getattr(one, "__func__", one), "__code__", None) for one in handlers}
+    return any(frame.f_code in codes for frame, _ in traceback.walk_tb(error.__traceback__))
 
 
 def scrubbed(message: str) -> str:

@@ -1,4 +1,4 @@
-"""Thread that runs a dispatcher's tools, so that the waiting thread can stop waiting."""
+"""Threads of tools that do not run in the thread of the call."""
 
 from __future__ import annotations
 
@@ -11,10 +11,17 @@ from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from typing import Any
 
-__all__ = ["GivenUp", "ToolThread"]
+__all__ = ["CallThread", "GivenUp", "ToolThread"]
 
 # Longest wait between checks of the deadline, in seconds; a result ends the wait earlier.
 _SLICE = 0.2
+
+
+class CallThread(threading.Thread):
+    """Thread of one call, which ends with it.
+
+    No tool runs in it: an object bound to the thread could not be used by the next call.
+    """
 
 
 class GivenUp(Exception):

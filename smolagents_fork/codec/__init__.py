@@ -12,6 +12,7 @@ from smolagents_fork.codec.dataclass_values import Member, Record
 from smolagents_fork.codec.decoder import decode
 from smolagents_fork.codec.encoder import encode
 from smolagents_fork.codec.limits import DEFAULT_MAX_BYTES, DEFAULT_MAX_DEPTH, DEFAULT_MAX_ITEMS
+from smolagents_fork.codec.namespace import Variables, decode_variables, encode_variables, is_public
 
 __all__ = [
     "DEFAULT_MAX_BYTES",
@@ -19,7 +20,11 @@ __all__ = [
     "DEFAULT_MAX_ITEMS",
     "Member",
     "Record",
+    "Variables",
     "decode",
+    "decode_variables",
     "encode",
+    "encode_variables",
+    "is_public",
     "sandbox_source",
 ]

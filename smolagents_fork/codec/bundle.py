@@ -23,6 +23,7 @@ _MODULES = (
     "encoder",
     "plain_decoders",
     "decoder",
+    "namespace",
     "rpc",
 )
 

@@ -76,11 +76,12 @@ def check_items(data: bytes, max_items: int) -> None:
     Commas and opening brackets bound the number of items from above. Those inside strings count
     too, so a text over the limit is counted again without its strings.
     """
-    if _items(data) > max_items and _items(_STRINGS.sub(b"", data)) > max_items:
+    if item_bound(data) > max_items and item_bound(_STRINGS.sub(b"", data)) > max_items:
         raise Fault(f"more than max_items={max_items} items")
 
 
-def _items(data: bytes) -> int:
+def item_bound(data: bytes) -> int:
+    """Return the most items that JSON text can have."""
     return data.count(b",") + data.count(b"[") + data.count(b"{")
 
 

@@ -11,12 +11,18 @@ import asyncio
 import contextlib
 import contextvars
 import threading
+import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar
 
-__all__ = ["AsyncCallLock", "created", "in_thread"]
+from ..bridge.thread import CallThread
+from .call_lock import CallLock
 
+__all__ = ["AsyncCalls", "created", "in_thread"]
+
+# Interval of interrupts of a call whose task was cancelled, until it ends.
+_INTERRUPT_AGAIN_SECONDS = 0.5
 _Result = TypeVar("_Result")
 
 
@@ -69,20 +75,69 @@ def in_thread(function: Callable[[], _Result], name: str) -> asyncio.Future[_Res
 
     # With the caller's context, as asyncio.to_thread has it.
     run = contextvars.copy_context().run
-    threading.Thread(target=run, args=(work,), name=name, daemon=True).start()
+    CallThread(target=run, args=(work,), name=name, daemon=True).start()
     return future
 
 
-class AsyncCallLock:
-    """A lock for each event loop: tasks get it in order, and need no thread to wait."""
+class AsyncCalls:
+    """Calls of one executor from event loops: one by one, in order, without a thread to wait.
 
-    def __init__(self) -> None:
-        self._locks: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock]
-        self._locks = weakref.WeakKeyDictionary()
+    Args:
+        lock: of the calls, also of those from threads.
+        interrupt: ends the call that runs; called again until it has ended.
+    """
 
-    def mine(self) -> asyncio.Lock:
-        """Return the lock of the running loop."""
-        return self._locks.setdefault(asyncio.get_running_loop(), asyncio.Lock())
+    def __init__(self, lock: CallLock, interrupt: Callable[[], None]) -> None:
+        self._lock = lock
+        self._interrupt = interrupt
+        self._turns: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock]
+        self._turns = weakref.WeakKeyDictionary()
+
+    async def run(self, call: Callable[[], _Result]) -> _Result:
+        """Return the result of ``call``, which runs in a thread of its own.
+
+        A call that waits never runs if its task is cancelled. One that runs is interrupted then.
+        """
+        thread: list[threading.Thread] = []
+        ended = threading.Event()
+
+        def work() -> _Result:
+            thread.append(threading.current_thread())
+            try:
+                return call()
+            finally:
+                ended.set()
+
+        async with self._turns.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
+            task = in_thread(work, "smolagents-fork-call")
+            try:
+                return await asyncio.shield(task)
+            except asyncio.CancelledError:
+                stop = in_thread(
+                    lambda: self._abandon(thread, ended.is_set), "smolagents-fork-interrupt"
+                )
+                with contextlib.suppress(Exception):
+                    await task
+                with contextlib.suppress(Exception):
+                    await stop
+                raise
+
+    def _abandon(self, thread: Sequence[threading.Thread], ended: Callable[[], bool]) -> None:
+        """End the call of a task that was cancelled.
+
+        Args:
+            thread: the thread that runs the call; empty before it has one.
+            ended: returns whether the call has ended.
+        """
+        while not thread and not ended():
+            time.sleep(0.01)
+        with self._lock.abandoned(thread):
+            while not ended():
+                # Repeatedly: the call may have the lock and not have begun.
+                if self._lock.is_mine(thread):
+                    self._interrupt()
+                    time.sleep(_INTERRUPT_AGAIN_SECONDS)
+                time.sleep(0.02)
 
 
 async def created(make: Callable[[_Taken | None], _Made], pool: _Pool[_Taken] | None) -> _Made:

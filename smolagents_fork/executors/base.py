@@ -16,38 +16,37 @@ must work after a ``_start()`` that failed anywhere.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import contextvars
 import threading
-import time
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from types import TracebackType
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NoReturn, SupportsIndex, TypeVar
 
 from rich.text import Text
 
+from .. import telemetry
 from ..bridge import CallRecord
+from ..codec import Variables
 from ..errors import ExecutorClosedError, ExecutorError
 from ..upstream import CodeOutput, LogLevel, PythonExecutor
-from .async_calls import AsyncCallLock, in_thread
+from .async_calls import AsyncCalls
 from .call_lock import CallLock
-from .validation import check_logger, names_of
+from .file_transfers import FileMethods
+from .validation import check_logger, copy_refused, names_of
 
 __all__ = ["Executor"]
 
 # typing.Self is there from 3.11 on; the fork runs on 3.10 too.
 _Self = TypeVar("_Self", bound="Executor")
-# Interval of interrupts of a call whose task was cancelled, until it ends.
-_INTERRUPT_AGAIN_SECONDS = 0.5
 # Ids of executors whose calls surround this code: tools run in other threads, with this context.
 _inside: contextvars.ContextVar[frozenset[int]] = contextvars.ContextVar(
     "smolagents_fork_inside", default=frozenset()
 )
 
 
-class Executor(PythonExecutor):  # type: ignore[misc]  # upstream ships no types
+class Executor(FileMethods, PythonExecutor):  # type: ignore[misc]  # upstream ships no types
     """Base of the fork's executors: one start, an idempotent cleanup, a closed check.
 
     Args:
@@ -70,7 +69,8 @@ class Executor(PythonExecutor):  # type: ignore[misc]  # upstream ships no types
         self._calls = CallLock(self._check_open)
         self._started = False
         self._closed = False
-        self._async_lock = AsyncCallLock()
+        self._operation = telemetry.Operation()
+        self._async_calls = AsyncCalls(self._calls, lambda: self.interrupt())
         check_logger(logger)
         names = names_of("additional_authorized_imports", additional_authorized_imports)
         self.additional_imports: list[str] = list(names)
@@ -91,7 +91,8 @@ class Executor(PythonExecutor):  # type: ignore[misc]  # upstream ships no types
             if self._started:
                 return
             try:
-                self._start()
+                with telemetry.operation("start", type(self).__name__):
+                    self._start()
             except BaseException:
                 # KeyboardInterrupt and SystemExit included: no resource may stay.
                 self.cleanup()
@@ -107,7 +108,8 @@ class Executor(PythonExecutor):  # type: ignore[misc]  # upstream ships no types
             if self._closed:
                 return
             self._closed = True
-            self._cleanup()
+            with telemetry.operation("end", type(self).__name__):
+                self._cleanup()
 
     def delete(self) -> None:
         """Call :meth:`cleanup`; upstream's other name for it."""
@@ -135,6 +137,14 @@ class Executor(PythonExecutor):  # type: ignore[misc]  # upstream ships no types
         with contextlib.suppress(Exception):
             self.cleanup()
 
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        """Refuse ``copy`` and ``pickle``: both executors would be one sandbox.
+
+        Raises:
+            ConfigurationTypeError: always; says how to give the state to another executor.
+        """
+        raise copy_refused(self)
+
     # -- running code: called by agents and users --
 
     def __call__(self, code_action: str) -> CodeOutput:
@@ -150,35 +160,20 @@ class Executor(PythonExecutor):  # type: ignore[misc]  # upstream ships no types
         """
         self._check_open("acall")
         self._check_outside("acall")
-        thread: list[threading.Thread] = []
-        ended = threading.Event()
-
-        def call() -> CodeOutput:
-            thread.append(threading.current_thread())
-            try:
-                return self(code_action)
-            finally:
-                ended.set()
-
-        async with self._async_lock.mine():
-            task = in_thread(call, "smolagents-fork-call")
-            try:
-                return await asyncio.shield(task)
-            except asyncio.CancelledError:
-                stop = in_thread(
-                    lambda: self._abandon(thread, ended.is_set), "smolagents-fork-interrupt"
-                )
-                with contextlib.suppress(Exception):
-                    await task
-                with contextlib.suppress(Exception):
-                    await stop
-                raise
+        return await self._async_calls.run(lambda: self(code_action))
 
     # -- for subclasses --
 
     @abstractmethod
     def run_code_raise_errors(self, code: str) -> CodeOutput:
         """Run ``code``; an exception in it is raised as upstream's ``AgentError``."""
+
+    @abstractmethod
+    def variables(self) -> Variables:
+        """Return copies of the code's public variables, which ``send_variables`` takes.
+
+        Values that cannot be encoded are named in ``left_out`` of the result.
+        """
 
     @abstractmethod
     def _start(self) -> None:
@@ -193,23 +188,6 @@ class Executor(PythonExecutor):  # type: ignore[misc]  # upstream ships no types
 
         May be called from another thread. The default does nothing.
         """
-
-    def _abandon(self, thread: Sequence[threading.Thread], ended: Callable[[], bool]) -> None:
-        """End the call of an ``acall`` whose task was cancelled.
-
-        Args:
-            thread: the thread that runs the call; empty before it has one.
-            ended: returns whether the call has ended.
-        """
-        while not thread and not ended():
-            time.sleep(0.01)
-        with self._calls.abandoned(thread):
-            while not ended():
-                # Repeatedly: the call may have the lock and not have begun.
-                if self._calls.is_mine(thread):
-                    self.interrupt()
-                    time.sleep(_INTERRUPT_AGAIN_SECONDS)
-                time.sleep(0.02)
 
     def is_alive(self) -> bool:
         """Tell whether the next call can be expected to work."""
@@ -234,6 +212,20 @@ class Executor(PythonExecutor):  # type: ignore[misc]  # upstream ships no types
                 yield
             finally:
                 _inside.reset(token)
+
+    @contextlib.contextmanager
+    def _call_turn(self) -> Iterator[None]:
+        """Do as :meth:`_turn` for a call of code, and record it."""
+        with self._turn("call"), telemetry.operation("call", type(self).__name__) as call:
+            self._operation = call
+            try:
+                yield
+            finally:
+                self._operation = telemetry.Operation()
+
+    def _interruption(self) -> contextlib.AbstractContextManager[telemetry.Operation]:
+        """Record an interruption, under the call that it interrupts."""
+        return telemetry.operation("interrupt", type(self).__name__, self._operation.context)
 
     def _check_outside(self, action: str) -> None:
         if self._inside_own_call():

@@ -6,21 +6,37 @@ Not a sandbox: see SECURITY.md, and ProcessExecutor for a hard kill and memory l
 from __future__ import annotations
 
 import builtins
+import contextlib
+import copy
 import importlib
+import os
 import threading
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from .. import upstream
+from .. import telemetry, upstream
 from ..bridge import directly
-from ..errors import ForkError, InterpreterError, ProgramFailedError
+from ..codec import Variables, is_public
+from ..displays import DisplayLog
+from ..errors import ConfigurationError, ForkError, InterpreterError, ProgramFailedError
+from ..figures import FigureFolder
 from ..interpreter import Interpreter, Limits, is_authorized
 from ..output import PrintContainer
+from ..results import Display
 from ..texts import class_name, exact_text, plain_text, without_text
 from ..upstream import CodeOutput, PythonExecutor
+from .file_transfers import FileMethods, Files, FileStore, GivenFiles
 from .local_errors import as_upstreams, is_class_of_host
-from .validation import check_functions, check_known, missing_modules, names_of, parameters_of
+from .local_files import LocalFiles
+from .validation import (
+    check_functions,
+    check_known,
+    check_output_function,
+    missing_modules,
+    names_of,
+    parameters_of,
+)
 
 __all__ = ["LocalPythonExecutor", "evaluate_python_code"]
 
@@ -33,6 +49,8 @@ _REFUSED_UNLESS_GIVEN = frozenset({"exec", "eval", "compile", "__import__", "glo
 
 #: Seconds a call waits for one in another thread on top of that call's own limit.
 _PATIENCE = 10.0
+#: Half of the memory that the displays of one call may use, in bytes.
+_MAX_DISPLAY_BYTES = 256 * 1024 * 1024
 #: Name in the state of a value whose text is being made.
 _VALUE = "_output_of_the_last_call"
 
@@ -53,15 +71,36 @@ _STATE, _MODULES, _PRINTED, _HAS_TOOLS = "variables", "modules", "printed", "has
 
 
 def _own_tools(tools: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``tools`` without the builtins that the interpreter guards itself."""
+    """Return ``tools``, called as in a sandbox, without builtins that the interpreter guards."""
     base = upstream.BASE_PYTHON_TOOLS
     result = {}
     for name, tool in tools.items():
         builtin = getattr(builtins, name, None)
         is_builtin = builtin is not None and (tool is builtin or tool is base.get(name))
         if not is_builtin or name in _REFUSED_UNLESS_GIVEN:
-            result[name] = tool
+            result[name] = directly(name, tool)
     return result
+
+
+def _from_upstream(kept: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the state of a copy for attributes that upstream's executor was pickled with."""
+    kept = dict(kept)
+    variables, tools = dict(kept.pop("state")), kept.pop("static_tools")
+    printed = variables.pop("_print_outputs", None)
+    given = {**upstream.BASE_PYTHON_TOOLS, **kept["additional_functions"]}
+    sent = {name: tool for name, tool in (tools or {}).items() if given.get(name) is not tool}
+    return {
+        **kept,
+        "on_output": None,
+        "_folder": FigureFolder(None),
+        "_given_files": GivenFiles.of(None),
+        "_given": {},
+        "_sent_tools": sent,
+        _STATE: variables,
+        _MODULES: {},
+        _PRINTED: None if printed is None else str(printed),
+        _HAS_TOOLS: tools is not None,
+    }
 
 
 def _math_tools() -> dict[str, Any]:
@@ -167,7 +206,7 @@ def evaluate_python_code(
     raise failure from failure.__cause__
 
 
-class LocalPythonExecutor(PythonExecutor):  # type: ignore[misc]  # upstream ships no types
+class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # upstream ships no types
     """Runs agents' code in this process, in Python's own semantics, under policy and limits.
 
     Args:
@@ -180,6 +219,11 @@ class LocalPythonExecutor(PythonExecutor):  # type: ignore[misc]  # upstream shi
         max_operations: syntax-tree nodes one call may evaluate; 10,000,000 by default.
         max_while_iterations: iterations of one ``while`` loop; 1,000,000 by default.
         max_recursion_depth: frames of the program on the stack; 1000 by default.
+        on_output: called with printed text while the code runs, in the thread that prints. After
+            an exception it is not called again in that call, and the logs say so.
+        figures_dir: folder that figures are saved in; ``None``: none is saved.
+        files: the code's paths to paths of this machine or bytes, copied into a folder of the
+            executor's own. With them, perhaps ``{}``, the code has an ``open()`` for that folder.
 
     Raises:
         InterpreterError: an authorised module is not installed.
@@ -197,6 +241,9 @@ class LocalPythonExecutor(PythonExecutor):  # type: ignore[misc]  # upstream shi
         max_operations: int | None = None,
         max_while_iterations: int | None = None,
         max_recursion_depth: int | None = None,
+        on_output: Callable[[str], None] | None = None,
+        figures_dir: str | os.PathLike[str] | None = None,
+        files: Files | None = None,
         **unknown: Any,
     ) -> None:
         check_known(type(self).__name__, unknown, parameters_of(LocalPythonExecutor))
@@ -220,13 +267,24 @@ class LocalPythonExecutor(PythonExecutor):  # type: ignore[misc]  # upstream shi
             "max_recursion_depth": max_recursion_depth,
         }
         self._sent_tools: dict[str, Any] = {}
+        check_output_function(on_output)
+        self.on_output = on_output
+        self._folder = FigureFolder(figures_dir)
+        self._given_files = GivenFiles.of(files)
         self._start()
+        if self._given_files.wanted:
+            self._files.folder()
 
     def _start(self) -> None:
         """Make the parts that a copy of the executor does not share."""
         self._turns = threading.RLock()
         self._in_call = False
         self._settings: tuple[Any, ...] = ()
+        #: Figures and displayed values of the last call.
+        self.displays: tuple[Display, ...] = ()
+        self._shown = DisplayLog(_MAX_DISPLAY_BYTES, self._folder.save)
+        self._output_error: Exception | None = None
+        self._operation = telemetry.Operation()
         self._interpreter = Interpreter(
             self.authorized_imports,
             limits=self._limits(),
@@ -234,7 +292,24 @@ class LocalPythonExecutor(PythonExecutor):  # type: ignore[misc]  # upstream shi
             additional_functions=_own_tools(self.additional_functions),
             replaceable_functions=_math_tools(),
             extra_dunders=upstream.ALLOWED_DUNDER_METHODS,
+            on_output=self._tell,
+            on_display=self._show,
         )
+        self._files = LocalFiles(self._given_files)
+        if self._given_files.wanted:
+            self._interpreter.send_builtins({"open": self._files.opener()})
+
+    def _tell(self, text: str) -> None:
+        if self.on_output is None or self._output_error is not None:
+            return
+        try:
+            self.on_output(text)
+        except Exception as error:
+            # A faulty callback must not break the program whose output it receives.
+            self._output_error = error
+
+    def _show(self, bundle: Mapping[str, Any]) -> None:
+        self._shown.add(bundle)
 
     # -- copy.copy(), copy.deepcopy() and pickle --
 
@@ -244,8 +319,13 @@ class LocalPythonExecutor(PythonExecutor):  # type: ignore[misc]  # upstream shi
             "_turns",
             "_in_call",
             "_interpreter",
+            "_files",
             "static_tools",
             "_settings",
+            "displays",
+            "_shown",
+            "_output_error",
+            "_operation",
             "_current_limits",
         )
         kept = {name: value for name, value in vars(self).items() if name not in own}
@@ -266,7 +346,7 @@ class LocalPythonExecutor(PythonExecutor):  # type: ignore[misc]  # upstream shi
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         """Make an interpreter of its own, with the same tools and variables."""
-        kept = dict(kept)
+        kept = dict(kept) if _STATE in kept else _from_upstream(kept)
         variables, modules = kept.pop(_STATE), kept.pop(_MODULES)
         printed, has_tools = kept.pop(_PRINTED), kept.pop(_HAS_TOOLS)
         if printed is not None:
@@ -281,6 +361,18 @@ class LocalPythonExecutor(PythonExecutor):  # type: ignore[misc]  # upstream shi
         self.state = variables
         allowed = {n: m for n, m in modules.items() if is_authorized(m, self.authorized_imports)}
         self.send_variables({n: importlib.import_module(m) for n, m in allowed.items()})
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> LocalPythonExecutor:
+        """Copy the executor; functions of the program get the copy's variables, tools and limits.
+
+        Classes of the program are shared, and so are the variables of their methods.
+        """
+        kept = self.__getstate__()
+        variables = kept.pop(_STATE)
+        made = memo[id(self)] = type(self).__new__(type(self))
+        made.__setstate__({**copy.deepcopy(kept, memo), _STATE: {}})
+        made._interpreter.take_over(self._interpreter, variables, memo)
+        return made
 
     @property
     def state(self) -> dict[str, Any]:
@@ -338,9 +430,11 @@ class LocalPythonExecutor(PythonExecutor):  # type: ignore[misc]  # upstream shi
                 )
             self._in_call = True
             try:
-                return self._call(code_action)
+                with telemetry.operation("call", type(self).__name__) as self._operation:
+                    return self._call(code_action)
             finally:
                 self._in_call = False
+                self._operation = telemetry.Operation()
         finally:
             self._turns.release()
 
@@ -348,8 +442,12 @@ class LocalPythonExecutor(PythonExecutor):  # type: ignore[misc]  # upstream shi
         interpreter = self._interpreter
         interpreter.limits = self._limits()
         failed: Exception
+        self.displays, self._output_error = (), None
+        self._shown = shown = DisplayLog(_MAX_DISPLAY_BYTES, self._folder.save)
         try:
             result = interpreter.run(code)
+            if not result.is_final_answer:
+                shown.add_value(result.output)
         except ForkError as error:
             failed = error
         except Exception as error:
@@ -360,15 +458,23 @@ class LocalPythonExecutor(PythonExecutor):  # type: ignore[misc]  # upstream shi
         else:
             return CodeOutput(
                 output=_passive(result.output, self._text_of),
-                logs=exact_text(result.logs),
+                logs=exact_text(result.logs) + self._notes(),
                 is_final_answer=result.is_final_answer,
             )
         finally:
+            self.displays = tuple(shown.displays)
             _write_figures(interpreter, interpreter.state)
         if not isinstance(failed, InterpreterError):
             raise failed
         failure = as_upstreams(failed, self._text_of)
         raise failure from failure.__cause__
+
+    def _notes(self) -> str:
+        error = self._output_error
+        if error is None:
+            return self._shown.note()
+        text = f"on_output raised {type(error).__name__}: {error}; not called again"
+        return f"{self._shown.note()}\n[{text}]"
 
     def _take_turn(self) -> None:
         """Wait for a call in another thread, a little longer than its limit."""
@@ -418,18 +524,41 @@ class LocalPythonExecutor(PythonExecutor):  # type: ignore[misc]  # upstream shi
         No-op when idle. A running tool is interrupted if it has an ``interrupt()``, as agents have;
         any other tool runs to its end first.
         """
-        self._interpreter.interrupt()
+        with telemetry.operation("interrupt", type(self).__name__, self._operation.context):
+            self._interpreter.interrupt()
 
     def send_variables(self, variables: dict[str, Any]) -> None:
         """Put ``variables`` into the state."""
         self._interpreter.send_variables(variables)
 
+    def variables(self) -> Variables:
+        """Return the program's public variables, functions and classes: the objects themselves."""
+        found = {name: value for name, value in self.state.items() if is_public(name)}
+        modules = [name for name in found if isinstance(found[name], types.ModuleType)]
+        for name in modules:
+            del found[name]
+        return Variables(found, dict.fromkeys(modules, "a module"))
+
     def send_tools(self, tools: dict[str, Any]) -> None:
         """Make ``tools`` callable by name, in place of those sent before."""
         self.static_tools = {**tools, **upstream.BASE_PYTHON_TOOLS, **self.additional_functions}
         self._sent_tools = dict(tools)
-        own = {name: directly(name, tool) for name, tool in _own_tools(tools).items()}
-        self._interpreter.send_tools(own)
+        self._interpreter.send_tools(_own_tools(tools))
+
+    @property
+    def folder(self) -> str | None:
+        """Work folder of the code's ``open()``; ``None`` without ``files=``."""
+        return self._files.folder().path if self._given_files.wanted else None
+
+    @contextlib.contextmanager
+    def _file_store(self, action: str) -> Iterator[FileStore]:
+        if not self._given_files.wanted:
+            raise ConfigurationError(
+                f"{action}: this executor was made without files: pass files= to it, perhaps {{}}"
+            )
+        yield self._files.folder()
 
     def cleanup(self) -> None:
-        """Do nothing: the executor has no resources outside the process."""
+        """Remove the work folder of ``files=``; the executor has no other resources."""
+        with contextlib.suppress(AttributeError):  # the constructor may have failed
+            self._files.remove()

@@ -12,15 +12,19 @@ import importlib
 import importlib.metadata
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from smolagents_fork.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from smolagents_fork.executors.administration import Administration
 
 __all__ = [
     "BUILT_IN",
     "ENTRY_POINT_GROUP",
     "RESERVED_NAMES",
     "Factory",
+    "administration",
     "available_names",
     "built_in",
     "fork_class",
@@ -52,6 +56,17 @@ _UPSTREAM = frozenset(
 )
 BUILT_IN: dict[str, str] = {**_OWN, **_HOSTED}
 
+# What the command line asks about an executor; other names have nothing to ask.
+_ADMINISTRATIONS = {
+    "local": "smolagents_fork.executors.local_administration:LocalAdministration",
+    "process": "smolagents_fork.executors.process.process_administration:ProcessAdministration",
+    "docker": "smolagents_fork.executors.docker.docker_administration:DockerAdministration",
+    "wasm": "smolagents_fork.executors.wasm.wasm_administration:WasmAdministration",
+    "blaxel": "smolagents_fork.executors.hosted.hosted_administration:BlaxelAdministration",
+    "e2b": "smolagents_fork.executors.hosted.hosted_administration:E2BAdministration",
+    "modal": "smolagents_fork.executors.hosted.hosted_administration:ModalAdministration",
+}
+
 # ``executor_type`` of a saved agent whose executor was not given by name (see saving.py).
 RESERVED_NAMES = frozenset({"class", "instance"})
 
@@ -68,6 +83,12 @@ def built_in(name: str) -> Factory | None:
     """Return the built-in executor class of that name, or None."""
     reference = BUILT_IN.get(name)
     return None if reference is None else _load(reference)
+
+
+def administration(name: str) -> Administration | None:
+    """Return the administration of the built-in executor of that name, or None."""
+    reference = _ADMINISTRATIONS.get(name)
+    return None if reference is None else _load(reference)()
 
 
 def fork_class(reference: str) -> type | None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any
 
-from ..errors import ConfigurationError
+from ..errors import ConfigurationError, ConfigurationTypeError
 
 __all__ = [
     "check_code",
@@ -24,12 +24,38 @@ __all__ = [
     "check_logger",
     "check_output_function",
     "check_text",
+    "copy_refused",
     "mapping_of",
     "missing_modules",
     "names_of",
     "parameters_of",
     "paths_of",
 ]
+
+
+#: Parameters by the names that docker-py, compose files and other executors have for them.
+_OTHER_NAMES: dict[str, tuple[str, ...]] = {
+    "authorized_imports": ("additional_authorized_imports",),
+    "cpu_count": ("cpus",),
+    "cpu_limit": ("cpus",),
+    "env": ("environment",),
+    "environment_variables": ("environment",),
+    "envs": ("environment",),
+    "image_tag": ("image",),
+    "max_memory": ("memory",),
+    "mem_limit": ("memory",),
+    "memory_limit": ("memory",),
+    "mounts": ("volumes",),
+    "nano_cpus": ("cpus",),
+    "network_mode": ("network",),
+    "packages": ("requirements", "additional_imports"),
+    "size": ("min_size", "max_size"),
+    "time_limit": ("timeout_seconds",),
+    "timeout": ("timeout_seconds",),
+    "working_dir": ("workdir",),
+}
+#: Likeness from which a name is taken for misspelt.
+_LIKENESS = 0.7
 
 
 def check_known(owner: str, given: Iterable[str], known: Iterable[str]) -> None:
@@ -43,8 +69,11 @@ def check_known(owner: str, given: Iterable[str], known: Iterable[str]) -> None:
     names = sorted(known)
     unknown = sorted(set(given) - set(names))
     if unknown:
-        close = difflib.get_close_matches(unknown[0], names, 1)
-        hint = f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(names)}"
+        meant = [name for name in _OTHER_NAMES.get(unknown[0], ()) if name in names]
+        close = meant or difflib.get_close_matches(unknown[0], names, 1, cutoff=_LIKENESS)
+        hint = f"did you mean {' or '.join(map(repr, close))}?"
+        if not close:
+            hint = f"known are: {', '.join(names)}"
         raise ConfigurationError(f"{owner} has no parameter {unknown[0]!r}; {hint}")
 
 
@@ -54,15 +83,16 @@ def parameters_of(cls: type) -> list[str]:
     return [parameter.name for parameter in found if parameter.kind is not parameter.VAR_KEYWORD]
 
 
-def check_flag(name: str, value: object) -> None:
+def check_flag(name: str, value: object, *, optional: bool = False) -> None:
     """Refuse all but ``True`` and ``False``: any text counts as true, ``"no"`` and ``"none"`` too.
 
     Args:
         name: of the parameter.
         value: its argument.
+        optional: whether ``None`` is allowed.
     """
-    if not isinstance(value, bool):
-        raise ConfigurationError(f"{name}={value!r}: give True or False")
+    if not isinstance(value, bool) and not (optional and value is None):
+        raise ConfigurationError(f"{name}={value!r}: give True or False{', or None' * optional}")
 
 
 def check_count(name: str, value: object, least: int = 1) -> None:
@@ -176,4 +206,13 @@ def missing_modules(imports: Iterable[str]) -> str:
     return (
         f"Non-installed authorized modules: {', '.join(missing)}. Please install these "
         "modules or remove them from the authorized imports list."
+    )
+
+
+def copy_refused(executor: object) -> ConfigurationTypeError:
+    """Return the error for a copy of an executor whose state is in a sandbox."""
+    return ConfigurationTypeError(
+        f"cannot copy or pickle {type(executor).__name__}: its state is in a sandbox of its own; "
+        "make another executor, and give it the variables by "
+        "other.send_variables(executor.variables())"
     )

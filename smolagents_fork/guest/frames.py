@@ -27,6 +27,8 @@ HEADER = struct.Struct("!BII")
 #: Longest body of an OUTPUT frame, in bytes.
 MOST_OUTPUT = 64 * 1024
 _MAX_SMALL = 1 << 20
+# A piece of a file, or a list of files.
+_LONGEST_CONTENT = 64 << 20
 
 
 class Kind(enum.IntEnum):
@@ -38,8 +40,11 @@ class Kind(enum.IntEnum):
     DONE = 4  # body: the run's value, encoded
     FINAL = 5  # the run ended with the final answer, which the bridge has
     FAILED = 6  # body: kind and message of the error, encoded
-    ACCEPTED = 7  # tools or variables are set
+    ACCEPTED = 7  # sources or a package are loaded, tools or variables are set
     SNAPSHOT = 8  # body: the memory of a Wasm machine
+    DISPLAY = 9  # body: the MIME bundle of a figure or displayed value, encoded
+    CONTENT = 10  # body: the answer to FILE
+    STATE = 11  # body: the program's variables, encoded
     SETUP = 16  # body: imports and limits, encoded
     RUN = 17  # body: code, UTF-8
     REPLY = 18  # body: the bridge's answer
@@ -47,6 +52,8 @@ class Kind(enum.IntEnum):
     VARIABLES = 20  # body: name and value of each, encoded
     SOURCES = 21  # body: an archive of the guest's modules
     PACKAGE = 22  # body: a wheel
+    FILE = 23  # body: a request of the host for a file of the guest
+    READ_STATE = 24  # the guest answers with STATE
 
 
 @dataclass(frozen=True)
@@ -127,15 +134,19 @@ def from_guest(max_value_bytes: int, max_request_bytes: int) -> dict[Kind, int]:
         Kind.READY: _MAX_SMALL,
         Kind.OUTPUT: MOST_OUTPUT,
         Kind.CALL: max_request_bytes,
+        Kind.DISPLAY: max_value_bytes,
         Kind.DONE: max_value_bytes,
         Kind.FINAL: 0,
         Kind.FAILED: _MAX_SMALL,
         Kind.ACCEPTED: 0,
+        Kind.CONTENT: _LONGEST_CONTENT,
+        # The reasons of values that were left out come on top of the limit.
+        Kind.STATE: max_value_bytes + (8 << 20),
     }
 
 
 def from_host() -> dict[Kind, int]:
     """Return the kinds of frames from the host, which a guest trusts."""
     longest = (1 << 32) - 1
-    kinds = (Kind.SETUP, Kind.RUN, Kind.REPLY, Kind.TOOLS, Kind.VARIABLES, Kind.PACKAGE)
-    return dict.fromkeys(kinds, longest)
+    kinds = ("SETUP", "RUN", "REPLY", "TOOLS", "VARIABLES", "PACKAGE", "FILE")
+    return {**{Kind[name]: longest for name in kinds}, Kind.READ_STATE: 0}

@@ -9,10 +9,10 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NoReturn, Protocol
 
-from ..codec import decode, encode
+from ..codec import decode, encode, encode_variables
 from ..codec.rpc import RUN_ENDED, HostCalls
 from ..errors import (
     EncodeError,
@@ -20,7 +20,6 @@ from ..errors import (
 )
 from ..interpreter import Interpreter, Limits
 from ..interpreter.meter import FinalAnswer, ProgramStop, TimeStop
-from ..output import PrintContainer
 from ..texts import (
     class_name,
     exact_text,
@@ -29,6 +28,7 @@ from ..texts import (
     plain_text,
     without_text,
 )
+from . import worker_files
 from .frames import Frame, Kind
 
 __all__ = ["Link", "Worker", "warm_up"]
@@ -73,7 +73,7 @@ class Worker:
 
     Args:
         link: the connection.
-        options: ``imports``, ``limits`` and ``max_value_bytes`` as the host sent them.
+        options: ``imports``, ``limits``, ``memory`` and ``max_value_bytes`` as the host sent them.
         begin_run: called before each program.
     """
 
@@ -84,9 +84,20 @@ class Worker:
         link.shield = self.shielded
         self._begin_run = begin_run
         limits = Limits(**options["limits"])
-        self._interpreter = _Streaming(link, options["imports"], limits)
+        self._interpreter = Interpreter(
+            options["imports"], limits=limits, on_output=link.write, on_display=self._display
+        )
+        # Of files, the guest's confinement is the boundary: the kernel's, or Deno's.
+        self._interpreter.send_builtins({"open": open})
         # The host ends a child that sends more; a program that is not hostile gets an error first.
         self._max_value_bytes = options["max_value_bytes"]
+        memory = options["memory"]
+        self._memory_advice = (
+            f"\nThe sandbox has memory={memory!r}: work in smaller pieces, or raise that parameter "
+            "of the executor"
+            if memory is not None
+            else ""
+        )
         self._calls = HostCalls(self._ask_host, self._finish, self._max_value_bytes, self._stop)
         self._in_run = False
         self._in_program = False
@@ -99,6 +110,11 @@ class Worker:
                 self._run(frame)
             elif frame.kind in (Kind.TOOLS, Kind.VARIABLES):
                 self._accept(frame)
+            elif frame.kind is Kind.FILE:
+                self._exchange_file(frame)
+            elif frame.kind is Kind.READ_STATE:
+                body = encode_variables(self._interpreter.state, self._max_value_bytes)
+                self._link.send(Kind.STATE, frame.run, body)
             # A late REPLY, to a call whose program was stopped meanwhile, is ignored.
 
     # -- interruption by the host --
@@ -158,10 +174,12 @@ class Worker:
                 return Kind.FINAL, b""
             return Kind.DONE, self._encoded(result.output)
         except InterpreterError as error:
-            return Kind.FAILED, _failure(type(error).__name__, str(error))
+            advice = self._memory_advice if isinstance(error.__cause__, MemoryError) else ""
+            return Kind.FAILED, _failure(type(error).__name__, f"{error}{advice}")
         except MemoryError:
             return Kind.FAILED, _failure(
-                "ProgramFailedError", "MemoryError: the memory limit is reached"
+                "ProgramFailedError",
+                f"MemoryError: the memory limit is reached{self._memory_advice}",
             )
         except ProgramStop:
             raise
@@ -209,6 +227,27 @@ class Worker:
             return
         self._link.send(Kind.ACCEPTED, frame.run)
 
+    def _display(self, bundle: Mapping[str, Any]) -> None:
+        """Send a display; omit forms that are too large."""
+        left = self._max_value_bytes // 2  # bytes are longer when encoded
+        kept = {}
+        for kind, form in sorted(bundle.items(), key=lambda item: len(item[1])):
+            left -= 6 * len(form) if isinstance(form, str) else 2 * len(form)
+            if left > 0:
+                kept[kind] = form
+        if kept and self._in_run:
+            with self.shielded():
+                self._link.send(Kind.DISPLAY, self._link.run, encode(kept))
+
+    def _exchange_file(self, frame: Frame) -> None:
+        try:
+            body = worker_files.answer(frame.body)
+        except (OSError, MemoryError, RecursionError) as error:
+            said = getattr(error, "strerror", None) or "the memory limit is reached"
+            self._link.send(Kind.FAILED, frame.run, _failure(type(error).__name__, said))
+            return
+        self._link.send(Kind.CONTENT, frame.run, body)
+
     # -- the bridge --
 
     def _ask_host(self, request: bytes) -> bytes:
@@ -225,29 +264,6 @@ class Worker:
         # The host already has the value. The stop survives every handler of the program.
         self._interpreter.meter.finish(None)
         raise FinalAnswer(None)
-
-
-class _Streaming(Interpreter):
-    """Interpreter that sends printed text to the host immediately."""
-
-    def __init__(self, link: Link, imports: list[str], limits: Limits) -> None:
-        self._link = link
-        super().__init__(imports, limits=limits)
-
-    @property
-    def output(self) -> PrintContainer:
-        return self._output
-
-    @output.setter
-    def output(self, container: PrintContainer) -> None:
-        keep, write = container.append, self._link.write
-
-        def append(text: str) -> PrintContainer:
-            write(text)
-            return keep(text)
-
-        container.append = append  # type: ignore[method-assign]
-        self._output = container
 
 
 def _text_of_error(error: BaseException) -> str:

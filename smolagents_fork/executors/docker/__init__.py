@@ -1,7 +1,8 @@
 """The executor that runs code in a Jupyter kernel in a container, and its pool."""
 
+from ..pools.pool_queue import PoolStats
+from .docker_pool import DockerPool
 from .executor import DockerExecutor
-from .pool import DockerPool, PoolStats
 
 __all__ = ["DockerExecutor", "DockerPool", "PoolStats"]
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 
 from ...agent_sandbox.installed_wheel import installed_wheel
 from ...sandboxes.docker.images.image_definitions import image_folder
 from ...sandboxes.docker.images.image_plans import (
-    BASE_IMAGE_VARIABLE,
-    DEFAULT_BASE_IMAGE,
+    CONFIG,
+    SCRIPT,
     ImagePlan,
     addressed,
+    base_plan,
+    with_packages,
 )
 
 __all__ = ["agent_image_plan"]
@@ -34,14 +35,13 @@ def agent_image_plan(
         ExecutorStartError: this installation gives no wheel.
     """
     if image is not None:
-        return ImagePlan(image, {}, {})
-    base = base_image or os.environ.get(BASE_IMAGE_VARIABLE) or DEFAULT_BASE_IMAGE
+        return ImagePlan(image)
     folder = image_folder("agent")
+    names = (SCRIPT, CONFIG, "requirements.txt")
+    files = {name: folder.joinpath(name).read_bytes() for name in names}
+    # The wheel changes more often than what it requires, so it has a layer of its own.
+    required = addressed(_REPOSITORY, files, base_plan(base_image))
     wheel_name, wheel = installed_wheel()
-    files = {
-        "Dockerfile": folder.joinpath("Dockerfile").read_bytes(),
-        "requirements.txt": folder.joinpath("requirements.txt").read_bytes(),
-        "extra.txt": "".join(f"{line}\n" for line in requirements).encode(),
-        wheel_name: wheel,
-    }
-    return addressed(_REPOSITORY, files, {"BASE_IMAGE": base})
+    files = {SCRIPT: folder.joinpath("wheel.sh").read_bytes(), wheel_name: wheel}
+    installed = addressed(_REPOSITORY, files, required)
+    return with_packages(_REPOSITORY, installed, requirements, known_layout=True)

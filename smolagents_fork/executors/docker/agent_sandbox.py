@@ -6,8 +6,9 @@ import contextlib
 import dataclasses
 import os
 import signal
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -28,10 +29,12 @@ from ...results import ExecutorStats
 from ...sandboxes.docker.container import DockerSandbox
 from ...sandboxes.docker.docker_provisioner import DockerProvisioner
 from ...sandboxes.provisioner import ByteStream, Sandbox, SandboxStatus
+from ..async_calls import AsyncCalls
 from ..call_lock import CallLock
+from ..file_transfers import FileMethods, Files, FileStore, GivenFiles
 from ..jupyter.diagnosis import signal_name
-from ..jupyter.files import get_file, put_file
 from ..jupyter.image_progress import shown_progress
+from ..jupyter.sandbox_files import SandboxFiles
 from ..validation import (
     check_code,
     check_count,
@@ -82,7 +85,7 @@ class AgentKeywords(TypedDict, total=False):
     container_run_kwargs: Mapping[str, Any] | None
 
 
-class AgentSandbox:
+class AgentSandbox(FileMethods):
     """Runs agent programs and saved agents in a container of their own.
 
     The container has no root user, no capabilities, no network and no way to new privileges unless
@@ -100,6 +103,7 @@ class AgentSandbox:
         timeout_seconds: a program may run; ``None`` for no limit.
         on_output: gets printed text as it comes.
         max_output_length: characters of output that are kept.
+        files: the programs' paths to paths of this machine or bytes.
         **keywords: as for ``DockerExecutor``, which documents them.
 
     Raises:
@@ -119,10 +123,11 @@ class AgentSandbox:
         timeout_seconds: float | None = 600.0,
         on_output: Callable[[str], None] | None = None,
         max_output_length: int = 1_000_000,
+        files: Files | None = None,
         **keywords: Unpack[AgentKeywords],
     ) -> None:
         own = ("secrets", "model_on_host", "model_arguments", "requirements", "timeout_seconds",
-               "on_output", "max_output_length")  # fmt: skip
+               "on_output", "max_output_length", "files")  # fmt: skip
         check_known("AgentSandbox", keywords, [*AgentKeywords.__annotations__, *own])
         self._secrets = _checked_secrets(secrets)
         if model_on_host is not None and not hasattr(model_on_host, "generate"):
@@ -135,6 +140,7 @@ class AgentSandbox:
         self._on_output = on_output
         check_count("max_output_length", max_output_length)
         self._max_output_length = max_output_length
+        self._given_files = GivenFiles.of(files)
         #: The options of image, container and limits, in groups.
         self.options = Options.of(
             "AgentSandbox",
@@ -144,6 +150,8 @@ class AgentSandbox:
         )
         self._pid = os.getpid()
         self._turns = CallLock(self._check_open)
+        self._async_calls = AsyncCalls(self._turns, self.interrupt)
+        self._interrupted = threading.Event()
         self._closed = False
         self._death: str | None = None
         self._sandbox: Sandbox | None = None
@@ -175,6 +183,7 @@ class AgentSandbox:
                 f"the supervisor in the sandbox did not come up in startup_timeout_seconds="
                 f"{options.limits.startup_timeout_seconds}: {error} ({status})"
             ) from error
+        self._given_files.send(SandboxFiles(self._sandbox))
 
     def _stream(self, sandbox: Sandbox) -> ByteStream:
         return sandbox.open_stream(timeout=self.options.limits.startup_timeout_seconds)
@@ -266,11 +275,41 @@ class AgentSandbox:
             )
         return decode(ending.result, path="the agent's answer")
 
+    async def arun_code(self, code: str, *, timeout_seconds: float | None = None) -> str:
+        """Do as :meth:`run_code` without blocking the event loop.
+
+        Waiting for another program needs no thread. When the task is cancelled, the program ends.
+        """
+        return await self._async_calls.run(
+            lambda: self.run_code(code, timeout_seconds=timeout_seconds)
+        )
+
+    async def arun_agent(
+        self,
+        folder: str | os.PathLike[str],
+        task: str,
+        *,
+        timeout_seconds: float | None = None,
+        **arguments: Any,
+    ) -> Any:
+        """Do as :meth:`run_agent` without blocking the event loop; see :meth:`arun_code`."""
+        return await self._async_calls.run(
+            lambda: self.run_agent(folder, task, timeout_seconds=timeout_seconds, **arguments)
+        )
+
+    def interrupt(self) -> None:
+        """End the program that runs, within a second, with an ``AgentProgramError``.
+
+        No-op when idle; from any thread.
+        """
+        self._interrupted.set()
+
     def _run(self, action: str, job: Job, seconds: float | None) -> Ending:
         if seconds is None:
             seconds = self.options.limits.timeout_seconds
         check_seconds("timeout_seconds", seconds)
         with self._turns.turn(action):
+            self._interrupted.clear()
             sandbox = self._running_sandbox(action)
             try:
                 ending = carry_out(
@@ -283,6 +322,7 @@ class AgentSandbox:
                     on_output=self._on_output,
                     max_output_length=self._max_output_length,
                     is_closed=lambda: self._closed,
+                    is_interrupted=self._interrupted.is_set,
                 )
             except ConnectionLost as error:
                 self._check_open(action)
@@ -309,13 +349,9 @@ class AgentSandbox:
 
     # -- files and figures --
 
-    def put_file(self, source: str | os.PathLike[str] | bytes, target: str) -> None:
-        """Write a file in the sandbox; see :func:`.jupyter.files.put_file`."""
-        put_file(self._running_sandbox("put_file"), source, target)
-
-    def get_file(self, source: str, *, max_bytes: int = 256 * 1024 * 1024) -> bytes:
-        """Read a file of the sandbox; see :func:`.jupyter.files.get_file`."""
-        return get_file(self._running_sandbox("get_file"), source, max_bytes)
+    @contextlib.contextmanager
+    def _file_store(self, action: str) -> Iterator[FileStore]:
+        yield SandboxFiles(self._running_sandbox(action))
 
     def stats(self) -> ExecutorStats:
         """Memory, processor time and processes of the sandbox now."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ...codec import Variables
+from ...displays import DisplayLog
 from ...errors import ExecutorError
+from ...figures import FigureFolder
 from ...jupyter.collector import Collector
 from ...results import Display, Execution, ExecutorStats
 from ...sandboxes.docker.container import DockerSandbox
@@ -16,29 +20,31 @@ from ...sandboxes.provisioner import Report, Sandbox
 from ...upstream import CodeOutput, LogLevel
 from ..async_calls import created
 from ..base import Executor
+from ..file_transfers import Files, FileStore, GivenFiles
 from ..jupyter.connection import KernelConnection
 from ..jupyter.diagnosis import shown_output
 from ..jupyter.error_text import CodeFailedError, NoLogger, failure_text
-from ..jupyter.files import get_file, put_file
 from ..jupyter.host_bindings import HostBindings
 from ..jupyter.image_progress import shown_progress
 from ..jupyter.packages import Packages
+from ..jupyter.sandbox_files import SandboxFiles
 from ..jupyter.session import Interrupted, KernelSession
+from ..pools.sandbox_pool import check_pool
 from ..validation import check_code, names_of
-from .option_checks import check_pool, inherited
+from .docker_pool import DockerPool
+from .option_checks import inherited
 from .options import Options, connection_to
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from .option_groups import DockerKeywords, DockerKeywordsWithUpstreams
-    from .pool import DockerPool
 
 __all__ = ["DockerExecutor"]
 
 
 # Parameters of the constructor that are not options.
-_OWN = ("additional_authorized_imports", "additional_imports", "logger", "pool")
+_OWN = ("additional_authorized_imports", "additional_imports", "files", "logger", "pool")
 
 
 class DockerExecutor(Executor):
@@ -63,6 +69,7 @@ class DockerExecutor(Executor):
         dockerfile_content: a Dockerfile in place of the fork's; its image must start a Jupyter
             kernel gateway on port 8888.
         pool: take a ready container from this pool.
+        files: the code's paths to paths of this machine or bytes; written for each new kernel.
         **keywords: other options, in seconds, bytes and cores:
             ``timeout_seconds`` (60), ``startup_timeout_seconds`` (60), ``interrupt_grace_seconds``
             (3), ``on_death`` ("restart" or "fail"), ``network`` ("none"), ``transport`` ("auto"),
@@ -70,8 +77,9 @@ class DockerExecutor(Executor):
             ("1000:1000"), ``runtime``, ``environment``, ``volumes``, ``workdir``, ``workdir_size``
             ("512m"), ``tmp_size`` ("128m"), ``lease_seconds`` (5), ``max_output_bytes`` (1e6),
             ``max_value_bytes`` (256 MiB), ``max_tool_calls`` (100,000), ``tool_timeout_seconds``,
-            ``tools_in_calling_thread`` (False), ``on_output``, ``tool_placement``, ``image``,
-            ``base_image``, ``requirements``, ``ca_bundle``, ``build_timeout_seconds`` (1800),
+            ``tools_in_calling_thread``, ``on_output``, ``figures_dir``, ``tool_placement``,
+            ``image``, ``base_image``, ``requirements``, ``ca_bundle``,
+            ``build_timeout_seconds`` (1800),
             ``disk_size`` ("2g"), ``allow_root`` (False), ``allow_shared_network`` (False).
 
     Raises:
@@ -97,6 +105,7 @@ class DockerExecutor(Executor):
         *,
         additional_authorized_imports: Sequence[str] = (),
         pool: DockerPool | None = None,
+        files: Files | None = None,
         _connection: KernelConnection | None = None,
         **keywords: Unpack[DockerKeywords],
     ) -> None:
@@ -107,6 +116,7 @@ class DockerExecutor(Executor):
         self._pid = os.getpid()
         self._session: KernelSession | None = None
         self._pool = pool
+        self._given_files = GivenFiles.of(files)
         # With the signature's defaults: an option that differs was given.
         upstreams: dict[str, tuple[Any, Any]] = {
             "allow_pickle": (allow_pickle, False),
@@ -119,8 +129,8 @@ class DockerExecutor(Executor):
         }
         values = {name: value for name, (value, _) in upstreams.items()}
         self.options = Options.of(type(self).__name__, _OWN, **values, **keywords)
+        check_pool(pool, DockerPool)
         if pool is not None:
-            check_pool(pool)
             given = {name for name, (value, default) in upstreams.items() if value != default}
             given |= keywords.keys()
             self.options = pool.options_for(self.options, self.additional_imports, given)
@@ -129,6 +139,7 @@ class DockerExecutor(Executor):
         #: Read by upstream's agent when a step has failed.
         self.state: dict[str, Any] = {"_print_outputs": ""}
         self.installed_packages: list[str] = []
+        self._folder = FigureFolder(self.options.bridge.figures_dir)
         self._host = HostBindings(self.options.bridge, self._log_call)
         self._packages = Packages(self.options.packages, self._build_image)
         self._ran_code = False
@@ -193,7 +204,7 @@ class DockerExecutor(Executor):
                 self.options.container, note=self._note
             )
             try:
-                with shown_progress(lambda line: self._log(line, LogLevel.DEBUG)) as report:
+                with shown_progress(lambda line: self._log(line, LogLevel.INFO)) as report:
                     image = self._build_image(self.additional_imports, report)
             except BaseException:
                 provisioner.close()
@@ -201,6 +212,8 @@ class DockerExecutor(Executor):
             connection = connection_to(provisioner, self.options, image)
             self._session = self._session_on(connection)
             connection.open(self.options.limits.startup_timeout_seconds)
+        if self._given_files.entries:
+            self._session.prepare()
         self.installed_packages = list(self.additional_imports)
 
     def _session_on(self, connection: KernelConnection) -> KernelSession:
@@ -212,8 +225,10 @@ class DockerExecutor(Executor):
         return self._provisioner.prepare_image(self.options.image_spec(imports), report=report)
 
     def _prepare(self, session: KernelSession) -> None:
-        """Give a new kernel the packages, tools and variables of the last one."""
+        """Give a new kernel the packages, files, tools and variables of the last one."""
         self._packages.prepare(session)
+        if session.sandbox is not None:
+            self._given_files.send(SandboxFiles(session.sandbox))
         self._host.prepare(session)
 
     def _cleanup(self) -> None:
@@ -245,8 +260,73 @@ class DockerExecutor(Executor):
 
         ``Any``, because docker-py is imported only when it is used.
         """
+        sandbox = self._docker_sandbox
+        return None if sandbox is None else sandbox.container
+
+    # -- upstream's attributes: None where there is no such thing --
+
+    @property
+    def client(self) -> Any:
+        """docker-py's client, ``None`` when there is no container."""
+        return getattr(self.container, "client", None)
+
+    @property
+    def host(self) -> str | None:
+        """Host of the gateway's published port; ``None`` unless one is published."""
+        return None if self._address is None else self._address[0]
+
+    @property
+    def port(self) -> int | None:
+        """Published port of the gateway; ``None`` unless one is published."""
+        return None if self._address is None else self._address[1]
+
+    @property
+    def base_url(self) -> str | None:
+        """Address of the gateway; ``None`` unless its port is published."""
+        address = self._address
+        if address is None:
+            return None
+        host, port = address
+        return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+    @property
+    def ws_url(self) -> str | None:
+        """Address of the kernel's channels, with the token; ``None`` unless a port is published."""
+        base, sandbox, kernel = self.base_url, self._docker_sandbox, self.kernel_id
+        if base is None or sandbox is None or kernel is None:
+            return None
+        address = base.replace("http", "ws", 1)
+        return f"{address}/api/kernels/{kernel}/channels?token={sandbox.gateway_token}"
+
+    @property
+    def kernel_id(self) -> str | None:
+        """Id of the kernel at its gateway; ``None`` when there is none."""
+        return None if self._session is None else self._session.connection.kernel_id
+
+    @property
+    def image_name(self) -> str | None:
+        """Name of the container's image; ``None`` before it is known."""
+        return None if self._session is None else self._session.connection.spec.image
+
+    @property
+    def dockerfile_content(self) -> str | None:
+        """The Dockerfile that was given."""
+        return self.options.image.dockerfile_content
+
+    @property
+    def allow_pickle(self) -> bool:
+        """Tell whether values that the codec refuses may be pickled."""
+        return self.options.bridge.allow_pickle
+
+    @property
+    def _docker_sandbox(self) -> DockerSandbox | None:
         sandbox = self._session.sandbox if self._session is not None else None
-        return sandbox.container if isinstance(sandbox, DockerSandbox) else None
+        return sandbox if isinstance(sandbox, DockerSandbox) else None
+
+    @property
+    def _address(self) -> tuple[str, int] | None:
+        sandbox = self._docker_sandbox
+        return None if sandbox is None else sandbox.published_address
 
     # -- code --
 
@@ -265,14 +345,16 @@ class DockerExecutor(Executor):
             ExecutorClosedError: after ``cleanup()``.
         """
         check_code(code)
-        with self._turn("call"):
+        with self._call_turn():
             return self._run(code)
 
     def _run(self, code: str) -> Execution:
         session = self._open_session()
+        shown = DisplayLog(self.options.bridge.max_value_bytes, self._folder.save)
         collector = Collector(
             max_output_bytes=self.options.limits.max_output_bytes,
             max_value_bytes=self.options.bridge.max_value_bytes,
+            shown=shown,
             on_output=self.options.bridge.on_output,
             answer=self._host.answer,
         )
@@ -289,7 +371,9 @@ class DockerExecutor(Executor):
         except ExecutorError as error:
             raise type(error)(f"{error}{shown_output(collector.logs())}") from error.__cause__
         finally:
-            self.displays = tuple(collector.displays)
+            if not calls.has_final_answer:
+                shown.add_value(collector.output())
+            self.displays = tuple(shown.displays)
             self.state["_print_outputs"] = collector.logs()
         final = calls.has_final_answer
         if request.error is not None and not final:
@@ -298,6 +382,7 @@ class DockerExecutor(Executor):
                 interrupted=session.was_interrupted,
                 present=self.additional_imports,
                 of_pool=self._pool is not None,
+                has_network=self.options.container.has_network,
             )
             raise CodeFailedError(text + shown_output(collector.logs()))
         return Execution(
@@ -334,6 +419,11 @@ class DockerExecutor(Executor):
         with self._turn("send_variables"):
             self._host.set_variables(self._open_session(), variables)
 
+    def variables(self) -> Variables:
+        """Return copies of the code's public variables; ``left_out`` names the others."""
+        with self._turn("variables"):
+            return self._host.variables(self._open_session())
+
     def install_packages(self, additional_imports: Sequence[str]) -> list[str]:
         """Install packages for the code.
 
@@ -357,7 +447,7 @@ class DockerExecutor(Executor):
             missing,
             present=self.additional_imports,
             must_stay=self._must_stay(),
-            report=lambda line: self._log(line, LogLevel.DEBUG),
+            report=lambda line: self._log(line, LogLevel.INFO),
         )
         self.additional_imports += missing
         self.installed_packages += missing
@@ -373,7 +463,8 @@ class DockerExecutor(Executor):
     def interrupt(self) -> None:
         """Interrupt the code that runs; its state is kept. From any thread."""
         if self._session is not None and not self.closed and not self._is_inherited():
-            self._session.interrupt(self._host.calls.give_up)
+            with self._interruption():
+                self._session.interrupt(self._host.calls.give_up)
 
     def restart(self) -> None:
         """Replace the container; variables and files that the code made are lost."""
@@ -384,13 +475,15 @@ class DockerExecutor(Executor):
         """Return memory, processor time and processes of the sandbox now."""
         return self._running_sandbox("stats").stats()
 
-    def put_file(self, source: str | os.PathLike[str] | bytes, target: str) -> None:
-        """Write a file in the sandbox; see :func:`.jupyter.files.put_file`."""
-        put_file(self._running_sandbox("put_file"), source, target)
-
-    def get_file(self, source: str, *, max_bytes: int = 256 * 1024 * 1024) -> bytes:
-        """Read a file of the sandbox; see :func:`.jupyter.files.get_file`."""
-        return get_file(self._running_sandbox("get_file"), source, max_bytes)
+    @contextlib.contextmanager
+    def _file_store(self, action: str) -> Iterator[FileStore]:
+        self._check_open(action)
+        session = self._open_session()
+        if session.sandbox is None:
+            # The last one has ended, or was replaced: a call would start another, too.
+            with self._turn(action):
+                session.prepare()
+        yield SandboxFiles(self._running_sandbox(action))
 
     def _running_sandbox(self, action: str) -> Sandbox:
         self._check_open(action)

@@ -21,15 +21,8 @@ __all__ = [
     "check_container",
     "check_image",
     "check_limit_options",
-    "check_pool",
     "inherited",
 ]
-
-
-def check_pool(pool: object) -> None:
-    """Refuse an object that is not a pool."""
-    if isinstance(pool, type) or not hasattr(pool, "options_for"):
-        raise ConfigurationError(f"pool={pool!r}: give a DockerPool, or None")
 
 
 def inherited(action: str, owner: int) -> ExecutorError:
@@ -129,7 +122,7 @@ def check_bridge(bridge: BridgeOptions) -> None:
     check_count("max_value_bytes", bridge.max_value_bytes)
     check_count("max_tool_calls", bridge.max_tool_calls)
     check_flag("allow_pickle", bridge.allow_pickle)
-    check_flag("tools_in_calling_thread", bridge.tools_in_calling_thread)
+    check_flag("tools_in_calling_thread", bridge.tools_in_calling_thread, optional=True)
     check_output_function(bridge.on_output)
     for name, where in bridge.tool_placement.items():
         check_one_of(f"tool_placement[{name!r}]", where, ("host", "sandbox"))

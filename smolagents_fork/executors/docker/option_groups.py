@@ -92,8 +92,9 @@ class _Bridge(TypedDict, total=False):
     max_value_bytes: int
     max_tool_calls: int
     tool_timeout_seconds: float | None
-    tools_in_calling_thread: bool
+    tools_in_calling_thread: bool | None
     on_output: Callable[[str], None] | None
+    figures_dir: str | os.PathLike[str] | None
     tool_placement: Mapping[str, Literal["host", "sandbox"]] | None
 
 

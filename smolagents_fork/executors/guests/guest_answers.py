@@ -8,7 +8,7 @@ from ... import errors
 from ...codec import decode, encode
 from ...errors import DecodeError, InterpreterError, ProtocolError
 
-__all__ = ["failure", "joined", "program_error"]
+__all__ = ["display_bundle", "failure", "joined", "program_error"]
 
 
 def program_error(kind: str) -> type[InterpreterError]:
@@ -31,6 +31,19 @@ def failure(body: bytes) -> tuple[str, str]:
     if type(data) is not dict or {type(data.get("kind")), type(data.get("message"))} != {str}:
         raise ProtocolError("a FAILED frame has a kind and a message")
     return data["kind"], data["message"]
+
+
+def display_bundle(body: bytes, max_value_bytes: int) -> dict[str, str | bytes]:
+    """Return the MIME bundle of a DISPLAY frame."""
+    try:
+        bundle = decode(body, path="display", max_bytes=max_value_bytes)
+    except DecodeError as error:
+        raise ProtocolError(f"a DISPLAY frame that cannot be read: {error}") from error
+    if type(bundle) is not dict or not all(
+        type(kind) is str and type(form) in (str, bytes) for kind, form in bundle.items()
+    ):
+        raise ProtocolError("a DISPLAY frame has MIME types with text or bytes")
+    return bundle
 
 
 def joined(encoded: Mapping[str, bytes]) -> bytes:

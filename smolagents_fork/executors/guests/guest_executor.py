@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import os
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from ... import codec
 from ...bridge import Dispatcher
+from ...displays import DisplayLog
 from ...errors import ConfigurationError, ExecutorStartError
+from ...figures import FigureFolder
 from ...output import PrintContainer, truncated
-from ...results import Execution
+from ...results import Display, Execution
 from ...upstream import CodeOutput
 from ..base import Executor
-from ..validation import check_code, check_flag, check_functions, mapping_of
+from ..file_transfers import FileStore
+from ..validation import check_code, mapping_of
 from .guest_options import GuestOptions
 from .guest_session import GuestSession, Launcher
 
-__all__ = ["GuestExecutor", "interpreter_limits"]
+__all__ = ["GuestExecutor"]
 
 
 class GuestExecutor(Executor):
@@ -26,10 +30,7 @@ class GuestExecutor(Executor):
     Args:
         additional_authorized_imports: as in :class:`Executor`.
         logger: as in :class:`Executor`.
-        options: limits and callbacks.
-        tools_in_calling_thread: call tools in the thread that runs the code.
-        additional_functions: functions of the host the code may call.
-        tool_placement: tool name -> ``"host"``; there is no other place here.
+        options: limits, callbacks, functions of the host.
     """
 
     supports_managed_agents: ClassVar[bool] = True
@@ -41,27 +42,26 @@ class GuestExecutor(Executor):
         additional_authorized_imports: Sequence[str],
         logger: Any,
         options: GuestOptions,
-        *,
-        tools_in_calling_thread: bool,
-        additional_functions: Mapping[str, Callable[..., Any]] | None,
-        tool_placement: Mapping[str, str] | None,
     ) -> None:
         super().__init__(additional_authorized_imports, logger)
-        self._check_placement(mapping_of("tool_placement", tool_placement))
-        check_flag("tools_in_calling_thread", tools_in_calling_thread)
+        self._check_placement(options.tool_placement or {})
         #: What upstream's agent shows of a failed step.
         self.state: dict[str, Any] = {"_print_outputs": ""}
         self._guest_options = options
-        self._functions = check_functions(additional_functions)
+        self._functions = dict(options.additional_functions or {})
         self._owner = os.getpid()
         self._printed = PrintContainer(options.max_output_bytes)
+        #: Figures and rich displays of the last call.
+        self.displays: tuple[Display, ...] = ()
+        self._folder = FigureFolder(options.figures_dir)
+        self._shown = DisplayLog(options.max_value_bytes, self._folder.save)
         self._session: GuestSession | None = None
         self._dispatcher = Dispatcher(
             max_request_bytes=options.max_value_bytes,
             max_reply_bytes=options.max_value_bytes,
             max_calls=options.max_tool_calls,
             tool_timeout_seconds=options.tool_timeout_seconds,
-            calling_thread=tools_in_calling_thread,
+            calling_thread=options.tools_in_calling_thread,
             on_call=self._log_call,
         )
 
@@ -69,7 +69,14 @@ class GuestExecutor(Executor):
 
     def _launch(self, launcher: Launcher) -> None:
         """Start the first guest; called by ``_start()``."""
-        self._session = GuestSession(self._guest_options, launcher, self._dispatcher, self._print)
+        self._session = GuestSession(
+            self._guest_options,
+            launcher,
+            self._dispatcher,
+            self._print,
+            self._show,
+            self._send_files,
+        )
         self._session.open()
         if self._functions:
             self.send_tools({})
@@ -81,6 +88,19 @@ class GuestExecutor(Executor):
         if session is not None:
             session.close(from_inside=self._inside_own_call())
         self._dispatcher.close()
+
+    def _send_files(self, ask: Callable[[bytes], bytes]) -> None:
+        """Give a new guest the files of ``files=``."""
+        if self._guest_options.given_files.entries:
+            self._guest_options.given_files.send(self._files_of_guest(ask))
+
+    @abstractmethod
+    def _files_of_guest(self, ask: Callable[[bytes], bytes]) -> FileStore:
+        """Return the files of a guest.
+
+        Args:
+            ask: see :meth:`GuestSession.ask_file`.
+        """
 
     @property
     def pid(self) -> int | None:
@@ -99,7 +119,8 @@ class GuestExecutor(Executor):
     def interrupt(self) -> None:
         """Stop the code that runs now; from any thread. State is kept unless it must be killed."""
         if self._session is not None:
-            self._session.interrupt()
+            with self._interruption():
+                self._session.interrupt()
 
     # -- code --
 
@@ -119,15 +140,30 @@ class GuestExecutor(Executor):
             ExecutorClosedError: after ``cleanup()``.
         """
         check_code(code)
-        with self._turn("call"):
+        with self._call_turn():
             session = self._open_session()
-            self._printed = PrintContainer(self._guest_options.max_output_bytes)
+            options = self._guest_options
+            self._printed = PrintContainer(options.max_output_bytes)
+            self._shown, self.displays = DisplayLog(options.max_value_bytes, self._folder.save), ()
             try:
                 outcome = session.run(code)
+                if not outcome.is_final_answer:
+                    self._shown.add_value(outcome.output)
             finally:
-                logs = truncated(self._printed.value, self._guest_options.max_output_bytes)
+                logs = truncated(self._printed.value, options.max_output_bytes)
+                logs += self._shown.note()
                 self.state["_print_outputs"] = logs
-            return Execution(outcome.output, logs, outcome.is_final_answer, seconds=outcome.seconds)
+                self.displays = tuple(self._shown.displays)
+            return Execution(
+                outcome.output,
+                logs,
+                outcome.is_final_answer,
+                self.displays,
+                seconds=outcome.seconds,
+            )
+
+    def _show(self, bundle: Any) -> None:
+        self._shown.add(bundle)
 
     def _print(self, text: str) -> None:
         if text:
@@ -162,6 +198,11 @@ class GuestExecutor(Executor):
         with self._turn("send_variables"):
             self._open_session().send_variables(encoded)
 
+    def variables(self) -> codec.Variables:
+        """Return copies of the program's public variables; ``left_out`` names the others."""
+        with self._turn("variables"):
+            return self._open_session().variables()
+
     def _open_session(self) -> GuestSession:
         if self._session is None:
             raise ExecutorStartError(f"the {self.label} executor has not been started")
@@ -175,23 +216,3 @@ class GuestExecutor(Executor):
                     "the host only; to run a tool's own source in a sandbox use "
                     "executor_type='docker'"
                 )
-
-
-def interpreter_limits(
-    max_operations: int | None,
-    max_while_iterations: int | None,
-    max_recursion_depth: int | None,
-    max_print_outputs_length: int | None,
-) -> dict[str, Any]:
-    """The limits a guest's interpreter is made with: those that were given.
-
-    The host's clock is the one that counts: it stands still while the host works.
-    """
-    limits = {
-        "max_operations": max_operations,
-        "max_while_iterations": max_while_iterations,
-        "max_recursion_depth": max_recursion_depth,
-        "max_print_outputs_length": max_print_outputs_length,
-    }
-    given = {name: value for name, value in limits.items() if value is not None}
-    return {**given, "timeout_seconds": None}

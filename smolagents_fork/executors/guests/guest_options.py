@@ -2,16 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+import dataclasses
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypedDict, TypeVar
 
+from ...codec import DEFAULT_MAX_BYTES
 from ...deadline import check_seconds
 from ...interpreter import Limits
 from ...sandboxes.resource_limits import check_size, parse_size
-from ..validation import check_count, check_output_function
+from ..file_transfers import Files, GivenFiles
+from ..validation import (
+    check_count,
+    check_flag,
+    check_functions,
+    check_known,
+    check_output_function,
+    mapping_of,
+)
 
-__all__ = ["GuestOptions", "byte_count"]
+__all__ = ["GuestKeywords", "GuestOptions", "byte_count", "option_names"]
+
+_Options = TypeVar("_Options", bound="GuestOptions")
+_INTERPRETER = (
+    "max_operations",
+    "max_while_iterations",
+    "max_recursion_depth",
+    "max_print_outputs_length",
+)
+
+
+class GuestKeywords(TypedDict, total=False):
+    """Keywords that the constructors of these executors share; :class:`GuestOptions` has each."""
+
+    timeout_seconds: float | None
+    interrupt_grace_seconds: float
+    startup_timeout_seconds: float
+    memory: int | str | None
+    max_print_outputs_length: int | None
+    max_value_bytes: int
+    max_tool_calls: int
+    tool_timeout_seconds: float | None
+    tools_in_calling_thread: bool | None
+    on_output: Callable[[str], None] | None
+    figures_dir: str | os.PathLike[str] | None
+    tool_placement: Mapping[str, Literal["host"]] | None
+    additional_functions: Mapping[str, Callable[..., Any]] | None
+    files: Files | None
+    max_operations: int | None
+    max_while_iterations: int | None
+    max_recursion_depth: int | None
 
 
 def byte_count(name: str, size: int | str | None) -> int | None:
@@ -32,12 +73,19 @@ class GuestOptions:
     interrupt_grace_seconds: float = 0.5
     startup_timeout_seconds: float = 30.0
     memory: int | str | None = "2g"
-    max_output_bytes: int = 50_000
-    max_value_bytes: int = 256 * 1024 * 1024
+    max_print_outputs_length: int | None = None
+    max_value_bytes: int = DEFAULT_MAX_BYTES
     max_tool_calls: int = 100_000
     tool_timeout_seconds: float | None = None
+    tools_in_calling_thread: bool | None = None
     on_output: Callable[[str], None] | None = None
-    limits: dict[str, Any] = field(default_factory=dict)
+    figures_dir: str | os.PathLike[str] | None = None
+    tool_placement: Mapping[str, str] | None = None
+    additional_functions: Mapping[str, Callable[..., Any]] | None = None
+    files: Files | None = None
+    max_operations: int | None = None
+    max_while_iterations: int | None = None
+    max_recursion_depth: int | None = None
 
     def __post_init__(self) -> None:
         self.timeout_seconds = check_seconds("timeout_seconds", self.timeout_seconds)
@@ -47,6 +95,51 @@ class GuestOptions:
         for name in ("max_value_bytes", "max_tool_calls"):
             check_count(name, getattr(self, name))
         check_seconds("tool_timeout_seconds", self.tool_timeout_seconds)
+        check_flag("tools_in_calling_thread", self.tools_in_calling_thread, optional=True)
         check_output_function(self.on_output)
+        self.tool_placement = mapping_of("tool_placement", self.tool_placement)
+        self.additional_functions = check_functions(self.additional_functions)
+        self.given_files = GivenFiles.of(self.files)
         # Here and not in the guest only, whose start would fail with them.
         Limits(**self.limits)
+
+    @classmethod
+    def of(cls: type[_Options], owner: str, own: Sequence[str], /, **keywords: Any) -> _Options:
+        """Make options of keywords.
+
+        Args:
+            owner: the class that was called.
+            own: its other parameters.
+            **keywords: that it was called with.
+
+        Raises:
+            ConfigurationError: an unknown keyword, or a value that cannot work.
+        """
+        check_known(owner, keywords, [*option_names(cls), *own])
+        return cls(**keywords)
+
+    @property
+    def network_remedy(self) -> str:
+        """Advice that gives the code a network; empty if it has one."""
+        return ""
+
+    @property
+    def max_output_bytes(self) -> int:
+        """Length of the output of a call that the host keeps."""
+        length = self.max_print_outputs_length
+        return 50_000 if length is None else length
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """The limits a guest's interpreter is made with: those that were given.
+
+        The host's clock is the one that counts: it stands still while the host works.
+        """
+        limits = {name: getattr(self, name) for name in _INTERPRETER}
+        given = {name: value for name, value in limits.items() if value is not None}
+        return {**given, "timeout_seconds": None}
+
+
+def option_names(kind: type[GuestOptions]) -> list[str]:
+    """Return the names of the options of an executor."""
+    return [field.name for field in dataclasses.fields(kind)]

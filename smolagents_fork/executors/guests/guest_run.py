@@ -14,15 +14,18 @@ from ...deadline import Deadline
 from ...errors import ExecutorError, ProgramInterruptedError, ProtocolError, SandboxTimeoutError
 from ...guest.frames import Frame, Kind
 from ...guest.guest_process import GuestProcess
-from .guest_answers import failure, program_error
+from ...hints import network_hint
+from .guest_answers import display_bundle, failure, program_error
 from .guest_options import GuestOptions
 
-__all__ = ["LOST", "SLICE", "GuestRun", "Outcome"]
+__all__ = ["LATE", "LOST", "SLICE", "GuestRun", "Outcome"]
 
 #: Longest interval between checks of deadlines and interrupts, in seconds.
 SLICE = 0.05
 # Time a program may run on after its final answer, in seconds.
 _AFTER_ANSWER = 0.1
+#: Frames that a thread of the program may send after its run.
+LATE = (Kind.OUTPUT, Kind.DISPLAY)
 _CANCELLED = "the call was cancelled on the host"
 #: End of messages about a child that has ended.
 LOST = "; its state is lost, the next call starts in a new process"
@@ -54,6 +57,7 @@ class GuestRun:
         options: of the executor.
         dispatcher: answers the program's calls.
         sink: takes the output.
+        show: takes the MIME bundle of each display, unchecked.
         interrupted: set from another thread to end the run.
     """
 
@@ -64,6 +68,7 @@ class GuestRun:
         options: GuestOptions,
         dispatcher: Dispatcher,
         sink: Callable[[str], None],
+        show: Callable[[Any], None],
         interrupted: threading.Event,
     ) -> None:
         self._child = child
@@ -71,6 +76,7 @@ class GuestRun:
         self._options = options
         self._dispatcher = dispatcher
         self._sink = sink
+        self._show = show
         self._interrupted = interrupted
         #: Whether the child was killed because it did not stop.
         self.killed = False
@@ -104,10 +110,13 @@ class GuestRun:
                     # Again: Python drops an exception of a signal's handler in a finaliser.
                     self._child.interrupt(self._number)
                 continue
-            if frame.run != self._number and frame.kind is not Kind.OUTPUT:
+            if frame.run != self._number and frame.kind not in LATE:
                 raise ProtocolError(f"a {frame.kind.name} frame of run {frame.run}")
             if frame.kind is Kind.OUTPUT:
                 self._sink(self._child.text_of(frame))
+            elif frame.kind is Kind.DISPLAY:
+                if frame.run == self._number:
+                    self._show(display_bundle(frame.body, self._options.max_value_bytes))
             elif frame.kind is Kind.CALL:
                 with (
                     deadline.paused(),
@@ -178,7 +187,7 @@ class GuestRun:
                 f"code ran past timeout_seconds={self._options.timeout_seconds}; it was stopped "
                 "and its state kept"
             )
-        raise program_error(kind)(message)
+        raise program_error(kind)(message + network_hint(message, self._options.network_remedy))
 
     def abandon(self) -> bool:
         """Interrupt the program without using its result; return whether it ended in time."""
@@ -192,6 +201,6 @@ class GuestRun:
                     continue
                 if frame.kind is Kind.OUTPUT:
                     self._child.text_of(frame)  # dropped, but the limit of output counts it
-                elif frame.run == self._number and frame.kind is not Kind.CALL:
+                elif frame.run == self._number and frame.kind not in (Kind.CALL, Kind.DISPLAY):
                     return True
         return False

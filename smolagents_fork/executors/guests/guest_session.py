@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from ...bridge import Dispatcher
-from ...codec import decode, encode
+from ...codec import Variables, decode, decode_variables, encode
 from ...deadline import Deadline
 from ...errors import (
     ConfigurationError,
     DecodeError,
     ExecutorClosedError,
+    ExecutorError,
     ExecutorStartError,
     InterpreterError,
     ProgramInterruptedError,
@@ -58,6 +59,8 @@ class GuestSession:
         launcher: starts guests.
         dispatcher: serves the calls of the bridge.
         sink: takes printed text, as it comes.
+        show: takes the MIME bundle of each display, unchecked.
+        prepare: sends files to each new guest; called with a function such as :meth:`ask_file`.
     """
 
     def __init__(
@@ -66,11 +69,15 @@ class GuestSession:
         launcher: Launcher,
         dispatcher: Dispatcher,
         sink: Callable[[str], None],
+        show: Callable[[Any], None],
+        prepare: Callable[[Callable[[bytes], bytes]], None],
     ) -> None:
+        self._prepare = prepare
         self.options = options
         self._launcher = launcher
         self._dispatcher = dispatcher
         self._sink = sink
+        self._show = show
         self._child: GuestProcess | None = None
         self._tools: list[dict[str, Any]] = []
         self._variables: dict[str, bytes] = {}
@@ -122,6 +129,7 @@ class GuestSession:
         if self._variables:
             variables = joined(self._variables)
             self._exchange(child, Kind.VARIABLES, variables, "send_variables")
+        self._prepare(lambda body: self._ask_file(child, body))
 
     def close(self, *, from_inside: bool = False) -> None:
         """Kill the child and remove its folder. Idempotent; a run in another thread ends first.
@@ -182,19 +190,54 @@ class GuestSession:
         self._put(Kind.VARIABLES, joined(encoded), "send_variables")
         self._variables.update(encoded)
 
-    def _put(self, kind: Kind, body: bytes, action: str) -> None:
+    def ask_file(self, body: bytes) -> bytes:
+        """Have the worker carry out a request for a file; between runs only.
+
+        Args:
+            body: of the FILE frame.
+
+        Raises:
+            ExecutorError: the guest refused, or ended.
+        """
         child = self._ready_child()
         try:
-            self._exchange(child, kind, body, action)
+            return self._ask_file(child, body)
+        except (SandboxDiedError, ProtocolError) as error:
+            self._drop()
+            raise type(error)(f"{error}{LOST}") from error
+
+    def _ask_file(self, child: GuestProcess, body: bytes) -> bytes:
+        deadline = Deadline(30.0 + len(body) / 1e6)
+        child.send(Kind.FILE, self._run, body, deadline)
+        return self._answer(Kind.CONTENT, self._run, deadline, "files").body
+
+    def variables(self) -> Variables:
+        """Return the variables of the program, as far as they can be encoded.
+
+        Raises:
+            SandboxDiedError: the child ended; says how.
+            ProtocolError: the child violated the protocol.
+        """
+        limit = self.options.max_value_bytes
+        body = self._put(Kind.READ_STATE, b"", "variables", limit)
+        return decode_variables(body, limit)
+
+    def _put(self, kind: Kind, body: bytes, action: str, answer_bytes: int = 0) -> bytes:
+        child = self._ready_child()
+        try:
+            return self._exchange(child, kind, body, action, answer_bytes)
         except (SandboxDiedError, ProtocolError) as error:
             self._drop()
             raise type(error)(f"{action}: {error}{LOST}") from error
 
-    def _exchange(self, child: GuestProcess, kind: Kind, body: bytes, action: str) -> None:
+    def _exchange(
+        self, child: GuestProcess, kind: Kind, body: bytes, action: str, answer_bytes: int = 0
+    ) -> bytes:
         # One second per megabyte is enough even on a busy machine.
-        deadline = Deadline(30.0 + len(body) / 1e6)
+        deadline = Deadline(30.0 + (len(body) + answer_bytes) / 1e6)
         child.send(kind, self._run, body, deadline)
-        self._answer(Kind.ACCEPTED, self._run, deadline, action)
+        expected = Kind.STATE if kind is Kind.READ_STATE else Kind.ACCEPTED
+        return self._answer(expected, self._run, deadline, action).body
 
     def _ready_child(self) -> GuestProcess:
         if self._child is None or self._child.ended:
@@ -213,10 +256,15 @@ class GuestSession:
                     raise ProtocolError(f"{action}: no answer within {deadline.seconds} s")
             elif frame.kind is Kind.OUTPUT:
                 self._sink(self._child.text_of(frame))
+            elif frame.kind is Kind.DISPLAY:
+                continue  # a thread of the last run was late
             elif frame.run == run and frame.kind is kind:
                 return frame
             elif frame.run == run and frame.kind is Kind.FAILED:
-                raise ConfigurationError(f"{action}: {failure(frame.body)[1]}")
+                message = failure(frame.body)[1]
+                if kind is Kind.CONTENT:
+                    raise ExecutorError(message)
+                raise ConfigurationError(f"{action}: {message}")
             else:
                 raise ProtocolError(f"{action}: a {frame.kind.name} frame instead of an answer")
 
@@ -253,7 +301,13 @@ class GuestSession:
         self._run += 1
         deadline = Deadline(self.options.timeout_seconds)
         current = GuestRun(
-            child, self._run, self.options, self._dispatcher, self._sink, self._interrupted
+            child,
+            self._run,
+            self.options,
+            self._dispatcher,
+            self._sink,
+            self._show,
+            self._interrupted,
         )
         try:
             return current.watched(code, deadline)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...displays import DisplayLog, display_from
 from ...jupyter.collector import without_colours
-from ...jupyter.displays import display_from
 from ...output import PrintContainer
 
-__all__ = ["Cell", "CellError"]
+__all__ = ["MAX_VALUE_BYTES", "Cell", "CellError"]
+
+
+#: Half of the memory that the displays of one call may use, in bytes.
+MAX_VALUE_BYTES = 256 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -29,18 +33,22 @@ class Cell:
     Attributes:
         printed: standard output and standard error, in order.
         result: forms of the last expression's value by MIME type; ``None`` if it has none.
-        displays: forms of what the code displayed, in order.
+        shown: what the code displayed.
+        on_output: receives text as it is printed.
         error: the exception that ended the code.
     """
 
     printed: PrintContainer = field(default_factory=PrintContainer)
     result: Mapping[str, Any] | None = None
-    displays: list[Mapping[str, Any]] = field(default_factory=list)
+    shown: DisplayLog = field(default_factory=lambda: DisplayLog(MAX_VALUE_BYTES))
     error: CellError | None = None
+    on_output: Callable[[str], None] | None = None
 
     def write(self, text: str) -> None:
         """Add printed text."""
         self.printed.append(text)
+        if self.on_output is not None:
+            self.on_output(text)
 
     @property
     def logs(self) -> str:
@@ -51,8 +59,7 @@ class Cell:
         """Return the last expression's value; the last image where that has only a text form."""
         shown = None if self.result is None else display_from(self.result)
         if shown is None or shown.mime_type == "text/plain":
-            displays = [display_from(forms) for forms in self.displays]
-            images = [d for d in displays if d is not None and d.mime_type.startswith("image/")]
+            images = [d for d in self.shown.displays if d.mime_type.startswith("image/")]
             shown = images[-1] if images else shown
         return None if shown is None else shown.value
 

@@ -56,7 +56,7 @@ class E2BExecutor(HostedExecutor, UpstreamE2BExecutor):  # type: ignore[misc]  #
             if result.is_main_result:
                 cell.result = forms
             else:
-                cell.displays.append(forms)
+                cell.shown.add(forms)
 
         def write(message: Any) -> None:
             cell.write(message.line)

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import copy
+import os
 import shlex
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import FunctionType
-from typing import Any
+from typing import Any, NoReturn, SupportsIndex
 
+from ...codec import Variables
 from ...deadline import Deadline, check_seconds
+from ...displays import DisplayLog
 from ...distributions.requirements import requirements_for
 from ...errors import ExecutorClosedError, ExecutorError
+from ...figures import FigureFolder
+from ...results import Display
 from ...upstream import (
     AgentError,
     CodeOutput,
@@ -19,7 +24,9 @@ from ...upstream import (
     Tool,
     get_tools_definition_code,
 )
-from .cells import Cell
+from ..validation import copy_refused
+from .cells import MAX_VALUE_BYTES, Cell
+from .namespace_reader import reading_code, variables_of
 
 __all__ = ["HostedExecutor"]
 
@@ -32,6 +39,8 @@ class HostedExecutor(RemotePythonExecutor):  # type: ignore[misc]  # upstream sh
         logger: upstream's ``AgentLogger``.
         allow_pickle: as upstream; unsafe with code that is not trusted.
         timeout_seconds: longest run of one call, in seconds.
+        on_output: called with printed text while the code runs.
+        figures_dir: folder on the host that figures are saved in; ``None``: none is saved.
         **options: of upstream's class.
     """
 
@@ -45,9 +54,15 @@ class HostedExecutor(RemotePythonExecutor):  # type: ignore[misc]  # upstream sh
         allow_pickle: bool = False,
         *,
         timeout_seconds: float = 300.0,
+        on_output: Callable[[str], None] | None = None,
+        figures_dir: str | os.PathLike[str] | None = None,
         **options: Any,
     ) -> None:
         self._closed = False
+        #: Figures and rich displays of the last call.
+        self.displays: tuple[Display, ...] = ()
+        self._on_output = on_output
+        self._folder = FigureFolder(figures_dir)
         self.timeout_seconds = check_seconds("timeout_seconds", timeout_seconds, optional=False)
         try:
             self._begin(list(additional_imports), logger, allow_pickle, **options)
@@ -84,20 +99,30 @@ class HostedExecutor(RemotePythonExecutor):  # type: ignore[misc]  # upstream sh
             SandboxDiedError: the kernel or the sandbox has ended.
             ExecutorError: the service did not run the code.
         """
-        cell = self._finished_cell(code, Deadline(self.timeout_seconds))
+        self.displays = ()
+        shown = DisplayLog(MAX_VALUE_BYTES, self._folder.save)
+        try:
+            cell = self._finished_cell(code, Deadline(self.timeout_seconds), shown)
+            output = cell.output()
+            if cell.error is None:
+                shown.add_value(output)
+        finally:
+            self.displays = tuple(shown.displays)
         if cell.error is None:
-            return CodeOutput(output=cell.output(), logs=cell.logs, is_final_answer=False)
+            return CodeOutput(output=output, logs=cell.logs, is_final_answer=False)
         if cell.error.name == self.FINAL_ANSWER_EXCEPTION:
             answer = self._deserialize_final_answer(cell.error.value, self.allow_pickle)
             return CodeOutput(output=answer, logs=cell.logs, is_final_answer=True)
         raise AgentError(cell.failure_text(), self.logger)
 
-    def _finished_cell(self, code: str, deadline: Deadline) -> Cell:
+    def _finished_cell(
+        self, code: str, deadline: Deadline, shown: DisplayLog | None = None
+    ) -> Cell:
         if self._closed:
             raise ExecutorClosedError(
                 f"{type(self).__name__}: call after cleanup(); make a new executor"
             )
-        cell = Cell()
+        cell = Cell(shown=shown or DisplayLog(MAX_VALUE_BYTES), on_output=self._on_output)
         try:
             self._run_cell(code, deadline, cell)
         except ExecutorError as error:
@@ -124,6 +149,26 @@ class HostedExecutor(RemotePythonExecutor):  # type: ignore[misc]  # upstream sh
         code = get_tools_definition_code(tools)
         if code:
             self.logger.log(self.run_code_raise_errors(code).logs)
+
+    def variables(self) -> Variables:
+        """Return copies of the code's public variables; ``left_out`` names the others.
+
+        Raises:
+            ExecutorError: the kernel could not read them.
+            DecodeError: the sandbox sent something else.
+        """
+        cell = self._finished_cell(reading_code(), Deadline(self.timeout_seconds))
+        if cell.error is not None:
+            raise ExecutorError(f"{type(self).__name__}: variables: {cell.failure_text()}")
+        return variables_of(cell)
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        """Refuse ``copy`` and ``pickle``.
+
+        Raises:
+            ConfigurationTypeError: always; says how to give the state to another executor.
+        """
+        raise copy_refused(self)
 
     def install_packages(self, additional_imports: Sequence[str]) -> list[str]:
         """Install what provides the import names, or the requirements, ``additional_imports``.

@@ -164,7 +164,7 @@ def _sink(cell: Cell) -> Sink:
         if "execution_count" in content:
             cell.result = forms
         else:
-            cell.displays.append(forms)
+            cell.shown.add(forms)
 
     return Sink(stream=lambda _name, text, _lost: cell.write(text), display=display)
 

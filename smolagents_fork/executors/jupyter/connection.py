@@ -100,6 +100,11 @@ class KernelConnection:
         return None if link is None else link.channel
 
     @property
+    def kernel_id(self) -> str | None:
+        """Id of the kernel at its gateway; ``None`` when there is none."""
+        return self._kernel_id
+
+    @property
     def spec(self) -> SandboxSpec:
         """Specification that sandboxes are started from."""
         return self._spec

@@ -9,6 +9,7 @@ from typing import Any
 from ...distributions.namespaces import NAMESPACES
 from ...distributions.requirements import requirements_for
 from ...errors import ConfigurationError
+from ...hints import network_hint
 from ...jupyter.collector import without_colours
 from ...jupyter.protocol import KernelError
 from ...upstream import AgentError
@@ -41,7 +42,12 @@ class CodeFailedError(AgentError):  # type: ignore[misc]  # upstream ships no ty
 
 
 def failure_text(
-    error: KernelError, *, interrupted: bool, present: Sequence[str], of_pool: bool
+    error: KernelError,
+    *,
+    interrupted: bool,
+    present: Sequence[str],
+    of_pool: bool,
+    has_network: bool,
 ) -> str:
     """Return the traceback, with its cause or with advice if that is known.
 
@@ -50,11 +56,14 @@ def failure_text(
         interrupted: whether ``interrupt()`` was called.
         present: import names the image was made for.
         of_pool: whether the sandbox came from a pool, which decides what is installed.
+        has_network: whether the sandbox has one.
     """
     text = without_colours(error.traceback) or str(error.value)
     if interrupted:
         return f"the code was interrupted by interrupt()\n{text}"
-    return text + _missing_module(error, present, of_pool)
+    owner = "pool" if of_pool else "executor"
+    remedy = "" if has_network else f"give the {owner} network='bridge'"
+    return text + _missing_module(error, present, of_pool) + network_hint(error.value, remedy)
 
 
 def _missing_module(error: KernelError, present: Sequence[str], of_pool: bool) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import os
 import pickle
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +18,7 @@ from ... import codec
 from ...bridge.dispatcher import CallRecord, Dispatcher
 from ...errors import ConfigurationError, EncodeError
 from ...jupyter.kernel.agent import PICKLE_KEY
-from ...jupyter.protocol import InputRequest
+from ...jupyter.protocol import InputRequest, Sink
 from ...upstream import get_tools_definition_code
 from ..validation import mapping_of
 from .session import KernelSession
@@ -42,8 +43,10 @@ class BridgeOptions:
         max_value_bytes: largest encoded value, either way.
         max_tool_calls: calls of tools that one run may make.
         tool_timeout_seconds: limit of one call of a tool; ``None`` for no limit.
-        tools_in_calling_thread: whether tools run in the thread that runs the code.
+        tools_in_calling_thread: whether tools run in the thread that calls the executor; ``None``:
+            unless ``tool_timeout_seconds`` is given.
         on_output: called with each piece of output while the code runs.
+        figures_dir: folder on the host that figures are saved in; ``None``: none is saved.
         tool_placement: ``host`` or ``sandbox`` for names of tools; ``host`` for all others.
         allow_pickle: whether values that the codec refuses are pickled.
     """
@@ -51,8 +54,9 @@ class BridgeOptions:
     max_value_bytes: int = 256 * 1024 * 1024
     max_tool_calls: int = 100_000
     tool_timeout_seconds: float | None = None
-    tools_in_calling_thread: bool = False
+    tools_in_calling_thread: bool | None = None
     on_output: Callable[[str], None] | None = None
+    figures_dir: str | os.PathLike[str] | None = None
     tool_placement: Mapping[str, str] = field(default_factory=dict)
     allow_pickle: bool = False
 
@@ -172,6 +176,22 @@ class HostBindings:
     def _set(self, session: KernelSession, encoded: Mapping[str, tuple[str, bytes]]) -> None:
         for how, data in encoded.values():
             session.request(f"__smolagents_fork__.{how}()", [data], "send_variables")
+
+    def variables(self, session: KernelSession) -> codec.Variables:
+        """Return the variables of the code in the kernel, as far as they can be encoded.
+
+        Raises:
+            DecodeError: the kernel sent something else.
+        """
+        limit = self._options.max_value_bytes
+        found: list[bytes] = []
+
+        def receive(content: dict[str, Any], buffers: Sequence[bytes]) -> None:
+            if content.get("kind") == "variables" and buffers:
+                found[:] = [bytes(buffers[0])]
+
+        session.request("__smolagents_fork__.variables()", (), "variables", sink=Sink(data=receive))
+        return codec.decode_variables(found[0] if found else b"", limit)
 
     # -- a new kernel --
 

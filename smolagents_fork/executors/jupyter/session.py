@@ -99,6 +99,10 @@ class KernelSession:
         """Present sandbox; ``None`` when there is none."""
         return self._connection.sandbox
 
+    def prepare(self) -> None:
+        """Prepare a kernel now, which the first call does otherwise."""
+        self._ready()
+
     def _ready(self) -> Channel:
         """Return a channel to a prepared kernel; a new one when the last has ended."""
         if self._failure is not None:
@@ -207,7 +211,13 @@ class KernelSession:
         return request
 
     def request(
-        self, code: str, buffers: Sequence[bytes], action: str, *, seconds: float | None = None
+        self,
+        code: str,
+        buffers: Sequence[bytes],
+        action: str,
+        *,
+        seconds: float | None = None,
+        sink: Sink | None = None,
     ) -> None:
         """Run a request of the fork's own and wait for it.
 
@@ -216,6 +226,7 @@ class KernelSession:
             buffers: of the message.
             action: for error messages.
             seconds: to wait at most; ``None``: ``startup_timeout_seconds``.
+            sink: takes what the kernel's side publishes.
 
         Raises:
             ExecutorError: the kernel's side raised.
@@ -225,7 +236,7 @@ class KernelSession:
         deadline = Deadline(seconds)
         try:
             self._connection.check_end()
-            request = channel.execute(code, sink=Sink(), silent=True, buffers=buffers)
+            request = channel.execute(code, sink=sink or Sink(), silent=True, buffers=buffers)
             channel.wait(request, deadline)
         except (KernelGone, ConnectionLost) as error:
             lost = error if isinstance(error, ConnectionLost) else None
@@ -342,16 +353,21 @@ class KernelSession:
         sandbox = connection.sandbox
         if sandbox is None:
             return SandboxDiedError(
-                f"the sandbox was removed {when}; its state is lost" + self._next_step()
+                f"the sandbox was removed {when}; its state is lost" + self._next_step(),
+                cause="removed",
             )
         ending = connection.find_ending(sandbox, of_kernel=lost is None)
         status, kernel = ending.status, ending.kernel
+        kind = "exit"
         if not status.running:
             cause = f"sandbox {sandbox.id} ended {when}: {status}"
+            kind = "out_of_memory" if status.out_of_memory else "exit"
             connection.drop_sandbox()
         elif lost is None and kernel is not None:
             details = f"exit code {kernel.exit_code}{signal_name(kernel.exit_code)}"
+            kind = "signal" if signal_name(kernel.exit_code) else "exit"
             if kernel.out_of_memory:
+                kind = "out_of_memory"
                 details += f", out of memory (memory={connection.spec.limits.memory!r})"
             details += last_log_lines(status)
             cause = f"the kernel in sandbox {sandbox.id} ended {when}: {details}"
@@ -362,11 +378,12 @@ class KernelSession:
         else:
             # The gateway or the relay has ended, and a sandbox without them cannot be used.
             cause = f"sandbox {sandbox.id} lost its kernel gateway {when}: {lost}; {status}"
+            kind = "connection"
             connection.drop_sandbox()
         message = f"{cause}; its state is lost" + self._next_step()
         if self._limits.on_death == "fail":
             self._failure = message
-        return SandboxDiedError(message)
+        return SandboxDiedError(message, cause=kind)
 
     def _next_step(self) -> str:
         if self._limits.on_death == "restart":

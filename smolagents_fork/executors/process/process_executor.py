@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from ... import codec
 from ...errors import ConfigurationError, ExecutorStartError
+from ...folders.work_folder import WorkFolder
 from ...interpreter import DEFAULT_IMPORTS
 from ...process.confinement_report import Kernel, MeasureTable, table_of
 from ...process.sandbox_paths import layout_for
 from ...results import ExecutorStats
 from ...upstream import LogLevel
-from ..guests.guest_executor import GuestExecutor, interpreter_limits
-from ..validation import check_known, missing_modules, parameters_of, paths_of
+from ..file_transfers import FileStore
+from ..guests.guest_executor import GuestExecutor
+from ..validation import missing_modules
 from .process_launcher import ProcessLauncher
 from .process_options import Options
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .process_options import ProcessKeywords
 
 __all__ = ["ProcessExecutor"]
 
@@ -51,12 +58,17 @@ class ProcessExecutor(GuestExecutor):
         max_value_bytes: largest encoded value in either direction.
         max_tool_calls: calls of tools in one run.
         tool_timeout_seconds: limit of one call of a tool on the host.
-        tools_in_calling_thread: run tools in the thread that runs the code, for tools bound to it;
-            an interrupt then waits for a tool that blocks.
+        tools_in_calling_thread: whether tools run in the thread that calls the executor, so that
+            an interrupt waits for a tool that blocks; ``None``: unless ``tool_timeout_seconds`` is
+            given.
         on_output: called with printed text while the code runs.
+        figures_dir: folder on the host that figures are saved in; None: none is saved.
         tool_placement: tool name -> ``"host"``, the only place here.
         additional_functions: functions of the host the code may call, as it calls tools.
-        max_operations, max_while_iterations, max_recursion_depth: the interpreter's own limits.
+        files: the code's paths to paths of this machine or bytes; written for each new child.
+        max_operations: syntax-tree nodes evaluated in one call; None: the interpreter's own limit.
+        max_while_iterations: rounds of one ``while`` loop; None: the interpreter's own limit.
+        max_recursion_depth: frames on top of the caller's; None: the interpreter's own limit.
 
     Raises:
         ConfigurationError: an argument that cannot work.
@@ -71,68 +83,11 @@ class ProcessExecutor(GuestExecutor):
         self,
         additional_authorized_imports: Sequence[str] = (),
         logger: Any = None,
-        *,
-        timeout_seconds: float | None = 30.0,
-        interrupt_grace_seconds: float = 0.5,
-        startup_timeout_seconds: float = 30.0,
-        memory: int | str | None = "2g",
-        cpu_seconds: float | None = None,
-        file_size: int | str | None = "1g",
-        open_files: int = 256,
-        max_threads: int = 256,
-        network: bool = False,
-        allow_missing: Sequence[str] = (),
-        allow_unconfined: bool = False,
-        readable_paths: Sequence[str | os.PathLike[str]] = (),
-        max_print_outputs_length: int | None = None,
-        max_value_bytes: int = codec.DEFAULT_MAX_BYTES,
-        max_tool_calls: int = 100_000,
-        tool_timeout_seconds: float | None = None,
-        tools_in_calling_thread: bool = False,
-        on_output: Callable[[str], None] | None = None,
-        tool_placement: Mapping[str, str] | None = None,
-        additional_functions: Mapping[str, Callable[..., Any]] | None = None,
-        max_operations: int | None = None,
-        max_while_iterations: int | None = None,
-        max_recursion_depth: int | None = None,
-        **unknown: Any,
+        **keywords: Unpack[ProcessKeywords],
     ) -> None:
-        check_known(type(self).__name__, unknown, parameters_of(ProcessExecutor))
-        self.options = Options(
-            timeout_seconds=timeout_seconds,
-            interrupt_grace_seconds=interrupt_grace_seconds,
-            startup_timeout_seconds=startup_timeout_seconds,
-            memory=memory,
-            cpu_seconds=cpu_seconds,
-            file_size=file_size,
-            open_files=open_files,
-            max_threads=max_threads,
-            network=network,
-            allow_missing=allow_missing,
-            allow_unconfined=allow_unconfined,
-            readable_paths=paths_of("readable_paths", readable_paths),
-            max_output_bytes=50_000
-            if max_print_outputs_length is None
-            else max_print_outputs_length,
-            max_value_bytes=max_value_bytes,
-            max_tool_calls=max_tool_calls,
-            tool_timeout_seconds=tool_timeout_seconds,
-            on_output=on_output,
-            limits=interpreter_limits(
-                max_operations,
-                max_while_iterations,
-                max_recursion_depth,
-                max_print_outputs_length,
-            ),
-        )
-        super().__init__(
-            additional_authorized_imports,
-            logger,
-            self.options,
-            tools_in_calling_thread=tools_in_calling_thread,
-            additional_functions=additional_functions,
-            tool_placement=tool_placement,
-        )
+        own = ("additional_authorized_imports", "logger")
+        self.options = Options.of(type(self).__name__, own, **keywords)
+        super().__init__(additional_authorized_imports, logger, self.options)
         self._launcher: ProcessLauncher | None = None
         self.start()
 
@@ -145,7 +100,7 @@ class ProcessExecutor(GuestExecutor):
         imports = [*DEFAULT_IMPORTS, *self.additional_imports]
         self._launcher = ProcessLauncher(
             self.options,
-            layout_for(imports, self.options.readable_paths, network=self.options.network),
+            layout_for(imports, self.options.paths, network=self.options.network),
             list(self.additional_imports),
             self.kernel,
         )
@@ -182,6 +137,15 @@ class ProcessExecutor(GuestExecutor):
     def folder(self) -> str | None:
         """Folder the code works in, the only one it may write to."""
         return self._started_launcher().folder
+
+    def _files_of_guest(self, _ask: Callable[[bytes], bytes]) -> FileStore:
+        return WorkFolder(self._started_launcher().folder or "")
+
+    @contextlib.contextmanager
+    def _file_store(self, action: str) -> Iterator[FileStore]:
+        # The host's own access, so that tools can exchange files with the code that calls them.
+        self._check_open(action)
+        yield WorkFolder(self._started_launcher().folder or "")
 
     def _started_launcher(self) -> ProcessLauncher:
         if self._launcher is None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from typing import Any
 
 from ...errors import ExecutorStartError, ProtocolError
+from ...folders.removal import remove_tree
 from ...guest.frames import from_guest
 from ...process.child import Child
 from ...process.confinement_report import MEASURES, Bounds, Kernel
-from ...process.folders import remove_tree
 from ...process.sandbox_paths import Layout
 from ...process.spawn import spawn
 from .process_options import Options
@@ -42,7 +43,7 @@ class ProcessLauncher:
     def start(self) -> Child:
         """Fork a child."""
         if self.folder is None:
-            self.folder = tempfile.mkdtemp(prefix="smolagents-process-")
+            self.folder = os.path.realpath(tempfile.mkdtemp(prefix="smolagents-process-"))
         options = self._options
         bounds = Bounds(
             folder=self.folder,
@@ -61,6 +62,7 @@ class ProcessLauncher:
         return {
             "imports": self._imports,
             "limits": self._options.limits,
+            "memory": self._options.memory,
             "cpu_seconds": self._cpu_seconds(),
             "max_value_bytes": self._options.max_value_bytes,
         }

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...deadline import check_seconds
 from ...errors import ConfigurationError
 from ...process.confinement_report import MEASURES
-from ..guests.guest_options import GuestOptions, byte_count
-from ..validation import check_count, check_flag, names_of
+from ..guests.guest_options import GuestKeywords, GuestOptions, byte_count
+from ..validation import check_count, check_flag, names_of, paths_of
 
-__all__ = ["Options", "dispensable_measures"]
+__all__ = ["Options", "ProcessKeywords", "dispensable_measures"]
+
+
+class ProcessKeywords(GuestKeywords, total=False):
+    """Keywords of ProcessExecutor's constructor."""
+
+    cpu_seconds: float | None
+    file_size: int | str | None
+    open_files: int
+    max_threads: int
+    network: bool
+    allow_missing: Sequence[str]
+    allow_unconfined: bool
+    readable_paths: Sequence[str | os.PathLike[str]]
 
 
 def dispensable_measures(allow_missing: Sequence[str] | None) -> frozenset[str]:
@@ -40,12 +54,13 @@ class Options(GuestOptions):
     network: bool = False
     allow_missing: Sequence[str] = ()
     allow_unconfined: bool = False
-    readable_paths: tuple[str, ...] = ()
+    readable_paths: Sequence[str | os.PathLike[str]] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_seconds("cpu_seconds", self.cpu_seconds)
         self.file_bytes = byte_count("file_size", self.file_size)
+        self.paths = paths_of("readable_paths", self.readable_paths)
         optional = set(dispensable_measures(self.allow_missing))
         for name in ("open_files", "max_threads"):
             check_count(name, getattr(self, name))
@@ -59,3 +74,8 @@ class Options(GuestOptions):
         self.required = frozenset(
             () if self.allow_unconfined else (name for name in MEASURES if name not in optional)
         )
+
+    @property
+    def network_remedy(self) -> str:
+        """Advice that gives the code a network; empty if it has one."""
+        return "" if self.network else "give the executor network=True"

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import Any, ClassVar
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from ... import codec
-from ...distributions.requirements import requirements_for
-from ...errors import ConfigurationError, ExecutorStartError
-from ...wasm.wheels import wheels_for
-from ..guests.guest_executor import GuestExecutor, interpreter_limits
-from ..validation import check_known, parameters_of
-from .wasm_launcher import WasmLauncher, installation
+from ...errors import ExecutorError
+from ...wasm.deno_process import DenoProcess
+from ..async_calls import created
+from ..file_transfers import FileStore
+from ..guests.guest_executor import GuestExecutor
+from ..guests.guest_files import GuestFiles
+from ..pools.sandbox_pool import check_pool
+from ..validation import names_of
+from .guest_source import GuestSource, check_imports, installation
+from .wasm_launcher import WasmLauncher
 from .wasm_options import WasmOptions
+from .wasm_pool import WasmPool
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .wasm_options import WasmKeywords
 
 __all__ = ["WasmExecutor"]
-
-# Modules that lead to JavaScript. Programs get Python.
-_JAVASCRIPT = frozenset({"_pyodide", "js", "pyodide", "pyodide_js"})
 
 
 class WasmExecutor(GuestExecutor):
@@ -32,6 +36,7 @@ class WasmExecutor(GuestExecutor):
         additional_authorized_imports: modules the code may import besides the built-in list. What
             provides them is fetched by pip on the host, once an executor.
         logger: upstream's ``AgentLogger``.
+        pool: take a ready guest from this pool.
         timeout_seconds: wall clock of one call, without the time the host works for it in tools;
             ``None`` for no limit. At the limit the program is stopped with its state kept; one that
             does not stop is killed.
@@ -48,12 +53,17 @@ class WasmExecutor(GuestExecutor):
         max_value_bytes: largest encoded value in either direction.
         max_tool_calls: calls of tools in one run.
         tool_timeout_seconds: how long one tool may work on the host.
-        tools_in_calling_thread: call tools in the thread that runs the code and not in one of their
-            own, for those bound to it; interruption then waits for a tool that blocks.
+        tools_in_calling_thread: whether tools run in the thread that calls the executor, so that
+            an interrupt waits for a tool that blocks; ``None``: unless ``tool_timeout_seconds`` is
+            given.
         on_output: gets printed text while the code runs.
+        figures_dir: folder on the host that figures are saved in; None: none is saved.
         tool_placement: tool name -> ``"host"``; there is no other place here.
         additional_functions: functions of the host the code may call, as it calls tools.
-        max_operations, max_while_iterations, max_recursion_depth: the interpreter's own limits.
+        files: the code's paths to paths of this machine or bytes; written for each new guest.
+        max_operations: syntax-tree nodes evaluated in one call; None: the interpreter's own limit.
+        max_while_iterations: rounds of one ``while`` loop; None: the interpreter's own limit.
+        max_recursion_depth: frames on top of the caller's; None: the interpreter's own limit.
 
     Raises:
         ConfigurationError: an argument that cannot work.
@@ -67,87 +77,60 @@ class WasmExecutor(GuestExecutor):
         additional_authorized_imports: Sequence[str] = (),
         logger: Any = None,
         *,
-        timeout_seconds: float | None = 30.0,
-        interrupt_grace_seconds: float = 0.5,
-        startup_timeout_seconds: float = 60.0,
-        setup_timeout_seconds: float = 600.0,
-        memory: int | str | None = "512m",
-        deno: str | None = None,
-        pyodide_dir: str | os.PathLike[str] | None = None,
-        packages_dir: str | os.PathLike[str] | None = None,
-        cache_dir: str | os.PathLike[str] | None = None,
-        max_print_outputs_length: int | None = None,
-        max_value_bytes: int = codec.DEFAULT_MAX_BYTES,
-        max_tool_calls: int = 100_000,
-        tool_timeout_seconds: float | None = None,
-        tools_in_calling_thread: bool = False,
-        on_output: Callable[[str], None] | None = None,
-        tool_placement: Mapping[str, str] | None = None,
-        additional_functions: Mapping[str, Callable[..., Any]] | None = None,
-        max_operations: int | None = None,
-        max_while_iterations: int | None = None,
-        max_recursion_depth: int | None = None,
-        **unknown: Any,
+        pool: WasmPool | None = None,
+        _guest: DenoProcess | None = None,
+        **keywords: Unpack[WasmKeywords],
     ) -> None:
-        check_known(type(self).__name__, unknown, parameters_of(WasmExecutor))
-        self.options = WasmOptions(
-            timeout_seconds=timeout_seconds,
-            interrupt_grace_seconds=interrupt_grace_seconds,
-            startup_timeout_seconds=startup_timeout_seconds,
-            setup_timeout_seconds=setup_timeout_seconds,
-            memory=memory,
-            deno=deno,
-            pyodide_dir=pyodide_dir,
-            packages_dir=packages_dir,
-            cache_dir=cache_dir,
-            max_output_bytes=50_000
-            if max_print_outputs_length is None
-            else max_print_outputs_length,
-            max_value_bytes=max_value_bytes,
-            max_tool_calls=max_tool_calls,
-            tool_timeout_seconds=tool_timeout_seconds,
-            on_output=on_output,
-            limits=interpreter_limits(
-                max_operations,
-                max_while_iterations,
-                max_recursion_depth,
-                max_print_outputs_length,
-            ),
-        )
-        super().__init__(
-            additional_authorized_imports,
-            logger,
-            self.options,
-            tools_in_calling_thread=tools_in_calling_thread,
-            additional_functions=additional_functions,
-            tool_placement=tool_placement,
-        )
+        own = ("additional_authorized_imports", "logger", "pool")
+        self.options = WasmOptions.of(type(self).__name__, own, **keywords)
+        check_pool(pool, WasmPool)
+        if pool is not None:
+            names = names_of("additional_authorized_imports", additional_authorized_imports)
+            self.options = pool.options_for(self.options, names, keywords)
+        super().__init__(additional_authorized_imports, logger, self.options)
+        self._pool = pool
+        self._first = _guest
         self.start()
 
-    def _start(self) -> None:
-        if sys.platform == "win32":
-            raise ExecutorStartError(
-                "WasmExecutor waits for Deno by means that Windows does not have: use "
-                "executor_type='docker'"
-            )
-        if refused := sorted(
-            _JAVASCRIPT & {name.split(".")[0] for name in self.additional_imports}
-        ):
-            raise ConfigurationError(
-                f"additional_authorized_imports: {', '.join(refused)}: JavaScript is not for "
-                "programs; give the code a tool"
-            )
-        requirements = requirements_for(self.additional_imports)
-        base = installation(self.options)
-        folder = self.options.packages_dir
-        wheels = wheels_for(
-            requirements,
-            base.cache,
-            base.pyodide / "pyodide-lock.json",
-            None if folder is None else Path(folder).resolve(),
-            self.options.setup_timeout_seconds,
+    @classmethod
+    async def acreate(cls, *args: Any, **keywords: Any) -> WasmExecutor:
+        """Call the constructor without blocking the event loop.
+
+        Waiting for a pool's guest needs no thread. When the task is cancelled, the guest that was
+        started for it is closed.
+        """
+        return await created(
+            lambda guest: cls(*args, _guest=guest, **keywords), keywords.get("pool")
         )
-        self._launch(WasmLauncher(self.options, base, list(self.additional_imports), wheels))
+
+    def _start(self) -> None:
+        check_imports(self.additional_imports)
+        if self._pool is None:
+            source = GuestSource(self.options, self.additional_imports)
+        else:
+            source = self._pool.source
+            self._first = self._first or self._pool.acquire()
+        imports = list(self.additional_imports)
+        self._launch(WasmLauncher(self.options, imports, source, self._first))
+
+    def _cleanup(self) -> None:
+        super()._cleanup()
+        if self._pool is not None and self._first is not None:
+            self._pool.release(self._first)
+
+    def _files_of_guest(self, ask: Callable[[bytes], bytes]) -> FileStore:
+        return GuestFiles(ask, self.options.memory_bytes)
+
+    @contextlib.contextmanager
+    def _file_store(self, action: str) -> Iterator[FileStore]:
+        if self._inside_own_call():
+            raise ExecutorError(
+                f"WasmExecutor: {action} from within a tool that its own code has called: the "
+                "files are in the machine that waits for the tool; let the tool return the data, "
+                "or exchange files after the call"
+            )
+        with self._turn(action):
+            yield self._files_of_guest(self._open_session().ask_file)
 
     @classmethod
     def setup(cls, **options: Any) -> None:

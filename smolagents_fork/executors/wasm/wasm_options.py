@@ -7,18 +7,29 @@ from dataclasses import dataclass
 
 from ...deadline import check_seconds
 from ...errors import ConfigurationError
-from ..guests.guest_options import GuestOptions
+from ..guests.guest_options import GuestKeywords, GuestOptions
 
-__all__ = ["LEAST_MEMORY", "MOST_MEMORY", "WasmOptions"]
+__all__ = ["LEAST_MEMORY", "MOST_MEMORY", "WasmKeywords", "WasmOptions"]
 
 #: What a small program needs, and what the address space of 32-bit WebAssembly leaves, in bytes.
 LEAST_MEMORY, MOST_MEMORY = 16 << 20, (4 << 30) - (32 << 20) - (64 << 10)
+
+
+class WasmKeywords(GuestKeywords, total=False):
+    """Keywords of the constructors of WasmExecutor and WasmPool."""
+
+    setup_timeout_seconds: float
+    deno: str | None
+    pyodide_dir: str | os.PathLike[str] | None
+    packages_dir: str | os.PathLike[str] | None
+    cache_dir: str | os.PathLike[str] | None
 
 
 @dataclass
 class WasmOptions(GuestOptions):
     """See :class:`WasmExecutor` for what each means."""
 
+    startup_timeout_seconds: float = 60.0
     memory: int | str | None = "512m"
     setup_timeout_seconds: float = 600.0
     deno: str | None = None
@@ -39,3 +50,8 @@ class WasmOptions(GuestOptions):
             value = getattr(self, name)
             if value is not None and (not isinstance(value, (str, os.PathLike)) or not value):
                 raise ConfigurationError(f"{name}={value!r}: give a path, or None")
+
+    @property
+    def network_remedy(self) -> str:
+        """Advice that gives the code a network."""
+        return "use executor_type='docker' with network='bridge'"

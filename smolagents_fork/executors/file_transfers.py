@@ -1,0 +1,254 @@
+"""Files into and out of executors: one interface, with the same checks and errors on all of them.
+
+Who calls what: users call the methods of :class:`FileMethods`, which an executor inherits. They
+check paths, open sources, and call the executor's :class:`FileStore`.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import posixpath
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Protocol, Union
+
+from ..errors import ConfigurationError, ExecutorError, FileTooLargeError
+from ..results import FileInfo
+from .validation import check_count
+
+__all__ = ["MAX_FILE_BYTES", "FileMethods", "FileStore", "Files", "GivenFiles", "Source"]
+
+#: Default limit of ``get_file``, whose result is in memory.
+MAX_FILE_BYTES = 256 * 1024 * 1024
+#: Files that one source, a folder, may have.
+_MOST_FILES = 10_000
+_PIECE = 1 << 20
+#: A path of this machine, or the content.
+Source = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview]
+#: What ``files=`` of an executor takes.
+Files = Mapping[str, Source]
+
+
+class FileStore(Protocol):
+    """Files as the code of one executor sees them. Paths are checked and have slashes."""
+
+    def describe(self, path: str) -> str:
+        """Return ``path`` for messages, with what it is in."""
+
+    def write_file(self, path: str, pieces: Iterable[bytes], size: int) -> None:
+        """Write a file; it replaces an older one only when it is complete.
+
+        Args:
+            path: of the file; missing folders are made.
+            pieces: its content, at least one piece, each of 1 MiB at most.
+            size: of all pieces together, in bytes.
+
+        Raises:
+            ExecutorError: it could not be written; says why.
+        """
+
+    def read_file(self, path: str, max_bytes: int) -> bytes:
+        """Read a file.
+
+        Raises:
+            FileTooLargeError: it has more than ``max_bytes``.
+            ExecutorError: it could not be read; says why.
+        """
+
+    def list_files(self, path: str) -> list[FileInfo]:
+        """Return the regular files below ``path``, without links and names with a dot first.
+
+        Raises:
+            ExecutorError: there is nothing at ``path``, or there are too many files.
+        """
+
+
+class FileMethods:
+    """The methods of an executor by which its user exchanges files with the code."""
+
+    def put_file(self, source: Source, target: str) -> None:
+        """Write a file, or a folder of files, where the code can open it.
+
+        Args:
+            source: a path of this machine, or the content as bytes.
+            target: path for the code, relative to its work folder; missing folders are made.
+
+        Raises:
+            ConfigurationError: ``target`` is not a path in the work folder.
+            ExecutorError: it could not be written; says why.
+            OSError: the source could not be read.
+        """
+        checked_path("put_file", target)
+        with self._file_store("put_file") as store:
+            _put(store, "put_file", source, target)
+
+    def get_file(self, source: str, *, max_bytes: int = MAX_FILE_BYTES) -> bytes:
+        """Return the content of a file of the code.
+
+        Args:
+            source: path as the code has it, relative to its work folder.
+            max_bytes: largest size allowed.
+
+        Raises:
+            ConfigurationError: ``source`` is not a path in the work folder.
+            FileTooLargeError: it has more bytes.
+            ExecutorError: there is no such file, or it could not be read; says why.
+        """
+        path = checked_path("get_file", source)
+        check_count("max_bytes", max_bytes)
+        with self._file_store("get_file") as store:
+            try:
+                return store.read_file(path, max_bytes)
+            except FileTooLargeError as error:
+                place = store.describe(path)
+                raise FileTooLargeError(f"get_file: {place}: {error}; raise max_bytes") from None
+            except ExecutorError as error:
+                raise type(error)(f"get_file: {store.describe(path)}: {error}") from error
+
+    def list_files(self, path: str = ".") -> list[FileInfo]:
+        """Return the files that the code can open, sorted by path.
+
+        Links, and names that begin with a dot, are left out.
+
+        Args:
+            path: a folder, or a file, relative to the work folder.
+
+        Raises:
+            ConfigurationError: ``path`` is not a path in the work folder.
+            ExecutorError: there is nothing at ``path``, or there are too many files.
+        """
+        path = checked_path("list_files", path)
+        with self._file_store("list_files") as store:
+            try:
+                return store.list_files(path)
+            except ExecutorError as error:
+                raise type(error)(f"list_files: {store.describe(path)}: {error}") from error
+
+    def _file_store(self, action: str) -> AbstractContextManager[FileStore]:
+        """Give the executor's files for one call of the method ``action``."""
+        raise ConfigurationError(f"{action}: {type(self).__name__} has no files")
+
+
+@dataclass(frozen=True)
+class GivenFiles:
+    """The argument ``files=``: what each new sandbox of an executor gets.
+
+    Attributes:
+        entries: target and source of each; paths of this machine are absolute.
+        wanted: whether the argument was given, perhaps empty.
+    """
+
+    entries: tuple[tuple[str, str | bytes], ...] = ()
+    wanted: bool = False
+
+    @classmethod
+    def of(cls, files: Files | None) -> GivenFiles:
+        """Check the argument.
+
+        Raises:
+            ConfigurationError: it is not a mapping of paths to sources, or a source is missing.
+        """
+        if files is not None and not isinstance(files, Mapping):
+            raise ConfigurationError(
+                f"files={files!r}: give a mapping of the code's paths to yours, such as "
+                "{'data.csv': 'folder/data.csv'}"
+            )
+        entries: list[tuple[str, str | bytes]] = []
+        for target, source in (files or {}).items():
+            name = f"files[{target!r}]"
+            checked_path(name, target)
+            if isinstance(source, (bytes, bytearray, memoryview)):
+                entries.append((target, bytes(source)))
+                continue
+            path = _local_path(name, source)
+            if not path.exists():
+                raise ConfigurationError(f"{name}={str(source)!r}: there is no such file or folder")
+            entries.append((target, str(path.absolute())))
+        return cls(tuple(entries), files is not None)
+
+    def send(self, store: FileStore) -> None:
+        """Write all of them.
+
+        Raises:
+            ExecutorError: one could not be read or written; says which and why.
+        """
+        for target, source in self.entries:
+            action = f"files[{target!r}]"
+            try:
+                _put(store, action, source, target)
+            except OSError as error:
+                raise ExecutorError(f"{action}: {error}") from error
+
+
+def checked_path(name: str, path: str) -> str:
+    """Return ``path`` in its simplest form.
+
+    Raises:
+        ConfigurationError: it is not text, or leads out of the work folder.
+    """
+    if not isinstance(path, str) or not path or "\0" in path:
+        raise ConfigurationError(f"{name}: {path!r} is not a path in the sandbox: give text")
+    found = posixpath.normpath(path)
+    if found == ".." or found.startswith("../"):
+        raise ConfigurationError(
+            f"{name}: {path!r} leads out of the code's work folder: give a path below it"
+        )
+    return found
+
+
+def _put(store: FileStore, action: str, source: Source, target: str) -> None:
+    for content, name in _contents(action, source, target):
+        path = checked_path(action, name)
+        with content as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(0)
+            try:
+                store.write_file(path, _pieces(file, size), size)
+            except ExecutorError as error:
+                place = store.describe(path)
+                raise type(error)(
+                    f"{action}: {size} bytes could not be written to {place}: {error}"
+                ) from error
+
+
+def _contents(action: str, source: Source, target: str) -> Iterator[tuple[BinaryIO, str]]:
+    """Open the files of a source, each with its target."""
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        yield io.BytesIO(source), target
+        return
+    path = _local_path(action, source)
+    if not path.is_dir():
+        yield path.open("rb"), target
+        return
+    count = 0
+    for folder, _, names in os.walk(path):
+        for name in sorted(names):
+            count += 1
+            if count > _MOST_FILES:
+                raise ConfigurationError(f"{action}: {path} has more than {_MOST_FILES} files")
+            file = Path(folder, name)
+            yield file.open("rb"), posixpath.join(target, file.relative_to(path).as_posix())
+
+
+def _local_path(name: str, source: object) -> Path:
+    if not isinstance(source, (str, os.PathLike)):
+        raise ConfigurationError(
+            f"{name}: source is {type(source).__name__}: give a path of this machine, or bytes"
+        )
+    return Path(source)
+
+
+def _pieces(file: BinaryIO, size: int) -> Iterator[bytes]:
+    """Read exactly ``size`` bytes: a store may have announced them."""
+    left = size
+    while True:
+        piece = file.read(min(left, _PIECE))
+        if left and not piece:
+            raise ExecutorError(f"the source changed while it was read: {left} bytes are missing")
+        left -= len(piece)
+        yield piece
+        if not left:
+            return

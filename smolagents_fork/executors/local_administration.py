@@ -1,0 +1,19 @@
+"""Administration of the local executor."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+
+from ..checks import Check
+from .administration import Administration, run_check
+from .local import LocalPythonExecutor
+
+__all__ = ["LocalAdministration"]
+
+
+class LocalAdministration(Administration):
+    """Administration of the local executor."""
+
+    def checks(self) -> Sequence[Check]:
+        return (run_check(lambda: contextlib.nullcontext(LocalPythonExecutor([]))),)

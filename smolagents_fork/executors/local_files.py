@@ -1,0 +1,102 @@
+"""Files of the local executor: a work folder of its own, and an ``open()`` that stays in it.
+
+The code shares the host's process and its current folder, which may have the user's own files. So
+the code gets another folder, and only files put there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import tempfile
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import ConfigurationError, ExecutorError
+from ..folders.removal import remove_tree
+from ..folders.work_folder import SUPPORTED, WorkFolder
+from .file_transfers import GivenFiles, checked_path
+
+__all__ = ["LocalFiles"]
+
+
+class LocalFiles:
+    """The work folder of one executor: made when it is first used, removed with its owner.
+
+    Args:
+        given: what the folder has in the beginning.
+    """
+
+    def __init__(self, given: GivenFiles) -> None:
+        self._given = given
+        self._lock = threading.Lock()
+        self._folder: WorkFolder | None = None
+        self._remove: Callable[[], Any] = lambda: None
+
+    def folder(self) -> WorkFolder:
+        """Return the folder.
+
+        Raises:
+            ConfigurationError: the system cannot keep paths within a folder.
+            ExecutorError: a file of ``files=`` could not be read or written.
+        """
+        with self._lock:
+            if self._folder is None:
+                if not SUPPORTED:
+                    raise ConfigurationError(
+                        "the local executor has no files on this system, which cannot keep paths "
+                        "within a folder: use executor_type='docker'"
+                    )
+                path = os.path.realpath(tempfile.mkdtemp(prefix="smolagents-local-"))
+                self._remove = weakref.finalize(self, _removed, path, os.getpid())
+                folder = WorkFolder(path)
+                try:
+                    self._given.send(folder)
+                except BaseException:
+                    self._remove()
+                    raise
+                self._folder = folder
+            return self._folder
+
+    def remove(self) -> None:
+        """Remove the folder; the next use makes another."""
+        with self._lock:
+            self._folder = None
+            self._remove()
+
+    def opener(self) -> Callable[..., Any]:
+        """Return the ``open()`` of programs."""
+
+        def open(
+            file: str | os.PathLike[str],
+            mode: str = "r",
+            buffering: int = -1,
+            encoding: str | None = None,
+            errors: str | None = None,
+            newline: str | None = None,
+        ) -> Any:
+            """Open a file of the work folder."""
+            return io.open(  # noqa: UP020 - the name open is taken
+                os.fspath(file), mode, buffering, encoding, errors, newline, opener=self._open
+            )
+
+        return open
+
+    def _open(self, path: str, flags: int) -> int:
+        try:
+            return self.folder().descriptor(checked_path("open", path), flags)
+        except OSError as error:
+            error.filename = path
+            raise
+        except (ConfigurationError, ExecutorError) as error:
+            raise PermissionError(f"{path!r} cannot be opened: {error}") from None
+
+
+def _removed(path: str, owner: int) -> None:
+    # At the exit of a fork of the owner, the folder is still in use.
+    if os.getpid() == owner:
+        with contextlib.suppress(OSError):
+            remove_tree(path)

@@ -1,0 +1,457 @@
+"""Pool of ready sandboxes, so that an executor need not wait for a start.
+
+Who calls what: the application makes one pool and passes it to its executors
+(``executor_kwargs={"pool": pool}``). An executor's constructor calls :meth:`SandboxPool.acquire`,
+its cleanup :meth:`SandboxPool.release`. One thread of the pool keeps it filled; a bounded number of
+threads start sandboxes. A sandbox is handed out once and removed afterwards.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
+
+from ... import telemetry
+from ...deadline import Deadline, check_seconds
+from ...distributions.requirements import requirements_for
+from ...errors import (
+    ConfigurationError,
+    ExecutorClosedError,
+    ExecutorError,
+    ExecutorStartError,
+    ForkError,
+)
+from ..async_calls import in_thread
+from ..validation import check_count, names_of
+from .pool_queue import PoolStats, Waiter
+
+__all__ = ["POOL_PARAMETERS", "SandboxPool", "check_pool"]
+
+#: Parameters of every pool; the others are the executor's options.
+POOL_PARAMETERS = (
+    "acquire_timeout_seconds",
+    "additional_imports",
+    "concurrent_starts",
+    "idle_seconds",
+    "max_size",
+    "min_size",
+)
+_FIRST_PAUSE_SECONDS = 0.5
+_LONGEST_PAUSE_SECONDS = 30.0
+
+# typing.Self is there from 3.11 on; the fork runs on 3.10 too.
+_Self = TypeVar("_Self", bound="SandboxPool[Any]")
+
+
+class _Closeable(Protocol):
+    def close(self) -> None: ...
+
+
+_Sandbox = TypeVar("_Sandbox", bound=_Closeable)
+
+
+class SandboxPool(ABC, Generic[_Sandbox]):
+    """Ready sandboxes of one kind, each for one executor.
+
+    A subclass's constructor ends with :meth:`_fill`.
+
+    Args:
+        min_size: sandboxes kept ready.
+        max_size: most sandboxes ready, starting and in use together.
+        idle_seconds: time after which a ready sandbox above ``min_size`` is removed.
+        acquire_timeout_seconds: time an executor waits for a sandbox.
+        concurrent_starts: most starts at a time.
+        additional_imports: executors may ask for these and no others.
+
+    Raises:
+        ConfigurationError: an argument that cannot work.
+    """
+
+    #: What a sandbox is called in messages.
+    noun: ClassVar[str]
+    #: Options of the executor and not of its sandbox: these may differ from the pool's.
+    own_options: ClassVar[frozenset[str]]
+
+    def __init__(
+        self,
+        min_size: int,
+        max_size: int,
+        idle_seconds: float,
+        acquire_timeout_seconds: float,
+        concurrent_starts: int,
+        additional_imports: Sequence[str],
+    ) -> None:
+        check_count("min_size", min_size, 0)
+        check_count("max_size", max_size)
+        check_count("concurrent_starts", concurrent_starts)
+        if min_size > max_size:
+            raise ConfigurationError(
+                f"min_size={min_size} is more than max_size={max_size}: lower the first, or raise "
+                "the second"
+            )
+        check_seconds("idle_seconds", idle_seconds, optional=False)
+        check_seconds("acquire_timeout_seconds", acquire_timeout_seconds, optional=False)
+        self.additional_imports = list(names_of("additional_imports", additional_imports))
+        requirements_for(self.additional_imports)
+        self.min_size, self.max_size = min_size, max_size
+        self.idle_seconds = idle_seconds
+        self.acquire_timeout_seconds = acquire_timeout_seconds
+        self._changed = threading.Condition()
+        self._ready: deque[tuple[_Sandbox, float]] = deque()
+        self._waiters: deque[Waiter[_Sandbox]] = deque()
+        self._starting = 0
+        self._in_use: set[_Sandbox] = set()
+        self._started = self._failed = self._handed_out = self._discarded = 0
+        self._pause = 0.0
+        self._not_before = 0.0
+        self._closed = False
+        self._concurrent_starts = concurrent_starts
+        telemetry.watch_pool(self)
+        self._owner = os.getpid()
+
+    # -- for subclasses --
+
+    @abstractmethod
+    def _start(self) -> _Sandbox:
+        """Start a sandbox; nothing of it is left if that fails. Called in several threads."""
+
+    @abstractmethod
+    def _is_alive(self, sandbox: _Sandbox) -> bool:
+        """Tell whether a ready sandbox can be handed out."""
+
+    @abstractmethod
+    def _option(self, name: str) -> Any:
+        """Return the pool's value of one of the executor's options."""
+
+    def _fill(self) -> None:
+        """Start the thread that keeps the pool filled."""
+        threading.Thread(target=self._keep, name="smolagents-fork-pool", daemon=True).start()
+
+    # -- for executors --
+
+    def acquire(self, timeout: float | None = None) -> _Sandbox:
+        """Return a ready sandbox for the caller alone; first come, first served.
+
+        Args:
+            timeout: seconds to wait; ``None``: ``acquire_timeout_seconds``.
+
+        Raises:
+            ExecutorStartError: no sandbox became free in time, or none can be started.
+            ExecutorClosedError: the pool has been closed.
+            ExecutorError: the caller is a forked child of the pool's process.
+        """
+        seconds = self.acquire_timeout_seconds if timeout is None else timeout
+        deadline = Deadline(seconds)
+        waiter: Waiter[_Sandbox] = Waiter()
+        self._enqueue(waiter)
+        try:
+            while True:
+                waiter.given.wait(deadline.remaining())
+                sandbox = self._given(waiter, seconds)
+                if self._is_alive(sandbox):
+                    return sandbox
+                self._replace(waiter)
+        except BaseException:
+            self._leave(waiter)
+            raise
+
+    async def acquire_async(self, timeout: float | None = None) -> _Sandbox:
+        """Do as :meth:`acquire`, for asyncio: waiting needs no thread, cancelling leaves the queue.
+
+        Args:
+            timeout: seconds to wait; ``None``: ``acquire_timeout_seconds``.
+        """
+        seconds = self.acquire_timeout_seconds if timeout is None else timeout
+        deadline = Deadline(seconds)
+        loop, given = asyncio.get_running_loop(), asyncio.Event()
+
+        def notify() -> None:
+            with contextlib.suppress(RuntimeError):  # the loop has been closed
+                loop.call_soon_threadsafe(given.set)
+
+        waiter: Waiter[_Sandbox] = Waiter(notify)
+        self._enqueue(waiter)
+        try:
+            while True:
+                with contextlib.suppress(asyncio.TimeoutError, TimeoutError):
+                    await asyncio.wait_for(given.wait(), deadline.remaining())
+                given.clear()
+                sandbox = self._given(waiter, seconds)
+                alive = in_thread(lambda: self._is_alive(sandbox), "smolagents-fork-pool-check")  # noqa: B023
+                if await alive:
+                    return sandbox
+                self._replace(waiter)
+        except BaseException:
+            self._leave(waiter)
+            raise
+
+    def release(self, sandbox: _Sandbox) -> None:
+        """Note that an executor has closed its sandbox. Idempotent."""
+        if self._is_inherited():
+            return
+        with self._changed:
+            self._in_use.discard(sandbox)
+            self._changed.notify_all()
+
+    def chosen(self, given: Mapping[str, Any], imports: Sequence[str]) -> dict[str, Any]:
+        """Return the options that an executor chooses for itself.
+
+        Args:
+            given: options given to the executor, also those with their default.
+            imports: names that its code may import.
+
+        Raises:
+            ConfigurationError: the executor asks for another sandbox than the pool's.
+        """
+        for name, value in given.items():
+            if name not in self.own_options and value != self._option(name):
+                raise ConfigurationError(
+                    f"{name}={value!r} is decided by the pool, which has "
+                    f"{self._option(name)!r}: give it to the pool"
+                )
+        missing = set(requirements_for(imports)) - set(requirements_for(self.additional_imports))
+        if missing:
+            raise ConfigurationError(
+                f"{', '.join(sorted(missing))}: not in the pool's additional_imports"
+            )
+        return {name: value for name, value in given.items() if name in self.own_options}
+
+    # -- for applications --
+
+    def stats(self) -> PoolStats:
+        """Return the figures of this moment."""
+        with self._changed:
+            return self._stats()
+
+    def wait_until_ready(self, count: int | None = None, timeout: float = 60.0) -> bool:
+        """Wait for ready sandboxes; return whether there are enough.
+
+        Args:
+            count: of sandboxes; ``None``: ``min_size``.
+            timeout: seconds to wait at most.
+        """
+        wanted = self.min_size if count is None else count
+        with self._changed:
+            return self._changed.wait_for(lambda: len(self._ready) >= wanted, timeout)
+
+    def close(self) -> None:
+        """Remove the ready sandboxes; executors keep theirs. Idempotent.
+
+        No-op in a forked child: the sandboxes are those of the process that made the pool.
+        """
+        if self._is_inherited():
+            return
+        with self._changed:
+            self._closed = True
+            ready, self._ready = list(self._ready), deque()
+            for waiter in self._waiters:
+                waiter.give(error=ExecutorClosedError("the pool has been closed"))
+            self._waiters.clear()
+            self._changed.notify_all()
+        for sandbox, _ in ready:
+            sandbox.close()
+
+    def __enter__(self: _Self) -> _Self:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # -- the queue --
+
+    def _is_inherited(self) -> bool:
+        return os.getpid() != self._owner
+
+    def _enqueue(self, waiter: Waiter[_Sandbox]) -> None:
+        # Before the lock, which another thread may have had at the fork.
+        if self._is_inherited():
+            raise ExecutorError(
+                f"{type(self).__name__} in process {os.getpid()}, forked from the one that made it "
+                f"({self._owner}) and keeps it filled; make a pool of its own"
+            )
+        with self._changed:
+            if self._closed:
+                raise ExecutorClosedError("the pool has been closed")
+            self._waiters.append(waiter)
+            self._hand_out()
+            self._changed.notify_all()
+
+    def _given(self, waiter: Waiter[_Sandbox], seconds: float) -> _Sandbox:
+        """Return the sandbox that ``waiter`` was given.
+
+        Raises:
+            ExecutorStartError: it was given none in time, or the start for it failed.
+        """
+        with self._changed:
+            if not waiter.given.is_set():
+                raise ExecutorStartError(
+                    f"no {self.noun} became free in acquire_timeout_seconds={seconds}: "
+                    f"{self._stats()}; {self._advice()}"
+                )
+        if waiter.error is not None:
+            raise waiter.error
+        assert waiter.sandbox is not None
+        return waiter.sandbox
+
+    def _advice(self) -> str:
+        """Say what ends a wait for a sandbox. The caller holds the lock."""
+        if len(self._in_use) >= self.max_size:
+            return f"raise max_size={self.max_size}, or close executors that are no longer used"
+        return (
+            f"its {self.noun}s are still starting: call pool.wait_until_ready() first, or raise "
+            f"acquire_timeout_seconds, min_size={self.min_size} or "
+            f"concurrent_starts={self._concurrent_starts}"
+        )
+
+    def _replace(self, waiter: Waiter[_Sandbox]) -> None:
+        """Put ``waiter`` first in the queue, because the sandbox it was given has died."""
+        sandbox = waiter.sandbox
+        with self._changed:
+            if self._closed:
+                raise ExecutorClosedError("the pool has been closed")
+            waiter.wait_again()
+            self._waiters.appendleft(waiter)
+            if sandbox is not None:
+                self._in_use.discard(sandbox)
+            self._hand_out()
+            self._changed.notify_all()
+        if sandbox is not None:
+            self._discard(sandbox)
+
+    def _leave(self, waiter: Waiter[_Sandbox]) -> None:
+        """Take ``waiter`` out of the queue; remove the sandbox it may have been given."""
+        with self._changed:
+            if waiter in self._waiters:
+                self._waiters.remove(waiter)
+        sandbox = waiter.sandbox
+        if sandbox is not None:
+            self._discard(sandbox)
+            self.release(sandbox)
+
+    def _stats(self) -> PoolStats:
+        return PoolStats(
+            ready=len(self._ready),
+            starting=self._starting,
+            in_use=len(self._in_use),
+            waiting=len(self._waiters),
+            started=self._started,
+            failed=self._failed,
+            handed_out=self._handed_out,
+            discarded=self._discarded,
+        )
+
+    def _hand_out(self) -> None:
+        """Give ready sandboxes to waiters, the oldest first. The caller holds the lock."""
+        while self._ready and self._waiters:
+            sandbox, _ = self._ready.popleft()
+            self._in_use.add(sandbox)
+            self._handed_out += 1
+            self._waiters.popleft().give(sandbox)
+
+    # -- the pool's own threads --
+
+    def _wanted(self) -> int:
+        """Count the starts that are needed and allowed now. The caller holds the lock."""
+        total = len(self._ready) + self._starting + len(self._in_use)
+        missing = self.min_size + len(self._waiters) - len(self._ready) - self._starting
+        free = self._concurrent_starts - self._starting
+        return max(0, min(missing, self.max_size - total, free))
+
+    def _keep(self) -> None:
+        while True:
+            with self._changed:
+                if self._closed:
+                    return
+                pause = self._not_before - time.monotonic()
+                count = self._wanted() if pause <= 0 else 0
+                old = self._take_idle()
+                if not count and not old:
+                    self._changed.wait(self._next_check(pause))
+                    continue
+                self._starting += count
+            for _ in range(count):
+                # Not from a thread pool: the interpreter would wait for its threads at exit.
+                try:
+                    threading.Thread(
+                        target=self._start_one, name="smolagents-fork-pool-start", daemon=True
+                    ).start()
+                except RuntimeError as error:  # no thread can be started now
+                    self._start_failed(error)
+            for sandbox in old:
+                self._discard(sandbox)
+
+    def _next_check(self, pause: float) -> float | None:
+        """Return the seconds until the next timed check. The caller holds the lock."""
+        waits = [pause] if pause > 0 else []
+        if len(self._ready) > self.min_size:
+            waits.append(self._ready[0][1] + self.idle_seconds - time.monotonic())
+        return max(0.01, min(waits)) if waits else None
+
+    def _take_idle(self) -> list[_Sandbox]:
+        """Take out ready sandboxes that were idle too long. The caller holds the lock."""
+        taken = []
+        while len(self._ready) > self.min_size:
+            sandbox, since = self._ready[0]
+            if time.monotonic() - since < self.idle_seconds:
+                break
+            self._ready.popleft()
+            taken.append(sandbox)
+        return taken
+
+    def _discard(self, sandbox: _Sandbox) -> None:
+        sandbox.close()
+        with self._changed:
+            self._discarded += 1
+
+    def _start_one(self) -> None:
+        try:
+            with telemetry.operation("start", type(self).__name__):
+                sandbox = self._start()
+        except BaseException as error:
+            self._start_failed(error)
+            if not isinstance(error, Exception):
+                raise
+            return
+        with self._changed:
+            self._starting -= 1
+            self._started += 1
+            self._pause = 0.0
+            if not self._closed:
+                self._ready.append((sandbox, time.monotonic()))
+                self._hand_out()
+                self._changed.notify_all()
+                return
+        sandbox.close()
+
+    def _start_failed(self, error: BaseException) -> None:
+        """Give the error to the first waiter; pause longer each time, to spare the machine."""
+        with self._changed:
+            self._starting -= 1
+            self._failed += 1
+            self._pause = min(_LONGEST_PAUSE_SECONDS, self._pause * 2 or _FIRST_PAUSE_SECONDS)
+            self._not_before = time.monotonic() + self._pause
+            if self._waiters:
+                known = isinstance(error, ForkError)
+                self._waiters.popleft().give(
+                    error=error if known else ExecutorStartError(f"{error!r}")
+                )
+            self._changed.notify_all()
+
+
+def check_pool(pool: object, kind: type[SandboxPool[Any]]) -> None:
+    """Refuse an object that is not a pool of the executor's own kind."""
+    if pool is not None and not isinstance(pool, kind):
+        raise ConfigurationError(f"pool={pool!r}: give a {kind.__name__}, or None")

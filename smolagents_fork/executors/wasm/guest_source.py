@@ -1,0 +1,159 @@
+"""Guests with Pyodide and the packages loaded, which wait for an executor's SETUP frame."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...deadline import Deadline
+from ...distributions.requirements import requirements_for
+from ...errors import ConfigurationError, ExecutorStartError
+from ...guest.frames import Kind, from_guest
+from ...wasm.deno_binary import confined_command, find_deno
+from ...wasm.deno_process import DenoProcess, body_of
+from ...wasm.pyodide_files import cache_folder, check_files, pyodide_files
+from ...wasm.snapshots import START_BYTES, snapshot_file
+from ...wasm.wheels import wheels_for
+from ...wasm.worker_archive import worker_archive
+from .wasm_options import WasmOptions
+
+__all__ = ["GuestSource", "Installation", "check_imports", "installation"]
+
+_PAGE = 64 << 10
+_MIB = 1 << 20
+# Modules that lead to JavaScript. Programs get Python.
+_JAVASCRIPT = frozenset({"_pyodide", "js", "pyodide", "pyodide_js"})
+
+
+@dataclass(frozen=True)
+class Installation:
+    """Paths and settings from which guests are started.
+
+    Attributes:
+        deno: the program.
+        cache: the folder of what is kept from start to start.
+        pyodide: the folder of Pyodide's files.
+        snapshot: a guest's memory when it is ready for a program.
+        sources: archive of the guest's modules.
+    """
+
+    deno: str
+    cache: Path
+    pyodide: Path
+    snapshot: Path
+    sources: bytes
+
+
+def installation(options: WasmOptions) -> Installation:
+    """Find or make what guests are started from.
+
+    Raises:
+        ExecutorStartError: something is missing and cannot be had; says what brings it.
+    """
+    deno = find_deno(None if options.deno is None else os.fspath(options.deno))
+    cache = cache_folder(options.cache_dir)
+    if options.pyodide_dir is None:
+        pyodide = pyodide_files(cache, deno, options.setup_timeout_seconds)
+    else:
+        pyodide = Path(options.pyodide_dir).resolve()
+        check_files(str(pyodide))
+    sources = worker_archive()
+    snapshot = snapshot_file(cache, pyodide, deno, sources, options.setup_timeout_seconds)
+    return Installation(deno, cache, pyodide, snapshot, sources)
+
+
+def check_imports(imports: Sequence[str]) -> None:
+    """Refuse imports that lead to JavaScript.
+
+    Args:
+        imports: modules programs may import.
+    """
+    if refused := sorted(_JAVASCRIPT & {name.split(".")[0] for name in imports}):
+        raise ConfigurationError(
+            f"additional_authorized_imports: {', '.join(refused)}: JavaScript is not for "
+            "programs; give the code a tool"
+        )
+
+
+class GuestSource:
+    """Starts guests that all have the same packages; from any thread.
+
+    Args:
+        options: of the executor or the pool.
+        imports: modules programs may import.
+
+    Raises:
+        ConfigurationError: an import that no guest can have.
+        ExecutorStartError: the system cannot run guests.
+    """
+
+    def __init__(self, options: WasmOptions, imports: Sequence[str]) -> None:
+        if sys.platform == "win32":
+            raise ExecutorStartError(
+                "WasmExecutor waits for Deno by means that Windows does not have: use "
+                "executor_type='docker'"
+            )
+        check_imports(imports)
+        self._options = options
+        self._requirements = requirements_for(imports)
+        self._lock = threading.Lock()
+        self._files: tuple[Installation, tuple[Path, ...]] | None = None
+
+    def _prepared(self) -> tuple[Installation, tuple[Path, ...]]:
+        """Return the installation and the wheels, fetched by the first caller."""
+        with self._lock:
+            if self._files is None:
+                options, base = self._options, installation(self._options)
+                folder = options.packages_dir
+                wheels = wheels_for(
+                    self._requirements,
+                    base.cache,
+                    base.pyodide / "pyodide-lock.json",
+                    None if folder is None else Path(folder).resolve(),
+                    options.setup_timeout_seconds,
+                )
+                self._files = base, tuple(wheels)
+            return self._files
+
+    def start(self, seconds: float) -> DenoProcess:
+        """Start a guest and load everything.
+
+        Args:
+            seconds: limit of the start, without what is fetched once.
+
+        Raises:
+            ExecutorStartError: Deno, Pyodide or a package cannot be had.
+            SandboxDiedError: the guest has ended.
+            ProtocolError: the guest was not loaded in time.
+        """
+        base, wheels = self._prepared()
+        number, stop_file = tempfile.mkstemp(prefix="smolagents-wasm-")
+        os.close(number)
+        readable = [str(base.pyodide), str(base.snapshot), stop_file]
+        arguments = ["serve", str(base.pyodide), str(base.snapshot), stop_file]
+        command = confined_command(base.deno, readable, self._v8_flags(), arguments)
+        longest = self._options.max_value_bytes
+        process = DenoProcess(command, from_guest(longest, longest), stop_file)
+        try:
+            deadline = Deadline(seconds)
+            process.send(Kind.SOURCES, 0, base.sources, deadline)
+            body_of(process, Kind.ACCEPTED, deadline)
+            for wheel in wheels:
+                process.send(Kind.PACKAGE, 0, wheel.read_bytes(), deadline)
+                body_of(process, Kind.ACCEPTED, deadline)
+        except BaseException:
+            process.close()
+            raise
+        return process
+
+    def _v8_flags(self) -> list[str]:
+        memory = self._options.memory_bytes
+        if memory is None:
+            return []
+        pages = (START_BYTES + memory) // _PAGE
+        return [f"--wasm-max-mem-pages={pages}", f"--max-old-space-size={memory // _MIB}"]

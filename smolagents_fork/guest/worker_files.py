@@ -1,0 +1,101 @@
+"""Files of a guest that its host cannot reach by itself, such as those of a Wasm machine.
+
+The host writes and reads a file piece by piece, one frame for each. The guest checks nothing: its
+own confinement limits which files it has.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import tempfile
+from collections.abc import Callable
+from typing import Any
+
+from ..codec import decode, encode
+
+__all__ = ["MOST_LISTED", "answer", "request"]
+
+#: Entries that are looked at for one list.
+MOST_LISTED = 10_000
+_LENGTH = 4
+
+
+def request(action: str, data: bytes = b"", **arguments: Any) -> bytes:
+    """Return the body of a FILE frame.
+
+    Args:
+        action: ``write``, ``read`` or ``list``.
+        data: a piece of a file.
+        **arguments: of the action.
+    """
+    head = encode([action, arguments])
+    return len(head).to_bytes(_LENGTH, "big") + head + data
+
+
+def answer(body: bytes) -> bytes:
+    """Carry out a request and return the body of its answer.
+
+    Raises:
+        OSError: the system refused.
+    """
+    end = _LENGTH + int.from_bytes(body[:_LENGTH], "big")
+    decoded: Any = decode(body[_LENGTH:end])
+    action, arguments = decoded
+    return _ACTIONS[action](body[end:], **arguments)
+
+
+def _write(data: bytes, *, path: str, part: str, position: int, size: int) -> bytes:
+    """Write a piece; return the name of the file it is in until the last one has come."""
+    if not part:
+        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+        number, part = tempfile.mkstemp()
+        # At once: a file in memory that grows is copied.
+        os.truncate(number, size)
+        os.close(number)
+    try:
+        with open(part, "r+b") as file:
+            file.seek(position)
+            file.write(data)
+        if position + len(data) == size:
+            os.replace(part, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(part)
+        raise
+    return encode(part)
+
+
+def _read(_data: bytes, *, path: str, position: int, size: int) -> bytes:
+    # A device has no end.
+    if not stat.S_ISREG(os.stat(path).st_mode) and not os.path.isdir(path):
+        raise OSError(0, "it is not a regular file")
+    with open(path, "rb") as file:
+        file.seek(position)
+        return file.read(size)
+
+
+def _list(_data: bytes, *, path: str) -> bytes:
+    kind = os.lstat(path)
+    found: list[tuple[str, int]] = []
+    waiting = [path]
+    if stat.S_ISREG(kind.st_mode):
+        found, waiting = [(path, kind.st_size)], []
+    seen = 0
+    while waiting:
+        for entry in os.scandir(waiting.pop()):
+            seen += 1
+            if seen > MOST_LISTED:
+                raise OSError(0, f"there are more than {MOST_LISTED} files: list a folder below it")
+            if entry.name[0] == ".":
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                waiting.append(entry.path)
+            elif entry.is_file(follow_symlinks=False):
+                size = entry.stat(follow_symlinks=False).st_size
+                found.append((os.path.normpath(entry.path), size))
+    return encode(found)
+
+
+_ACTIONS: dict[str, Callable[..., bytes]] = {"write": _write, "read": _read, "list": _list}
