@@ -164,11 +164,14 @@ class Child:
         if self.exit_code is None:
             self.kill()
             self._wait_for_end(2.0)
-            return SandboxDiedError(f"process {self.pid} closed its connection and was killed")
+            return SandboxDiedError(
+                f"process {self.pid} closed its connection and was killed", cause="connection"
+            )
         self._read_output()
         text = self._stderr.decode("utf-8", "replace").strip()
         return SandboxDiedError(
-            f"process {self.pid} {_exit_text(self.exit_code)}" + (f": {text}" if text else "")
+            f"process {self.pid} {_exit_text(self.exit_code)}" + (f": {text}" if text else ""),
+            cause="signal" if self.exit_code < 0 else "exit",
         )
 
     def _wait_for_end(self, seconds: float) -> None:

@@ -7,6 +7,7 @@ host decides whether that is an error (``allow_missing=``).
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import resource
 import signal
@@ -17,6 +18,7 @@ from typing import Any
 
 from . import landlock, seccomp
 from .confinement_report import Bounds, Kernel, Report
+from .syscalls import REFUSED_WITHOUT_NETWORK
 from .thread_limit import give_listener
 
 __all__ = ["confine", "cpu_limit", "die_with_parent"]
@@ -194,7 +196,8 @@ def _no_network(report: Report, namespace: str) -> str:
     if "syscalls" not in report.in_force and namespace:
         raise OSError(f"{namespace}, but UNIX sockets work; needs the system call filter")
     _need_filter(report)
-    _see_refused("to open a socket", lambda: socket.socket().close())
+    refusal = REFUSED_WITHOUT_NETWORK["socket"]
+    _see_refused("to open a socket", lambda: socket.socket().close(), refusal)
     return "; ".join(filter(None, ("no sockets, seccomp", namespace)))
 
 
@@ -212,16 +215,23 @@ def _need_filter(report: Report) -> None:
         raise OSError("needs the system call filter")
 
 
-def _see_refused(what: str, action: Callable[[], object]) -> None:
+def _see_refused(what: str, action: Callable[[], object], refusal: int = errno.EPERM) -> None:
     """Check that the kernel refuses ``action``; some emulated kernels accept rules and ignore them.
+
+    Args:
+        what: describes the action.
+        action: what the rules forbid.
+        refusal: error number of the refusal, beside those of ``PermissionError``.
 
     Raises:
         OSError: it was not refused.
     """
     try:
         action()
-    except PermissionError:
-        return
+    except OSError as error:
+        if isinstance(error, PermissionError) or error.errno == refusal:
+            return
+        raise
     raise OSError(f"the rules were accepted, but {what} is not refused")
 
 

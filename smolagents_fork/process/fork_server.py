@@ -25,10 +25,10 @@ import threading
 from dataclasses import dataclass
 from typing import Any
 
+from ..folders.removal import remove_tree
 from ..guest.guest_worker import warm_up
 from . import confinement, seccomp, worker
 from .confinement_report import Bounds
-from .folders import remove_tree
 from .thread_limit import ThreadLimit, take_listener
 
 __all__ = ["main"]

@@ -17,7 +17,15 @@ import struct
 import sys
 from collections.abc import Iterable, Sequence
 
-from .syscalls import FIRST_COMMON, MACHINES, REFUSED_WITH, Clause, Condition, rules_for
+from .syscalls import (
+    FIRST_COMMON,
+    MACHINES,
+    REFUSED_WITH,
+    REFUSED_WITHOUT_NETWORK,
+    Clause,
+    Condition,
+    rules_for,
+)
 
 __all__ = ["install", "program", "supported", "warm_up"]
 
@@ -47,6 +55,7 @@ def program(machine: str, own_pid: int, network: bool = False, *, listened: bool
         listened: whether the parent is asked about threads; otherwise threads are allowed.
     """
     numbers = MACHINES[machine].numbers
+    refusals = REFUSED_WITH if network else REFUSED_WITHOUT_NETWORK
     rules = {name: rule for name, rule in rules_for(own_pid, network).items() if name in numbers}
     out = [
         _statement(_LOAD, _ARCHITECTURE),
@@ -58,7 +67,7 @@ def program(machine: str, own_pid: int, network: bool = False, *, listened: bool
         # The x32 calls are the same calls with other numbers.
         out += [_jump(_AT_LEAST, _X32_BIT, 0, 1), _refused(errno.EPERM)]
     for name, clauses in rules.items():
-        block = _form(clauses, REFUSED_WITH.get(name, errno.EPERM), listened)
+        block = _form(clauses, refusals.get(name, errno.EPERM), listened)
         out += [_jump(_EQUAL, numbers[name], 0, len(block)), *block]
     plain = [number for name, number in numbers.items() if name not in rules]
     for first, last in _ranges(plain):

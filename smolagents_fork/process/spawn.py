@@ -22,14 +22,15 @@ from .confinement_report import Bounds
 from .output_log import LOG_SIZE
 from .sandbox_paths import Layout
 
-__all__ = ["spawn", "stop_fork_servers"]
+__all__ = ["BOOTSTRAP", "spawn", "stop_fork_servers"]
 
 _KEPT_STDERR = 8 * 1024
 # include/uapi/linux/fcntl.h
 _F_ADD_SEALS, _F_SEAL_SEAL, _F_SEAL_SHRINK, _F_SEAL_GROW = 1033, 1, 2, 4
 # Time limit for the fork server's imports, in seconds; a cold disk is slow.
 _START_SECONDS = 60.0
-_BOOTSTRAP = (
+#: Program of a fork server; its command line tells it and its children from other processes.
+BOOTSTRAP = (
     "import json, sys\n"
     "fd, path, names = json.loads(sys.argv[1])\n"
     "sys.path[:] = path\n"
@@ -49,7 +50,7 @@ class _ForkServer:
         try:
             arguments = json.dumps([theirs.fileno(), list(layout.path), list(layout.preload)])
             self.process = subprocess.Popen(
-                [sys.executable, "-I", "-X", "utf8", "-c", _BOOTSTRAP, arguments],
+                [sys.executable, "-I", "-X", "utf8", "-c", BOOTSTRAP, arguments],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                 pass_fds=[theirs.fileno()], env=_ENVIRONMENT, cwd="/", start_new_session=True,
             )  # fmt: skip

@@ -14,6 +14,7 @@ __all__ = [
     "FIRST_COMMON",
     "MACHINES",
     "REFUSED_WITH",
+    "REFUSED_WITHOUT_NETWORK",
     "Clause",
     "Condition",
     "Machine",
@@ -168,6 +169,8 @@ REFUSED_WITH = {
     # C libraries fall back to clone, whose flags a filter can see.
     "clone3": errno.ENOSYS,
 }
+#: Refusals without a network, which a program is to read: libraries may quote nothing else.
+REFUSED_WITHOUT_NETWORK = {**REFUSED_WITH, "socket": errno.ENETUNREACH}
 # Only if the host's network was requested.
 _NETWORK = ("connect", "bind", "listen", "accept", "accept4", "setsockopt", "sendmmsg", "recvmmsg")
 
@@ -222,7 +225,8 @@ _ON_A_PROCESS = (
 def rules_for(own_pid: int, network: bool) -> dict[str, tuple[Clause, ...]]:
     """Return the calls that are allowed in some forms only, with these forms.
 
-    A call without a form is refused with the error that :data:`REFUSED_WITH` names.
+    A call without a form is refused with the error that
+    :data:`REFUSED_WITH` or :data:`REFUSED_WITHOUT_NETWORK` names.
 
     Args:
         own_pid: the process that the rules are for.

@@ -5,11 +5,18 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ..errors import ExecutorStartError
 
-__all__ = ["BARE_ENVIRONMENT", "INSTALL", "confined_command", "find_deno", "own_client"]
+__all__ = [
+    "BARE_ENVIRONMENT",
+    "INSTALL",
+    "confined_command",
+    "find_deno",
+    "is_guest",
+    "own_client",
+]
 
 #: What brings everything the executor needs.
 INSTALL = "pip install 'smolagents[wasm]'"
@@ -75,6 +82,13 @@ def confined_command(
         _SCRIPT,
         *arguments,
     ]
+
+
+def is_guest(argv: Sequence[str]) -> bool:
+    """Tell whether a command line is that of a guest of any installation of the fork."""
+    ending = os.path.join("smolagents_fork", "wasm", "guest.mjs")
+    scripts = [place for place, word in enumerate(argv) if word.endswith(os.sep + ending)]
+    return any(list(argv[place + 1 : place + 2]) == ["serve"] for place in scripts)
 
 
 def own_client(deno: str, package: str, folder: str, seconds: float) -> None:

@@ -39,9 +39,8 @@ class DenoProcess:
     Args:
         command: from :func:`confined_command`.
         kinds: frames that are taken from it, and the longest body of each.
-        stop_file: where it looks for the run that is to stop; ``""`` for nowhere.
-        cpu_seconds: processor time of one run, in seconds, for a run that outlives its host; a
-            Linux kernel ends the process after it. ``None`` for no limit.
+        stop_file: where it looks for the run that is to stop; removed with the process. ``""``
+            for nowhere.
 
     Raises:
         ExecutorStartError: the program cannot be started.
@@ -52,7 +51,6 @@ class DenoProcess:
         command: Sequence[str],
         kinds: dict[Kind, int],
         stop_file: str,
-        cpu_seconds: float | None = None,
     ) -> None:
         self._closed = False
         self._lock = threading.RLock()
@@ -60,7 +58,8 @@ class DenoProcess:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._stderr = b""
         self._wishes = 0
-        self._cpu_seconds = cpu_seconds
+        self._cpu_seconds: float | None = None
+        self._stop_file = stop_file
         self._stop = os.open(stop_file, os.O_WRONLY) if stop_file else -1
         self._data, theirs = socket.socketpair()
         self._errors, their_errors = os.pipe()
@@ -176,12 +175,15 @@ class DenoProcess:
 
     # -- limits --
 
-    def confine(self, memory: int | None) -> None:
+    def confine(self, memory: int | None, cpu_seconds: float | None) -> None:
         """Limit what the process may use from now on, where the system has such limits.
 
         Args:
             memory: bytes the code may use; ``None`` for no limit.
+            cpu_seconds: processor time of one run, for a run that outlives its host; ``None`` for
+                no limit.
         """
+        self._cpu_seconds = cpu_seconds
         import resource
 
         prlimit = getattr(resource, "prlimit", None)
@@ -231,14 +233,17 @@ class DenoProcess:
         except subprocess.TimeoutExpired:
             self.kill()
             self._process.wait(5.0)
-            return SandboxDiedError(f"Deno process {self.pid} closed its output and was killed")
+            return SandboxDiedError(
+                f"Deno process {self.pid} closed its output and was killed", cause="connection"
+            )
         before = None
         while self._errors >= 0 and before != self._stderr:
             before = self._stderr
             self._read_errors()
         words = self._stderr.decode("utf-8", "replace").strip()
         ending = f"Deno process {self.pid} {_end_in_words(code)}"
-        return SandboxDiedError(f"{ending}: {words}" if words else ending)
+        cause = "signal" if code < 0 else "exit"
+        return SandboxDiedError(f"{ending}: {words}" if words else ending, cause=cause)
 
     def interrupt(self, run: int) -> None:
         """Have the program of ``run`` stopped; from any thread, as often as one likes."""
@@ -271,6 +276,9 @@ class DenoProcess:
             if number >= 0:
                 os.close(number)
         self._errors = self._stop = -1
+        if self._stop_file:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self._stop_file)
 
 
 def _end_in_words(code: int) -> str:
@@ -289,11 +297,10 @@ def _end_in_words(code: int) -> str:
     return f"was ended by {name}{hint}"
 
 
-def body_of(process: DenoProcess, kind: Kind, seconds: float) -> bytes:
-    """The body of the one frame that ``process`` is to send."""
-    deadline = Deadline(seconds)
+def body_of(process: DenoProcess, kind: Kind, deadline: Deadline) -> bytes:
+    """The body of the one frame that ``process`` is to send by the deadline."""
     while not deadline.expired():
         frame = process.receive(deadline.at_most(1.0))
         if frame is not None and frame.kind is kind:
             return frame.body
-    raise ProtocolError(f"no {kind.name} frame within {seconds} s")
+    raise ProtocolError(f"no {kind.name} frame within {deadline.seconds} s")

@@ -65,8 +65,9 @@ def _taken(pyodide: Path, deno: str, sources: bytes, seconds: float) -> bytes:
     command = confined_command(deno, [str(pyodide)], [], ["snapshot", str(pyodide), "", ""])
     process = DenoProcess(command, {Kind.SNAPSHOT: _MOST_BYTES}, "")
     try:
-        process.send(Kind.SOURCES, 0, sources, Deadline(seconds))
-        return body_of(process, Kind.SNAPSHOT, seconds)
+        deadline = Deadline(seconds)
+        process.send(Kind.SOURCES, 0, sources, deadline)
+        return body_of(process, Kind.SNAPSHOT, deadline)
     finally:
         process.close()
 

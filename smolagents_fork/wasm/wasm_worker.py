@@ -55,9 +55,15 @@ def main(read: _Read, write: Callable[[bytes], None], stopped_run: Callable[[], 
     # The snapshot has the state that its maker's generator had.
     random.seed()
     link = StreamLink(read, write, stopped_run)
+    link.send(Kind.ACCEPTED, 0)
+    # The engine compiles a function at its first call, here while the host may not wait.
+    warm_up()
     while (frame := link.receive()) is not None and frame.kind is Kind.PACKAGE:
         _install(frame.body)
-    if frame is None or frame.kind is not Kind.SETUP:
+        link.send(Kind.ACCEPTED, 0)
+    if frame is None:
+        return  # a pool's guest that no executor has taken
+    if frame.kind is not Kind.SETUP:
         raise ProtocolError("the first frames are PACKAGE and SETUP")
     options: Any = decode(frame.body)
     worker = Worker(link, options)

@@ -1,0 +1,1 @@
+"""Folders of this machine in which untrusted code works."""

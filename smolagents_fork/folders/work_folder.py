@@ -1,0 +1,195 @@
+"""A folder in which untrusted code works, and the host's own access to it.
+
+The code may replace a file or folder by a link at any time, to have the host read or write another
+file. So every part of a path is opened from the folder above it, and no link is followed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import posixpath
+import secrets
+import stat
+from collections.abc import Iterable, Iterator
+
+from ..errors import ExecutorError, FileTooLargeError
+from ..results import FileInfo
+
+__all__ = ["MOST_LISTED", "SUPPORTED", "WorkFolder"]
+
+#: Whether this system can open a file relative to an open folder; Windows cannot.
+SUPPORTED = os.open in os.supports_dir_fd
+#: Entries that are looked at for one list, and levels of folders.
+MOST_LISTED = 10_000
+_DEEPEST = 100
+_PIECE = 1 << 20
+_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _LINK
+# A pipe without a writer would block.
+_FILE = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _LINK
+_NO_PLAIN_FOLDER = (errno.ELOOP, errno.ENOTDIR)
+
+
+class WorkFolder:
+    """One folder. Paths have slashes and are in their simplest form; relative ones begin at it.
+
+    Args:
+        path: of the folder, absolute and without links.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def describe(self, path: str) -> str:
+        """Return ``path`` for messages."""
+        return f"{path} in {self.path}"
+
+    def write_file(self, path: str, pieces: Iterable[bytes], size: int) -> None:
+        """Write a file; it replaces an older one, or a link, only when it is complete.
+
+        Args:
+            path: of the file; missing folders are made.
+            pieces: its content.
+            size: of all pieces together, in bytes.
+
+        Raises:
+            ExecutorError: it could not be written; says why.
+        """
+        if self._relative(path) == ".":
+            raise ExecutorError("it is a folder")
+        part = f".{secrets.token_hex(8)}.part"
+        with _mapped(), self._parent(path, make=True) as (folder, name):
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _LINK
+            try:
+                with open(os.open(part, flags, 0o600, dir_fd=folder), "wb") as file:
+                    for piece in pieces:
+                        size -= file.write(piece)
+                if size:
+                    raise ExecutorError(f"{size} bytes are missing from its content")
+                os.rename(part, name, src_dir_fd=folder, dst_dir_fd=folder)
+            except BaseException:
+                with contextlib.suppress(OSError):
+                    os.unlink(part, dir_fd=folder)
+                raise
+
+    def read_file(self, path: str, max_bytes: int) -> bytes:
+        """Read a file.
+
+        Args:
+            path: of the file.
+            max_bytes: largest size allowed.
+
+        Raises:
+            FileTooLargeError: it has more bytes.
+            ExecutorError: it could not be read; says why.
+        """
+        with _mapped(), open(self.descriptor(path, _FILE), "rb", buffering=0) as file:
+            kind = os.fstat(file.fileno())
+            if not stat.S_ISREG(kind.st_mode):
+                raise ExecutorError("it is not a regular file")
+            found = bytearray()
+            if kind.st_size <= max_bytes:
+                while piece := file.read(min(_PIECE, max_bytes + 1 - len(found))):
+                    found += piece
+            if max(kind.st_size, len(found)) > max_bytes:
+                raise FileTooLargeError(f"it has more than {max_bytes} bytes")
+            return bytes(found)
+
+    def list_files(self, path: str) -> list[FileInfo]:
+        """Return the regular files below ``path``, or the file itself, sorted by path.
+
+        Names that begin with a dot and links are left out.
+
+        Raises:
+            ExecutorError: there is nothing at ``path``, or there are too many files.
+        """
+        path = self._relative(path)
+        found: list[FileInfo] = []
+        with _mapped(), self._parent(path) as (folder, name):
+            kind = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        if stat.S_ISREG(kind.st_mode):
+            return [FileInfo(path, kind.st_size)]
+        waiting, seen = [path], 0
+        while waiting:
+            here = waiting.pop()
+            inside: list[str] = []
+            # Code that works in the folder may have removed what was found before.
+            gone = contextlib.suppress(*(() if here == path else (OSError,)))
+            with _mapped(), gone, self._scanned(here) as entries:
+                for entry in entries:
+                    seen += 1
+                    if seen > MOST_LISTED or here.count("/") > _DEEPEST:
+                        raise ExecutorError(
+                            f"there are more than {MOST_LISTED} files, or {_DEEPEST} levels of "
+                            "folders: list a folder below it"
+                        )
+                    if entry.name[0] == ".":
+                        continue
+                    name = posixpath.normpath(f"{here}/{entry.name}")
+                    if entry.is_dir(follow_symlinks=False):
+                        inside.append(name)
+                    elif entry.is_file(follow_symlinks=False):
+                        with contextlib.suppress(FileNotFoundError):
+                            size = entry.stat(follow_symlinks=False).st_size
+                            found.append(FileInfo(name, size))
+            waiting += inside
+        return sorted(found, key=lambda one: one.path)
+
+    def descriptor(self, path: str, flags: int, mode: int = 0o600) -> int:
+        """Open a file without following links and return its descriptor.
+
+        Raises:
+            ExecutorError: the path leads out of the folder.
+            OSError: it could not be opened.
+        """
+        with self._parent(path) as (folder, name):
+            return os.open(name, flags | _LINK, mode, dir_fd=folder)
+
+    def _relative(self, path: str) -> str:
+        found = posixpath.relpath(path, self.path) if path[:1] == "/" else path
+        if found.split("/", 1)[0] == "..":
+            raise ExecutorError("it is outside of the code's work folder: give a relative path")
+        return found
+
+    @contextlib.contextmanager
+    def _scanned(self, path: str) -> Iterator[Iterator[os.DirEntry[str]]]:
+        number = self.descriptor(path, _FOLDER)
+        try:
+            with os.scandir(number) as entries:
+                yield entries
+        finally:
+            os.close(number)
+
+    @contextlib.contextmanager
+    def _parent(self, path: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
+        """Open the folder that ``path`` is in; give its descriptor and the last name.
+
+        Args:
+            path: of a file or folder.
+            make: whether to make missing folders.
+        """
+        *folders, name = self._relative(path).split("/")
+        number = os.open(self.path, _FOLDER)
+        try:
+            for folder in folders:
+                if make:
+                    with contextlib.suppress(FileExistsError):
+                        os.mkdir(folder, 0o700, dir_fd=number)
+                outer, number = number, os.open(folder, _FOLDER, dir_fd=number)
+                os.close(outer)
+            yield number, name
+        finally:
+            os.close(number)
+
+
+@contextlib.contextmanager
+def _mapped() -> Iterator[None]:
+    """Raise errors of the system as :class:`ExecutorError`."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _NO_PLAIN_FOLDER:
+            raise ExecutorError("it, or a folder above it, is a link or not a folder") from error
+        raise ExecutorError(os.strerror(error.errno or 0)) from error

@@ -1,0 +1,82 @@
+"""Processes of this machine, read from ``/proc``."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import dataclass
+
+__all__ = ["ProcessEntry", "command_of", "has_proc", "process_table"]
+
+_STATES = {"T": "stopped", "t": "stopped"}
+
+
+@dataclass(frozen=True)
+class ProcessEntry:
+    """One process.
+
+    Attributes:
+        pid: its process id.
+        parent: process id of its parent.
+        argv: its command line.
+        state: ``running`` or ``stopped``; one that waits for input runs.
+        started_at: seconds of the epoch.
+        memory_bytes: resident memory.
+    """
+
+    pid: int
+    parent: int
+    argv: tuple[str, ...]
+    state: str
+    started_at: float
+    memory_bytes: int
+
+
+def has_proc() -> bool:
+    """Tell whether this system has ``/proc``."""
+    return os.path.exists("/proc/self/stat")
+
+
+def process_table() -> dict[int, ProcessEntry]:
+    """Return the processes that exist now by process id; none without ``/proc``."""
+    if not has_proc():
+        return {}
+    with open("/proc/stat", encoding="ascii") as file:
+        boot = next(float(line.split()[1]) for line in file if line.startswith("btime "))
+    found = {}
+    for name in os.listdir("/proc"):
+        # A process may end at any moment.
+        with contextlib.suppress(OSError, IndexError, ValueError):
+            entry = _entry(int(name), boot) if name.isdigit() else None
+            if entry is not None:
+                found[entry.pid] = entry
+    return found
+
+
+def command_of(pid: int) -> str:
+    """Return a process's command line as text; empty if it cannot be read."""
+    try:
+        return " ".join(_argv(pid))
+    except OSError:
+        return ""
+
+
+def _argv(pid: int) -> tuple[str, ...]:
+    with open(f"/proc/{pid}/cmdline", "rb") as file:
+        text = file.read().decode("utf-8", "replace")
+    return tuple(text.rstrip("\0").split("\0"))
+
+
+def _entry(pid: int, boot: float) -> ProcessEntry | None:
+    with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+        fields = file.read().rpartition(")")[2].split()
+    if fields[0] in "ZX":
+        return None  # it has ended, though its process id is still in use
+    return ProcessEntry(
+        pid=pid,
+        parent=int(fields[1]),
+        argv=_argv(pid),
+        state=_STATES.get(fields[0], "running"),
+        started_at=boot + int(fields[19]) / os.sysconf("SC_CLK_TCK"),
+        memory_bytes=int(fields[21]) * os.sysconf("SC_PAGE_SIZE"),
+    )
