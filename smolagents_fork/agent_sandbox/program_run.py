@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import contextlib
 import select
+import signal
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from typing import Any
 
 from ..codec import DEFAULT_MAX_BYTES, decode, encode
 from ..deadline import Deadline
-from ..errors import DecodeError, ProtocolError, SandboxTimeoutError
+from ..errors import AgentProgramError, DecodeError, ProtocolError, SandboxTimeoutError
 from ..output import PrintContainer
 from ..sandboxes.provisioner import ByteStream
 from .model_service import ModelService
@@ -103,6 +104,7 @@ def carry_out(
     on_output: Callable[[str], None] | None = None,
     max_output_length: int,
     is_closed: Callable[[], bool] = lambda: False,
+    is_interrupted: Callable[[], bool] = lambda: False,
 ) -> Ending:
     """Run a program to its end; closes the stream, which ends what is left of it.
 
@@ -116,8 +118,10 @@ def carry_out(
         on_output: gets printed text as it comes.
         max_output_length: characters of output to keep.
         is_closed: whether the sandbox has been given up meanwhile.
+        is_interrupted: whether the program is to end.
 
     Raises:
+        AgentProgramError: the program was interrupted.
         SandboxTimeoutError: the deadline passed; carries the output until then.
         ConnectionLost: the stream ended before the program did.
         ProtocolError: the sandbox sent what the protocol does not allow.
@@ -131,6 +135,18 @@ def carry_out(
         max_bytes=DEFAULT_MAX_BYTES,
     )
     result: bytes | None = None
+
+    def check() -> None:
+        kept = "its processes were killed, and the sandbox's files stay. Its output ended with:\n"
+        if deadline.expired():
+            text = f"the program ran past timeout_seconds={deadline.seconds}; {kept}"
+            raise SandboxTimeoutError(text + output.end()[-_SHOWN:])
+        if is_interrupted():
+            text, printed = f"the program was interrupted; {kept}", output.end()
+            raise AgentProgramError(text + printed[-_SHOWN:], -signal.SIGKILL, printed)
+        if is_closed():
+            raise ConnectionLost("the sandbox was closed")
+
     try:
         body = encode(
             {
@@ -146,7 +162,7 @@ def carry_out(
         _send_job(sender, token, body)
         buffer = FrameBuffer(from_supervisor(DEFAULT_MAX_BYTES))
         while True:
-            for frame in buffer.feed(_read(stream, deadline, output, is_closed)):
+            for frame in buffer.feed(_read(stream, deadline, check)):
                 if frame.kind in (Kind.OUTPUT, Kind.ERRORS):
                     output.add(frame.kind, frame.body)
                 elif frame.kind is Kind.CALL:
@@ -171,18 +187,9 @@ def _send_job(sender: _Sender, token: str, body: bytes) -> None:
         raise ConnectionLost(str(error)) from error
 
 
-def _read(
-    stream: ByteStream, deadline: Deadline, output: _Output, is_closed: Callable[[], bool]
-) -> bytes:
+def _read(stream: ByteStream, deadline: Deadline, check: Callable[[], None]) -> bytes:
     while True:
-        if deadline.expired():
-            raise SandboxTimeoutError(
-                f"the program ran past timeout_seconds={deadline.seconds}; its processes were "
-                "killed, and the sandbox's files stay. Its output ended with:\n"
-                + output.end()[-_SHOWN:]
-            )
-        if is_closed():
-            raise ConnectionLost("the sandbox was closed")
+        check()
         try:
             data = stream.recv(_READ_BYTES)
         except BlockingIOError:

@@ -7,18 +7,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import codec
+from ..displays import DisplayLog, display_from, image_from
 from ..errors import CodecError
 from ..results import Display
-from .displays import display_from, image_from, memory_size
 from .protocol import InputRequest, Sink
 
 __all__ = ["Collector"]
 
 # Colours and other escape sequences (ECMA-48), which are useless to a model.
 _ANSI = re.compile(r"\x1b(?:[@-Z\\-_]|\[[0-?]*[ -/]*[@-~])")
-_MAX_DISPLAYS = 100
-# Limit for all displays of one call, in multiples of the largest value, since images are unpacked.
-_DISPLAYS_TO_VALUE = 2
 _MAX_NOTES = 20
 # Limit for a count sent by the kernel; Python refuses to print numbers of thousands of digits.
 _MAX_COUNT = 2**63
@@ -32,11 +29,11 @@ class Collector:
 
     Args:
         max_output_bytes: bytes of output kept; further output is counted and dropped.
-        max_value_bytes: largest encoded value. All displays of the call together may have twice
-            that, with images unpacked.
+        max_value_bytes: largest encoded value.
         on_output: receives text as it is printed. If it raises, it is not called again in this
             call.
         answer: answers the kernel's input requests.
+        shown: takes the displays; ``None``: one that saves no figures.
     """
 
     def __init__(
@@ -46,6 +43,7 @@ class Collector:
         max_value_bytes: int,
         on_output: Callable[[str], None] | None,
         answer: Answer | None,
+        shown: DisplayLog | None = None,
     ) -> None:
         self._left = max_output_bytes
         self._max_output_bytes = max_output_bytes
@@ -53,12 +51,15 @@ class Collector:
         self._on_output = on_output
         self._pieces: list[str] = []
         self._value: Any = _NOTHING
-        self.displays: list[Display] = []
-        self._displays_left = _DISPLAYS_TO_VALUE * max_value_bytes
-        self._displays_dropped = 0
+        self._shown = shown or DisplayLog(max_value_bytes)
         self.cut_bytes = 0
         self.notes: list[str] = []
         self.sink = Sink(stream=self._stream, display=self._display, data=self._data, answer=answer)
+
+    @property
+    def displays(self) -> list[Display]:
+        """Displays of the call, in order."""
+        return self._shown.displays
 
     def logs(self) -> str:
         """Return the printed text, with a marker where output was cut."""
@@ -68,28 +69,19 @@ class Collector:
                 f"\n... [output cut: {self.cut_bytes} more bytes were printed; "
                 f"max_output_bytes={self._max_output_bytes}]"
             )
-        if self._displays_dropped:
-            text += (
-                f"\n... [{self._displays_dropped} displays dropped: a call may give "
-                f"{_MAX_DISPLAYS}, of {_DISPLAYS_TO_VALUE} * max_value_bytes="
-                f"{self._max_value_bytes} bytes together]"
-            )
+        text += self._shown.note()
         return text + "".join(f"\n[{note}]" for note in self.notes)
 
     def output(self) -> Any:
         """Value of the last expression, else the last image or display, else ``None``."""
         if self._value is not _NOTHING:
-            if self._is_text_fallback() and self.displays:
-                return self._shown()
+            if self._is_text_fallback() and self._shown.displays:
+                return self._shown.shown()
             return self._value.value if isinstance(self._value, Display) else self._value
-        return self._shown() if self.displays else None
+        return self._shown.shown()
 
     def _is_text_fallback(self) -> bool:
         return isinstance(self._value, Display) and self._value.mime_type == "text/plain"
-
-    def _shown(self) -> Any:
-        pictures = [d for d in self.displays if d.mime_type.startswith("image/")]
-        return (pictures or self.displays)[-1].value
 
     def _stream(self, _name: str, text: str, lost: int) -> None:
         self.cut_bytes += lost
@@ -117,21 +109,7 @@ class Collector:
             self.notes.append(f"on_output raised {type(error).__name__}: {error}; not called again")
 
     def _display(self, content: dict[str, Any]) -> None:
-        bundle = content.get("data")
-        if not isinstance(bundle, dict):
-            return
-        if len(self.displays) >= _MAX_DISPLAYS:
-            self._displays_dropped += 1
-            return
-        display = display_from(bundle)
-        if display is None:
-            return
-        size = memory_size(display)
-        if size > self._displays_left:
-            self._displays_dropped += 1
-            return
-        self._displays_left -= size
-        self.displays.append(display)
+        self._shown.add(content.get("data"))
 
     def _data(self, data: dict[str, Any], buffers: Sequence[bytes]) -> None:
         kind = data.get("kind")

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from ..errors import ConfigurationError
 
-__all__ = ["ca_bytes", "index_settings"]
+__all__ = ["CA_VARIABLES", "ca_bytes", "index_settings"]
 
-_CA_VARIABLES = ("PIP_CERT", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE")
+#: Variables that name a file of certificates, in the order in which they count.
+CA_VARIABLES = ("PIP_CERT", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE")
 _INDEX_VARIABLES = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_TRUSTED_HOST")
 
 
@@ -28,7 +29,7 @@ def ca_bytes(ca_bundle: str | os.PathLike[str] | None) -> bytes:
             return Path(ca_bundle).read_bytes()
         except OSError as error:
             raise ConfigurationError(f"ca_bundle={str(ca_bundle)!r}: {error}") from None
-    for variable in _CA_VARIABLES:
+    for variable in CA_VARIABLES:
         path = os.environ.get(variable)
         if path:
             with contextlib.suppress(OSError):

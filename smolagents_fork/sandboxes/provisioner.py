@@ -13,18 +13,18 @@ at once. :meth:`Sandbox.remove` may be called from any thread, any number of tim
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from ..errors import ExecutorError
-from ..results import ExecutorStats
+from ..results import ExecutorStats, FileInfo
 from .resource_limits import Limits
 
 __all__ = [
     "BUILD_SECONDS",
+    "BUILT",
+    "STEP",
     "ByteStream",
-    "FileTooLarge",
     "ImageSpec",
     "Limits",
     "Provisioner",
@@ -38,10 +38,10 @@ __all__ = [
 BUILD_SECONDS = 1800.0
 #: Takes one line of progress.
 Report = Callable[[str], None]
-
-
-class FileTooLarge(ExecutorError):
-    """A file of a sandbox has more bytes than the caller allowed."""
+#: Begins a line of progress that begins a step; other lines are details of the last step.
+STEP = "==> "
+#: Begins the line of progress about an image that has been built.
+BUILT = f"{STEP}built "
 
 
 @dataclass(frozen=True)
@@ -182,12 +182,13 @@ class Sandbox(Protocol):
             ExecutorError: it is gone.
         """
 
-    def write_file(self, path: str, data: bytes) -> None:
+    def write_file(self, path: str, pieces: Iterable[bytes], size: int) -> None:
         """Write a file; it replaces an older one only when it is complete.
 
         Args:
             path: absolute; missing folders are made.
-            data: its content.
+            pieces: its content.
+            size: of all pieces together, in bytes.
 
         Raises:
             ExecutorError: it could not be written; says why.
@@ -201,8 +202,20 @@ class Sandbox(Protocol):
             max_bytes: largest size allowed.
 
         Raises:
-            FileTooLarge: it has more bytes.
+            FileTooLargeError: it has more bytes.
             ExecutorError: it could not be read; says why.
+        """
+
+    def list_files(self, path: str) -> list[FileInfo]:
+        """Return the regular files below a folder, or a file itself, with absolute paths, sorted.
+
+        Links, and names that begin with a dot, are left out.
+
+        Args:
+            path: absolute.
+
+        Raises:
+            ExecutorError: there is nothing, or there are more than 10,000 files; says why.
         """
 
     def remove(self) -> None:

@@ -32,12 +32,13 @@ class Stop(BaseException):
 
 
 class Sandbox:
-    def __init__(self, shell, codec, texts, process, settings):
+    def __init__(self, shell, codec, texts, process, tracebacks, settings):
         self.shell = shell
         self.kernel = shell.kernel
         self.codec = codec
         self.texts = texts
         self.process = process
+        self.tracebacks = tracebacks
         self.comm_id = settings["comm_id"]
         self.max_output_bytes = settings["max_output_bytes"]
         self.max_value_bytes = settings["max_value_bytes"]
@@ -50,6 +51,8 @@ class Sandbox:
         #: Number of the current run, and whether one is running.
         self.run = 0
         self.running = False
+        #: Request of the current run, and its sender.
+        self.parent, self.parent_ident = {}, b""
         #: Whether something was printed since the last flush.
         self.unsent = True
         self.allow_pickle = settings["allow_pickle"]
@@ -59,6 +62,8 @@ class Sandbox:
         self.groups = getattr(builtins, "BaseExceptionGroup", ())
         #: Whether the host refuses further calls of the current run.
         self.over = False
+        #: The host's functions by name.
+        self.stubs = {}
         self.calls = codec.HostCalls(self.exchange, self.finish, self.max_value_bytes, self.stop)
 
     # -- messages to the host --
@@ -99,8 +104,8 @@ class Sandbox:
                     socket,
                     "input_request",
                     {"prompt": self.comm_id + " " + number, "password": False},
-                    kernel.get_parent("shell"),
-                    ident=_parent_ident(kernel),
+                    self.parent,
+                    ident=self.parent_ident,
                     buffers=[request],
                 )
                 break
@@ -167,6 +172,9 @@ class Sandbox:
         self.cut = 0
         self.run += 1
         self.running, self.over = True, False
+        # Not at a call: a task of an earlier run has the context of that run.
+        self.parent = self.kernel.get_parent("shell")
+        self.parent_ident = _parent_ident(self.kernel)
 
     def after(self, result=None, *_):
         self.running = False
@@ -236,7 +244,7 @@ class Sandbox:
         self,
         exc_tuple=None,
         filename=None,
-        tb_offset=None,
+        tb_offset=None,  # noqa: ARG002 - of the shell's method
         exception_only=False,
         running_compiled_code=False,
     ):
@@ -244,26 +252,35 @@ class Sandbox:
 
         The exception and those chained to it are replaced before anything formats them.
         """
-        import traceback
-
         etype, value, tb = self.shell._get_exc_info(exc_tuple)
+        tb = self.tracebacks.trimmed(tb)
         if issubclass(etype, (Stop, *self.shell_errors)):
             with contextlib.suppress(Exception):
                 self.show_by_shell(
-                    (etype, value, tb), filename, tb_offset, exception_only, running_compiled_code
+                    (etype, value, tb), filename, 0, exception_only, running_compiled_code
                 )
                 return
-        shown = self.texts.chained_anew(value, lambda error: _stand_in(self.texts, error))
+        shown = self.texts.chained_anew(value, self.shown_link, self.is_shown)
         try:
             if isinstance(value, self.groups):
-                lines = "".join(traceback.format_exception(etype, value, tb)).splitlines()
+                lines = self.tracebacks.group_lines(value)
             else:
+                # The default offset is for the shell's own frame, which is trimmed.
                 lines = self.shell.InteractiveTB.structured_traceback(
-                    type(shown), shown, tb, tb_offset=tb_offset
+                    type(shown), shown, tb, tb_offset=0
                 )
         except Exception:
             lines = [f"{type(shown).__name__}: {shown}"]
         self.show_traceback(type(shown), shown, lines)
+
+    def shown_link(self, error):
+        made = _stand_in(self.texts, error)
+        return made.with_traceback(self.tracebacks.trimmed(made.__traceback__))
+
+    def is_shown(self, cause):
+        """Tell whether a cause is shown: one within a library means nothing to the program."""
+        entry = self.texts.exception_field(cause, "__traceback__")
+        return entry is None or self.tracebacks.trimmed(entry) is not None
 
     def show_traceback(self, etype, evalue, lines):
         """Replace the shell's method, which does not limit the length of a message."""
@@ -305,7 +322,19 @@ class Sandbox:
                 stub = self.calls.stub(**function)
                 if self.allow_pickle and function["name"] == "final_answer":
                     stub = self.pickling(stub)
-                self.shell.user_ns[function["name"]] = stub
+                self.shell.user_ns[function["name"]] = self.stubs[function["name"]] = stub
+
+    def variables(self):
+        """Publish the program's variables, without the shell's own and the host's functions."""
+        absent = object()
+        hidden = {**self.shell.user_ns_hidden, **self.stubs}
+        found = {
+            name: value
+            for name, value in self.shell.user_ns.items()
+            if hidden.get(name, absent) is not value and value is not self.process.leave
+        }
+        data = self.codec.encode_variables(found, self.max_value_bytes)
+        self.publish({"kind": "variables"}, [data])
 
     def receive_pickle(self):
         """Set variables that the host could only pickle; the host trusts this kernel."""
@@ -349,6 +378,10 @@ def _figure_png(value):
     try:
         target = io.BytesIO()
         figure.savefig(target, format="png", bbox_inches="tight")
+        # Open figures are displayed at the end of the run: this one would be shown twice.
+        pyplot = sys.modules.get("matplotlib.pyplot")
+        if pyplot is not None:
+            pyplot.close(figure)
     except Exception:
         return None
     return target.getvalue()
@@ -409,7 +442,7 @@ def _middle_cut(text, limit):
     return f"{text[:head]}\n... [{len(text) - limit} characters cut] ...\n{text[-tail:]}"
 
 
-def install(shell, codec, texts, process, settings):
+def install(shell, codec, texts, process, loop, tracebacks, settings):
     """Install the agent; the loader calls this once."""
     import zmq
 
@@ -419,9 +452,10 @@ def install(shell, codec, texts, process, settings):
             "the kernel runs as root: its image, or the name given as user=, leads to uid 0; "
             "give user= as numbers, or pass allow_root=True"
         )
-    sandbox = Sandbox(shell, codec, texts, process, settings)
+    sandbox = Sandbox(shell, codec, texts, process, tracebacks, settings)
     # The shell would keep all output of all calls in its history.
     shell._tee = lambda *_args, **_kwargs: contextlib.nullcontext()
+    loop.install(shell)
     shell.events.register("pre_run_cell", sandbox.before)
     shell.events.register("post_run_cell", sandbox.after)
     shell.display_trap.hook = sandbox.show

@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ...deadline import Deadline
 from ...errors import ExecutorStartError
-from ...results import ExecutorStats
+from ...results import ExecutorStats, FileInfo
 from ..provisioner import ByteStream, SandboxSpec, SandboxStatus
 from . import container_files
 from .container_options import GATEWAY_PORT
@@ -19,6 +19,7 @@ from .engine import engine_responds, mapped_errors
 from .exit_info import container_status
 from .gateway_access import GatewayAccess, connect_to_gateway
 from .lifetime import reaper
+from .resource_usage import usage
 from .streams.exec_run import exit_code, run_attached, run_detached
 from .streams.exec_stream import (
     RELAY,
@@ -118,6 +119,17 @@ class DockerSandbox:
         """The container's name."""
         return self._started.name
 
+    @property
+    def published_address(self) -> tuple[str, int] | None:
+        """Host and port at which the gateway is reached from here; ``None`` without a port.
+
+        Raises:
+            ExecutorStartError: the container has ended.
+        """
+        if not self._started.published:
+            return None
+        return self._access.host, self._published_port(_PORT_SECONDS)
+
     def open_stream(self, *, timeout: float) -> ByteStream:
         """Open a stream to the kernel gateway: an attached exec, or its published port.
 
@@ -196,13 +208,18 @@ class DockerSandbox:
             time.sleep(0.02)
 
     def run(
-        self, argv: list[str], *, stdin: bytes = b"", timeout: float, max_bytes: int
+        self,
+        argv: list[str],
+        *,
+        stdin: Iterable[bytes] = (),
+        timeout: float,
+        max_bytes: int,
     ) -> tuple[int, bytes, bytes]:
         """Run a program in the container.
 
         Args:
             argv: program and arguments, without a shell.
-            stdin: its input.
+            stdin: pieces of its input.
             timeout: seconds it may take.
             max_bytes: largest standard output allowed.
 
@@ -219,20 +236,24 @@ class DockerSandbox:
                 self._exec(["true"]).close()
             stream, exec_id = self._exec_with_id(argv)
         except StreamUnsupported:
-            if stdin:
+            if stdin != ():
                 raise
             api = self._client.api
             return run_detached(api, self.container.id, argv, timeout=timeout, max_bytes=max_bytes)
         output = run_attached(stream, stdin=stdin, timeout=timeout, max_bytes=max_bytes)
         return exit_code(self._client.api, self.container.id, exec_id), output, stream.stderr
 
-    def write_file(self, path: str, data: bytes) -> None:
+    def write_file(self, path: str, pieces: Iterable[bytes], size: int) -> None:
         """Write a file; see :meth:`.provisioner.Sandbox.write_file`."""
-        container_files.write_file(self.run, path, data)
+        container_files.write_file(self.run, path, pieces, size)
 
     def read_file(self, path: str, max_bytes: int) -> bytes:
         """Read a file; see :meth:`.provisioner.Sandbox.read_file`."""
         return container_files.read_file(self.run, path, max_bytes)
+
+    def list_files(self, path: str) -> list[FileInfo]:
+        """List files; see :meth:`.provisioner.Sandbox.list_files`."""
+        return container_files.list_files(self.run, path)
 
     def engine_responds(self) -> bool:
         """Return whether the engine, whose connection carries the streams, answers."""
@@ -252,16 +273,7 @@ class DockerSandbox:
         """
         with mapped_errors("asking for statistics", container=self.id):
             raw = self._client.api.stats(self.container.id, stream=False, one_shot=True)
-        memory = raw.get("memory_stats", {})
-        details = memory.get("stats", {})
-        cache = details.get("total_inactive_file", details.get("inactive_file", 0))
-        limit = memory.get("limit")
-        return ExecutorStats(
-            memory_bytes=max(0, memory.get("usage", 0) - cache),
-            memory_limit_bytes=limit if self._spec.limits.memory is not None else None,
-            cpu_seconds=raw.get("cpu_stats", {}).get("cpu_usage", {}).get("total_usage", 0) / 1e9,
-            pids=raw.get("pids_stats", {}).get("current"),
-        )
+        return usage(raw, limited=self._spec.limits.memory is not None)
 
     def status(self) -> SandboxStatus:
         """Return the container's status; never raises, takes a few seconds at most."""

@@ -7,19 +7,25 @@ the work folder is one.
 from __future__ import annotations
 
 import base64
-from typing import Protocol
+import json
+from collections.abc import Iterable
+from typing import Any, Protocol
 
-from ...errors import ExecutorError
-from ..provisioner import FileTooLarge
+from ...errors import ExecutorError, FileTooLargeError
+from ...results import FileInfo
 from .streams.exec_run import TooMuchOutput
 from .streams.exec_stream import StreamUnsupported
 
-__all__ = ["read_file", "write_file"]
+__all__ = ["list_files", "read_file", "write_file"]
 
 _TIMEOUT_SECONDS = 60.0
 _BYTES_PER_SECOND = 5_000_000
-# The dot after the last byte distinguishes a complete file from a truncated one.
-_GET = 'cat -- "$1" && printf .'
+# The dot after the last byte distinguishes a complete file from a truncated one. A named pipe would
+# be waited for.
+_GET = """
+if [ -e "$1" ] && [ ! -f "$1" ]; then echo 'it is not a regular file' >&2; exit 1; fi
+cat -- "$1" && printf .
+"""
 # Run as: python3 -I -S -c PUT path size position [pieces in base64]. Without pieces, it reads size
 # bytes from standard input, because not every connection can signal its end. It checks the free
 # space first, and replaces the file when all bytes are written. A file that does not fit leaves no
@@ -73,6 +79,33 @@ except OSError as error:
         pass
     sys.exit(str(error))
 """
+# Run as: python3 -I -S -c LIST path most. Prints path and size of each file as JSON.
+_LIST = """
+import json, os, stat, sys
+top, most = sys.argv[1], int(sys.argv[2])
+try:
+    found, seen = [], 0
+    waiting = [top] if stat.S_ISDIR(os.lstat(top).st_mode) else []
+    if not waiting:
+        found.append([top, os.lstat(top).st_size])
+    while waiting:
+        folder = waiting.pop()
+        for entry in os.scandir(folder):
+            seen += 1
+            if seen > most:
+                sys.exit("there are more than %d files: list a folder below it" % most)
+            if entry.name[0] == ".":
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                waiting.append(entry.path)
+            elif entry.is_file(follow_symlinks=False):
+                found.append([entry.path, entry.stat(follow_symlinks=False).st_size])
+    print(json.dumps(found))
+except OSError as error:
+    sys.exit(error.strerror)
+"""
+_MOST_LISTED = 10_000
+_MOST_LIST_BYTES = 64 << 20
 # The system limits one argument to 128 KiB, and all of them together to 2 MiB.
 _PIECE_BYTES = 96_000
 _PIECES = 12
@@ -82,48 +115,53 @@ class Run(Protocol):
     """Runs a program in the container: exit code, standard output, end of standard error."""
 
     def __call__(
-        self, argv: list[str], *, stdin: bytes = b"", timeout: float, max_bytes: int
+        self, argv: list[str], *, stdin: Iterable[bytes] = (), timeout: float, max_bytes: int
     ) -> tuple[int, bytes, bytes]: ...
 
 
-def write_file(run: Run, path: str, data: bytes) -> None:
+def write_file(run: Run, path: str, pieces: Iterable[bytes], size: int) -> None:
     """Write a file in the container.
 
     Args:
         run: runs programs there.
         path: absolute.
-        data: its content.
+        pieces: its content.
+        size: of all pieces together, in bytes.
 
     Raises:
         ExecutorError: it could not be written (no space, no permission).
     """
-    timeout = _TIMEOUT_SECONDS + len(data) / _BYTES_PER_SECOND
-    argv = ["python3", "-I", "-S", "-c", _PUT, path, str(len(data))]
+    timeout = _TIMEOUT_SECONDS + size / _BYTES_PER_SECOND
+    argv = ["python3", "-I", "-S", "-c", _PUT, path, str(size)]
     try:
-        code, message = _put(run, [*argv, "0"], data, timeout)
+        code, message = _put(run, [*argv, "0"], pieces, timeout)
     except StreamUnsupported:
-        code, message = _put_in_pieces(run, argv, data, timeout)
+        code, message = _put_by_arguments(run, argv, pieces, timeout)
     if code != 0:
         raise ExecutorError(_reason(code, message))
 
 
-def _put(run: Run, argv: list[str], data: bytes, timeout: float) -> tuple[int, bytes]:
-    code, _, message = run(argv, stdin=data, timeout=timeout, max_bytes=65_536)
+def _put(run: Run, argv: list[str], pieces: Iterable[bytes], timeout: float) -> tuple[int, bytes]:
+    code, _, message = run(argv, stdin=pieces, timeout=timeout, max_bytes=65_536)
     return code, message
 
 
-def _put_in_pieces(run: Run, argv: list[str], data: bytes, timeout: float) -> tuple[int, bytes]:
+def _put_by_arguments(
+    run: Run, argv: list[str], pieces: Iterable[bytes], timeout: float
+) -> tuple[int, bytes]:
     """Write a file by arguments of programs, where no stream can be attached."""
-    step = _PIECE_BYTES * _PIECES
-    for position in range(0, max(1, len(data)), step):
-        part = data[position : position + step]
-        pieces = [
-            base64.b64encode(part[start : start + _PIECE_BYTES]).decode()
-            for start in range(0, max(1, len(part)), _PIECE_BYTES)
-        ]
-        code, message = _put(run, [*argv, str(position), *pieces], b"", timeout)
-        if code != 0:
-            return code, message
+    position, step = 0, _PIECE_BYTES * _PIECES
+    for piece in pieces:
+        for begin in range(0, max(1, len(piece)), step):
+            part = piece[begin : begin + step]
+            arguments = [
+                base64.b64encode(part[start : start + _PIECE_BYTES]).decode()
+                for start in range(0, max(1, len(part)), _PIECE_BYTES)
+            ]
+            code, message = _put(run, [*argv, str(position), *arguments], (), timeout)
+            if code != 0:
+                return code, message
+            position += len(part)
     return 0, b""
 
 
@@ -136,7 +174,7 @@ def read_file(run: Run, path: str, max_bytes: int) -> bytes:
         max_bytes: largest size allowed.
 
     Raises:
-        FileTooLarge: it has more bytes.
+        FileTooLargeError: it has more bytes.
         ExecutorError: there is no such file, or the engine's connection broke.
     """
     timeout = _TIMEOUT_SECONDS + max_bytes / _BYTES_PER_SECOND
@@ -144,7 +182,7 @@ def read_file(run: Run, path: str, max_bytes: int) -> bytes:
     try:
         code, data, message = run(argv, timeout=timeout, max_bytes=max_bytes + 1)
     except TooMuchOutput:
-        raise FileTooLarge(f"it has more than {max_bytes} bytes") from None
+        raise FileTooLargeError(f"it has more than {max_bytes} bytes") from None
     if code != 0:
         raise ExecutorError(_reason(code, message))
     if not data.endswith(b"."):
@@ -152,6 +190,33 @@ def read_file(run: Run, path: str, max_bytes: int) -> bytes:
             f"the connection to the engine ended after {len(data)} bytes, before the file's end"
         )
     return data[:-1]
+
+
+def list_files(run: Run, path: str) -> list[FileInfo]:
+    """Return the regular files below a folder of the container, or a file itself.
+
+    Args:
+        run: runs programs there.
+        path: absolute.
+
+    Raises:
+        ExecutorError: there is nothing, or there are too many files.
+    """
+    argv = ["python3", "-I", "-S", "-c", _LIST, path, str(_MOST_LISTED)]
+    code, data, message = run(argv, timeout=_TIMEOUT_SECONDS, max_bytes=_MOST_LIST_BYTES)
+    if code != 0:
+        raise ExecutorError(_reason(code, message))
+    try:
+        found: Any = json.loads(data)
+        return sorted((_info(*entry) for entry in found), key=lambda one: one.path)
+    except (TypeError, ValueError) as error:
+        raise ExecutorError(f"the container gave no list of files: {error}") from error
+
+
+def _info(path: object, size: object) -> FileInfo:
+    if type(path) is not str or type(size) is not int:
+        raise TypeError(f"{path!r} and {size!r}")
+    return FileInfo(path, size)
 
 
 def _reason(code: int, message: bytes) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...deadline import Deadline
-from ...errors import ConfigurationError
+from ...errors import ConfigurationError, EngineUnavailableError, ExecutorStartError
 from ..provisioner import ImageSpec, Report, SandboxSpec
 from .container import DockerSandbox, StartedContainer
 from .container_options import ContainerOptions
@@ -24,7 +24,8 @@ from .engine import (
     one_call_client,
 )
 from .gateway_access import GatewayAccess
-from .images import image_plans
+from .images.image_builder import ImageBuilder
+from .images.image_plans import ImagePlan
 from .images.preparation import prepare_image
 from .lifetime import reaper
 from .lifetime.labels import LABEL, owner_label
@@ -57,7 +58,12 @@ class DockerProvisioner:
     ) -> None:
         self._options = options or ContainerOptions()
         self._address = engine_address() if address is None else address
-        self._client = connect(self._address)
+        try:
+            self._client = connect(self._address)
+        except EngineUnavailableError as error:
+            raise EngineUnavailableError(
+                f"{error}; 'smolagents-fork doctor' lists which executors run here"
+            ) from error.__cause__
         try:
             self._access = GatewayAccess(self._client, self._address, self._options, note)
         except BaseException:
@@ -72,15 +78,15 @@ class DockerProvisioner:
         Args:
             spec: of the image.
             report: takes one line at a time while something is built.
-            rebuild: build again, without the engine's cache.
+            rebuild: build again, without what was built before.
 
         Raises:
             ImageBuildError: a build failed, or the time ran out.
             ExecutorStartError: an image to use as it is cannot be pulled.
         """
-        return prepare_image(self._client, spec, report=report, rebuild=rebuild)
+        return prepare_image(self._client, self._address, spec, report=report, rebuild=rebuild)
 
-    def ensure(self, plan: image_plans.ImagePlan, spec: ImageSpec, *, report: Report) -> str:
+    def ensure(self, plan: ImagePlan, spec: ImageSpec, *, report: Report) -> str:
         """Build or pull a planned image unless the engine has it, and return its tag.
 
         Args:
@@ -88,13 +94,13 @@ class DockerProvisioner:
             spec: gives CA bundle and time limit.
             report: takes one line at a time while something is built.
         """
-        return image_plans.ensure(
+        return ImageBuilder(
             self._client,
-            plan,
+            self._address,
             report=report,
             ca_bundle=spec.ca_bundle,
             deadline=Deadline(spec.build_timeout_seconds),
-        )
+        ).ensure(plan)
 
     def start(self, spec: SandboxSpec) -> DockerSandbox:
         """Create and start a container. From any thread.
@@ -133,6 +139,12 @@ class DockerProvisioner:
                     # Its stub has no types.
                     image = self._client.api.inspect_image(spec.image)  # type: ignore[no-untyped-call]
                     command = main_command(image["Config"] or {}, options.container_run_kwargs)
+                    if not command:
+                        raise ExecutorStartError(
+                            f"image {spec.image!r} has no command (CMD or ENTRYPOINT): it has to "
+                            "start a Jupyter kernel gateway on port 8888; base_image= builds the "
+                            "fork's image on it"
+                        )
                     arguments = container_arguments(
                         spec, options, name, token=token, published=published, command=command
                     )

@@ -27,6 +27,7 @@ __all__ = [
     "disconnect",
     "engine_address",
     "engine_responds",
+    "image_id",
     "mapped_errors",
     "one_call_client",
     "publishes_on",
@@ -292,6 +293,17 @@ def mapped_errors(action: str, **facts: Any) -> Iterator[None]:
             f"{action}:{figures} the engine does not answer; is it still running? "
             f"({_innermost(error)})"
         ) from error
+
+
+def image_id(client: DockerClient, tag: str) -> str | None:
+    """Return the id of an image; ``None`` if the engine does not have it."""
+    import docker
+
+    with mapped_errors("looking for the image", image=tag):
+        try:
+            return str(client.api.inspect_image(tag)["Id"])  # type: ignore[no-untyped-call]
+        except docker.errors.ImageNotFound:
+            return None
 
 
 def _api_error(message: str, text: str) -> Exception:

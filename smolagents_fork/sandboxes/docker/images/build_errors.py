@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-__all__ = ["BASE_IMAGE_VARIABLE", "builder_output", "failure_message"]
+from ...provisioner import STEP
+
+__all__ = [
+    "BASE_IMAGE_VARIABLE",
+    "KEPT_LINES",
+    "base_message",
+    "builder_output",
+    "failure_message",
+    "installation_message",
+]
 
 BASE_IMAGE_VARIABLE = "SMOLAGENTS_FORK_BASE_IMAGE"
+#: Last lines of a build that its error may show.
+KEPT_LINES = 40
 # The classic builder's last message when a RUN step fails; every engine's API has the same.
 _RETURNED = re.compile(
     r"The command '(?:/bin/sh -c )?(?P<command>.*)' returned a non-zero code: (?P<code>\d+)\Z",
@@ -19,25 +30,45 @@ _NO_DISTRIBUTION = re.compile(r"No matching distribution found for (\S+)")
 _SHOWN_COMMAND_CHARS = 160
 
 
-def failure_message(
-    tag: str, arguments: Mapping[str, str], failure: str, lines: Sequence[str]
-) -> str:
-    """Format the message of a build that has failed.
+def base_message(tag: str, base: str, failure: Exception) -> str:
+    """Format the message of a build whose base image cannot be had.
 
     Args:
         tag: of the image.
-        arguments: of the build.
+        base: name of its base.
+        failure: of the pull.
+    """
+    return (
+        f"image {tag} could not be built: base image {base!r} cannot be pulled ({failure}); "
+        f"pass base_image= or set {BASE_IMAGE_VARIABLE} to one that can be"
+    )
+
+
+def installation_message(tag: str, script: str, code: int, lines: Sequence[str]) -> str:
+    """Format the message of a script that has failed.
+
+    Args:
+        tag: of the image.
+        script: name of the script.
+        code: its exit code.
+        lines: the last lines that it wrote.
+    """
+    begins = [number for number, line in enumerate(lines) if line.startswith(STEP)]
+    said = builder_output(lines[begins[-1] + 1 :] if begins else lines)
+    return (
+        f"image {tag} could not be built{_hint(said)}; output of the step that failed:\n"
+        f"{said or '(none)'}\n(exit code {code} of: {script})"
+    )
+
+
+def failure_message(tag: str, failure: str, lines: Sequence[str]) -> str:
+    """Format the message of the engine's build of a Dockerfile that has failed.
+
+    Args:
+        tag: of the image.
         failure: the engine's message.
         lines: the last lines of the build.
     """
-    base = arguments.get("BASE_IMAGE")
-    low = failure.lower()
-    missing = ("pull access denied", "manifest unknown", "not found: manifest", "no such host")
-    if base and (any(text in low for text in missing) or "connection refused" in low):
-        return (
-            f"image {tag} could not be built: base image {base!r} cannot be pulled "
-            f"({failure}); pass base_image= or set {BASE_IMAGE_VARIABLE} to one that can be"
-        )
     said = builder_output(_of_the_last_step(lines))
     ended = _RETURNED.search(failure)
     if ended is None:

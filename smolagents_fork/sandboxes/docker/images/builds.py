@@ -1,66 +1,71 @@
-"""Builds and pulls of images under a deadline, one process at a time."""
+"""Builds of Dockerfiles, and pulls of images, by the engine under a deadline."""
 
 from __future__ import annotations
 
 import contextlib
 import io
 import os
+import re
 import socket
-import tempfile
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
+import tarfile
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ....deadline import Deadline
 from ....errors import ExecutorStartError, ImageBuildError
-from ...provisioner import Report
+from ...pip_settings import ca_bytes, index_settings
+from ...provisioner import STEP, Report
 from ..engine import mapped_errors, one_call_client
-from .build_errors import BASE_IMAGE_VARIABLE, builder_output, failure_message
+from .build_errors import KEPT_LINES, builder_output, failure_message
 
 if TYPE_CHECKING:
     from docker import DockerClient
     from docker.api.client import APIClient
 
-__all__ = ["BASE_IMAGE_VARIABLE", "build", "one_builder", "pull"]
+__all__ = ["build", "pull"]
 
-_KEPT_LINES = 40
+_STEP_BEGINS = re.compile(r"(?:STEP|Step) \d+(?:/\d+)? ?: ")
+_STEP_FROM = re.compile(r"Step \d+/\d+ : FROM ")
+_STEP_MADE = re.compile(r" ---> ([0-9a-f]{12,64})\Z")
 
 
 def build(
     client: DockerClient,
     tag: str,
-    context: io.BytesIO,
-    arguments: Mapping[str, str],
+    files: Mapping[str, bytes],
     report: Report,
     deadline: Deadline,
     *,
+    ca_bundle: str | os.PathLike[str] | None = None,
     no_cache: bool = False,
 ) -> None:
-    """Build an image.
+    """Build an image from a Dockerfile, and remove the stages that it does not need.
+
+    The finished steps of a build that fails stay in the engine's cache, for the next attempt.
 
     Args:
         client: docker-py client.
         tag: for the result.
-        context: tar archive with the Dockerfile.
-        arguments: build arguments.
+        files: of the context, by name; ``Dockerfile`` among them.
         report: gets one line at a time.
         deadline: of the whole build. Afterwards the connection is closed, at which the engine
             ends the build and removes its containers.
+        ca_bundle: PEM file for ``ca.pem`` of the context, as for ``ca_bytes``.
         no_cache: build every step.
 
     Raises:
         ImageBuildError: a step failed, or the deadline passed.
     """
-    report(f"building {tag}")
     lines: list[str] = []
+    stages = _Stages(report)
+    context = _context({**files, "ca.pem": ca_bytes(ca_bundle)})
 
     def start(api: APIClient) -> Any:
         return api.build(
             fileobj=context,
             custom_context=True,
             tag=tag,
-            buildargs=dict(arguments),
+            buildargs=index_settings(),
             decode=True,
             rm=True,
             forcerm=True,
@@ -70,7 +75,7 @@ def build(
 
     try:
         with mapped_errors("building the image", image=tag):
-            failure = _followed(client, start, lines, report, deadline)
+            failure = _followed(client, start, lines, stages.take, deadline)
     except ExecutorStartError as error:
         if type(error) is not ExecutorStartError:
             raise  # EngineUnavailableError: not a failure of the build
@@ -81,7 +86,57 @@ def build(
             f"the build only needs longer. The last lines:\n{builder_output(lines)}"
         )
     if failure is not None:
-        raise ImageBuildError(failure_message(tag, arguments, failure, lines))
+        raise ImageBuildError(failure_message(tag, failure, lines))
+    stages.remove_from(client)
+
+
+class _Stages:
+    """Stages of a build, found in the lines of the engine's builder.
+
+    Args:
+        report: takes each line, with a mark where a step begins.
+    """
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._last = ""
+        self._cached = False
+        self._finished: list[str] = []
+
+    def take(self, line: str) -> None:
+        """Take one line of the builder and pass it on."""
+        made = _STEP_MADE.match(line)
+        if made is not None:
+            self._last, self._cached = "" if self._cached else made[1], False
+        elif line.strip() == "---> Using cache":
+            self._cached = True
+        elif _STEP_FROM.match(line) and self._last:
+            self._finished.append(self._last)
+            self._last = ""
+        self._report(f"{STEP}{line}" if _STEP_BEGINS.match(line) else line)
+
+    def remove_from(self, client: DockerClient) -> None:
+        """Remove the images of finished stages that this build made, if nothing needs them."""
+        import docker
+
+        for image in self._finished:
+            with contextlib.suppress(docker.errors.APIError):
+                report = client.api.inspect_image(image)  # type: ignore[no-untyped-call]
+                # A stage without steps of its own is the image that it begins with.
+                if not report.get("RepoTags") and not report.get("RepoDigests"):
+                    client.api.remove_image(image)
+
+
+def _context(files: Mapping[str, bytes]) -> io.BytesIO:
+    target = io.BytesIO()
+    with tarfile.open(fileobj=target, mode="w") as archive:
+        for name, data in sorted(files.items()):
+            # Fixed times and owners: the engine's layer cache compares them.
+            entry = tarfile.TarInfo(name)
+            entry.size, entry.mode, entry.mtime = len(data), 0o644, 0
+            archive.addfile(entry, io.BytesIO(data))
+    target.seek(0)
+    return target
 
 
 def pull(client: DockerClient, tag: str, report: Report, deadline: Deadline) -> None:
@@ -91,7 +146,7 @@ def pull(client: DockerClient, tag: str, report: Report, deadline: Deadline) -> 
         ImageBuildError: it could not be fetched in time.
         ExecutorStartError: the registry does not give it.
     """
-    report(f"pulling {tag}")
+    report(f"{STEP}pulling {tag}")
     lines: list[str] = []
     repository, version = tag, None if "@" in tag else "latest"
     if version and ":" in tag.rpartition("/")[2]:
@@ -163,7 +218,7 @@ def _followed(
                 if line.strip():
                     report(line.rstrip())
                     lines.append(line.rstrip())
-                    del lines[:-_KEPT_LINES]
+                    del lines[:-KEPT_LINES]
     except Exception:
         if deadline.expired():
             return _TOO_LONG
@@ -192,36 +247,3 @@ def _hang_up(response: Any) -> None:
         _socket_of(response).shutdown(socket.SHUT_RDWR)
     with contextlib.suppress(Exception):
         response.close()
-
-
-@contextlib.contextmanager
-def one_builder(tag: str, deadline: Deadline) -> Iterator[None]:
-    """Let one process of this machine build ``tag`` at a time; no-op without file locks.
-
-    Raises:
-        ImageBuildError: another process builds it and was not done in time.
-    """
-    try:
-        import fcntl
-    except ImportError:  # pragma: no cover - Windows
-        yield
-        return
-    user = os.getuid()
-    path = Path(tempfile.gettempdir()) / f"smolagents-fork-{user}-{tag.rpartition(':')[2]}.lock"
-    # O_NOFOLLOW: every user may write to the folder, and a link put there must not be opened.
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        while True:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if deadline.expired():
-                    raise ImageBuildError(
-                        f"image {tag} is being built by another process of this user, which was "
-                        f"not done in build_timeout_seconds={deadline.seconds} (lock: {path})"
-                    ) from None
-                time.sleep(0.1)
-        yield
-    finally:
-        os.close(handle)

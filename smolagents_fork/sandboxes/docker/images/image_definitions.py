@@ -19,18 +19,18 @@ __all__ = ["image_folder"]
 
 
 def image_folder(name: str) -> Traversable:
-    """Return the folder of image ``name``: a Dockerfile and the files it copies.
+    """Return the folder of image ``name``: a script and the files it installs.
 
     Raises:
         ImageBuildError: the installation is incomplete.
     """
     packaged = resources.files("smolagents_fork").joinpath("_images").joinpath(name)
-    if packaged.joinpath("Dockerfile").is_file():
+    if packaged.joinpath("install.sh").is_file():
         return packaged
     repository = Path(__file__).resolve().parents[4] / "docker" / name
-    if (repository / "Dockerfile").is_file():
+    if (repository / "install.sh").is_file():
         return repository
     raise ImageBuildError(
         f"the definition of image {name!r} is missing: neither smolagents_fork/_images/{name} nor "
-        f"{repository} has a Dockerfile; reinstall the package"
+        f"{repository} has an install.sh; reinstall the package"
     )

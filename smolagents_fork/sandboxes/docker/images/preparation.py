@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from ....deadline import Deadline
 from ...provisioner import ImageSpec, Report
-from ..engine import mapped_errors
+from ..engine import image_id, mapped_errors
 from . import image_plans
+from .image_builder import ImageBuilder
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -16,15 +17,16 @@ __all__ = ["prepare_image"]
 
 
 def prepare_image(
-    client: DockerClient, spec: ImageSpec, *, report: Report, rebuild: bool = False
+    client: DockerClient, address: str, spec: ImageSpec, *, report: Report, rebuild: bool = False
 ) -> str:
     """Pull or build the image unless the engine has it, and return its name.
 
     Args:
         client: docker-py client.
+        address: of its engine.
         spec: of the image.
         report: takes one line at a time while something is built.
-        rebuild: build again, without the engine's cache.
+        rebuild: build again, without what was built before.
 
     Raises:
         ImageBuildError: a build failed, or the time ran out.
@@ -33,21 +35,21 @@ def prepare_image(
     image, name = spec.image, spec.image_name
     if image is None and name is not None and not spec.build_new_image:
         # Upstream's meaning of build_new_image=False: an existing image of that name is used.
-        image = name if image_plans.exists(client, name) else None
+        image = name if image_id(client, name) else None
     wanted = image_plans.plan(
         base_image=spec.base_image,
         dockerfile_content=spec.dockerfile_content if image is None else None,
         image=image,
         requirements=spec.requirements,
     )
-    tag = image_plans.ensure(
+    tag = ImageBuilder(
         client,
-        wanted,
+        address,
         report=report,
         ca_bundle=spec.ca_bundle,
-        rebuild=rebuild,
         deadline=Deadline(spec.build_timeout_seconds),
-    )
+        rebuild=rebuild,
+    ).ensure(wanted)
     if name is not None and image is None:
         repository, _, version = name.partition(":")
         with mapped_errors("naming the image", image_name=name):

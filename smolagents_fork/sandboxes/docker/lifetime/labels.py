@@ -13,10 +13,22 @@ import time
 import uuid
 from collections.abc import Mapping
 
-__all__ = ["LABEL", "labels", "owner_is_gone", "owner_label", "this_machine"]
+from ....inventory import ELSEWHERE, GONE, RUNNING, Owner
+from ....proc_table import command_of
+
+__all__ = [
+    "CREATED_LABEL",
+    "LABEL",
+    "labels",
+    "owner_is_gone",
+    "owner_label",
+    "owner_of",
+    "this_machine",
+]
 
 LABEL = "smolagents-fork.owner"
 CREATED_LABEL = "smolagents-fork.created"
+HOST_LABEL = "smolagents-fork.host"
 VERSION_LABEL = "smolagents-fork.version"
 
 
@@ -24,6 +36,8 @@ def labels(version: str) -> dict[str, str]:
     """Return the labels for a container of this process."""
     return {
         LABEL: owner_label(),
+        # For people: names of machines are not unique.
+        HOST_LABEL: platform.node(),
         CREATED_LABEL: str(int(time.time())),
         VERSION_LABEL: version,
     }
@@ -46,6 +60,20 @@ def owner_is_gone(container_labels: Mapping[str, str]) -> bool:
     if started is None:
         return not _exists(int(parts[1]))
     return str(started) != parts[2]
+
+
+def owner_of(container_labels: Mapping[str, str]) -> Owner:
+    """Return the process that the labels name."""
+    host = container_labels.get(HOST_LABEL, "")
+    machine, _, rest = container_labels.get(LABEL, "").partition(":")
+    pid = rest.partition(":")[0]
+    number = int(pid) if pid.isdigit() else None
+    if machine != this_machine() or number is None:
+        return Owner(host, number, ELSEWHERE)
+    host = host or platform.node()
+    if owner_is_gone(container_labels):
+        return Owner(host, number, GONE)
+    return Owner(host, number, RUNNING, command_of(number))
 
 
 @functools.cache

@@ -7,8 +7,10 @@ import queue
 import select
 import threading
 import time
+from collections.abc import Callable, Generator, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ....deadline import Deadline
 from ....errors import ExecutorError
 from ..engine import mapped_errors
 from .exec_stream import STDERR, AttachedConnection, ExecStream, frames
@@ -16,7 +18,7 @@ from .exec_stream import STDERR, AttachedConnection, ExecStream, frames
 if TYPE_CHECKING:
     from docker.api.client import APIClient
 
-__all__ = ["TooMuchOutput", "exit_code", "run_attached", "run_detached"]
+__all__ = ["TooMuchOutput", "exit_code", "run_attached", "run_detached", "run_lines"]
 
 # Bytes of standard error that are kept.
 _MAX_STDERR = 8192
@@ -28,12 +30,14 @@ class TooMuchOutput(ExecutorError):
     """A program wrote more than the caller allowed."""
 
 
-def run_attached(stream: ExecStream, *, stdin: bytes, timeout: float, max_bytes: int) -> bytes:
+def run_attached(
+    stream: ExecStream, *, stdin: Iterable[bytes], timeout: float, max_bytes: int
+) -> bytes:
     """Give a started program its input and return its output; closes the stream.
 
     Args:
         stream: to the program.
-        stdin: its input, whose end not every connection can signal.
+        stdin: pieces of its input, whose end not every connection can signal.
         timeout: seconds it may take.
         max_bytes: largest standard output allowed.
 
@@ -91,56 +95,130 @@ def run_detached(
         ExecutorError: it took too long.
         TooMuchOutput: it wrote more.
     """
-    with mapped_errors("running a program in the container", container=container_id[:12]):
-        exec_id = api.exec_create(container_id, argv)["Id"]
-        attached = api.exec_start(exec_id, socket=True)
-    # Such a connection can only be read without a limit, so a thread does that, which ends with the
-    # program.
-    arrived: queue.Queue[tuple[int, bytes] | Exception | None] = queue.Queue(64)
-    abandoned = threading.Event()
-
-    def read() -> None:
-        last: Exception | None = None
-        try:
-            for piece in frames(attached):
-                if abandoned.is_set():
-                    return
-                arrived.put(piece)
-        except Exception as error:
-            last = error
-        finally:
-            AttachedConnection(attached).close()
-        arrived.put(last)
-
-    threading.Thread(target=read, name="smolagents-fork-exec", daemon=True).start()
-    try:
-        output, stderr = _collected(arrived, timeout, max_bytes)
-    finally:
-        abandoned.set()
-        while not arrived.empty():  # the reader may be blocked by a full queue
-            arrived.get_nowait()
-    return exit_code(api, container_id, exec_id), output, stderr
-
-
-def _collected(arrived: queue.Queue[Any], timeout: float, max_bytes: int) -> tuple[bytes, bytes]:
-    end = time.monotonic() + timeout
     output, stderr = bytearray(), b""
-    while True:
+    program = _Program(api, container_id, argv)
+    with contextlib.closing(program.output(Deadline(timeout))) as pieces:
+        for number, data in pieces:
+            if number == STDERR:
+                stderr = (stderr + data)[-_MAX_STDERR:]
+            else:
+                output += data
+            if len(output) > max_bytes:
+                raise TooMuchOutput(f"it wrote more than {max_bytes} bytes")
+    return program.exit_code(), bytes(output), stderr
+
+
+def run_lines(
+    api: APIClient,
+    container_id: str,
+    argv: list[str],
+    *,
+    environment: Mapping[str, str],
+    deadline: Deadline,
+    line: Callable[[str], None],
+) -> int:
+    """Run a program without input, and pass its output on while it runs; return its exit code.
+
+    Args:
+        api: docker-py's low-level client.
+        container_id: of the container.
+        argv: program and arguments, without a shell.
+        environment: variables of the program.
+        deadline: of the program, which runs on when it has passed.
+        line: takes each line of both outputs that is not blank.
+
+    Raises:
+        ExecutorError: it took too long, or the stream broke.
+    """
+    program = _Program(api, container_id, argv, environment)
+    pending = {1: b"", STDERR: b""}
+    with contextlib.closing(program.output(deadline)) as pieces:
+        for number, data in pieces:
+            *lines, pending[number] = (pending.get(number, b"") + data).split(b"\n")
+            for text in lines:
+                _pass_on(text, line)
+    for text in pending.values():
+        _pass_on(text, line)
+    return program.exit_code()
+
+
+def _pass_on(text: bytes, line: Callable[[str], None]) -> None:
+    written = text.decode("utf-8", "replace").rstrip()
+    if written:
+        line(written)
+
+
+class _Program:
+    """A program without input that runs in a container.
+
+    Args:
+        api: docker-py's low-level client.
+        container_id: of the container.
+        argv: program and arguments, without a shell.
+        environment: variables of the program.
+    """
+
+    def __init__(
+        self,
+        api: APIClient,
+        container_id: str,
+        argv: list[str],
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self._api, self._container_id = api, container_id
+        with mapped_errors("running a program in the container", container=container_id[:12]):
+            created = api.exec_create(container_id, argv, environment=dict(environment or {}))
+            self._exec_id = str(created["Id"])
+            self._attached = api.exec_start(self._exec_id, socket=True)
+
+    def exit_code(self) -> int:
+        """Return its exit code; see :func:`exit_code`."""
+        return exit_code(self._api, self._container_id, self._exec_id)
+
+    def output(self, deadline: Deadline) -> Generator[tuple[int, bytes], None, None]:
+        """Yield number and payload of the pieces of its output.
+
+        Raises:
+            ExecutorError: the deadline passed, or the stream broke.
+        """
+        attached = self._attached
+        # a
+        # Such a connection can only be read without a limit, so a thread does that, which ends with
+        # the program.
+        arrived: queue.Queue[tuple[int, bytes] | Exception | None] = queue.Queue(64)
+        abandoned = threading.Event()
+
+        def read() -> None:
+            last: Exception | None = None
+            try:
+                for piece in frames(attached):
+                    if abandoned.is_set():
+                        return
+                    arrived.put(piece)
+            except Exception as error:
+                last = error
+            finally:
+                AttachedConnection(attached).close()
+            arrived.put(last)
+
+        threading.Thread(target=read, name="smolagents-fork-exec", daemon=True).start()
         try:
-            piece = arrived.get(timeout=max(0.0, end - time.monotonic()))
-        except queue.Empty:
-            raise ExecutorError(_too_long(timeout)) from None
-        if piece is None:
-            return bytes(output), stderr
-        if isinstance(piece, Exception):
-            raise ExecutorError(f"the engine's answer was cut off: {piece}") from piece
-        number, data = piece
-        if number == STDERR:
-            stderr = (stderr + data)[-_MAX_STDERR:]
-        else:
-            output += data
-        if len(output) > max_bytes:
-            raise TooMuchOutput(f"it wrote more than {max_bytes} bytes")
+            while (piece := _next(arrived, deadline)) is not None:
+                yield piece
+        finally:
+            abandoned.set()
+            while not arrived.empty():  # the reader may be blocked by a full queue
+                arrived.get_nowait()
+
+
+def _next(arrived: queue.Queue[Any], deadline: Deadline) -> tuple[int, bytes] | None:
+    try:
+        piece = arrived.get(timeout=deadline.at_most(1e6))
+    except queue.Empty:
+        raise ExecutorError(_too_long(deadline.seconds)) from None
+    if isinstance(piece, Exception):
+        raise ExecutorError(f"the engine's answer was cut off: {piece}") from piece
+    return None if piece is None else (piece[0], piece[1])
 
 
 def exit_code(api: APIClient, container_id: str, exec_id: str) -> int:
@@ -168,13 +246,14 @@ def exit_code(api: APIClient, container_id: str, exec_id: str) -> int:
         pause = min(2 * pause, 0.1)
 
 
-def _write_all(stream: ExecStream, data: bytes, end: float) -> None:
-    view = memoryview(data)
-    while view:
-        try:
-            view = view[stream.send(bytes(view[:1_048_576])) :]
-        except BlockingIOError:
-            _wait(stream, select.POLLOUT, end)
+def _write_all(stream: ExecStream, pieces: Iterable[bytes], end: float) -> None:
+    for piece in pieces:
+        view = memoryview(piece)
+        while view:
+            try:
+                view = view[stream.send(bytes(view[:1_048_576])) :]
+            except BlockingIOError:
+                _wait(stream, select.POLLOUT, end)
 
 
 def _wait(stream: ExecStream, event: int, end: float) -> None:

@@ -1,0 +1,283 @@
+"""Installation on an image: a script in a container, whose changes become one layer.
+
+Only what the script leaves is in the layer. The engine's builder would need two stages for that: it
+keeps the CA file and the index settings of the build otherwise. pip's cache is a volume of the
+engine, so it works with an engine on another machine, and pip of the image itself decides which
+wheels fit.
+
+The container ends when this process does, because its main process waits for the end of an input
+that this process keeps open. The engine then removes it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import secrets
+import tarfile
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from ....deadline import Deadline
+from ....errors import ExecutorError, ImageBuildError
+from ...pip_settings import ca_bytes, index_settings
+from ...provisioner import STEP, Report
+from ..engine import API_TIMEOUT_SECONDS, image_id, mapped_errors, one_call_client
+from ..lifetime import reaper
+from ..lifetime.labels import LABEL, owner_label
+from ..streams.exec_run import run_lines
+from ..streams.exec_stream import AttachedConnection
+from .build_errors import KEPT_LINES, installation_message
+from .image_plans import CONFIG, SCRIPT, ImagePlan
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+__all__ = ["CACHE_LABEL", "PACKAGES_LABEL", "install", "largest_part"]
+
+#: Labels of an image: the id of the image that packages were added to, and these packages.
+CORE_LABEL, PACKAGES_LABEL = "smolagents-fork.core", "smolagents-fork.packages"
+CACHE_LABEL = "smolagents-fork.cache"
+_FOLDER, _CACHE = "/smolagents-fork-build", "/mnt"
+# The last part of the script's command: its files are not in the image.
+_RUN = 'cd "$0" && sh "./$1" && cd / && rm -rf "$0"'
+# The engine's storage allows some 125 layers.
+_MOST_LAYERS = 60
+
+
+def install(
+    client: DockerClient,
+    address: str,
+    wanted: ImagePlan,
+    start: str,
+    *,
+    report: Report,
+    ca_bundle: str | os.PathLike[str] | None,
+    deadline: Deadline,
+    rebuild: bool,
+) -> None:
+    """Run the script of a plan on an image, and give the result the plan's tag.
+
+    Args:
+        client: docker-py client.
+        address: of its engine.
+        wanted: plan of the image.
+        start: name of the image to install on.
+        report: takes one line at a time.
+        ca_bundle: PEM file that pip trusts, as for ``ca_bytes``.
+        deadline: of the whole installation.
+        rebuild: replace an image that has the tag.
+
+    Raises:
+        ImageBuildError: the script failed, or the deadline passed.
+        ExecutorStartError: the engine refuses the container.
+    """
+    certificates = ca_bytes(ca_bundle)
+    files = {**wanted.files, **({"ca.pem": certificates} if certificates else {})}
+    lines: list[str] = []
+
+    def keep(line: str) -> None:
+        report(line)
+        lines.append(line)
+        del lines[:-KEPT_LINES]
+
+    with mapped_errors("building the image", image=wanted.tag):
+        # The stub of docker-py has no types.
+        base = client.api.inspect_image(start)["Config"] or {}  # type: ignore[no-untyped-call]
+        with _container(client, address, start, base) as name:
+            client.api.put_archive(name, "/", _archive(files))
+            try:
+                code = run_lines(
+                    client.api,
+                    name,
+                    ["sh", "-c", _RUN, _FOLDER, SCRIPT],
+                    environment=_environment(client, with_certificates=bool(certificates)),
+                    deadline=deadline,
+                    line=keep,
+                )
+            except ExecutorError as error:
+                if not deadline.expired():
+                    raise
+                raise _too_late(wanted.tag, deadline, lines) from error
+            if code:
+                raise ImageBuildError(installation_message(wanted.tag, SCRIPT, code, lines))
+            if not rebuild and image_id(client, wanted.tag):
+                return  # a builder of another user or machine was faster
+            report(f"{STEP}saving the image")
+            # docker-py sets no limit for this call.
+            api = one_call_client(client.api, deadline.at_most(1e6))
+            repository, _, version = wanted.tag.rpartition(":")
+            changes: Any = _instructions(base, wanted, _core_of(client, wanted))
+            # Without an entrypoint here, the container's is copied.
+            conf: Any = {"Entrypoint": []}
+            api.commit(
+                name,
+                repository,
+                version,
+                message=_comment(wanted),
+                pause=False,
+                changes=changes,
+                conf=conf,
+            )
+        _remove_replaced(client, wanted)
+
+
+def _comment(wanted: ImagePlan) -> str:
+    return f"smolagents-fork {wanted.tag}"
+
+
+def _remove_replaced(client: DockerClient, wanted: ImagePlan) -> None:
+    """Remove images of the same plan that lost their name to a newer one, unless in use."""
+    import docker
+
+    for found in client.api.images(filters={"dangling": True}):
+        image = found["Id"]
+        with contextlib.suppress(docker.errors.APIError):
+            report = client.api.inspect_image(image)  # type: ignore[no-untyped-call]
+            if report.get("Comment") == _comment(wanted):
+                client.api.remove_image(image)
+
+
+def _too_late(tag: str, deadline: Deadline, lines: list[str]) -> ImageBuildError:
+    return ImageBuildError(
+        f"image {tag} was not built in build_timeout_seconds={deadline.seconds}; raise it if "
+        "the build only needs longer. The last lines:\n" + "\n".join(lines)
+    )
+
+
+def largest_part(client: DockerClient, wanted: ImagePlan, base: str) -> str:
+    """Return the image to add the packages of a plan to: the one with most of them already.
+
+    Args:
+        client: docker-py client.
+        wanted: plan with requirements.
+        base: name of its base, which has none.
+    """
+    core = client.api.inspect_image(base)["Id"]  # type: ignore[no-untyped-call]
+    needed = set(_written(wanted).split())
+    parts = {base: 0}
+    for found in client.api.images(filters={"label": f"{CORE_LABEL}={core}"}):
+        has = set(str((found.get("Labels") or {}).get(PACKAGES_LABEL, "")).split())
+        if has and has <= needed:
+            parts[str(found["Id"])] = len(has)
+    for name in sorted(parts, key=lambda name: -parts[name]):
+        image = client.api.inspect_image(name)  # type: ignore[no-untyped-call]
+        if len(image["RootFS"].get("Layers") or ()) < _MOST_LAYERS:
+            return name
+    return base
+
+
+def _core_of(client: DockerClient, wanted: ImagePlan) -> str:
+    if not wanted.requirements or wanted.base is None:
+        return ""
+    return str(client.api.inspect_image(wanted.base.tag)["Id"])  # type: ignore[no-untyped-call]
+
+
+def _written(wanted: ImagePlan) -> str:
+    """Write requirements for a label in a Dockerfile: without quotes, blanks or dollar signs."""
+    return " ".join(quote(one, safe="=<>!~,[]") for one in wanted.requirements)
+
+
+@contextlib.contextmanager
+def _container(
+    client: DockerClient, address: str, image: str, config: Mapping[str, Any]
+) -> Iterator[str]:
+    """Run a container that ends with the block, or with this process.
+
+    Args:
+        client: docker-py client.
+        address: of its engine.
+        image: name of the container's image.
+        config: of that image.
+    """
+    from docker.types import Mount
+
+    name = f"smolagents-fork-build-{secrets.token_hex(8)}"
+    user = str(os.getuid()) if hasattr(os, "getuid") else "user"
+    # A cache for each user: what builds from source may write to it.
+    cache = f"smolagents-fork-pip-{user}"
+    client.api.create_volume(cache, labels={CACHE_LABEL: "pip"})
+    lease: AttachedConnection | None = None
+    try:
+        with reaper.starting(name, address):
+            container = client.containers.create(
+                image,
+                name=name,
+                entrypoint=["cat"] if config.get("Entrypoint") else None,
+                command=[] if config.get("Entrypoint") else ["cat"],
+                # Standard input ends with its first connection; see the lease module.
+                stdin_open=True,
+                detach=False,
+                auto_remove=True,
+                user="0:0",
+                working_dir="/",
+                labels={LABEL: owner_label()},
+                # Not volumes=, which docker-py writes into the configuration that is copied.
+                mounts=[Mount(_CACHE, cache, no_copy=True)],
+                use_config_proxy=False,
+            )
+            api = one_call_client(client.api, API_TIMEOUT_SECONDS)
+            params = {"stdin": 1, "stdout": 0, "stderr": 0, "stream": 1}
+            lease = AttachedConnection(api.attach_socket(name, params=params))
+            container.start()
+        yield name
+    finally:
+        if lease is not None:
+            lease.close()
+        reaper.remove(client, name, wait=True)
+
+
+def _environment(client: DockerClient, *, with_certificates: bool) -> dict[str, str]:
+    """Return the variables of the script; those of a program in a container are in no image."""
+    # docker-py gives the proxies of the user's Docker configuration to builds in the same form.
+    proxies = getattr(client.api, "_proxy_configs", None)
+    return {
+        **({} if proxies is None else proxies.get_environment()),
+        **index_settings(),
+        **({"PIP_CERT": f"{_FOLDER}/ca.pem"} if with_certificates else {}),
+        "PIP_CACHE_DIR": _CACHE,
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "PIP_NO_INPUT": "1",
+        "PIP_PROGRESS_BAR": "off",
+        "PIP_ROOT_USER_ACTION": "ignore",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+
+
+def _archive(files: Mapping[str, bytes]) -> bytes:
+    target = io.BytesIO()
+    with tarfile.open(fileobj=target, mode="w") as archive:
+        for name, data in sorted(files.items()):
+            entry = tarfile.TarInfo(f"{_FOLDER.lstrip('/')}/{name}")
+            entry.size, entry.mode = len(data), 0o644
+            archive.addfile(entry, io.BytesIO(data))
+    return target.getvalue()
+
+
+def _instructions(base: Mapping[str, Any], wanted: ImagePlan, core: str) -> list[str]:
+    """Return the configuration of the image: the plan's own, else that of its base.
+
+    Args:
+        base: configuration of the image that the container was made of.
+        wanted: plan of the image.
+        core: id of the image that the packages were added to.
+    """
+    if CONFIG in wanted.files:
+        lines = wanted.files[CONFIG].decode().splitlines()
+    else:
+        # An empty ENTRYPOINT would be the container's.
+        entrypoint = base.get("Entrypoint")
+        lines = [
+            *([f"ENTRYPOINT {json.dumps(entrypoint)}"] if entrypoint else []),
+            f"CMD {json.dumps(base.get('Cmd') or [])}",
+            f"WORKDIR {base.get('WorkingDir') or '/'}",
+            *([f"USER {base['User']}"] if base.get("User") else []),
+        ]
+    # The engine copies the container's labels; this one names an owner of containers.
+    lines.append(f'LABEL {LABEL}=""')
+    if wanted.requirements:
+        lines += [f'LABEL {CORE_LABEL}="{core}"', f'LABEL {PACKAGES_LABEL}="{_written(wanted)}"']
+    return lines

@@ -1,0 +1,1 @@
+"""Views of an engine from outside an executor: what is there, what is wrong, what can go."""
