@@ -19,6 +19,7 @@ _EXPORTS: dict[str, str] = {
     "LocalPythonExecutor": "smolagents_fork.executors.local",
     "ProcessExecutor": "smolagents_fork.executors.process",
     "WasmExecutor": "smolagents_fork.executors.wasm",
+    "WasmPool": "smolagents_fork.executors.wasm",
 }
 
 __all__ = ["fork_revision", "upstream_version", *sorted(_EXPORTS)]

@@ -27,11 +27,13 @@ from .guards.tools import ToolCaller
 from .meter import FinalAnswer, Limits, Meter, MeteredItems, ProgramStop, recursion_limit
 from .modules.event_loops import EventLoops
 from .modules.overrides import Parts, overrides_of
+from .modules.showing import ProgramDisplays, note_import
 from .modules.streams import StandardStreams
 from .modules.threads import ProgramThreads
 from .modules.views import ModuleViews
 from .modules.waiting import waiting_members
 from .policy import DEFAULT_IMPORTS
+from .rebinding import copied, program_functions, rebound
 
 __all__ = ["Interpreter", "Result"]
 
@@ -66,6 +68,8 @@ class Interpreter:
         state: the dict to keep the program's globals in; a new one by default.
         replaceable_functions: functions programs may call and may overwrite.
         extra_dunders: dunder attributes to allow on top of policy, at the caller's own risk.
+        on_output: takes printed text while the program runs, in the thread that prints.
+        on_display: takes the MIME bundle of each figure and displayed value, in the same way.
     """
 
     def __init__(
@@ -78,6 +82,8 @@ class Interpreter:
         state: dict[str, Any] | None = None,
         replaceable_functions: Mapping[str, Callable[..., Any]] | None = None,
         extra_dunders: Iterable[str] = (),
+        on_output: Callable[[str], None] | None = None,
+        on_display: Callable[[Mapping[str, Any]], None] | None = None,
     ) -> None:
         self.limits = limits or Limits()
         self.state: dict[str, Any] = {"__name__": "__main__"} if state is None else state
@@ -88,11 +94,13 @@ class Interpreter:
         self._sizes = Sizes(self.meter, self._items)
         self._classes = ProgramClasses(lambda: self.state.get("__name__", "__main__"))
         authorized = {*default_imports, *additional_authorized_imports}
-        self.modules = ModuleViews(authorized, lambda module: overrides_of(module, self._parts))
+        self.modules = ModuleViews(authorized, self._overrides)
         self._attributes = AttributeGuard(
             self._classes, self._sizes, self.meter, self.state, self.modules, self._extra_dunders
         )
         self._streams = StandardStreams(self._write)
+        self._on_output = on_output
+        self._displays = ProgramDisplays(on_display, self._streams.suspended)
         self._threads = ProgramThreads(self.meter, self._streams)
         waiting = waiting_members(self.meter, self._threads)
         self._loops = EventLoops(self.meter, waiting["ThreadPoolExecutor"])
@@ -102,6 +110,7 @@ class Interpreter:
             self._attributes,
             self._classes,
             self._streams,
+            self._displays,
             {**waiting, **self._loops.members()},
             self.modules,
         )
@@ -113,6 +122,7 @@ class Interpreter:
         self._functions = dict(additional_functions or {})
         self._replaceable = dict(replaceable_functions or {})
         self._builtins: dict[str, Any] | None = None
+        self._given_builtins: dict[str, Any] = {}
         #: Globals that functions of earlier programs may bind.
         self._written: set[str] = set()
         self._taken: frozenset[str] = frozenset()
@@ -124,6 +134,11 @@ class Interpreter:
         """Make ``tools`` callable by name; programs may not assign to these names."""
         self._tools = dict(tools)
         self._protected = frozenset({*self._tools, *self._functions})
+        self._builtins = None
+
+    def send_builtins(self, builtins: Mapping[str, Any]) -> None:
+        """Let programs have ``builtins``, which policy refuses: something else confines them."""
+        self._given_builtins = dict(builtins)
         self._builtins = None
 
     def protect(self, names: Iterable[str]) -> None:
@@ -165,7 +180,13 @@ class Interpreter:
             self.meter,
             self._items,
             self.modules.authorized,
-            {"print": self._print, "help": shown, **handed},
+            {
+                "print": self._print,
+                "help": shown,
+                "display": self._displays.display,
+                **self._given_builtins,
+                **handed,
+            },
         )
         self._builtins = namespace | {
             "__name__": "__main__",  # for states that do not say
@@ -193,7 +214,38 @@ class Interpreter:
     def _write(self, text: str) -> None:
         if len(text) > 1000:
             self.meter.charge(len(text) >> 8)
+        if self._on_output is not None:
+            with self._streams.suspended():
+                self._on_output(text)
         self.output.append(text)
+
+    def take_over(
+        self, other: Interpreter, variables: Mapping[str, Any], memo: dict[int, Any]
+    ) -> None:
+        """Put deep copies of variables of ``other``'s programs into the state.
+
+        Functions get the variables, tools and limits of this interpreter. Classes are shared, and
+        so are their methods, which keep those of ``other``.
+
+        Args:
+            other: is not running.
+            variables: of its state.
+            memo: of :func:`copy.deepcopy`.
+        """
+        self._written |= other._written
+        for cls in other._classes:
+            self._classes.register(cls)
+        # A function takes its builtins from its globals when it is made.
+        self.state["__builtins__"] = builtins = self._namespace()
+        for cost in other.meter.costs:
+            builtins[ticks_name(cost)] = self.meter.ticks(cost)
+        rebound(program_functions(other.state), self.state, memo)
+        del self.state["__builtins__"]
+        self.state.update({name: copied(value, memo) for name, value in variables.items()})
+
+    def _overrides(self, module: types.ModuleType) -> dict[str, Any]:
+        note_import(module)
+        return overrides_of(module, self._parts)
 
     # -- runs --
 
@@ -253,7 +305,7 @@ class Interpreter:
                 meter.begin(limits, tools)
                 self.state["_operations_count"] = meter.count
                 try:
-                    with self._streams.routed():
+                    with self._streams.routed(), self._displays.taken():
                         value = self._call(program, function)
                 except (FinalAnswer, ProgramStop):
                     pass

@@ -174,6 +174,8 @@ def failed(error: BaseException, program: Program) -> InterpreterError:
     text, notes = _text_of(error), _notes_of(error)
     if issubclass(raised, RecursionError):
         text += "; it goes deeper than max_recursion_depth allows"
+    elif issubclass(raised, MemoryError):
+        text = text or "there is not enough memory"
     frames = _frames(error)
     own = [frame for frame in frames if frame[0] is program] or frames
     first, line = (own[0][1], own[0][2]) if own else (None, None)

@@ -201,6 +201,11 @@ class Meter:
             self.running = True
             self.tools = tools
 
+    @property
+    def costs(self) -> list[int]:
+        """Costs of the blocks that ticks were asked for."""
+        return list(self._ticks)
+
     def ticks(self, cost: int) -> Iterator[bool]:
         """Give the ticks for blocks of ``cost`` operations: ``True`` without end, for all runs."""
         source = self._ticks.get(cost)

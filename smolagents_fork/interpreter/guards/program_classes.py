@@ -11,7 +11,7 @@ from __future__ import annotations
 import builtins
 import types
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 __all__ = ["ProgramClasses", "real_mro", "real_namespace"]
@@ -99,6 +99,10 @@ class ProgramClasses:
 
     def __contains__(self, cls: Any) -> bool:
         return id(cls) in self.identities
+
+    def __iter__(self) -> Iterator[type]:
+        found = [reference() for reference in list(self._references.values())]
+        return iter([cls for cls in found if cls is not None])
 
     def owns(self, value: Any) -> bool:
         """Tell whether ``value`` is a registered class or an instance of one."""

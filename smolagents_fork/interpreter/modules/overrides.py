@@ -20,6 +20,7 @@ from ..guards.attributes import AttributeGuard, FrameProxy
 from ..guards.program_classes import ProgramClasses
 from ..guards.sizes import BITS, TEXT, Estimate, Sizes, width_of
 from ..meter import MeteredItems
+from .showing import ProgramDisplays
 from .streams import StandardStreams
 
 __all__ = ["OVERRIDES", "Parts", "overrides_of"]
@@ -45,6 +46,7 @@ class Parts(NamedTuple):
         attributes: the attribute guard.
         classes: the registry of the program's classes.
         streams: the program's standard streams.
+        displays: takes the program's figures and displayed values.
         waiting: what waits, by the member's name.
         imports: modules as the program may have them.
     """
@@ -54,6 +56,7 @@ class Parts(NamedTuple):
     attributes: AttributeGuard
     classes: ProgramClasses
     streams: StandardStreams
+    displays: ProgramDisplays
     waiting: Mapping[str, Any]
     imports: Imports
 
@@ -160,6 +163,14 @@ def _redirection(parts: Parts, name: str, _real: Any) -> Any:
     return getattr(parts.streams, name.removeprefix("redirect_")).redirected
 
 
+def _show(parts: Parts, _name: str, _real: Any) -> Any:
+    return lambda *options, **keywords: parts.displays.show_figures(*options, **keywords)
+
+
+def _display(parts: Parts, _name: str, _real: Any) -> Any:
+    return lambda *values, **options: parts.displays.display(*values, **options)
+
+
 def _waiting(parts: Parts, name: str, _real: Any) -> Any:
     return parts.waiting[name]
 
@@ -240,6 +251,8 @@ OVERRIDES: Mapping[tuple[str, str], tuple[str, _Maker]] = {
     ("sys", "stderr"): ("the program's own stream", _stream),
     ("contextlib", "redirect_stdout"): ("redirects its own stream", _redirection),
     ("contextlib", "redirect_stderr"): ("redirects its own stream", _redirection),
+    ("matplotlib.pyplot", "show"): ("displays, and may open a window", _show),
+    ("IPython.display", "display"): ("displays", _display),
     ("time", "sleep"): ("waits", _waiting),
     ("threading", "Lock"): ("waits", _waiting),
     ("threading", "RLock"): ("waits", _waiting),

@@ -1,0 +1,1 @@
+"""The command ``smolagents-fork``, and the option ``--executor`` of upstream's ``smolagent``."""

@@ -1,0 +1,139 @@
+"""Command ``doctor``: which executors run here, and why others do not."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from ..checks import (
+    FAILED,
+    OK,
+    SKIPPED,
+    WARNING,
+    Check,
+    CheckResult,
+    Finding,
+    failed,
+    ok,
+    run_checks,
+)
+from ..executors import registry
+from .cluster_checks import CLUSTERS
+from .outcome import DONE, NOT_DONE, Outcome, UsageError
+
+__all__ = ["ASKED", "doctor"]
+
+#: Executors that are asked for when none is named: the others need an account or a cluster.
+ASKED = ("local", "process", "docker", "wasm")
+_STYLES = {OK: "green", WARNING: "yellow", FAILED: "red", SKIPPED: "dim"}
+
+
+@dataclass(frozen=True)
+class Report:
+    """Report about one executor.
+
+    Attributes:
+        executor: its name.
+        results: of its checks.
+    """
+
+    executor: str
+    results: Sequence[CheckResult]
+
+    @property
+    def runs(self) -> bool:
+        """Tell whether no check has failed."""
+        return all(result.finding.state != FAILED for result in self.results)
+
+
+def doctor(arguments: argparse.Namespace) -> Outcome:
+    """Check which executors run on this machine."""
+    known = [*registry.available_names(), *(c for c in CLUSTERS if c not in registry.BUILT_IN)]
+    if unknown := [name for name in arguments.executors if name not in known]:
+        raise UsageError(f"unknown executor {unknown[0]!r}: known are {', '.join(known)}")
+    names = list(dict.fromkeys(arguments.executors or ASKED))
+    with contextlib.ExitStack() as stack:
+        if sys.stderr.isatty():
+            stack.enter_context(Console(stderr=True).status(f"checking {', '.join(names)} ..."))
+        pool = stack.enter_context(ThreadPoolExecutor(len(names)))
+        reports = list(pool.map(lambda name: Report(name, run_checks(_checks(name))), names))
+    others = [name for name in known if name not in names]
+
+    def show(console: Console) -> None:
+        for report in reports:
+            _show(console, report)
+        if others:
+            text = f"not checked, because not named: {', '.join(others)}"
+            console.print(text, style="dim", soft_wrap=True)
+
+    data = {
+        "executors": [
+            {
+                "executor": report.executor,
+                "runs": report.runs,
+                "checks": [
+                    {
+                        "check": result.check,
+                        "state": result.finding.state,
+                        "found": result.finding.text,
+                        "todo": result.finding.todo,
+                        "seconds": round(result.seconds, 3),
+                    }
+                    for result in report.results
+                ],
+            }
+            for report in reports
+        ],
+        "not_checked": others,
+    }
+    return Outcome(data, show, DONE if all(report.runs for report in reports) else NOT_DONE)
+
+
+def _checks(name: str) -> Sequence[Check]:
+    administration = registry.administration(name)
+    own = [] if administration is None else administration.checks()
+    if name in registry.BUILT_IN:
+        return own
+    return (
+        Check("executor", lambda: _plug_in(name)),
+        *own,
+        *CLUSTERS.get(name, ()),
+    )
+
+
+def _plug_in(name: str) -> Finding:
+    factory = registry.plug_in(name)
+    if factory is None:
+        return failed(
+            "this release of the fork has no executor of that name",
+            f"a package that offers one has an entry point {name!r} in the group "
+            f"{registry.ENTRY_POINT_GROUP!r}",
+        )
+    return ok(f"{getattr(factory, '__module__', '')}.{getattr(factory, '__qualname__', factory)}")
+
+
+def _show(console: Console, report: Report) -> None:
+    verdict = "runs" if report.runs else "does not run"
+    console.print(
+        Text.assemble((report.executor, "bold"), ": ", (verdict, "green" if report.runs else "red"))
+    )
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(no_wrap=True)
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    for result in report.results:
+        finding = result.finding
+        text = Text(finding.text)
+        if finding.todo:
+            text.append(f"\n-> {finding.todo}", style="bold")
+        grid.add_row(Text(finding.state, style=_STYLES[finding.state]), result.check, text)
+    console.print(Padding(grid, (0, 0, 1, 2)))

@@ -1,0 +1,107 @@
+"""Commands about images and what is left of sandboxes: ``images`` and ``gc``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from rich.console import Console
+from rich.prompt import Confirm
+from rich.table import Table
+
+from ..inventory import EngineInventory, ImageEntry, Removal, size_text
+from .inventories import INVENTORIES, inventory
+from .outcome import DONE, NOT_DONE, Outcome, UsageError, age_text, as_data
+
+__all__ = ["gc", "images"]
+
+_UNTAGGED = "(untagged)"
+
+
+def images(_: argparse.Namespace) -> Outcome:
+    """List the images that the fork has built, the largest first."""
+    entries = [entry for executor in _engines() for entry in executor.images()]
+
+    def show(console: Console) -> None:
+        if not entries:
+            console.print("no images: smolagents-fork setup docker builds one")
+            return
+        console.print(_table(entries))
+
+    return Outcome({"images": [as_data(entry) for entry in entries]}, show)
+
+
+def _engines() -> list[EngineInventory]:
+    made = (inventory(executor) for executor in INVENTORIES)
+    return [one for one in made if isinstance(one, EngineInventory)]
+
+
+def _table(entries: list[ImageEntry]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("ID", no_wrap=True)
+    for column in ("NAME", "SIZE", "OWN", "AGE", "PACKAGES", "IN USE"):
+        table.add_column(column, overflow="fold")
+    for entry in entries:
+        table.add_row(
+            entry.id,
+            ", ".join(entry.names) or _UNTAGGED,
+            size_text(entry.size_bytes),
+            "-" if entry.own_bytes is None else size_text(entry.own_bytes),
+            age_text(entry.created_at),
+            "unknown" if entry.packages is None else " ".join(entry.packages) or "-",
+            f"by {len(entry.used_by)}" if entry.used_by else "no",
+        )
+    return table
+
+
+def gc(arguments: argparse.Namespace) -> Outcome:
+    """Remove containers whose owner is gone, and images that no container uses."""
+    garbage = [(one, removal) for one in _engines() for removal in one.garbage(arguments.match)]
+    removals = [removal for _, removal in garbage]
+    data = {"found": [as_data(removal) for removal in removals]}
+    asks = not (arguments.dry_run or arguments.yes)
+    if removals and asks and (arguments.json or not sys.stdin.isatty()):
+        raise UsageError("nothing was removed: pass --yes to remove, or --dry-run to look")
+    console = Console(markup=False, highlight=False, stderr=arguments.json)
+    if removals and asks:
+        _show_found(console, removals)
+        if not Confirm.ask("Remove them?", default=False):
+            return Outcome(data, lambda console: console.print("nothing was removed"), NOT_DONE)
+    if arguments.dry_run or not removals:
+        return Outcome(data, lambda console: _show_found(console, removals))
+    kept: dict[str, str] = {}
+    for one, removal in garbage:
+        why = one.remove(removal)
+        if why:
+            kept[removal.id] = why
+
+    def show(console: Console) -> None:
+        if not asks:
+            _show_found(console, removals)
+        console.print(f"removed {len(removals) - len(kept)} of {len(removals)}")
+        for name, why in kept.items():
+            console.print(f"kept {name}: {why}", style="yellow", soft_wrap=True)
+
+    removed = [removal.id for removal in removals if removal.id not in kept]
+    return Outcome({**data, "removed": removed, "kept": kept}, show, NOT_DONE if kept else DONE)
+
+
+def _show_found(console: Console, removals: list[Removal]) -> None:
+    if not removals:
+        console.print("nothing to remove")
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("ID", no_wrap=True)
+    for column in ("WHAT", "FREES", "NAME", "REASON"):
+        table.add_column(column, overflow="fold")
+    for removal in removals:
+        table.add_row(
+            removal.id,
+            removal.what,
+            "-" if removal.size_bytes is None else size_text(removal.size_bytes),
+            ", ".join(removal.names) or _UNTAGGED,
+            removal.reason,
+        )
+    console.print(table)
+    least = sum(removal.size_bytes or 0 for removal in removals)
+    console.print(f"frees at least {size_text(least)}, and layers that only these share")

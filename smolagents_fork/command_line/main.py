@@ -1,0 +1,126 @@
+"""Command line of the fork: its commands, their options, and their exit codes."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+
+from .._version import fork_revision, upstream_version
+from ..errors import ForkError
+from .outcome import NOT_DONE, WRONG_USE, Outcome, UsageError
+
+__all__ = ["main"]
+
+_INTERRUPTED = 130
+_EPILOG = (
+    "Exit code: 0 done (doctor: every executor asked for runs), 1 not, 2 wrong use. "
+    "docs/command-line.md describes each command."
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Args:
+        arguments: of the command line; ``None``: those of this process.
+
+    Returns:
+        the exit code.
+    """
+    parser = _parser()
+    given = parser.parse_args(arguments)
+    # Here, because some commands import smolagents, which takes seconds.
+    module, name = given.command
+    command: Callable[[argparse.Namespace], Outcome] = getattr(
+        importlib.import_module(f"{__package__}.{module}"), name
+    )
+    try:
+        outcome = command(given)
+        outcome.write(as_json=given.json)
+        sys.stdout.flush()
+        return outcome.code
+    except UsageError as error:
+        return _error(str(error), WRONG_USE, as_json=given.json)
+    except ForkError as error:
+        return _error(str(error), NOT_DONE, as_json=given.json)
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except BrokenPipeError:
+        # Python would complain again when it flushes the closed stream at exit.
+        with contextlib.suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return NOT_DONE
+
+
+def _error(message: str, code: int, *, as_json: bool) -> int:
+    if as_json:
+        print(json.dumps({"error": message}, indent=2))
+    else:
+        print(f"smolagents-fork: {message}", file=sys.stderr)
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="smolagents-fork",
+        description="See, prepare and clean up the sandboxes of the smolagents fork.",
+        epilog=_EPILOG,
+    )
+    version = f"smolagents {upstream_version}+fork.{fork_revision}"
+    parser.add_argument("--version", action="version", version=version)
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+
+    def command(name: str, module: str, text: str) -> argparse.ArgumentParser:
+        one = commands.add_parser(name, help=text, description=f"{text}.", epilog=_EPILOG)
+        one.add_argument("--json", action="store_true", help="write JSON instead of text")
+        one.set_defaults(command=(module, name))
+        return one
+
+    one = command("doctor", "doctor", "check which executors run here, and why others do not")
+    one.add_argument(
+        "executors",
+        nargs="*",
+        metavar="EXECUTOR",
+        help="such as docker, process, wasm, local, e2b (default: the first four)",
+    )
+    command("ps", "sandbox_commands", "list the sandboxes that exist now, of any owner")
+    one = command("logs", "sandbox_commands", "print the last lines of a sandbox's log")
+    one.add_argument("id", metavar="ID", help="from ps; a container's name also")
+    one.add_argument("--lines", type=_count, default=100, help="how many (default: 100)")
+    one = command("kill", "sandbox_commands", "end sandboxes at once; their state is lost")
+    one.add_argument("ids", metavar="ID", nargs="+", help="from ps; a container's name also")
+    command("images", "image_commands", "list the images that the fork has built")
+    one = command(
+        "gc",
+        "image_commands",
+        "remove the fork's containers whose owner is gone, and images and caches nobody uses",
+    )
+    one.add_argument("--dry-run", action="store_true", help="only list them, with their sizes")
+    one.add_argument("--yes", action="store_true", help="do not ask")
+    one.add_argument(
+        "--match",
+        metavar="PATTERN",
+        default="*",
+        help="only names or ids that match this shell pattern",
+    )
+    one = command("setup", "setup_command", "build or fetch what the first start would")
+    one.add_argument("executor", choices=("docker", "wasm"))
+    one.add_argument(
+        "--packages",
+        nargs="+",
+        default=(),
+        metavar="NAME",
+        help="import names, as in additional_authorized_imports; a version may follow (numpy==2.1)",
+    )
+    return parser
+
+
+def _count(text: str) -> int:
+    if not text.isdigit() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r}: give a whole number above 0")
+    return int(text)

@@ -1,0 +1,114 @@
+"""Commands about sandboxes: ``ps``, ``logs`` and ``kill``."""
+
+from __future__ import annotations
+
+import argparse
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ..errors import ExecutorError, ForkError
+from ..inventory import ELSEWHERE, GONE, EngineInventory, Owner, SandboxEntry, size_text
+from ..proc_table import has_proc
+from .inventories import all_sandboxes, inventory, sandbox_named
+from .outcome import DONE, NOT_DONE, Outcome, age_text, as_data
+
+__all__ = ["kill", "logs", "ps"]
+
+_COMMAND_CHARS = 40
+
+
+def ps(_: argparse.Namespace) -> Outcome:
+    """List the sandboxes that exist now, of any owner."""
+    entries, missing = all_sandboxes()
+    if not has_proc():
+        for executor in ("process", "wasm"):
+            missing[executor] = "this system has no /proc in which its sandboxes could be found"
+
+    def show(console: Console) -> None:
+        if entries:
+            console.print(_table(entries))
+        else:
+            console.print("no sandboxes")
+        for executor, why in missing.items():
+            console.print(f"not listed: {executor}: {why}", style="yellow", soft_wrap=True)
+
+    return Outcome({"sandboxes": [as_data(e) for e in entries], "not_listed": missing}, show)
+
+
+def _table(entries: list[SandboxEntry]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("ID", no_wrap=True)
+    for column in ("EXECUTOR", "OWNER", "AGE", "MEMORY", "STATE", "IMAGE"):
+        table.add_column(column, overflow="fold")
+    for entry in entries:
+        table.add_row(
+            entry.id,
+            entry.executor,
+            _owner(entry.owner),
+            age_text(entry.started_at),
+            _memory(entry),
+            entry.state,
+            entry.image or "-",
+        )
+    return table
+
+
+def _owner(owner: Owner) -> Text:
+    pid = "unknown" if owner.pid is None else str(owner.pid)
+    if owner.state == GONE:
+        return Text(f"{pid} (gone)", style="red")
+    where = f" on {owner.host or 'another machine'}" if owner.state == ELSEWHERE else ""
+    command = owner.command
+    if len(command) > _COMMAND_CHARS:
+        command = command[: _COMMAND_CHARS - 3] + "..."
+    return Text(f"{pid}{where} {command}".rstrip())
+
+
+def _memory(entry: SandboxEntry) -> str:
+    if entry.memory_bytes is None:
+        return "-"
+    limit = entry.memory_limit_bytes
+    return size_text(entry.memory_bytes) + (f" of {size_text(limit)}" if limit else "")
+
+
+def logs(arguments: argparse.Namespace) -> Outcome:
+    """Print the last lines of a sandbox's log."""
+    entry = sandbox_named(arguments.id)
+    engine = inventory(entry.executor)
+    if not isinstance(engine, EngineInventory):
+        raise ExecutorError(
+            f"{entry.id} keeps no log: what its program prints goes to the executor that started "
+            f"it, in process {entry.owner.pid}"
+        )
+    lines = engine.log(entry.id, arguments.lines)
+
+    def show(console: Console) -> None:
+        if not lines:
+            console.print(f"the log of {entry.id} is empty", style="dim")
+        for line in lines:
+            console.print(Text.from_ansi(line), soft_wrap=True)
+
+    return Outcome({"id": entry.id, "lines": lines}, show)
+
+
+def kill(arguments: argparse.Namespace) -> Outcome:
+    """End sandboxes at once; their state is lost, and their executors say so."""
+    killed: list[str] = []
+    failed: dict[str, str] = {}
+    for name in arguments.ids:
+        try:
+            entry = sandbox_named(name)
+            inventory(entry.executor).kill(entry.id)
+            killed.append(entry.id)
+        except ForkError as error:
+            failed[name] = str(error)
+
+    def show(console: Console) -> None:
+        for name in killed:
+            console.print(f"killed {name}")
+        for why in failed.values():
+            console.print(why, style="red", soft_wrap=True)
+
+    return Outcome({"killed": killed, "failed": failed}, show, NOT_DONE if failed else DONE)

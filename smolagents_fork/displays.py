@@ -1,0 +1,233 @@
+"""Displays of programs on the host: MIME bundles become values, within limits.
+
+Every bundle comes from code that may be hostile, whatever the executor: from a kernel's messages,
+from a guest's frames, or from the interpreter in this process.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import html
+import io
+import sys
+import warnings
+from collections.abc import Callable, Mapping
+from html.parser import HTMLParser
+from typing import Any
+
+from .results import PREFERRED_MIME_TYPES, Display
+
+__all__ = ["DisplayLog", "display_from", "image_from", "memory_size", "notebook_forms"]
+
+# An image of 50 megapixels unpacks to 200 MB; a small file may declare any size.
+_MAX_PIXELS = 50_000_000
+_MAX_DISPLAYS = 100
+# Limit for all displays of one call, in multiples of the largest value, since images are unpacked.
+_DISPLAYS_TO_VALUE = 2
+
+
+def display_from(bundle: Mapping[str, Any]) -> Display | None:
+    """Return the best form of a MIME bundle; ``None`` for an empty bundle.
+
+    The bundle comes from a sandbox. If an image cannot be read, or declares more than 50 million
+    pixels, the next best form is used.
+    """
+    forms = {str(kind): value for kind, value in bundle.items()}
+    for kind in PREFERRED_MIME_TYPES:
+        if kind not in forms:
+            continue
+        value = forms[kind]
+        if kind.startswith("image/") and kind != "image/svg+xml":
+            value = image_from(value)
+            if value is None:
+                continue
+        return Display(kind, value, forms)
+    return next((Display(kind, value, forms) for kind, value in forms.items()), None)
+
+
+def image_from(data: Any) -> Any:
+    """Load a PIL image from base64 text or bytes; ``None`` if it is invalid or too large."""
+    try:
+        from PIL import Image
+    except ImportError:  # upstream requires Pillow
+        return None
+
+    try:
+        raw = base64.b64decode(data) if isinstance(data, str) else bytes(data)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            image = Image.open(io.BytesIO(raw), formats=("PNG", "JPEG", "GIF", "WEBP"))
+            if image.width * image.height > _MAX_PIXELS:
+                return None
+            image.load()
+    except (OSError, ValueError, TypeError, binascii.Error, SyntaxError, Warning):
+        return None
+    except Image.DecompressionBombError:
+        return None
+    return image
+
+
+def memory_size(display: Display) -> int:
+    """Estimate the host's memory for a display: its forms as received, and its image.
+
+    Args:
+        display: a result of :func:`display_from`.
+    """
+    total = _pixel_bytes(display.value)
+    left: list[Any] = [dict(display.forms)]
+    while left:
+        part = left.pop()
+        total += sys.getsizeof(part)
+        if isinstance(part, dict):
+            left += part
+            left += part.values()
+        elif isinstance(part, list):
+            left += part
+    return total
+
+
+def _pixel_bytes(value: Any) -> int:
+    if not hasattr(value, "getbands"):
+        return 0
+    # Bytes per pixel in Pillow; RGB has an unused fourth byte.
+    return int(value.width * value.height * (1 if value.mode in ("1", "L", "P") else 4))
+
+
+class DisplayLog:
+    """Displays of one call, in order, within limits of number and memory.
+
+    Args:
+        max_value_bytes: largest encoded value. All displays together may have twice that, with
+            images unpacked.
+        save: saves an image and returns its path, or ``None`` if images are not saved.
+    """
+
+    def __init__(
+        self, max_value_bytes: int, save: Callable[[Any], str | None] = lambda _image: None
+    ) -> None:
+        self._max_value_bytes = max_value_bytes
+        self._save = save
+        self._left = _DISPLAYS_TO_VALUE * max_value_bytes
+        self._dropped = 0
+        self.displays: list[Display] = []
+
+    def add(self, bundle: Any) -> None:
+        """Add the display of a MIME bundle; what is not one is ignored, what is too much counted.
+
+        Args:
+            bundle: from the program, unchecked.
+        """
+        if not isinstance(bundle, dict) or not bundle:
+            return
+        if len(self.displays) >= _MAX_DISPLAYS:
+            self._dropped += 1
+            return
+        display = display_from(bundle)
+        if display is not None:
+            self._keep(display, memory_size(display))
+
+    def add_value(self, value: Any) -> None:
+        """Add the call's value if it is an image that is not displayed yet, as notebooks do.
+
+        Args:
+            value: of the last expression.
+        """
+        known = any(value is display.value for display in self.displays)
+        if known or not callable(getattr(type(value), "getbands", None)):
+            return
+        if len(self.displays) < _MAX_DISPLAYS and _pixel_bytes(value) <= 4 * _MAX_PIXELS:
+            self._keep(Display("image/png", value), _pixel_bytes(value))
+        else:
+            self._dropped += 1
+
+    def _keep(self, display: Display, size: int) -> None:
+        if size > self._left:
+            self._dropped += 1
+            return
+        self._left -= size
+        if display.is_figure:
+            path = self._save(display.value)
+            display = Display(display.mime_type, display.value, display.forms, path)
+        self.displays.append(display)
+
+    def shown(self) -> Any:
+        """Return the value of the last image, else of the last display; ``None`` without any."""
+        pictures = [one for one in self.displays if one.mime_type.startswith("image/")]
+        return (pictures or self.displays)[-1].value if self.displays else None
+
+    def note(self) -> str:
+        """Return a line about displays that were dropped; empty if all were kept."""
+        if not self._dropped:
+            return ""
+        return (
+            f"\n... [{self._dropped} displays dropped: a call may give {_MAX_DISPLAYS}, of "
+            f"{_DISPLAYS_TO_VALUE} * max_value_bytes={self._max_value_bytes} bytes together]"
+        )
+
+
+def notebook_forms(display: Display) -> dict[str, Any]:
+    """Return the MIME bundle that shows a display in the host's notebook.
+
+    A notebook runs scripts of the HTML in it. So only elements of tables and text are kept, without
+    their attributes, and an image is encoded anew.
+
+    Args:
+        display: from any executor.
+    """
+    if display.is_figure:
+        target = io.BytesIO()
+        picture = display.value
+        if picture.mode not in ("1", "L", "LA", "P", "RGB", "RGBA"):
+            picture = picture.convert("RGB")
+        picture.save(target, "PNG")
+        return {"image/png": target.getvalue(), "text/plain": f"<figure {picture.size}>"}
+    plain = display.forms.get("text/plain", display.value)
+    forms = {"text/plain": plain if isinstance(plain, str) else repr(plain)}
+    page = display.forms.get("text/html")
+    if isinstance(page, str):
+        reader = _HarmlessHtml()
+        reader.feed(page)
+        reader.close()
+        forms["text/html"] = "".join(reader.parts)
+    return forms
+
+
+class _HarmlessHtml(HTMLParser):
+    """Writer of the tables and the text of a page, without attributes and without all else."""
+
+    _KEPT = frozenset(
+        "b br caption code div em h1 h2 h3 h4 hr i li ol p pre small span strong sub sup table "
+        "tbody td tfoot th thead tr ul".split()
+    )
+    _WITHOUT_CONTENT = frozenset({"script", "style", "template", "title"})
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.parts: list[str] = []
+        self._silent = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in self._WITHOUT_CONTENT:
+            self._silent += 1
+        elif tag in self._KEPT and not self._silent:
+            spans = "".join(
+                f' {name}="{int(value)}"'
+                for name, value in attrs
+                if name in ("colspan", "rowspan") and value and value.isdecimal() and len(value) < 5
+            )
+            self.parts.append(f"<{tag}{spans}>")
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in self._WITHOUT_CONTENT:
+            self.handle_starttag(tag, attrs)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in self._WITHOUT_CONTENT:
+            self._silent = max(0, self._silent - 1)
+        elif tag in self._KEPT and not self._silent:
+            self.parts.append(f"</{tag}>")
+
+    def handle_data(self, data: str) -> None:
+        if not self._silent:
+            self.parts.append(html.escape(data))

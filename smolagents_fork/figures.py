@@ -1,0 +1,74 @@
+"""Folder on the host that figures of programs are saved in."""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+from typing import Any
+
+from .errors import ConfigurationError
+
+__all__ = ["FigureFolder"]
+
+# Limits of what one executor's programs may write to the host's disk.
+_MOST_FILES = 1000
+_MOST_BYTES = 1 << 30
+
+
+class FigureFolder:
+    """Saves figures as ``figure-0001.png`` and so on; never writes over a file.
+
+    Args:
+        path: the folder, made if it is missing; ``None``: figures are not saved.
+
+    One folder takes at most 1000 files and 1 GiB from an executor. Figures past that are not saved.
+
+    Raises:
+        ConfigurationError: the folder cannot be made, or cannot be written to.
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None) -> None:
+        self.path: Path | None = None
+        self._number = self._files = self._bytes = 0
+        if path is None:
+            return
+        if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
+            raise ConfigurationError(
+                f"figures_dir={path!r}: give the path of a folder, or None to save no figures"
+            )
+        self.path = Path(path).absolute()
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ConfigurationError(f"figures_dir={os.fspath(path)!r}: {error}") from error
+        if not os.access(self.path, os.W_OK | os.X_OK):
+            raise ConfigurationError(f"figures_dir={os.fspath(path)!r}: the folder is read-only")
+
+    def save(self, image: Any) -> str | None:
+        """Save a PIL image as PNG; return its path, or ``None`` if it was not saved.
+
+        Args:
+            image: within the limits of a display.
+        """
+        if self.path is None or self._files >= _MOST_FILES:
+            return None
+        target = io.BytesIO()
+        plain = image.mode in ("1", "L", "LA", "P", "RGB", "RGBA")
+        # Written anew by Pillow, so that nothing of a program's bytes is on the disk.
+        (image if plain else image.convert("RGB")).save(target, "PNG")
+        if self._bytes + target.tell() > _MOST_BYTES:
+            return None
+        while True:
+            self._number += 1
+            name = self.path / f"figure-{self._number:04}.png"
+            try:
+                with open(name, "xb") as file:
+                    file.write(target.getvalue())
+            except FileExistsError:
+                continue
+            except OSError:  # the disk is full, or the folder has gone: the run goes on
+                return None
+            self._files += 1
+            self._bytes += target.tell()
+            return str(name)

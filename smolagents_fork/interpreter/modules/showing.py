@@ -1,0 +1,169 @@
+"""Displays of a program: open figures, displayed values and shown images, as MIME bundles."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import sys
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from types import ModuleType
+from typing import Any
+
+from ...texts import class_name
+
+__all__ = ["ProgramDisplays"]
+
+#: Methods by which objects give their forms to notebooks, with the form's MIME type.
+_FORMS = {
+    "_repr_png_": "image/png",
+    "_repr_jpeg_": "image/jpeg",
+    "_repr_svg_": "image/svg+xml",
+    "_repr_html_": "text/html",
+    "_repr_latex_": "text/latex",
+    "_repr_markdown_": "text/markdown",
+}
+#: The displays of the program that runs in a thread.
+_running: dict[int, ProgramDisplays] = {}
+
+
+class ProgramDisplays:
+    """Displays of one interpreter's programs.
+
+    Args:
+        give: takes the MIME bundle of each display; ``None``: there is no reader, and nothing is
+            taken from the libraries.
+        suspended: lets this thread write to the host's own streams while ``give`` works.
+    """
+
+    def __init__(
+        self,
+        give: Callable[[Mapping[str, Any]], None] | None,
+        suspended: Callable[[], contextlib.AbstractContextManager[None]],
+    ) -> None:
+        self._give = give
+        self._suspended = suspended
+        #: Figures of programs, and not the host's own. They may be changed in a later run.
+        self._figures: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._before: list[Any] = []
+
+    def display(self, *values: Any, **_options: Any) -> None:
+        """Display values, as the function of that name does in a notebook."""
+        for value in values:
+            self._show(bundle_of(value))
+
+    def _show(self, bundle: Mapping[str, Any]) -> None:
+        if self._give is not None:
+            with self._suspended():
+                self._give(bundle)
+
+    def show_figures(self, *_options: Any, **_keywords: Any) -> None:
+        """Display and close the program's open figures, in the place of ``pyplot.show``."""
+        self._take_figures(close=True)
+
+    @contextlib.contextmanager
+    def taken(self) -> Iterator[None]:
+        """Take the displays of the program that this thread runs in the block.
+
+        Figures that are open at the end are displayed if they are new or have changed. They stay
+        open, unless the host's notebook would close them.
+        """
+        if self._give is None:
+            yield
+            return
+        ident = threading.get_ident()
+        outer = _running.get(ident)
+        _running[ident] = self
+        self._before = _open_figures()
+        try:
+            try:
+                yield
+            finally:
+                if _open_figures():
+                    self._take_figures(
+                        close="inline" in str(sys.modules["matplotlib"].get_backend())
+                    )
+        finally:
+            self._before = []
+            if outer is None:
+                _running.pop(ident, None)
+            else:
+                _running[ident] = outer
+
+    def _take_figures(self, close: bool) -> None:
+        for figure in _open_figures():
+            if not any(figure is other for other in self._before):
+                self._figures.add(figure)
+            if figure not in self._figures:
+                continue
+            if figure.stale:
+                self._show(bundle_of(figure))
+                # A later change of the figure or of anything in it sets it again.
+                figure.stale = False
+            if close:
+                sys.modules["matplotlib.pyplot"].close(figure)
+
+
+def note_import(module: ModuleType) -> None:
+    """Prepare a library that a program imports: Pillow's ``show`` asks a list of viewers.
+
+    Args:
+        module: as the program imports it.
+    """
+    if module.__name__ != "PIL.Image":
+        return
+    from PIL import ImageShow
+
+    class ProgramViewer(ImageShow.Viewer):
+        """Displays images of programs, and leaves those of the host to the other viewers."""
+
+        def show(self, image: Any, **_options: Any) -> int:
+            displays = _running.get(threading.get_ident())
+            if displays is None:
+                return 0
+            displays.display(image)
+            return 1
+
+    with _viewer_lock:
+        if not _registered:
+            ImageShow.register(ProgramViewer, 0)
+            _registered.append(ProgramViewer)
+
+
+_viewer_lock = threading.Lock()
+#: The viewer, once Pillow has it.
+_registered: list[type] = []
+
+
+def _open_figures() -> list[Any]:
+    helpers = sys.modules.get("matplotlib._pylab_helpers")
+    if helpers is None:
+        return []
+    return [manager.canvas.figure for manager in helpers.Gcf.get_all_fig_managers()]
+
+
+def bundle_of(value: Any) -> dict[str, Any]:
+    """Return the forms of a value by MIME type; the text form is always there.
+
+    Args:
+        value: of any class. Its methods run, within the limits of the program.
+    """
+    forms: dict[str, Any] = {}
+    kind = type(value)
+    if callable(getattr(kind, "savefig", None)):
+        target = io.BytesIO()
+        with contextlib.suppress(Exception):
+            value.savefig(target, format="png", bbox_inches="tight")
+            forms["image/png"] = target.getvalue()
+    for name, mime_type in _FORMS.items():
+        if mime_type not in forms and callable(getattr(kind, name, None)):
+            with contextlib.suppress(Exception):
+                form = getattr(value, name)()
+                if isinstance(form, (str, bytes)):
+                    forms[mime_type] = form
+    try:
+        forms["text/plain"] = str.__str__(repr(value))
+    except Exception as error:
+        forms["text/plain"] = f"<{class_name(value)} whose repr() raised {class_name(error)}>"
+    return forms

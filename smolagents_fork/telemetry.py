@@ -1,0 +1,262 @@
+"""Spans and metrics, through the OpenTelemetry API of an application that uses it.
+
+An application that configures OpenTelemetry has imported its API. Only then is anything recorded:
+this module imports nothing of it. ``docs/telemetry.md`` lists the names.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Iterable, Iterator
+from typing import Any, Protocol
+
+from ._version import fork_revision, upstream_version
+from .errors import SandboxDiedError, SandboxTimeoutError, TimeLimitExceededError
+
+__all__ = ["Operation", "Pool", "PoolFigures", "operation", "tool_call", "watch_pool"]
+
+_SCOPE, _VERSION = "smolagents_fork", f"{upstream_version}+fork.{fork_revision}"
+EXECUTOR, STATE, CAUSE = f"{_SCOPE}.executor", f"{_SCOPE}.pool.state", f"{_SCOPE}.death.cause"
+# Seconds; those of the semantic conventions for HTTP, and more for code that runs for minutes.
+_BOUNDARIES = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
+
+
+class PoolFigures(Protocol):
+    """Figures of a pool at one moment."""
+
+    @property
+    def ready(self) -> int:
+        """Sandboxes that can be handed out."""
+
+    @property
+    def starting(self) -> int:
+        """Sandboxes being started."""
+
+    @property
+    def in_use(self) -> int:
+        """Sandboxes of open executors."""
+
+    @property
+    def waiting(self) -> int:
+        """Executors that wait for a sandbox."""
+
+
+class Pool(Protocol):
+    """Pool of sandboxes that is read when metrics are exported."""
+
+    def stats(self) -> PoolFigures:
+        """Return the figures of this moment."""
+
+
+class Operation:
+    """One operation while it runs.
+
+    Attributes:
+        context: OpenTelemetry's context with the operation's span, for spans of other threads;
+            ``None`` without OpenTelemetry.
+        error: what ended the operation; ``None`` while nothing did.
+    """
+
+    def __init__(self, context: Any = None) -> None:
+        self.context = context
+        self.error: BaseException | None = None
+
+
+@contextlib.contextmanager
+def operation(name: str, executor: str, parent: Any = None) -> Iterator[Operation]:
+    """Record a span around the block, and its duration where a metric has one.
+
+    Args:
+        name: ``start``, ``call``, ``interrupt`` or ``end``.
+        executor: class of the executor.
+        parent: context of another operation; ``None``: the present one.
+    """
+    with _recorded(f"{_SCOPE}.{name}", name, {EXECUTOR: executor}, parent) as one:
+        yield one
+
+
+@contextlib.contextmanager
+def tool_call(name: str) -> Iterator[Operation]:
+    """Record a span and the duration of one call of a tool on the host.
+
+    Args:
+        name: of the tool.
+    """
+    attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name}
+    with _recorded(f"execute_tool {name}", "tool", attributes, None) as one:
+        yield one
+
+
+def watch_pool(pool: Pool) -> None:
+    """Report a pool's figures until it is collected.
+
+    Args:
+        pool: is read from the exporter's thread.
+    """
+    _pools.add(pool)
+
+
+_pools: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+@contextlib.contextmanager
+def _recorded(
+    span_name: str, metric: str, attributes: dict[str, Any], parent: Any
+) -> Iterator[Operation]:
+    trace = sys.modules.get("opentelemetry.trace")
+    instruments = _instruments()
+    if trace is None or not hasattr(trace, "get_tracer"):
+        with _timed(Operation(), metric, attributes, instruments) as one:
+            yield one
+        return
+    tracer = trace.get_tracer(_SCOPE, _VERSION)
+    with tracer.start_as_current_span(
+        span_name,
+        context=parent,
+        attributes=attributes,
+        record_exception=False,
+        set_status_on_exception=False,
+    ) as span:
+        one = Operation(trace.set_span_in_context(span))
+        try:
+            with _timed(one, metric, attributes, instruments):
+                yield one
+        finally:
+            if one.error is not None:
+                span.set_attribute("error.type", _type_of(one.error))
+                if cause := _cause_of_death(one.error):
+                    span.set_attribute(CAUSE, cause)
+                span.set_status(trace.StatusCode.ERROR, _description(one.error))
+
+
+def _description(error: BaseException) -> str:
+    try:
+        return str(error)[:1000]
+    except Exception:  # the text of a tool's exception is the tool's code
+        return ""
+
+
+@contextlib.contextmanager
+def _timed(
+    one: Operation, metric: str, attributes: dict[str, Any], instruments: _Instruments | None
+) -> Iterator[Operation]:
+    started = time.monotonic()
+    try:
+        yield one
+    except BaseException as error:
+        one.error = error
+        raise
+    finally:
+        if instruments is not None:
+            instruments.record(metric, time.monotonic() - started, attributes, one.error)
+
+
+class _Instruments:
+    """The metrics.
+
+    Args:
+        meter: OpenTelemetry's.
+        observation: OpenTelemetry's class of observed values.
+    """
+
+    def __init__(self, meter: Any, observation: Any) -> None:
+        self._observation = observation
+        self._durations = {
+            name: _histogram(meter, f"{_SCOPE}.{name}.duration", text)
+            for name, text in {
+                "start": "Starts of executors and of a pool's sandboxes.",
+                "call": "Calls of code, with the time of their tools.",
+                "tool": "Calls of tools on the host.",
+            }.items()
+        }
+        self._timeouts = meter.create_counter(
+            f"{_SCOPE}.timeouts", "{call}", "Calls of code that ran past their time limit."
+        )
+        self._deaths = meter.create_counter(
+            f"{_SCOPE}.deaths", "{sandbox}", "Sandboxes and kernels that ended during a call."
+        )
+        meter.create_observable_up_down_counter(
+            f"{_SCOPE}.pool.sandboxes",
+            [self._observe_sandboxes],
+            "{sandbox}",
+            "Sandboxes of pools, by state.",
+        )
+        meter.create_observable_up_down_counter(
+            f"{_SCOPE}.pool.waiting",
+            [self._observe_waiting],
+            "{request}",
+            "Executors that wait for a sandbox of a pool.",
+        )
+
+    def record(
+        self, name: str, seconds: float, attributes: dict[str, Any], error: BaseException | None
+    ) -> None:
+        """Record the end of an operation."""
+        failed = {} if error is None else {"error.type": _type_of(error)}
+        if name in self._durations:
+            self._durations[name].record(seconds, {**attributes, **failed})
+        if name != "call" or error is None:
+            return
+        if isinstance(error, (SandboxTimeoutError, TimeLimitExceededError)) or (
+            type(error).__name__ == "ExecutionTimeoutError"  # upstream's, of the local executor
+        ):
+            self._timeouts.add(1, attributes)
+        if cause := _cause_of_death(error):
+            self._deaths.add(1, {**attributes, CAUSE: cause})
+
+    def _observe_sandboxes(self, _options: Any) -> Iterable[Any]:
+        figures = [pool.stats() for pool in list(_pools)]
+        return [
+            self._observation(sum(getattr(one, state) for one in figures), {STATE: state})
+            for state in ("ready", "starting", "in_use")
+        ]
+
+    def _observe_waiting(self, _options: Any) -> Iterable[Any]:
+        return [self._observation(sum(pool.stats().waiting for pool in list(_pools)))]
+
+
+def _histogram(meter: Any, name: str, text: str) -> Any:
+    try:
+        return meter.create_histogram(
+            name, "s", text, explicit_bucket_boundaries_advisory=_BOUNDARIES
+        )
+    except TypeError:  # the API before 1.30
+        return meter.create_histogram(name, "s", text)
+
+
+_made: list[_Instruments] = []
+_lock = threading.Lock()
+
+
+def _instruments() -> _Instruments | None:
+    """Return the metrics, made once; the API passes them on to a provider that is set later."""
+    if _made:
+        return _made[0]
+    metrics = sys.modules.get("opentelemetry.metrics")
+    if metrics is None or not hasattr(metrics, "get_meter"):
+        return None
+    with _lock:
+        if not _made:
+            _made.append(_Instruments(metrics.get_meter(_SCOPE, _VERSION), metrics.Observation))
+    return _made[0]
+
+
+def _type_of(error: BaseException) -> str:
+    kind = type(error)
+    return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+
+
+def _cause_of_death(error: BaseException) -> str:
+    """Return the cause of a sandbox's death; empty if the error is another one."""
+    if not isinstance(error, SandboxDiedError):
+        return ""
+    link: BaseException | None = error
+    for _ in range(10):  # an executor raises it again, with the output
+        if isinstance(link, SandboxDiedError) and link.cause != "unknown":
+            return link.cause
+        link = link and (link.__cause__ or link.__context__)
+    return "unknown"
