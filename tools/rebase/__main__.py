@@ -9,7 +9,8 @@ from pathlib import Path
 from buildsys.errors import BuildError
 from tools.errors import ToolError
 from tools.paths import ROOT, Project
-from tools.rebase.command import abort, check, resume, start
+from tools.rebase.bases import is_version
+from tools.rebase.command import abort, check, check_drift, resume, start
 from tools.rebase.rehearsal import rehearse
 from tools.rebase.state import Folder, Trial
 
@@ -37,23 +38,32 @@ def _parser() -> argparse.ArgumentParser:
             add("--since", required=True, metavar="VERSION", help="the older release")
             add("--record", type=Path, help="also write the report to this file")
         else:
-            add("--to", metavar="VERSION", help="upstream's version (default: newest)")
+            add(
+                "--to",
+                metavar="VERSION",
+                help="upstream's version (default: newest); check also takes a branch or commit",
+            )
             add("--upstream-git", default="", metavar="REPOSITORY", help="bases from its tags")
         if name == "check":
+            add("--pulls", default="", metavar="NUMBERS", help="pull requests to try, or all")
             add("--report", type=Path, help="file for it (default: reports/rebase-check.md)")
         add("--skip-regression", action="store_true", help="leave upstream's own tests out")
+        add("--skip-contract", action="store_true", help="leave the contract suite out")
         add("--regression-test", action="append", default=[], metavar="TEST", help="only these")
         add("--borrow-packages", action="store_true", help="test with this environment's packages")
+    made["continue"].add_argument(
+        "--drop", default="", metavar="PATCH", help="leave the conflicting patch out"
+    )
     return parser
 
 
 def _run(project: Project, options: argparse.Namespace) -> int:
     if options.command == "continue":
-        return resume(project)
+        return resume(project, options.drop)
     if options.command == "abort":
         return abort(project)
     tests = tuple(options.regression_test)
-    trial = Trial(options.skip_regression, tests, options.borrow_packages)
+    trial = Trial(options.skip_regression, tests, options.borrow_packages, options.skip_contract)
     if options.command == "rehearse":
         return rehearse(project, options.since, trial, options.record)
     upstream_git = options.upstream_git
@@ -62,6 +72,9 @@ def _run(project: Project, options: argparse.Namespace) -> int:
     if options.command == "start":
         return start(project, options.to, upstream_git, trial)
     report = options.report or project.reports / "rebase-check.md"
+    pulls = [one.strip() for one in options.pulls.split(",") if one.strip()]
+    if pulls or (options.to and not is_version(options.to)):
+        return check_drift(project, options.to, pulls, upstream_git, report)
     return check(project, options.to, upstream_git, trial, report)
 
 

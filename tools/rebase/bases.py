@@ -21,10 +21,19 @@ from tools.series.repository import read_tree
 from tools.upstream.fetch import fetch_wheel, released_versions, unpack_wheel
 from tools.upstream.relock import console_scripts
 
-__all__ = ["Release", "path_of_versions", "release_base", "steps_between", "tag_base"]
+__all__ = [
+    "SOURCE_FOLDER",
+    "Release",
+    "is_version",
+    "path_of_versions",
+    "release_base",
+    "revision_base",
+    "steps_between",
+    "tag_base",
+]
 
 # The package's folder in upstream's repository.
-_SOURCE_FOLDER = f"src/{PACKAGE}/"
+SOURCE_FOLDER = f"src/{PACKAGE}/"
 _TAG = re.compile(r"refs/tags/v(\d+(?:\.\d+)*)$", re.MULTILINE)
 
 
@@ -93,6 +102,15 @@ def path_of_versions(old: str, new: str | None, known: Sequence[Version]) -> lis
     return [str(version) for version in sorted(path, reverse=start > end)]
 
 
+def is_version(text: str) -> bool:
+    """Tell whether a text is a version, and not a branch or a commit."""
+    try:
+        Version(text)
+    except InvalidVersion:
+        return False
+    return True
+
+
 def release_base(version: str, prune: Sequence[str], cache: Path) -> Release:
     """Fetch a release and prune it of what it has of the list, and of what is stray in it.
 
@@ -114,26 +132,34 @@ def release_base(version: str, prune: Sequence[str], cache: Path) -> Release:
 
 
 def tag_base(version: str, prune: Sequence[str], upstream: str, git: Git) -> dict[str, bytes]:
-    """Return the tree of one of upstream's tags.
+    """Return the tree of upstream's tag ``v<version>``; see :func:`revision_base`."""
+    tag = f"v{version}"
+    return revision_base(f"refs/tags/{tag}", f"tag {tag}", prune, upstream, git)
+
+
+def revision_base(
+    reference: str, label: str, prune: Sequence[str], upstream: str, git: Git
+) -> dict[str, bytes]:
+    """Return the tree of one of upstream's revisions, whose commit is then ``FETCH_HEAD``.
 
     Args:
-        version: upstream's version; the tag is ``v<version>``.
-        prune: paths to drop where the tag has them.
+        reference: a branch, a full commit id or a full ref.
+        label: its name in messages.
+        prune: paths to drop where the revision has them.
         upstream: the repository's path or address.
-        git: the scratch repository that the tag is fetched into.
+        git: the scratch repository that the revision is fetched into.
 
     Raises:
-        RebaseError: the tag is not there, or has no package where it is expected.
+        RebaseError: the revision is not there, or has no package where it is expected.
     """
-    where = f"UPSTREAM_GIT={upstream}: tag v{version}"
+    where = f"UPSTREAM_GIT={upstream}: {label}"
     try:
-        tag = f"refs/tags/v{version}"
-        git.run("fetch", "--quiet", "--depth=1", "--no-tags", "--", upstream, tag)
+        git.run("fetch", "--quiet", "--depth=1", "--no-tags", "--", upstream, reference)
     except GitError as error:
         raise RebaseError(f"{where}: {error}") from None
-    found = read_tree(git, "FETCH_HEAD^{commit}", _SOURCE_FOLDER)
+    found = read_tree(git, "FETCH_HEAD^{commit}", SOURCE_FOLDER)
     if not found:
-        raise RebaseError(f"{where} has no {_SOURCE_FOLDER}")
+        raise RebaseError(f"{where} has no {SOURCE_FOLDER}")
     return _without({path.removeprefix("src/"): data for path, data in found.items()}, prune)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from buildsys import lock as lockfile
@@ -12,6 +13,8 @@ from buildsys.series import load_prune_list, load_series
 from tools.errors import RebaseError, ToolError
 from tools.paths import Project
 from tools.rebase.bases import steps_between
+from tools.rebase.drift import drift_of, pull_references
+from tools.rebase.drift import report_text as drift_report
 from tools.rebase.replay import Replay
 from tools.rebase.report import conflict_text, report_text
 from tools.rebase.state import Folder, Plan, Trial, reached
@@ -19,7 +22,7 @@ from tools.rebase.trial import Verdict, scratch_copy, try_out
 from tools.series.edit import finish_export
 from tools.series.repository import folder_digest
 
-__all__ = ["abort", "check", "last_report", "plan_to", "resume", "start"]
+__all__ = ["abort", "check", "check_drift", "last_report", "plan_to", "resume", "start"]
 
 _UNTOUCHED = "patches/, upstream.lock, the version and CHANGELOG.md are untouched."
 
@@ -80,24 +83,27 @@ def start(project: Project, new: str | None, upstream_git: str, trial: Trial) ->
         return _advance(folder, plan)
 
 
-def resume(project: Project) -> int:
+def resume(project: Project, drop: str = "") -> int:
     """Go on with a started rebase, after a conflict, a refused result or an interruption.
+
+    Args:
+        drop: file name of the conflicting patch, to leave it out; empty for none.
 
     Raises:
         RebaseError: there is none, or it is not ready to go on.
     """
     folder = Folder(project)
     with folder.locked():
-        return _advance(folder, folder.load())
+        return _advance(folder, folder.load(), drop)
 
 
-def _advance(folder: Folder, plan: Plan) -> int:
+def _advance(folder: Folder, plan: Plan, drop: str = "") -> int:
     """Do what is left: replay, try out, decide, write."""
     if folder.replacement.is_decided:
         folder.replacement.finish()
         return _finish(folder, plan)
     _refuse_changed_inputs(folder.project, plan)
-    replay = Replay(folder, plan)
+    replay = Replay(folder, plan, drop)
     if (conflict := replay.run()) is not None:
         folder.report.write_text(report_text(replay, conflict), "utf-8")
         print(conflict_text(conflict))
@@ -127,6 +133,8 @@ def _refuse_changed_inputs(project: Project, plan: Plan) -> None:
 def _refusal(plan: Plan, verdict: Verdict) -> str:
     failed = ", ".join(one.patch for one in verdict.tests if one.problem)
     what = f"the tests of {failed} fail" if failed else "the result does not hold; see above"
+    if verdict.contract:
+        what = "the contract suite fails"
     return f"""\
 stopped: {what}.
 To go on: change the commits in .rebase/repo (git commit --amend, or git rebase -i
@@ -189,6 +197,39 @@ def check(project: Project, new: str | None, upstream_git: str, trial: Trial, re
         except (BuildError, OSError, ToolError) as error:
             status, text = 2, _CHECK_FAILED.format(error)
             print(text)
+    report.write_text(text, "utf-8")
+    return status
+
+
+def check_drift(
+    project: Project, revision: str | None, pulls: Sequence[str], upstream_git: str, report: Path
+) -> int:
+    """Try the series on unreleased revisions; see :mod:`tools.rebase.drift`.
+
+    Args:
+        revision: a branch, a full commit id or a ref; None for pull requests alone.
+        pulls: numbers of pull requests, or ``["all"]``.
+        upstream_git: path or address of upstream's repository.
+        report: file for the report; written whatever happens.
+
+    Returns:
+        0 when every revision takes the series, 1 when not, 2 when that could not be found out.
+    """
+    report.parent.mkdir(parents=True, exist_ok=True)
+    report.write_text(_CHECK_FAILED.format("the check did not end"), "utf-8")
+    try:
+        if not upstream_git:
+            raise RebaseError(
+                "UPSTREAM_GIT is missing: a branch or pull request is of a repository"
+            )
+        revisions = [*([revision] if revision else []), *pull_references(upstream_git, pulls)]
+        drifts = drift_of(project, upstream_git, revisions)
+        text = drift_report(drifts, lockfile.load(project.lock).version)
+        status = 0 if all(one.is_clean for one in drifts) else 1
+        status = 2 if any(one.problem for one in drifts) else status
+    except (BuildError, OSError, ToolError) as error:
+        status, text = 2, _CHECK_FAILED.format(error)
+    print(text)
     report.write_text(text, "utf-8")
     return status
 

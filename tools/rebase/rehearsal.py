@@ -57,7 +57,8 @@ def _placed_higher(conflict: Conflict, path: str, data: bytes) -> bytes:
     """Resolve regions where the patch only adds lines: they go above the line before the region.
 
     The author of a patch on the older release would put it somewhere near, without knowing what
-    upstream will add; right beside it would be a conflict of the rehearsal's own making.
+    upstream will add; right beside it would be a conflict of the rehearsal's own making. Below a
+    line that opens a block they stay where they are, or they would leave it.
     """
     while (region := REGION.search(data)) is not None:
         base, patch = (region[side].splitlines(keepends=True) for side in ("base", "patch"))
@@ -68,7 +69,8 @@ def _placed_higher(conflict: Conflict, path: str, data: bytes) -> bytes:
                 f"patches/{conflict.commit.name} cannot be put on {conflict.step.label} by rule: "
                 f"it changes lines of {path} that are others there"
             )
-        before = b"".join([*above[:-1], *added, above[-1]])
+        last = [] if above[-1].rstrip().endswith(b":") else [above.pop()]
+        before = b"".join([*above, *added, *last])
         data = before + region["upstream"] + data[region.end() :]
     return data
 

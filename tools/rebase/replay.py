@@ -62,11 +62,18 @@ class Conflict(NamedTuple):
 
 
 class Replay:
-    """The series on its way through the scratch repository."""
+    """The series on its way through the scratch repository.
 
-    def __init__(self, folder: Folder, plan: Plan) -> None:
+    Args:
+        folder: the rebase's folder.
+        plan: the bases to pass through.
+        drop: file name of the conflicting patch to leave out; empty for none.
+    """
+
+    def __init__(self, folder: Folder, plan: Plan, drop: str = "") -> None:
         self.folder = folder
         self.plan = plan
+        self._drop = drop
         self.git: Git = folder.git
 
     def run(self) -> Conflict | None:
@@ -97,6 +104,8 @@ class Replay:
             self._reset(done[-1].tip if done else step.base)
             self.git.run("update-ref", step.series, "HEAD")
             reached("step-finished")
+        if self._drop:
+            raise RebaseError(f"DROP={self._drop}: the replay is finished; no patch conflicts")
         return None
 
     def series(self, step: Step) -> list[Commit]:
@@ -149,7 +158,15 @@ class Replay:
 
     def _picked(self, commit: Commit, tip: str) -> Pick | list[Place]:
         """Pick a commit, or take a person's resolution; returns what is unmerged on a conflict."""
-        if self._id(_CONFLICT) == commit.id:
+        is_stopped = self._id(_CONFLICT) == commit.id
+        if self._drop:
+            if not is_stopped or self._drop != commit.name:
+                raise RebaseError(
+                    f"DROP={self._drop}: the rebase has stopped at another patch, or at none"
+                )
+            self._drop = ""
+            return Pick("skipped", commit.name, tip)
+        if is_stopped and not self._is_given_up(tip):
             return self._accepted(commit, tip)
         self._reset(tip)
         # An empty commit is made, seen and dropped here; left to itself git stops at it.
@@ -164,6 +181,12 @@ class Replay:
         if self.git.succeeds("diff", "--quiet", tip, "HEAD"):
             return Pick("empty", commit.name, tip)
         return Pick("clean", commit.name, self._id("HEAD"))
+
+    def _is_given_up(self, tip: str) -> bool:
+        """Tell whether the started pick was ended with nothing left of it (cherry-pick --abort)."""
+        is_under_way = bool(self._id("CHERRY_PICK_HEAD"))
+        unchanged = self._id("HEAD") == tip and self.git.succeeds("diff", "--quiet", tip)
+        return unchanged and not is_under_way
 
     def _accepted(self, commit: Commit, tip: str) -> Pick:
         """Take what a person made of a conflict, committed or not.

@@ -32,9 +32,9 @@ To go on:
      what the patch was written on after |||||||, what the patch makes of it after =======
      what upstream changed there:  git diff {bases} -- {paths}
      what the patch does:          git show {conflict.commit.id[:12]}
-     to drop the patch instead:    git cherry-pick --skip
   2. git add {paths}
-  3. make rebase-continue"""
+  3. make rebase-continue
+To drop the patch instead:  make rebase-continue DROP={conflict.commit.name}"""
 
 
 def report_text(replay: Replay, outcome: Conflict | Verdict) -> str:
@@ -92,6 +92,13 @@ def _verdict_lines(verdict: Verdict) -> Iterator[str]:
     for one in verdict.tests:
         if one.problem:
             yield from ("", f"`{one.patch}`:", "", "```", one.problem, "```")
+    if verdict.contract is not None:
+        word = "**FAILED**" if verdict.contract else "good"
+        yield from ("", f"Contract suite (without Docker and Deno): {word}.")
+    if verdict.contract:
+        yield from ("", "```", verdict.contract, "```")
+    for name in verdict.redundant:
+        yield f"- `{name}`: its tests pass without it; **retire it**"
     if verdict.regression is not None:
         yield from ("", *regression_lines(verdict.regression))
     elif not verdict.problem:

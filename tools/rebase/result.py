@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tempfile
 from pathlib import Path
 from typing import NamedTuple
@@ -10,18 +9,16 @@ from typing import NamedTuple
 from buildsys import lock as lockfile
 from buildsys.series import load_prune_list
 from buildsys.version import read_version_file, write_version_file
+from tools.changelog import with_release
 from tools.paths import Project
 from tools.rebase.bases import release_base
 from tools.rebase.replay import Replay
+from tools.restating import restated_pages
 from tools.series.repository import exported, series_files
 from tools.upstream.fetch import fetch_sdist, fetch_wheel
 from tools.upstream.relock import lock_of_release
 
-__all__ = ["Result", "result_of", "with_release"]
-
-_HEAD = "# Changelog\n\nOne section a fork release; the form is that of Keep a Changelog.\n"
-_UNRELEASED = re.compile(r"^## \[?Unreleased\]?.*$", re.IGNORECASE | re.MULTILINE)
-_SECTION = re.compile(r"^## ", re.MULTILINE)
+__all__ = ["Result", "result_of"]
 
 
 class Result(NamedTuple):
@@ -79,8 +76,9 @@ def result_of(project: Project, replay: Replay) -> Result:
         files["smolagents_fork/_version.py"] = version.read_bytes()
     changelog = project.changelog.read_text("utf-8") if project.changelog.exists() else None
     bullets = [f"Built from smolagents {plan.new}; until now from {plan.old}.", *notes]
-    text = with_release(changelog, f"{plan.new}+fork.{revision}", plan.date, bullets)
-    files["CHANGELOG.md"] = text.encode()
+    forked = f"{plan.new}+fork.{revision}"
+    files["CHANGELOG.md"] = with_release(changelog, forked, bullets).encode()
+    files |= restated_pages(project.root, forked)
     return Result(files, list(patches), dropped, notes)
 
 
@@ -91,26 +89,3 @@ def _why_dropped(replay: Replay, name: str) -> str:
             if pick.name == name and pick.outcome in words:
                 return words[pick.outcome].format(step.version)
     return "removed by hand"
-
-
-def with_release(text: str | None, version: str, date: str, bullets: list[str]) -> str:
-    """Return the changelog (Keep a Changelog) with a section for a release.
-
-    The entries under "Unreleased" belong to the release, so the new heading goes right below that
-    one.
-
-    Args:
-        text: the file's text; None when there is none.
-        version: the fork's version.
-        date: ISO date.
-        bullets: what the rebase changed, one item each.
-    """
-    text = _HEAD if text is None else text.rstrip("\n") + "\n"
-    items = "\n".join(f"- {bullet}" for bullet in bullets)
-    section = f"## [{version}] - {date}\n\n### Upstream\n\n{items}\n"
-    if unreleased := _UNRELEASED.search(text):
-        tail = text[unreleased.end() :].strip("\n")
-        return f"{text[: unreleased.end()]}\n\n{section}" + (f"\n{tail}\n" if tail else "")
-    if first := _SECTION.search(text):
-        return f"{text[: first.start()]}{section}\n{text[first.start() :]}"
-    return f"{text}\n{section}"

@@ -79,11 +79,13 @@ class Trial:
         skip_regression: leave upstream's own tests out.
         regression_test: only these of upstream's tests; empty for all.
         borrow_packages: test with the packages of the environment the command runs in.
+        skip_contract: leave out the contract suite and the search for redundant patches.
     """
 
     skip_regression: bool = False
     regression_test: tuple[str, ...] = ()
     borrow_packages: bool = False
+    skip_contract: bool = False
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,27 @@ class Plan:
         return self.steps[-1].version
 
 
+def _checked(plan: Plan) -> Plan:
+    """Return a plan whose values have the types that a saved one has.
+
+    Raises:
+        TypeError: a value has another type.
+    """
+    trial = plan.trial
+    texts = [
+        plan.date,
+        plan.digest,
+        plan.upstream_git,
+        *(part for step in plan.steps for part in step),
+    ]
+    flags = [trial.skip_regression, trial.borrow_packages, trial.skip_contract]
+    if not all(isinstance(one, str) for one in [*texts, *trial.regression_test]):
+        raise TypeError("a text is missing")
+    if not plan.steps or not all(isinstance(one, bool) for one in flags):
+        raise TypeError("there are no steps, or a flag is not true or false")
+    return plan
+
+
 class Folder:
     """The ``.rebase`` folder of a checkout."""
 
@@ -141,7 +164,7 @@ class Folder:
             data = json.loads(self.plan_file.read_text("utf-8"))
             data["steps"] = tuple(Step(*step) for step in data["steps"])
             data["trial"] = Trial(**data["trial"])
-            return Plan(**data)
+            return _checked(Plan(**data))
         except FileNotFoundError:
             raise RebaseError("no rebase is under way; make rebase-upstream starts one") from None
         except (ValueError, TypeError, KeyError) as error:

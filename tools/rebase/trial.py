@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sysconfig
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,8 +15,10 @@ from rich.console import Console
 
 from buildsys import lock as lockfile
 from buildsys.errors import BuildError
-from tools.command import run
-from tools.errors import SuiteError, ToolError
+from buildsys.series import load_series
+from buildsys.tree import write_tree
+from tools.command import clean_environment, run
+from tools.errors import CommandError, FetchError, RebaseError, SuiteError, ToolError
 from tools.git import Git
 from tools.junit import Outcome, read_junit
 from tools.paths import Project
@@ -26,13 +28,18 @@ from tools.rebase.state import Folder, reached
 from tools.regression import Report
 from tools.regression import run as run_regression
 from tools.series.lint import lint_series, missing_test
-from tools.series.repository import commits, refuse_unfinished
+from tools.series.message import parse_message
+from tools.series.needed import tree_without
+from tools.series.repository import commits, read_tree, refuse_unfinished
 from tools.uv import Uv
 
 __all__ = ["PatchTests", "Verdict", "copy_checkout", "regression", "scratch_copy", "try_out"]
 
 # For the tests of all patches.
 TEST_TIMEOUT_SECONDS = 1800.0
+
+# The executors' contract: a change of upstream's that no patch and no test of upstream's notices.
+CONTRACT = "tests/contract"
 
 
 class PatchTests(NamedTuple):
@@ -60,6 +67,8 @@ class Verdict:
         wheel: the wheel's file name; empty when it could not be built.
         lint: errors of the series' lint.
         tests: results by patch.
+        contract: what is wrong with the contract suite; None when it was left out.
+        redundant: kept patches whose tests pass without them.
         regression: the regression suite's report; None when it was left out.
         problem: what stopped the trial; empty when it ran to its end.
     """
@@ -68,6 +77,8 @@ class Verdict:
     wheel: str = ""
     lint: list[str] = field(default_factory=list)
     tests: list[PatchTests] = field(default_factory=list)
+    contract: str | None = None
+    redundant: list[str] = field(default_factory=list)
     regression: Report | None = None
     problem: str = ""
 
@@ -76,7 +87,7 @@ class Verdict:
         """Tell whether the result may be written."""
         failed = any(one.problem for one in self.tests)
         differs = self.regression is not None and self.regression.exit_status != 0
-        return not (self.problem or self.lint or failed or differs)
+        return not (self.problem or self.lint or failed or self.contract or differs)
 
 
 def copy_checkout(project: Project, target: Path) -> None:
@@ -115,6 +126,9 @@ def try_out(folder: Folder, replay: Replay) -> Verdict:
     Args:
         folder: the rebase's folder, where everything is made.
         replay: the finished replay; HEAD of its repository is the new series.
+
+    Raises:
+        FetchError, RebaseError: the index failed, so nothing is known about the result.
     """
     verdict, trial = Verdict(), replay.plan.trial
     try:
@@ -133,17 +147,31 @@ def try_out(folder: Folder, replay: Replay) -> Verdict:
         uv = Uv()
         wheel = uv.wheel(folder.copy, folder.path / "wheel", folder.logs / "build.log")
         verdict.wheel = wheel.name
-        python = _environment(uv, folder, wheel, borrow=trial.borrow_packages)
+        python = _tried_environment(uv, folder, wheel, borrow=trial.borrow_packages)
         verdict.tests = _run_tests(folder, python, replay, verdict.result)
         reached("tests-run")
+        if verdict.is_good and not trial.skip_contract:
+            verdict.contract = _contract_problem(folder, python)
+            verdict.redundant = _redundant(folder, python, replay, verdict.result)
         # Twenty minutes of upstream's tests say nothing about a result that is refused already.
         if verdict.is_good and not trial.skip_regression:
             verdict.regression = regression(folder, wheel, trial.regression_test)
     except SuiteError as error:
         verdict.problem = f"upstream's own tests could not run: {error}"
+    except (FetchError, RebaseError):
+        raise
     except (BuildError, ToolError) as error:
         verdict.problem = str(error)
     return verdict
+
+
+def _tried_environment(uv: Uv, folder: Folder, wheel: Path, *, borrow: bool) -> Path:
+    try:
+        return _environment(uv, folder, wheel, borrow=borrow)
+    except CommandError as error:
+        raise RebaseError(
+            f"the result could not be tried out, because its environment could not be made: {error}"
+        ) from None
 
 
 def regression(folder: Folder, wheel: Path, tests: Sequence[str]) -> Report:
@@ -196,11 +224,9 @@ def _run_tests(folder: Folder, python: Path, replay: Replay, result: Result) -> 
     removed with it; then nothing is compared.
     """
     # All but the package, so that a test can only import what the wheel has installed.
-    root = folder.path / "tests"
+    root = _tests_root(folder)
     shutil.rmtree(root, ignore_errors=True)
     shutil.copytree(folder.copy, root, ignore=shutil.ignore_patterns("smolagents_fork"))
-    log, junit = folder.logs / "tests.log", folder.logs / "tests.xml"
-    junit.unlink(missing_ok=True)
     named: dict[str, list[str]] = {}
     new = commits(replay.git, replay.plan.steps[-1].base)
     for commit in (*new, *replay.series(replay.plan.steps[0])):
@@ -209,22 +235,74 @@ def _run_tests(folder: Folder, python: Path, replay: Replay, result: Result) -> 
             named.setdefault(commit.name, [one for one in tests if not missing_test(root, one)])
     outcomes: dict[str, Outcome] = {}
     if wanted := dict.fromkeys(test for tests in named.values() for test in tests):
-        options = ("-p", "no:cacheprovider", "--continue-on-collection-errors")
-        run(
-            [python, "-m", "pytest", *options, f"--junitxml={junit}", *wanted],
-            timeout_seconds=TEST_TIMEOUT_SECONDS,
-            cwd=root,
-            log=log,
-            accepted=range(6),
-        )
-        try:
-            outcomes = read_junit(junit)
-        except SuiteError as error:
-            raise ToolError(f"{error}; pytest's words are in {log}") from None
+        outcomes = _outcomes(folder, python, "tests", wanted)
     return [
         PatchTests(name, name in result.dropped, *_judged(tests, outcomes))
         for name, tests in named.items()
     ]
+
+
+def _tests_root(folder: Folder) -> Path:
+    return folder.path / "tests"
+
+
+def _outcomes(
+    folder: Folder, python: Path, name: str, tests: Iterable[str], *, package: Path | None = None
+) -> dict[str, Outcome]:
+    """Run tests in the copy of the checkout and return each one's outcome.
+
+    Args:
+        name: base name of the log and the JUnit file.
+        tests: test ids, folders or options for pytest.
+        package: folder of another build of the package, to be imported first; None for the wheel's.
+    """
+    log, junit = folder.logs / f"{name}.log", folder.logs / f"{name}.xml"
+    junit.unlink(missing_ok=True)
+    options = ("-p", "no:cacheprovider", "--continue-on-collection-errors")
+    env = clean_environment() | ({"PYTHONPATH": str(package)} if package else {})
+    run(
+        [python, "-m", "pytest", *options, f"--junitxml={junit}", *tests],
+        timeout_seconds=TEST_TIMEOUT_SECONDS,
+        cwd=_tests_root(folder),
+        env=env,
+        log=log,
+        accepted=range(6),
+    )
+    try:
+        return read_junit(junit)
+    except SuiteError as error:
+        raise ToolError(f"{error}; pytest's words are in {log}") from None
+
+
+def _contract_problem(folder: Folder, python: Path) -> str:
+    """Run the executors' contract suite, without the parts that need Docker or Deno."""
+    chosen = ("-m", "not docker and not wasm and not network", CONTRACT)
+    outcomes = _outcomes(folder, python, "contract", chosen)
+    failed = [
+        f"{key}: {one.status}: {one.message}"
+        for key, one in outcomes.items()
+        if one.status not in ("passed", "skipped")
+    ]
+    if not any(one.status == "passed" for one in outcomes.values()):
+        failed.append(f"{CONTRACT}: no test passed; see contract.log")
+    return "\n".join(failed)
+
+
+def _redundant(folder: Folder, python: Path, replay: Replay, result: Result) -> list[str]:
+    """List the patches whose tests pass without them: upstream has the behaviour by now."""
+    base = read_tree(replay.git, replay.plan.steps[-1].base)
+    patches = load_series(folder.copy / "patches")
+    found = []
+    for name, patch in zip(result.kept, patches, strict=True):
+        without = folder.path / "without" / name
+        shutil.rmtree(without, ignore_errors=True)
+        without.mkdir(parents=True)
+        write_tree(tree_without(base, patches, patch, replay.plan.new), without)
+        tests = parse_message(patch.header).trailers.get("Test", ())
+        outcomes = _outcomes(folder, python, f"without-{name}", tests, package=without)
+        if outcomes and all(one.status == "passed" for one in outcomes.values()):
+            found.append(name)
+    return found
 
 
 def _judged(tests: Sequence[str], outcomes: Mapping[str, Outcome]) -> tuple[int, str]:

@@ -25,15 +25,18 @@ ALLOWED_PATHS = frozenset(
     {
         "smolagents/__init__.py",
         "smolagents/agents.py",
+        "smolagents/cli.py",
         # Upstream's tree walker is replaced under its own name.
         "smolagents/local_python_executor.py",
     }
 )
 
-# The one module a patch may import at the top level: a class that is replaced under its own name
-# must be there when other modules import it by name. Its package imports smolagents first, so
-# either order of import works (tests/contract/test_public_names.py).
-TOP_LEVEL_MODULES = frozenset({"smolagents_fork.executors.local"})
+# The modules a patch may import at the top level: a class that is replaced under its own name must
+# be there when other modules import it by name. Their package imports smolagents first, so either
+# order of import works (tests/contract/test_public_names.py).
+TOP_LEVEL_MODULES = frozenset(
+    {"smolagents_fork.executors.local", "smolagents_fork.executors.agents.upstream_names"}
+)
 
 # Added plus removed lines.
 SIZE_AIM = 20

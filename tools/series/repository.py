@@ -292,8 +292,19 @@ def series_files(folder: Path, patches: Mapping[str, bytes]) -> dict[str, bytes 
     gone = {path.name for path in folder.glob("*.patch")} - set(patches)
     files: dict[str, bytes | None] = {f"patches/{name}": None for name in gone}
     files |= {f"patches/{name}": data for name, data in patches.items()}
-    # The leading comment stays as it was.
-    lines = (folder / "series").read_text("utf-8").splitlines()
-    first = next((at for at, line in enumerate(lines) if line.split("#")[0].strip()), len(lines))
-    text = "".join(f"{line}\n" for line in [*lines[:first], *patches])
+    text = _series_text((folder / "series").read_text("utf-8"), list(patches))
     return {**files, "patches/series": text.encode()}
+
+
+def _series_text(old: str, names: list[str]) -> str:
+    """Return the series file for these patches; comments stay with the entry below them."""
+    lines = old.splitlines()
+    first = next((at for at, line in enumerate(lines) if line.split("#")[0].strip()), len(lines))
+    entries: dict[str, list[str]] = {}
+    waiting: list[str] = []
+    for line in lines[first:]:
+        waiting.append(line)
+        if name := line.split("#")[0].strip():
+            entries[name], waiting = waiting, []
+    body = [line for name in names for line in entries.get(name, [name])]
+    return "".join(f"{line}\n" for line in [*lines[:first], *body, *waiting])
