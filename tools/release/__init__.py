@@ -1,0 +1,1 @@
+"""``make release``: everything of a release but its publication."""
