@@ -20,13 +20,13 @@ $(VENV)/.fork: pyproject.toml upstream.lock smolagents_fork/_version.py \
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or later is needed, this is " + sys.version)'
 	@test -x $(BIN)/pip || $(PYTHON) -m venv --clear $(VENV)
 	@echo "building and installing the fork into $(VENV) ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@$(BIN)/python tools/install.py --editable .
 	@touch $@
 
 # The same with what the maintainers' commands and the tests need.
 $(VENV)/.dev: $(VENV)/.fork requirements-dev.txt
 	@echo "installing requirements-dev.txt into $(VENV) ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@$(BIN)/python tools/install.py -r requirements-dev.txt
 	@touch $@
 
 .PHONY: dev
@@ -36,8 +36,8 @@ dev: ## (re)build the fork and install it, editable, into .venv
 
 .PHONY: demo
 demo: $(VENV)/.fork ## a CodeAgent answers a question about a file (EXECUTOR=wasm|docker|process|local, EXAMPLE=managed_agents)
-	@$(if $(filter wasm,$(EXECUTOR)),$(RUN) pip install --quiet --disable-pip-version-check "deno==2.*")
-	@$(if $(OPENAI_API_KEY),$(RUN) pip install --quiet --disable-pip-version-check "smolagents[openai]")
+	@$(if $(filter wasm,$(EXECUTOR)),$(BIN)/python tools/install.py "deno==2.*")
+	@$(if $(OPENAI_API_KEY),$(BIN)/python tools/install.py "smolagents[openai]")
 	@$(if $(EXECUTOR),EXECUTOR=$(EXECUTOR) )$(RUN) examples $(EXAMPLE)
 
 .PHONY: test
@@ -79,6 +79,14 @@ test-upstream: $(VENV)/.dev ## upstream's own tests against the release and the 
 test-language: $(VENV)/.dev ## CPython's own language tests inside the interpreter: share kept (ARGS=--quick)
 	@$(RUN) tools.language_tests $(ARGS)
 
+.PHONY: test-downstream
+test-downstream: $(VENV)/.dev ## packages that build on smolagents, used with the fork and upstream (ARGS=name)
+	@$(RUN) tools.downstream $(ARGS)
+
+.PHONY: docs
+docs: $(VENV)/.dev ## the site of the documentation, strictly, into build/site
+	@NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build --quiet
+
 .PHONY: lint
 lint: $(VENV)/.dev ## ruff, mypy, the series, the layers
 	@$(RUN) tools.lint
@@ -86,6 +94,10 @@ lint: $(VENV)/.dev ## ruff, mypy, the series, the layers
 .PHONY: dist
 dist: $(VENV)/.dev ## the source distribution and the wheel, into dist/
 	@$(RUN) build --outdir dist .
+
+.PHONY: release
+release: $(VENV)/.dev ## every file of a release into dist/release, its commit and tag (DRY=1: the files only)
+	@$(RUN) tools.release $(if $(DRY),--dry)
 
 .PHONY: clean
 clean: ## remove build output, but not a rebase in progress
@@ -104,20 +116,23 @@ patches-status: $(VENV)/.dev ## size, files, Forwarded, Retire-When and Test of 
 .PHONY: rebase-upstream rebase-continue rebase-abort rebase-check rebase-rehearsal
 rebase-upstream: $(VENV)/.dev ## put the series on a newer release (TO=1.27.0, UPSTREAM_GIT=path)
 	@$(RUN) tools.rebase start $(if $(TO),--to $(TO)) $(if $(UPSTREAM_GIT),--upstream-git $(UPSTREAM_GIT))
-rebase-continue: $(VENV)/.dev ## continue after a conflict or an interruption
-	@$(RUN) tools.rebase continue
+rebase-continue: $(VENV)/.dev ## continue after a conflict or an interruption (DROP=x.patch leaves it out)
+	@$(RUN) tools.rebase continue $(if $(DROP),--drop $(DROP))
 rebase-abort: $(VENV)/.dev ## abandon a rebase in progress
 	@$(RUN) tools.rebase abort
 rebase-rehearsal: $(VENV)/.dev ## rebase the series from 1.24.0 to this release, and record it
 	@$(RUN) tools.rebase rehearse --since 1.24.0 --record docs/rehearsals/1.24.0-to-1.26.0.md
-rebase-check: $(VENV)/.dev ## does the newest release take the series? changes nothing
-	@$(RUN) tools.rebase check $(if $(TO),--to $(TO)) $(if $(UPSTREAM_GIT),--upstream-git $(UPSTREAM_GIT))
+rebase-check: $(VENV)/.dev ## is the series fit for a release, branch or pull requests? (TO=, UPSTREAM_GIT=, PULLS=)
+	@$(RUN) tools.rebase check $(if $(TO),--to $(TO)) $(if $(PULLS),--pulls $(PULLS)) \
+		$(if $(UPSTREAM_GIT),--upstream-git $(UPSTREAM_GIT))
 
-.PHONY: bench-interpreter bench-docker bench-process bench-wasm
+.PHONY: bench-interpreter bench-docker bench-images bench-process bench-wasm
 bench-interpreter: $(VENV)/.dev ## the local interpreter beside CPython, upstream's and others
 	@$(RUN) tools.bench.interpreter --record
 bench-docker: $(VENV)/.dev ## the Docker executor beside upstream's and a bare container
 	@$(RUN) tools.bench.docker --record
+bench-images: $(VENV)/.dev ## builds of images beside pip alone, for the same packages
+	@$(RUN) tools.bench.images --record
 bench-process: $(VENV)/.dev ## the process executor beside the interpreter in the same process
 	@$(RUN) tools.bench.process --record
 bench-wasm: $(VENV)/.dev ## the Wasm executor beside Pyodide in a bare Deno

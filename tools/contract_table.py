@@ -60,13 +60,12 @@ _DETAILS = """
 A number is a difference by design, described below.
 """
 BENCHMARKS = ROOT / "docs" / "benchmarks.md"
-#: Executor -> section of the benchmarks' page; column of the figure, and its unit where the
-#: column's heading has it.
+#: Executor -> section of the benchmarks' page, and column of the figure.
 SECTIONS = {
-    "local": ("process", 1, " ms"),
-    "process": ("process", 1, " ms"),
-    "docker": ("docker", 2, ""),
-    "wasm": ("wasm", 1, " ms"),
+    "local": ("process", 1),
+    "process": ("process", 1),
+    "docker": ("docker", 2),
+    "wasm": ("wasm", 1),
 }
 #: Row of the page -> executor -> row of the benchmarks.
 FIGURES = {
@@ -74,6 +73,10 @@ FIGURES = {
         "process": "start to first result, warm",
         "docker": "start to first result, cold",
         "wasm": "start to first result, another one",
+    },
+    "first result from a pool": {
+        "docker": "pool to first result",
+        "wasm": "pool to first result",
     },
     "call of `1+1`": {
         "local": "call of 1+1, in this process",
@@ -137,13 +140,12 @@ def _glance(
 
 
 def _figure(executor: str, label: str) -> str:
-    """Return a recorded figure of the benchmarks' page, with its unit."""
-    section, column, unit = SECTIONS[executor]
+    """Return a figure of the benchmarks' page with its unit, if the last run recorded it."""
+    section, column = SECTIONS[executor]
     text = BENCHMARKS.read_text("utf-8")
     recorded = text.split(f"<!-- bench {section} -->")[1].split(f"<!-- end bench {section} -->")[0]
     rows = [line.strip("| ").split(" | ") for line in recorded.splitlines() if line[:1] == "|"]
-    (found,) = [row[column] for row in rows if row[0] == label]
-    return found + unit
+    return next((row[column] for row in rows if row[0] == label), "not recorded")
 
 
 def _said(one: Any) -> str:

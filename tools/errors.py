@@ -28,6 +28,10 @@ class SuiteError(ToolError):
     """The comparison could not be made."""
 
 
+class ReleaseError(ToolError):
+    """A release cannot be made."""
+
+
 class FetchError(ToolError):
     """pip could not give what was asked for."""
 

@@ -12,9 +12,10 @@ __all__ = ["ENGINES", "LAYERS", "PACKAGE", "ROOMS", "room_imports", "violations"
 # Low to high. A module imports from its own part and from rows above it; parts in one row are
 # siblings and never import each other.
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("_version", "errors"),
-    ("deadline", "distributions", "hints", "output", "results", "texts"),
-    ("codec",),
+    ("_version", "errors", "inventory", "proc_table"),
+    ("deadline", "distributions", "figures", "hints", "output", "results", "telemetry", "texts"),
+    ("displays",),
+    ("checks", "codec", "folders", "local_processes"),
     ("help",),
     ("interpreter", "jupyter", "sandboxes"),
     ("guest",),
@@ -23,7 +24,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("bridge",),
     ("agent_sandbox",),
     ("executors",),
-    ("__init__",),
+    ("command_line",),
+    ("__init__", "__main__"),
 )
 # Rooms of a part whose rooms have an order, low to high, as above. A name without a row is a module
 # or a folder that every other may import.
@@ -31,9 +33,10 @@ ROOMS: dict[str, tuple[tuple[str, ...], ...]] = {
     "jupyter": (("wire",), ("protocol", "websocket"), ("kernel",)),
     "sandboxes": (("pip_settings", "resource_limits"), ("provisioner",), ("docker",)),
     "executors": (
-        ("async_calls", "call_lock", "registry", "validation"),
+        ("call_lock", "registry", "validation"),
+        ("async_calls", "file_transfers"),
         ("base",),
-        ("guests", "jupyter"),
+        ("guests", "jupyter", "pools"),
         ("agents", "docker", "hosted", "local", "process", "wasm"),
     ),
 }

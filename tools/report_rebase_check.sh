@@ -1,12 +1,18 @@
 #!/usr/bin/env bash
-# Opens the issue of a failed rebase-check, or comments on the one that is open already.
-# Called by .github/workflows/rebase-check.yml with the exit status of the check; needs gh.
+# Opens the issue of a failed check, or comments on the one that is open already. Called by
+# .github/workflows/rebase-check.yml with the check's name (rebase-check, the newest release, or
+# drift-check, upstream's main) and exit status; needs gh.
 set -euo pipefail
-status=${1:?the exit status of tools.rebase check}
-report=reports/rebase-check.md
-title="rebase-check: the series does not go onto upstream's newest release"
+name=${1:?the name of the check}
+status=${2:?the exit status of tools.rebase check}
+report=reports/$name.md
+target="newest release"
+if [[ $name == drift-check ]]; then
+    target="main"
+fi
+title="$name: the series does not go onto upstream's $target"
 if [[ $status != 1 ]]; then
-    title="rebase-check: the check could not run (exit status $status)"
+    title="$name: the check could not run (exit status $status)"
 fi
 body=$(mktemp)
 trap 'rm -f "$body"' EXIT

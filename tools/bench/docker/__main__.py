@@ -25,11 +25,10 @@ import docker
 
 from smolagents_fork.errors import ForkError
 from smolagents_fork.executors.docker import DockerExecutor
-from smolagents_fork.sandboxes.docker.engine import connect
+from smolagents_fork.sandboxes.docker.engine import connect, image_id
 from smolagents_fork.sandboxes.docker.images.image_plans import (
     BASE_IMAGE_VARIABLE,
     DEFAULT_BASE_IMAGE,
-    exists,
 )
 
 from ..machine import busy_words, machine
@@ -128,7 +127,7 @@ def say(line: str) -> None:
 
 def base_image(client: Any) -> str:
     """The base of both sides' images, and the environment set so that ours is built on it."""
-    if not os.environ.get(BASE_IMAGE_VARIABLE) and exists(client, LOCAL_BASE):
+    if not os.environ.get(BASE_IMAGE_VARIABLE) and image_id(client, LOCAL_BASE):
         os.environ[BASE_IMAGE_VARIABLE] = LOCAL_BASE
     return os.environ.get(BASE_IMAGE_VARIABLE) or DEFAULT_BASE_IMAGE
 

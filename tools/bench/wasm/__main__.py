@@ -8,24 +8,20 @@ same machine; figures of different runs are not compared with one another.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
-import json
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
-from smolagents_fork.executors.wasm import WasmExecutor
+from smolagents_fork.executors.wasm import WasmExecutor, WasmPool
 from smolagents_fork.wasm.deno_binary import find_deno
 from smolagents_fork.wasm.pyodide_files import cache_folder, pyodide_files
 
-from ..machine import busy_words, machine, machine_words
-from ..record import write_section
+from ..timings import Summary, run, summary, timed
 
 # Measure -> most milliseconds, from the executor's specification.
 GOALS = {"start to first result, in a new process of the host's": 3000.0, "call of 1+1": 2.0}
@@ -38,30 +34,8 @@ _COLD = (
 )
 
 
-def main() -> int:
-    """Run it; the exit code says whether every goal was reached."""
-    parser = argparse.ArgumentParser(prog="python -m tools.bench.wasm", description=__doc__)
-    parser.add_argument("--calls", type=int, default=300, help="calls of 1+1")
-    parser.add_argument("--starts", type=int, default=10, help="starts of each kind")
-    parser.add_argument("--output", type=Path, default=Path("reports"), help="folder for results")
-    parser.add_argument("--record", action="store_true", help="write it to docs/benchmarks.md")
-    options = parser.parse_args()
-    where = machine()
-    found = measured(options.calls, options.starts)
-    options.output.mkdir(parents=True, exist_ok=True)
-    results = {"machine": where, "milliseconds": found}
-    (options.output / "bench-wasm.json").write_text(json.dumps(results, indent=1) + "\n")
-    text, reached = table(found)
-    busy = busy_words(where)
-    text = f"Measured on {machine_words(where)}.{' ' + busy if busy else ''}\n\n{text}"
-    if options.record:
-        write_section("wasm", text)
-    print(text)
-    return 0 if reached else 1
-
-
-def measured(calls: int, starts: int) -> dict[str, dict[str, float]]:
-    """Median and 95th percentile of each measure, in milliseconds."""
+def measured(calls: int, starts: int) -> dict[str, Summary]:
+    """Median and 95th percentile of each measure."""
     WasmExecutor.setup()
     floors, colds, warms, cleanups = [], [], [], []
     for _ in range(starts):
@@ -77,6 +51,7 @@ def measured(calls: int, starts: int) -> dict[str, dict[str, float]]:
         "Pyodide in a bare Deno: start to first result": summary(floors),
         "start to first result, in a new process of the host's": summary(colds),
         "start to first result, another one": summary(warms),
+        **pooled(starts),
     }
     with WasmExecutor() as executor, floor() as ask:
         both = [(ask(), timed(lambda: executor("1+1"))) for _ in range(calls)]
@@ -98,6 +73,34 @@ def restarted(executor: WasmExecutor) -> None:
     """Start another guest, and get its first result."""
     executor.restart()
     executor("1+1")
+
+
+def pooled(starts: int) -> dict[str, Summary]:
+    """Time from a filled pool to the first result, and memory of a guest that waits in it."""
+    times, memory = [], []
+    with WasmPool(min_size=1, max_size=2) as pool:
+        for _ in range(starts):
+            pool.wait_until_ready(timeout=120)
+            guest = pool.acquire()
+            memory.append(private_mebibytes(guest.pid))
+            guest.close()
+            pool.release(guest)
+            pool.wait_until_ready(timeout=120)
+            begun = time.perf_counter()
+            with WasmExecutor(pool=pool) as executor:
+                executor("1+1")
+                times.append((time.perf_counter() - begun) * 1000)
+    return {
+        "pool to first result": summary(times),
+        "memory of a guest that waits in a pool": summary(memory, "MiB"),
+    }
+
+
+def private_mebibytes(pid: int) -> float:
+    """Memory that only this process has."""
+    with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as lines:
+        sizes = [int(line.split()[1]) for line in lines if line.startswith("Private_")]
+    return sum(sizes) / 1024
 
 
 def cold_start() -> float:
@@ -141,31 +144,5 @@ def _stream(stream: IO[bytes] | None) -> IO[bytes]:
     return stream
 
 
-def timed(action: Callable[[], Any]) -> float:
-    """Milliseconds that ``action`` takes."""
-    start = time.perf_counter()
-    action()
-    return (time.perf_counter() - start) * 1000
-
-
-def summary(times: list[float]) -> dict[str, float]:
-    """Median and 95th percentile."""
-    ordered = sorted(times)
-    return {"p50": statistics.median(ordered), "p95": ordered[int(0.95 * (len(ordered) - 1))]}
-
-
-def table(found: dict[str, dict[str, float]]) -> tuple[str, bool]:
-    """A Markdown table, and whether every goal was reached."""
-    lines = ["| measure | p50, ms | p95, ms | goal, ms | |", "|---|---|---|---|---|"]
-    reached = True
-    for name, times in found.items():
-        goal = GOALS.get(name)
-        verdict = "" if goal is None else "reached" if times["p50"] <= goal else "missed"
-        reached = reached and verdict != "missed"
-        shown = "-" if goal is None else f"{goal:g}"
-        lines.append(f"| {name} | {times['p50']:.3f} | {times['p95']:.3f} | {shown} | {verdict} |")
-    return "\n".join(lines) + "\n", reached
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(run("wasm", __doc__, GOALS, measured, calls=300, starts=10))

@@ -1,0 +1,33 @@
+"""openinference: the spans of an agent's run, with the tool that its code called."""
+
+from openinference.instrumentation.smolagents import SmolagentsInstrumentor
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from scripted_model import ScriptedModel
+from smolagents import CodeAgent, tool
+
+
+@tool
+def price_of(product: str) -> int:
+    """Give the price of a product.
+
+    Args:
+        product: its name.
+    """
+    return len(product) * 10
+
+
+exporter = InMemorySpanExporter()
+provider = TracerProvider()
+provider.add_span_processor(SimpleSpanProcessor(exporter))
+SmolagentsInstrumentor().instrument(tracer_provider=provider)
+
+agent = CodeAgent([price_of], ScriptedModel("final_answer(price_of('desk') + 2)"))
+assert agent.run("What is the answer?") == 42
+
+spans = exporter.get_finished_spans()
+kinds = {span.attributes["openinference.span.kind"] for span in spans}
+assert {"AGENT", "CHAIN", "TOOL"} <= kinds, kinds
+assert len({span.context.trace_id for span in spans}) == 1
+print(f"{len(spans)} spans in one trace: {', '.join(sorted(kinds))}")
