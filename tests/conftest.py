@@ -38,6 +38,8 @@ LONGEST_FIRST = (
     "integration/docker/test_docker_cleanup.py",
     "integration/docker/test_docker_deadlines.py",
     "integration/test_pyodide.py",
+    "site/test_getting_started.py",
+    "site/test_service.py",
     "contract/executors/test_contract_tools.py",
     "contract/executors/test_contract_values.py",
     "tools/",
@@ -146,8 +148,8 @@ def engine() -> Iterator[Any]:
     Without an engine: a skip that says why, or a failure when ``REQUIRE_DOCKER=1``.
     """
     from smolagents_fork.errors import EngineUnavailableError
-    from smolagents_fork.sandboxes.docker.engine import connect
-    from smolagents_fork.sandboxes.docker.images.image_plans import BASE_IMAGE_VARIABLE, exists
+    from smolagents_fork.sandboxes.docker.engine import connect, image_id
+    from smolagents_fork.sandboxes.docker.images.image_plans import BASE_IMAGE_VARIABLE
 
     try:
         client = connect(timeout=60)
@@ -155,7 +157,7 @@ def engine() -> Iterator[Any]:
         if os.environ.get("REQUIRE_DOCKER") == "1":
             pytest.fail(f"REQUIRE_DOCKER=1, but {error}")
         pytest.skip(str(error))
-    if BASE_IMAGE_VARIABLE not in os.environ and exists(client, LOCAL_BASE):
+    if BASE_IMAGE_VARIABLE not in os.environ and image_id(client, LOCAL_BASE):
         os.environ[BASE_IMAGE_VARIABLE] = LOCAL_BASE
     yield client
     client.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,9 +15,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from buildsys import lock as lockfile
-from buildsys.metadata import ADDED_DEPENDENCIES, ADDED_EXTRAS
+from buildsys.metadata import ADDED_DEPENDENCIES, ADDED_EXTRAS, ADDED_SCRIPTS
 from tools.paths import ROOT
 from tools.upstream.fetch import unpack_sdist
 
@@ -162,12 +164,16 @@ def test_wheel_contains_both_packages_licence_and_notice(wheel):
         assert {f"{info}/licenses/LICENSE", f"{info}/licenses/NOTICE"} <= set(names)
         scripts = archive.read(f"{info}/entry_points.txt").decode()
         metadata = archive.read(f"{info}/METADATA").decode()
-    for name, target in lock.scripts.items():
+    for name, target in {**lock.scripts, **ADDED_SCRIPTS}.items():
         assert f"{name} = {target}" in scripts
     for extra in (*lock.extras, *ADDED_EXTRAS):
         assert f"Provides-Extra: {extra}\n" in metadata
     for requirement in (*lock.dependencies, *ADDED_DEPENDENCIES):
         assert f"Requires-Dist: {requirement}\n" in metadata
+    found = {Requirement(text) for text in re.findall(r"(?m)^Requires-Dist: (.+)$", metadata)}
+    for extra, added in ADDED_EXTRAS.items():
+        for requirement in (*lock.extras.get(extra, ()), *added):
+            assert Requirement(f"{requirement}; extra == '{extra}'") in found
 
 
 def test_failed_build_leaves_nothing_behind(checkout, tmp_path):
@@ -315,7 +321,7 @@ def test_image_definitions_are_in_the_wheel(installed):
         "-c",
         "from smolagents_fork.sandboxes.docker.images.image_definitions import image_folder\n"
         "folder = image_folder('jupyter')\n"
-        "print(folder); print((folder / 'Dockerfile').is_file())",
+        "print(folder); print((folder / 'install.sh').is_file())",
     )
     assert "_images" in printed.splitlines()[0]
     assert printed.splitlines()[1] == "True"

@@ -9,34 +9,22 @@ import sys
 import pytest
 
 from buildsys import lock as lockfile
-from buildsys.errors import BuildError
-from buildsys.patchfile import Patch, apply_patch
 from buildsys.release import verified_release
 from buildsys.series import load_prune_list, load_series
-from buildsys.stamps import apply_stamps, version_stamp
 from buildsys.tree import pruned_package, write_tree
 from tools.paths import PATCHES, ROOT
 from tools.series.message import parse_message
+from tools.series.needed import tree_of, tree_without
 
 pytestmark = pytest.mark.network
 
 SERIES = load_series(PATCHES)
 
 
-def tree_of(site, patches: list[Patch]) -> dict[str, bytes]:
+def release(site) -> tuple[dict[str, bytes], str]:
     lock = lockfile.load(ROOT / "upstream.lock")
-    tree = pruned_package(verified_release(site, lock), load_prune_list(PATCHES), lock.scripts)
-    for patch in patches:
-        tree = apply_patch(patch, tree)
-    return apply_stamps(tree, [version_stamp(lock.version, f"{lock.version}+fork.1")])
-
-
-def tree_without(site, left_out: Patch) -> dict[str, bytes]:
-    """Apply the series without one patch; if later ones need it, only the patches before it."""
-    try:
-        return tree_of(site, [patch for patch in SERIES if patch is not left_out])
-    except BuildError:
-        return tree_of(site, SERIES[: SERIES.index(left_out)])
+    base = pruned_package(verified_release(site, lock), load_prune_list(PATCHES), lock.scripts)
+    return base, lock.version
 
 
 def run_tests(tests: tuple[str, ...], folder) -> subprocess.CompletedProcess[str]:
@@ -54,7 +42,8 @@ def run_tests(tests: tuple[str, ...], folder) -> subprocess.CompletedProcess[str
 
 @pytest.mark.parametrize("patch", SERIES, ids=lambda patch: patch.name)
 def test_named_tests_fail_without_the_patch(patch, pristine_site, tmp_path):
-    write_tree(tree_without(pristine_site, patch), tmp_path)
+    base, version = release(pristine_site)
+    write_tree(tree_without(base, SERIES, patch, version), tmp_path)
     tests = tuple(parse_message(patch.header).trailers["Test"])
     done = run_tests(tests, tmp_path)
     assert done.returncode == 1, done.stdout
@@ -63,7 +52,8 @@ def test_named_tests_fail_without_the_patch(patch, pristine_site, tmp_path):
 
 
 def test_named_tests_pass_with_the_series(pristine_site, tmp_path):
-    write_tree(tree_of(pristine_site, SERIES), tmp_path)
+    base, version = release(pristine_site)
+    write_tree(tree_of(base, SERIES, version), tmp_path)
     tests = [test for patch in SERIES for test in parse_message(patch.header).trailers["Test"]]
     done = run_tests(tuple(tests), tmp_path)
     assert done.returncode == 0, done.stdout

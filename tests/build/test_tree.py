@@ -5,6 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shutil
+import subprocess
+import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -14,6 +18,8 @@ from buildsys.errors import BuildError
 from buildsys.release import installed_release
 from buildsys.stamps import Stamp, apply_stamps
 from buildsys.tree import fork_tree, write_tree
+from tools.paths import CACHE, ROOT
+from tools.upstream.fetch import fetch_wheel
 
 pytestmark = pytest.mark.network
 
@@ -196,6 +202,124 @@ def test_damaged_lock_says_what_is_wrong(project, site, text, words):
     assert words in error_of(project, site)
 
 
+def test_file_beside_package_that_installation_recorded_is_refused(project, site):
+    """A wheel with an extra ``zz.pth`` runs code in each process of the build environment."""
+    record = next(site.glob("*.dist-info")) / "RECORD"
+    record.write_text(record.read_text() + "zz.pth,sha256=x,10\n")
+    assert error_of(project, site).startswith(
+        "zz.pth: the installed release's RECORD lists it, but upstream.lock does not; its code may"
+    )
+
+
+def test_release_whose_wheel_brings_another_file_is_refused(project, tmp_path):
+    """The same by a real installer, which writes the RECORD itself."""
+    version = lockfile.load(project / "upstream.lock").version
+    made = tmp_path / f"smolagents-{version}-py3-none-any.whl"
+    record = f"smolagents-{version}.dist-info/RECORD"
+    with zipfile.ZipFile(fetch_wheel(version, CACHE)) as real, zipfile.ZipFile(made, "w") as copy:
+        for name in real.namelist():
+            copy.writestr(name, real.read(name) + b"zz.pth,,\n" * (name == record))
+        copy.writestr("zz.pth", "import sys")
+    out = tmp_path / "installed"
+    command = [sys.executable, "-m", "uv", "pip", "install", "-q", "--no-deps", "--target"]
+    subprocess.run([*command, out, made], check=True, timeout=120)
+    assert error_of(project, out).startswith("zz.pth: the installed release's RECORD lists it")
+
+
+def test_console_scripts_that_installers_record_are_accepted(project, site):
+    record = next(site.glob("*.dist-info")) / "RECORD"
+    scripts = "../../../bin/smolagent,,\n../../Scripts/webagent.exe,,\n"
+    record.write_text(record.read_text() + scripts)
+    assert fork_tree(project, site)
+
+
+def test_release_without_record_is_refused(project, site):
+    (next(site.glob("*.dist-info")) / "RECORD").unlink()
+    assert "RECORD: cannot be read" in error_of(project, site)
+
+
+def test_release_built_from_source_distribution_is_refused_with_the_reason(project, site):
+    """pip's --no-binary builds a wheel of its own, whose WHEEL file names another generator."""
+    wheel = next(site.glob("*.dist-info")) / "WHEEL"
+    wheel.write_text(wheel.read_text().replace("Generator:", "Generator: other"))
+    assert error_of(project, site).endswith(
+        "it must be installed from the release's own wheel: allow wheels (no --no-binary) "
+        "for smolagents"
+    )
+
+
+def with_lock(project, **changes):
+    path = project / "upstream.lock"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+
+DIGEST = "0" * 64
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("dependencies", "requests", "dependencies: expected a list of texts, got 'requests'"),
+        ("dependencies", [1], "dependencies[0]: expected one line of text, got 1"),
+        ("dependencies", ["a\nb"], r"dependencies[0]: expected one line of text, got 'a\nb'"),
+        ("extras", [], "extras: expected an object, got []"),
+        ("extras", {"mcp": "mcp"}, "extras.mcp: expected a list of texts, got 'mcp'"),
+        ("scripts", {"a": 1}, "scripts.a: expected one line of text, got 1"),
+        ("version", 1.26, "version: expected a release's version such as '1.26.0', got 1.26"),
+        ("version", "1.0 --pre", "version: expected a release's version"),
+        ("requires_python", None, "requires_python: expected one line of text, got None"),
+        ("files", {"../x.py": DIGEST}, "files: expected plain relative paths without '..', got"),
+        ("files", {"/etc/x": DIGEST}, "files: expected plain relative paths without '..', got"),
+        ("files", {"a.py": 5}, "files: a.py: expected 64 hex digits of a sha256, got 5"),
+        ("wheel", {"filename": "a"}, "wheel: expected an object with filename and sha256, got"),
+        ("sdist", {"filename": "../a", "sha256": DIGEST}, "sdist.filename: expected a file's name"),
+    ],
+)
+def test_lock_value_of_wrong_type_or_form_is_named(project, site, field, value, words):
+    with_lock(project, **{field: value})
+    assert f"upstream.lock: {words}" in error_of(project, site)
+
+
+def test_deeply_nested_lock_is_refused(project, site):
+    (project / "upstream.lock").write_text("[" * 100_000)
+    assert "upstream.lock: not JSON: " in error_of(project, site)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("fork_revision = True", "got '1.26.0' and True"),
+        ("fork_revision = f()", "expected two constants, but reading failed"),
+        ("fork_revision =", "expected two constants, but reading failed"),
+    ],
+)
+def test_damaged_version_file_says_what_is_wrong(project, site, text, words):
+    path = project / "smolagents_fork" / "_version.py"
+    path.write_text(f'upstream_version = "1.26.0"\n{text}\n')
+    assert words in error_of(project, site)
+
+
+def test_series_that_is_not_utf8_is_refused(project, site):
+    (project / "patches" / "series").write_bytes(b"\xff\xfe")
+    assert "series: not UTF-8" in error_of(project, site)
+
+
+def test_hunk_of_five_thousand_digits_is_refused(project, site):
+    patch = project / "patches" / "executor-class.patch"
+    patch.write_bytes(re.sub(rb"@@ -\d+", b"@@ -" + b"1" * 5000, patch.read_bytes(), count=1))
+    assert "executor-class.patch:" in error_of(project, site)
+    assert ": malformed hunk header b'@@ -111" in error_of(project, site)
+
+
+def test_converted_line_ends_are_named(project, site):
+    patch = project / "patches" / "executor-class.patch"
+    patch.write_bytes(patch.read_bytes().replace(b"\n", b"\r\n"))
+    assert error_of(project, site).endswith(
+        "executor-class.patch:1: has CRLF line ends, which no hunk matches: the clone converted "
+        "them. Clone again with `git clone -c core.autocrlf=false`"
+    )
+
+
 def test_lock_survives_reading_and_writing(project, tmp_path):
     lock = lockfile.load(project / "upstream.lock")
     lockfile.save(tmp_path / "again.lock", lock)
@@ -219,3 +343,38 @@ def test_written_tree_is_the_tree(project, site, tmp_path):
         if path.is_file()
     }
     assert written == tree
+
+
+# Runs in namespaces of its own: a disk of 64 KiB, smaller than any archive of the project.
+FULL_DISK = """
+mount -t tmpfs -o size=64k none {out}
+{python} -c 'from buildsys import backend; backend.build_sdist("{out}")'
+ls -A {out}
+"""
+
+
+def test_full_disk_leaves_no_part_of_an_archive(tmp_path):
+    script = FULL_DISK.format(out=tmp_path, python=sys.executable)
+    done = subprocess.run(
+        ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script],
+        cwd=ROOT, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert "No space left on device" in done.stderr
+    assert done.stdout == ""
+
+
+def test_clone_that_converts_line_ends_has_the_same_patches(tmp_path):
+    """Git for Windows sets core.autocrlf; .gitattributes wins over it."""
+    git = ("git", "-c", "user.name=t", "-c", "user.email=t@t.invalid", "-c", "core.autocrlf=true")
+    origin, clone = tmp_path / "origin", tmp_path / "clone"
+    shutil.copytree(ROOT / "patches", origin / "patches")
+    shutil.copy(ROOT / ".gitattributes", origin)
+    for command in (
+        [*git, "-C", origin, "init", "-q"],
+        [*git, "-C", origin, "add", "-A"],
+        [*git, "-C", origin, "commit", "-q", "-m", "all"],
+        [*git, "clone", "-q", origin, clone],
+    ):
+        subprocess.run(command, check=True, timeout=60)
+    for path in (ROOT / "patches").iterdir():
+        assert (clone / "patches" / path.name).read_bytes() == path.read_bytes()

@@ -16,6 +16,7 @@ from smolagents import CodeAgent
 from smolagents.local_python_executor import PythonExecutor
 from smolagents.remote_executors import RemotePythonExecutor
 
+import smolagents_fork
 from smolagents_fork.errors import ConfigurationError, ConfigurationTypeError
 from smolagents_fork.executors import registry
 
@@ -57,11 +58,6 @@ def test_class_is_called_with_imports_logger_and_kwargs(model):
 
 def test_agent_runs_its_code_in_the_class(model):
     assert agent_with(model, executor_class=RecordingExecutor).run("anything") == "1 + 1"
-
-
-def test_class_overrides_type(model):
-    agent = agent_with(model, executor_class=RecordingExecutor, executor_type="docker")
-    assert isinstance(agent.python_executor, RecordingExecutor)
 
 
 def test_instance_overrides_type(model):
@@ -113,6 +109,11 @@ def test_local_class_is_given_its_own_arguments(model):
             "executor=<the instance>, executor_type=<a name>, or "
             "executor_class=<the class> with executor_kwargs={...}",
         ),
+        (
+            {"executor": "docker"},
+            TypeError,
+            "executor='docker' is text, an instance is wanted; write executor_type='docker'",
+        ),
     ],
 )
 def test_wrong_type_is_refused_with_advice(model, arguments, error, message):
@@ -136,8 +137,17 @@ def test_wrong_type_is_refused_with_advice(model, arguments, error, message):
             {"executor_type": "process", "executor_kwargs": {"logger": None}},
             r"executor_kwargs\['logger'\]: the agent gives its own logger",
         ),
+        (
+            {"executor": FalsyExecutor([], None), "executor_kwargs": {"memory": "1g"}},
+            r"executor_kwargs=\{'memory': '1g'\} are for an executor that the agent makes; give "
+            r"them to FalsyExecutor\(...\)",
+        ),
+        (
+            {"executor_class": smolagents_fork.ProcessExecutor, "executor_type": "docker"},
+            "both executor_class=ProcessExecutor and executor_type='docker' are given; write one",
+        ),
     ],
-    ids=["no mapping", "imports", "logger"],
+    ids=["no mapping", "imports", "logger", "instance with arguments", "class and type"],
 )
 def test_keywords_that_cannot_be_the_executors(model, arguments, message):
     with pytest.raises(ConfigurationError, match=message):
@@ -162,6 +172,12 @@ def test_unknown_type_lists_available_names(model):
         agent_with(model, executor_type="podman")
     for name in ("local", "docker", "blaxel", "e2b", "modal"):
         assert name in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["Docker", "dokcer", " docker"])
+def test_misspelt_type_gets_the_nearest_name(model, name):
+    with pytest.raises(ConfigurationError, match=r"type: '.*'\. Did you mean 'docker'\? Available"):
+        agent_with(model, executor_type=name)
 
 
 def test_type_must_be_text(model):
@@ -304,12 +320,62 @@ def test_subclass_that_extends_creation_gets_the_forks_executor(model, monkeypat
     assert type(agent.python_executor) is RecordingExecutor
 
 
-def test_registry_has_every_name_of_upstream():
-    """A new built-in executor of a release fails this test."""
+def test_subclass_that_extends_creation_gets_executors_upstream_does_not_have(model):
+    class Extended(CodeAgent):
+        def create_python_executor(self) -> PythonExecutor:
+            return super().create_python_executor()
+
+    with Extended(tools=[], model=model, executor_type="process", verbosity_level=0) as agent:
+        assert type(agent.python_executor) is smolagents_fork.ProcessExecutor
+
+
+def test_names_are_upstreams_and_two_more():
+    """A release that adds a built-in executor, or removes one, fails this test."""
     source = textwrap.dedent(inspect.getsource(CodeAgent.create_python_executor))
     sets = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Set)]
     assert len(sets) == 1
-    assert {ast.literal_eval(item) for item in sets[0].elts} <= set(registry.BUILT_IN)
+    upstreams = {ast.literal_eval(item) for item in sets[0].elts}
+    assert upstreams | {"process", "wasm"} == set(registry.BUILT_IN)
+
+
+@pytest.fixture
+def upstream_with_a_sixth_executor(monkeypatch):
+    """Upstream's method as a later release may have it, with the patch's hook."""
+
+    def create_python_executor(self):
+        from smolagents_fork.executors.agents.selection import built_in_executor
+
+        if (built_in := built_in_executor(self)) is not None:
+            return built_in
+        if self.executor_type not in {"local", "docker", "daytona"}:
+            raise ValueError(f"Unsupported executor type: {self.executor_type}")
+        return RecordingExecutor([], self.executor_type, **self.executor_kwargs)
+
+    monkeypatch.setattr(CodeAgent, "create_python_executor", create_python_executor)
+
+
+@pytest.mark.usefixtures("upstream_with_a_sixth_executor")
+def test_new_executor_of_upstream_works_by_its_name(model, plug_ins):
+    plug_ins("daytona = plugins_module:Plugged", source=CLASS_SOURCE)
+    agent = agent_with(model, executor_type="daytona", executor_kwargs={"size": 3})
+    assert agent.python_executor.arguments == ([], "daytona", {"size": 3})
+    assert agent_with(model).python_executor.__class__ is smolagents.LocalPythonExecutor
+
+
+@pytest.mark.usefixtures("upstream_with_a_sixth_executor")
+def test_name_that_upstream_does_not_know_is_a_plug_ins(model, plug_ins):
+    plug_ins("plugged = plugins_module:Plugged", source=CLASS_SOURCE)
+    agent = agent_with(model, executor_type="plugged")
+    assert type(agent.python_executor).__name__ == "Plugged"
+
+
+def test_error_of_upstreams_executor_is_not_taken_for_an_unknown_name(model, monkeypatch):
+    def create_python_executor(self):
+        raise ValueError("no key for daytona")
+
+    monkeypatch.setattr(CodeAgent, "create_python_executor", create_python_executor)
+    with pytest.raises(ValueError, match="no key for daytona"):
+        agent_with(model, executor_type="daytona")
 
 
 def test_keyword_comes_last_so_that_positional_arguments_keep_their_place():

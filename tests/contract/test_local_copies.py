@@ -152,3 +152,53 @@ def test_errors_arrive_from_another_process():
     assert isinstance(caught.value, errors.ProgramFailedError)
     for copied in COPIED.values():
         assert isinstance(copied(caught.value), errors.ProgramFailedError)
+
+
+@pytest.fixture
+def copied_program() -> LocalPythonExecutor:
+    executor = LocalPythonExecutor([], timeout_seconds=1)
+    executor.send_tools({"adder": Adder()})
+    executor(
+        "count = [0]\nfactor = 2\n"
+        "def counted(step=[1]):\n    count[0] += step[0] * factor\n    adder(1)\n"
+        "    print('counted')\n    return count[0]\n"
+        "def made():\n    inner = [counted]\n    def enclosed():\n        return inner[0]()\n"
+        "    return enclosed\n"
+        "enclosed = made()\nkept = {'f': [counted]}\n"
+        "class Box:\n    def __init__(self): self._own = 5\nbox = Box()\n"
+        "import time\ndef slow(): time.sleep(30)"
+    )
+    return copy.deepcopy(executor)
+
+
+def test_functions_of_a_copy_have_its_variables(copied_program):
+    result = copied_program("factor = 10\n(counted(), kept['f'][0](), enclosed(), count)")
+    assert result.output == (10, 20, 30, [30])
+    assert result.logs == "counted\n" * 3
+    assert copied_program("adder(0)").output == 3
+
+
+def test_functions_of_a_copy_obey_its_limits(copied_program):
+    with pytest.raises(ExecutionTimeoutError, match="maximum execution time of 1"):
+        copied_program("slow()")
+
+
+def test_classes_of_a_copy_are_the_programs_own(copied_program):
+    assert copied_program("(box._own, isinstance(box, Box), Box()._own)").output == (5, True, 5)
+
+
+def test_functions_of_the_original_are_unchanged():
+    executor = LocalPythonExecutor([])
+    executor("total = 1\ndef added():\n    global total\n    total += 1\n    return total")
+    copied = copy.deepcopy(executor)
+    assert copied("added()\nadded()").output == 3
+    assert executor("added()").output == 2
+    copied("def added(): return 'other'")
+    assert executor("added()").output == 3
+
+
+def test_program_with_functions_is_not_pickled():
+    executor = LocalPythonExecutor([])
+    executor("def function(): pass")
+    with pytest.raises((pickle.PicklingError, AttributeError), match="function"):
+        pickle.dumps(executor)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import xml.etree.ElementTree as ElementTree
 
 import pytest
 from smolagents.monitoring import AgentLogger
@@ -125,6 +126,29 @@ def test_quickstart_example_runs_in_a_container(engine):
         assert words in done.stdout
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "local",
+        "process",
+        pytest.param("docker", marks=pytest.mark.docker),
+        pytest.param("wasm", marks=pytest.mark.wasm),
+    ],
+)
+def test_report_example_takes_a_file_in_and_brings_a_chart_out(request, name):
+    machinery = {"docker": "engine", "wasm": "wasm_machine"}
+    if name in machinery:
+        request.getfixturevalue(machinery[name])
+    chart = ROOT / "build" / "demo" / "chart.svg"
+    chart.unlink(missing_ok=True)
+    done = demo("report", EXECUTOR=name)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"File:     chart.svg, {chart.stat().st_size} bytes\n" in done.stdout
+    bars = ElementTree.parse(chart).findall(".//{http://www.w3.org/2000/svg}rect")
+    assert max(int(bar.get("width")) for bar in bars) == 500
+    assert len(bars) == 4
+
+
 def test_an_example_that_needs_an_engine_says_so_in_a_line():
     done = demo("docker_quickstart", DOCKER_HOST="unix:///nonexistent/docker.sock")
     assert done.returncode == 1
@@ -145,7 +169,9 @@ def test_a_model_that_cannot_be_asked_is_told_of(monkeypatch, capsys):
 def test_an_example_that_there_is_not_names_those_there_are(capsys):
     assert main(["nosuch"]) == 2
     said = capsys.readouterr().err
-    assert said == "no example 'nosuch'; there are: demo, docker_quickstart, managed_agents\n"
+    assert (
+        said == "no example 'nosuch'; there are: demo, docker_quickstart, managed_agents, report\n"
+    )
     with_main = {
         path.stem
         for path in (ROOT / "examples").glob("[!_]*.py")

@@ -15,9 +15,13 @@ import pytest
 import smolagents
 from smolagents import ChatMessage, CodeAgent, LocalPythonExecutor, MessageRole, Model, Tool
 
-from smolagents_fork import DockerExecutor, DockerPool, ProcessExecutor, WasmExecutor
+from smolagents_fork import DockerExecutor, DockerPool, ProcessExecutor, WasmExecutor, WasmPool
 from smolagents_fork.executors import registry
 from smolagents_fork.executors.docker.options import option_names
+from smolagents_fork.executors.guests import guest_options
+from smolagents_fork.executors.pools.sandbox_pool import SandboxPool
+from smolagents_fork.executors.process.process_options import Options
+from smolagents_fork.executors.wasm.wasm_options import WasmOptions
 from tools.paths import ROOT
 
 PAGES = [ROOT / "README.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -41,11 +45,32 @@ RUN: dict[str, list[type]] = {
     "docs/executors/local.md:1": [],
     "docs/executors/process.md:1": [ProcessExecutor],
     "docs/executors/wasm.md:1": [WasmExecutor],
+    "docs/index.md:1": [ProcessExecutor],
+    "docs/start/choose.md:1": [ProcessExecutor, DockerExecutor],
+    "docs/executors/wasm.md:2": [WasmExecutor],
+    "docs/figures.md:1": [ProcessExecutor],
+    "docs/files.md:1": [],
+    "docs/files.md:2": [ProcessExecutor],
+    "docs/files.md:3": [],
+}
+#: Names of the options that stand in no signature.
+OPTIONS = {
+    DockerExecutor: option_names(),
+    DockerPool: option_names(),
+    ProcessExecutor: guest_options.option_names(Options),
+    WasmExecutor: guest_options.option_names(WasmOptions),
+    WasmPool: guest_options.option_names(WasmOptions),
 }
 #: Blocks that need an engine for something else than an executor.
-ENGINE = {"docs/executors/agent-sandbox.md:1"}
-#: Code that needs a company's service; a maintainers' command that needs a wheel and some minutes.
-COMPILED_ONLY = {"docs/executors/hosted.md:1", "docs/regression.md:1"}
+ENGINE = {"docs/executors/agent-sandbox.md:1", "docs/files.md:3"}
+#: Code that needs a company's service or a GPU; a command that needs a wheel and some minutes;
+#: settings of a whole process.
+COMPILED_ONLY = {
+    "docs/executors/hosted.md:1",
+    "docs/recipes/gpu.md:1",
+    "docs/regression.md:1",
+    "docs/telemetry.md:1",
+}
 #: One image of packages serves all tests.
 SCIENCE = ["numpy", "pandas", "matplotlib", "PIL"]
 
@@ -144,9 +169,9 @@ def accepted(target: Any) -> set[str] | None:
         names |= set(parameters)
         if not any(one.kind is one.VAR_KEYWORD for one in parameters.values()):
             return names
-        if target in (DockerExecutor, DockerPool):
-            return names | set(option_names())
-        if target in (ProcessExecutor, LocalPythonExecutor, WasmExecutor):
+        if target in OPTIONS:
+            return names | set(OPTIONS[target])
+        if target is LocalPythonExecutor:
             return names - {"unknown"}  # which are refused
         if not inspect.isclass(target) or not issubclass(target, smolagents.MultiStepAgent):
             return None
@@ -200,7 +225,7 @@ def reader(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[dict[str
     for agent in MADE:
         agent.cleanup()
     for value in names.values():
-        if isinstance(value, DockerPool):
+        if isinstance(value, SandboxPool):
             value.close()
 
 

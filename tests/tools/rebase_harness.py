@@ -34,7 +34,7 @@ from tools.upstream.relock import lock_of_release
 # Seconds; a hang is a failure, a slow machine is not.
 COMMAND_TIMEOUT_SECONDS = 1200.0
 
-TINY_SCRIPTS = {"smolagent": "smolagents.cli:main"}
+TINY_SCRIPTS = {"smolagent": "smolagents.console:main"}
 LICENCE = "# Copyright nobody.\n#\n# See the licence for the\n# limitations under the License.\n"
 
 
@@ -154,11 +154,13 @@ def tiny_tree(version: str, *edits: tuple[str, str]) -> dict[str, bytes]:
     for old, new in edits:
         assert agents.count(old) == 1, (old, agents.count(old))
         agents = agents.replace(old, new)
-    init = f'{LICENCE}\n__version__ = "{version}"\n\nfrom .agents import *\nfrom .cli import *\n'
+    init = (
+        f'{LICENCE}\n__version__ = "{version}"\n\nfrom .agents import *\nfrom .console import *\n'
+    )
     return {
         "smolagents/__init__.py": init.encode(),
         "smolagents/agents.py": agents.encode(),
-        "smolagents/cli.py": f"{LICENCE}\n\ndef main():\n    return 0\n".encode(),
+        "smolagents/console.py": f"{LICENCE}\n\ndef main():\n    return 0\n".encode(),
     }
 
 
@@ -256,6 +258,7 @@ class Rebase:
     extra: dict[str, str] = field(default_factory=dict)
     index: bool = False
     borrow: bool = True
+    contract: bool = False
 
     @property
     def folder(self) -> Folder:
@@ -272,6 +275,7 @@ class Rebase:
 
     def arguments(self, *arguments: str) -> list[str]:
         options = ["--skip-regression", *(["--borrow-packages"] if self.borrow else [])]
+        options += [] if self.contract else ["--skip-contract"]
         return [*arguments, *(options if arguments[0] in {"start", "check"} else [])]
 
     def process(self, *arguments: str, kill_at: str = "") -> subprocess.Popen[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import time
@@ -10,6 +11,7 @@ import pytest
 from rebase_harness import COMMAND_TIMEOUT_SECONDS, Rebase, snapshot, tiny_tree
 
 from buildsys.series import series_names
+from tools.rebase import trial
 
 pytestmark = pytest.mark.network  # the build backend comes from the index, once
 
@@ -60,7 +62,8 @@ def test_it_names_patch_file_and_hunk_and_how_to_go_on(stopped):
     assert place in stopped.said
     assert "On 9.2.0 so far: polite-greeting.patch, total-of-none.patch." in stopped.said
     assert "git diff upstream/9.1.0 upstream/9.2.0 -- smolagents/agents.py" in stopped.said
-    for words in ("make rebase-continue", "make rebase-abort", "git cherry-pick --skip"):
+    drop = "make rebase-continue DROP=close-twice.patch"
+    for words in ("make rebase-continue", "make rebase-abort", drop):
         assert words in stopped.said
     # What is proposed works.
     assert "+    thing.shut()" in stopped.git("diff", "upstream/9.1.0", "upstream/9.2.0")
@@ -113,11 +116,24 @@ def test_resolution_may_be_committed_by_hand(stopped):
     assert "Subject: Close-twice" in patch.read_text()
 
 
-def test_patch_skipped_by_hand_is_said_and_its_test_may_go_with_it(stopped):
-    stopped.git("cherry-pick", "--skip")
+@pytest.mark.parametrize("option", ["--abort", "--skip"])
+def test_pick_that_was_given_up_is_made_again(stopped, option):
+    stopped.git("cherry-pick", option)
+    status, said = stopped("continue")
+    assert (status, "does not fit upstream 9.2.0" in said) == (1, True), said
+    assert "<<<<<<<" in (stopped.folder.repository / "smolagents" / "agents.py").read_text()
+
+
+def test_drop_of_another_patch_is_refused(stopped):
+    status, said = stopped("continue", "--drop", "polite-greeting.patch")
+    assert (status, "DROP=polite-greeting.patch: the rebase has stopped at" in said) == (2, True)
+    assert "<<<<<<<" in (stopped.folder.repository / "smolagents" / "agents.py").read_text()
+
+
+def test_dropped_patch_is_said_and_its_test_may_go_with_it(stopped):
     tests = stopped.project.root / "tests" / "contract" / "test_tiny.py"
     tests.write_text(tests.read_text().partition("def test_close_twice")[0])
-    status, said = stopped("continue")
+    status, said = stopped("continue", "--drop", "close-twice.patch")
     assert status == 0, said
     assert "`close-twice.patch` is dropped: dropped by hand on 9.2.0" in said
     assert "| `close-twice.patch` (dropped) | 0 | its tests are gone with it |" in said
@@ -172,6 +188,38 @@ def test_second_command_waits_for_the_first_and_for_its_children(stopped):
         second.stdout.close()
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("date", 5),
+        ("steps", []),
+        ("steps", [["9.0.0", 1]]),
+        ("trial", {"skip_regression": 1}),
+    ],
+)
+def test_state_of_wrong_types_is_a_message(stopped, key, value):
+    saved = json.loads(stopped.folder.plan_file.read_text())
+    stopped.folder.plan_file.write_text(json.dumps({**saved, key: value}))
+    status, said = stopped("continue")
+    assert (status, "damaged, or of another version" in said) == (2, True), said
+
+
+def test_index_that_fails_after_replay_is_no_verdict(stopped, monkeypatch):
+    resolve(stopped)
+    monkeypatch.setattr(trial, "_environment", environment_without_index)
+    status, said = stopped("continue")
+    assert (status, "its environment could not be made" in said) == (2, True), said
+    assert stopped.folder.plan_file.exists()
+
+
+def environment_without_index(uv, folder, wheel, *, borrow):
+    """Make the environment with an index that is not there, as when a network is lost."""
+    python = uv.environment(folder.path / "venv")
+    options = ("--no-index", "--find-links", folder.path / "nothing")
+    uv.install(python, *options, "a-package-that-is-missing")
+    return python
+
+
 def test_damaged_state_can_still_be_aborted(stopped):
     stopped.folder.plan_file.write_text("{")
     status, said = stopped("continue")
@@ -184,7 +232,7 @@ def test_damaged_state_can_still_be_aborted(stopped):
 def test_file_that_upstream_removed_is_a_conflict_without_marks(rebase):
     tree = tiny_tree("9.1.0")
     moved = tree.pop("smolagents/agents.py")
-    tree["smolagents/cli.py"] += b"\n\nx = 1\n"
+    tree["smolagents/console.py"] += b"\n\nx = 1\n"
     tree["smolagents/__init__.py"] = tree["smolagents/__init__.py"].replace(b".agents", b".other")
     tree["smolagents/other.py"] = b"# all new\n" * 5 + moved[:20]
     rebase.publish("9.1.0", tree)

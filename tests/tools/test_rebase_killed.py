@@ -78,8 +78,8 @@ def test_release_that_fits_is_written_at_the_end(story):
     assert lockfile.load(project.lock).version == "9.2.0"
     assert read_version_file(project.version_file) == ("9.2.0", 1)
     changelog = project.changelog.read_text()
-    assert "## [9.2.0+fork.1] - " in changelog
-    assert changelog.index("[Unreleased]") < changelog.index("[9.2.0+fork.1]")
+    assert "## [9.2.0+fork.1] - unreleased\n" in changelog
+    assert "[Unreleased]" not in changelog
     assert changelog.index("[9.2.0+fork.1]") < changelog.index("- a thing")
     assert not story.whole.folder.path.exists()
     report = (project.reports / "rebase-9.0.0-to-9.2.0.md").read_text()

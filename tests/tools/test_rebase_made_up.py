@@ -49,6 +49,27 @@ def test_behaviour_lost_in_a_clean_merge_is_caught_and_can_be_repaired(rebase):
     assert "numbers or ()" in (rebase.project.patches / "polite-greeting.patch").read_text()
 
 
+def test_contract_suite_is_part_of_the_verdict_and_redundant_patches_are_named(rebase):
+    """Upstream has one patch's behaviour in other words, and breaks what no patch is about."""
+    contract = rebase.project.root / "tests" / "contract" / "test_other.py"
+    contract.write_text(
+        "import smolagents\n\n\ndef test_third():\n    assert smolagents.FIRST_3 == 3\n"
+    )
+    other_words = ("def total(numbers):\n", "def total(numbers):\n    numbers = numbers or []\n")
+    rebase.publish("9.1.0", tiny_tree("9.1.0", other_words, ("FIRST_3 = 3\n", "FIRST_3 = 4\n")))
+    rebase.contract = True
+    status, said = rebase("start")
+    assert status == 1, said
+    assert "stopped: the contract suite fails" in said
+    assert "tests/contract/test_other.py::test_third: failed: " in said
+    assert "- `total-of-none.patch`: its tests pass without it; **retire it**" in said
+    assert "polite-greeting.patch`: its tests pass without it" not in said
+    contract.write_text(contract.read_text().replace("== 3", "== 4"))
+    status, said = rebase("continue")
+    assert status == 0, said
+    assert "Contract suite (without Docker and Deno): good." in said
+
+
 def test_upstreams_tags_are_the_bases_and_the_release_is_the_last(rebase, tmp_path):
     upstream = Git(tmp_path / "upstream")
     upstream.init("main")

@@ -19,7 +19,6 @@ from tools.rebase import bases, trial
 from tools.rebase.__main__ import main as rebase_command
 from tools.rebase.bases import path_of_versions, steps_between
 from tools.rebase.report import regression_lines
-from tools.rebase.result import with_release
 from tools.rebase.state import KILL_VARIABLE, Folder, reached
 from tools.regression import Kind, Report
 from tools.regression import run as run_suite
@@ -59,33 +58,6 @@ def test_repository_without_the_tag_is_refused(tmp_path, monkeypatch):
     upstream.init("main")
     with pytest.raises(RebaseError, match=r"has no tag v1\.26\.0, where the series is"):
         steps_between(Project(tmp_path), "1.26.0", None, str(upstream.folder))
-
-
-UNRELEASED = (
-    "# Changelog\n\n## [Unreleased]\n\n### Added\n\n- more\n\n## [1.0+fork.2] - 2026-01-01\n"
-)
-
-
-@pytest.mark.parametrize(
-    ("text", "order"),
-    [
-        (None, ["# Changelog", "## [2.0+fork.1] - 2026-02-02", "- done"]),
-        ("", ["## [2.0+fork.1]", "- done"]),
-        ("# Changelog\n", ["# Changelog", "## [2.0+fork.1]", "- done"]),
-        (UNRELEASED, ["[Unreleased]", "[2.0+fork.1]", "- done", "- more", "[1.0+fork.2]"]),
-        ("# C\n\n## [1.0+fork.2]\n\n- old\n", ["# C", "[2.0+fork.1]", "- done", "[1.0+fork.2]"]),
-        ("# C\n\n## Unreleased\n", ["## Unreleased", "[2.0+fork.1]", "- done"]),
-    ],
-)
-def test_changelog_gets_the_release_where_it_belongs(text, order):
-    new = with_release(text, "2.0+fork.1", "2026-02-02", ["done"])
-    places = [new.index(words) for words in order]
-    assert places == sorted(places)
-    assert new.endswith("\n")
-    assert not new.endswith("\n\n")
-    assert "\n\n\n" not in new
-    for line in (text or "").splitlines():
-        assert line in new
 
 
 @pytest.mark.parametrize("page", ["docs/patches.md", "docs/rebase.md"])

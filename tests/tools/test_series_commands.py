@@ -41,6 +41,16 @@ def test_round_trip_gives_the_same_bytes(tiny, opened):
     assert differences(tiny) == []
 
 
+def test_comments_in_series_survive_export(tiny):
+    series = tiny.patches / "series"
+    first, second, third = series_names(tiny.patches)
+    text = f"# head\n\n{first}  # why\n\n# about the second\n{second}\n{third}\n# the end\n"
+    series.write_text(text)
+    opened = open_series(tiny, tiny.build / "series")
+    assert close_series(tiny, opened.folder) == []
+    assert series.read_text() == text
+
+
 def test_exported_patch_says_nothing_of_the_machine(tiny):
     data = (tiny.patches / "close-twice.patch").read_bytes()
     assert data.startswith(b"From " + b"0" * 40 + b" Mon Sep 17 00:00:00 2001\n")

@@ -96,10 +96,17 @@ def report(tmp_path: Path):
     )
     gh.chmod(0o755)
 
-    def call(status: str, *, open_issue: str = "", text: str | None = None, gh_status: str = "0"):
+    def call(
+        status: str,
+        *,
+        name: str = "rebase-check",
+        open_issue: str = "",
+        text: str | None = None,
+        gh_status: str = "0",
+    ):
         if text is not None:
             (tmp_path / "reports").mkdir()
-            (tmp_path / "reports" / "rebase-check.md").write_text(text)
+            (tmp_path / "reports" / f"{name}.md").write_text(text)
         log = tmp_path / "log"
         environment = {
             **os.environ,
@@ -110,7 +117,7 @@ def report(tmp_path: Path):
             "RUN_URL": "https://example.invalid/run/1",
         }
         done = subprocess.run(
-            ["bash", str(REPORT), status],
+            ["bash", str(REPORT), name, status],
             cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300, check=False,
         )  # fmt: skip
         return done.returncode, log.read_text()
@@ -124,6 +131,20 @@ def test_failed_check_opens_an_issue_with_the_report(report):
     assert "issue create --title rebase-check: the series does not go onto" in log
     assert "hunk 2 of smolagents/agents.py" in log
     assert "https://example.invalid/run/1" in log
+
+
+def test_drift_of_main_is_an_issue_of_its_own(report):
+    _, log = report("1", name="drift-check", text="executor-class.patch")
+    assert "issue create --title drift-check: the series does not go onto upstream's main" in log
+    assert "executor-class.patch" in log
+
+
+def test_only_reporting_steps_have_the_token():
+    workflow = yaml.safe_load((WORKFLOWS / "rebase-check.yml").read_text("utf-8"))
+    assert "GH_TOKEN" not in workflow["jobs"]["check"]["env"]
+    for step in steps("rebase-check.yml"):
+        if "GH_TOKEN" in step.get("env", {}):
+            assert "gh issue" in step["run"] or "report_rebase_check.sh" in step["run"]
 
 
 def test_open_issue_is_commented_on(report):

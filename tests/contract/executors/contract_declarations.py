@@ -23,6 +23,9 @@ AREAS = (
     "Errors",
     "Output",
     "Values",
+    "Files",
+    "Images",
+    "Asynchronous code",
     "Limits",
     "Interruption",
     "Cleanup",
@@ -67,8 +70,20 @@ FAULTS: tuple[Fault, ...] = ()
 DIFFERENCES: tuple[Difference, ...] = (
     Difference(
         ("local",),
+        ("test_variables_are_read",),
+        "`variables()` returns the objects themselves, functions and classes included.",
+    ),
+    Difference(
+        ("local",),
+        ("test_copies_are_refused",),
+        "`copy` and `pickle` copy the executor with its state, as upstream's; pickle refuses a "
+        "state with functions or classes of the program.",
+    ),
+    Difference(
+        ("local",),
         (
             "test_connections_of_code",
+            "test_missing_network_is_named",
             "test_files_that_code_reads",
             "test_programs_that_code_starts",
         ),
@@ -120,6 +135,11 @@ DIFFERENCES: tuple[Difference, ...] = (
     ),
     Difference(
         ("wasm",),
+        ("test_no_loop_runs_without_await",),
+        "Pyodide's event loop always runs, as in a browser; `asyncio.run()` works nevertheless.",
+    ),
+    Difference(
+        ("wasm",),
         (
             "test_calls_from_threads",
             "test_calls_after_the_end_of_a_run",
@@ -135,10 +155,39 @@ DIFFERENCES: tuple[Difference, ...] = (
             "test_arrays",
             "test_data_frames",
             "test_images",
+            "test_image_as_final_answer",
+            "test_figure_drawn_into_image",
+            "test_figure_that_is_shown",
             "test_pandas_of_the_host_is_unchanged",
+            "test_figures_come_as_images",
+            "test_shown_tables_come_as_html",
+            "test_libraries_open_files_of_the_work_folder",
         ),
-        "numpy, pandas and Pillow are there where wheels for Pyodide's platform can be had; "
-        "without, an error says so and names the package.",
+        "numpy, pandas, matplotlib and Pillow are there where wheels for Pyodide's platform can be "
+        "had; without, an error says so and names the package.",
+    ),
+    Difference(
+        ("local", "process"),
+        ("test_figure_that_is_shown",),
+        "Nothing is displayed: a figure is its object in `local` and its text in `process`; draw "
+        "it into an image.",
+    ),
+    Difference(
+        ("local",),
+        ("test_libraries_open_files_of_the_work_folder",),
+        "Libraries open relative paths in your process's current folder: the code gives them "
+        "`open('data.csv')`.",
+    ),
+    Difference(
+        ("local",),
+        ("test_files_given_are_there_after_a_restart",),
+        "There is no restart; `cleanup()` removes the work folder, and the next use makes another.",
+    ),
+    Difference(
+        ("wasm",),
+        ("test_tools_exchange_files_with_the_code_that_calls_them",),
+        "The files are in the machine that waits for the tool: a file method called by a tool is "
+        "an error that says so.",
     ),
     Difference(
         ("local",),
@@ -148,8 +197,8 @@ DIFFERENCES: tuple[Difference, ...] = (
     Difference(
         ("local",),
         ("test_exceptions_of_tools_that_would_end_a_process",),
-        "A tool's exception is raised in the host's own thread: `SystemExit` and the like end the "
-        "call, and `KeyboardInterrupt` leaves it.",
+        "A tool's exception is raised in the code's own thread: `SystemExit` and the like end the "
+        "call.",
     ),
     Difference(
         ("local",),
@@ -176,7 +225,6 @@ DIFFERENCES: tuple[Difference, ...] = (
             "test_tools_have_a_time_limit",
             "test_calls_are_capped",
             "test_calls_are_logged",
-            "test_prints_are_streamed",
         ),
         "The local executor has no bridge: a tool may run for any time, and its calls are limited "
         "by the interpreter's operations only.",

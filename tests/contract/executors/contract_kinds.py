@@ -20,13 +20,18 @@ from smolagents import LocalPythonExecutor
 from smolagents_fork import DockerExecutor, ProcessExecutor, WasmExecutor
 from smolagents_fork.errors import ExecutorStartError
 from smolagents_fork.executors.docker.options import option_names
+from smolagents_fork.executors.guests import guest_options
+from smolagents_fork.executors.process.process_options import Options
+from smolagents_fork.executors.wasm.wasm_options import WasmOptions
 
 #: Imports of the suite's programs, in every executor.
-PLAIN = ("threading", "time")
-#: The same list as the container executor's own tests: one image serves both.
+PLAIN = ("asyncio", "contextvars", "threading", "time")
 #: Modules by which code could reach its host.
-WIDE = ("os", "pathlib", "socket", "subprocess")
-SCIENCE = ("numpy", "pandas", "matplotlib", "PIL")
+WIDE = ("json", "os", "pathlib", "socket", "subprocess", "urllib.request")
+#: Of the same packages as the container executor's own tests: one image serves both.
+SCIENCE = ("numpy", "pandas", "matplotlib", "matplotlib.pyplot", "PIL", "PIL.Image")
+#: Files of the executor that tests of files share.
+FILES = {"data.csv": b"a,b\n1,2\n", "in put/ä b.bin": bytes(range(256))}
 
 
 @dataclass(frozen=True)
@@ -73,12 +78,12 @@ class Shared:
         self.streamed: list[str] = []
 
     def get(self, kind: Kind, which: str) -> Any:
-        """Return the executor ``which``: "plain", "science", "wide" or "limited"."""
+        """Return the executor ``which``: "plain", "science", "wide", "files" or "limited"."""
         key = (kind.name, which)
         if key not in self._made:
             options: dict[str, Any] = {"timeout_seconds": 60}
+            options["on_output"] = self.streamed.append
             if kind.name != "local":
-                options["on_output"] = self.streamed.append
                 options["interrupt_grace_seconds"] = GRACE
             if which == "limited":
                 options.update(timeout_seconds=TIMEOUT, output_limit=OUTPUT_LIMIT)
@@ -89,9 +94,11 @@ class Shared:
                     options["tool_timeout_seconds"] = TOOL_TIMEOUT
                     # Here, code that catches everything is to be ended by force.
                     options["interrupt_grace_seconds"] = 3.0
+            if which == "files":
+                options["files"] = FILES
             # Wheels for Pyodide cannot be had on every machine; without, it is one more executor.
-            science = which == "science" and kind.name != "wasm"
-            imports = list(WIDE if which == "wide" else SCIENCE if science else PLAIN)
+            chosen = {"wide": WIDE, "science": SCIENCE, "files": ("os", *SCIENCE)}.get(which, PLAIN)
+            imports = [name for name in chosen if kind.name != "wasm" or name not in SCIENCE]
             self._made[key] = made = kind.cls(imports, **kind.options(**options))
             self._stack.callback(made.cleanup)
         return self._made[key]
@@ -148,6 +155,11 @@ class Contract:
         return self._shared.get(self.kind, "wide")
 
     @property
+    def with_files(self) -> Any:
+        """One with :data:`FILES`, whose code may import ``os`` and, not in Wasm, pandas."""
+        return self._shared.get(self.kind, "files")
+
+    @property
     def limited(self) -> Any:
         """One with the limits above."""
         return self._shared.get(self.kind, "limited")
@@ -159,10 +171,14 @@ class Contract:
 
     def takes(self, option: str) -> bool:
         """Tell whether the executor has an option of that name."""
-        parameters = inspect.signature(self.kind.cls).parameters
-        if self.kind.name == "docker":
-            return option in option_names()
-        return option in parameters
+        if self.kind.name == "local":
+            return option in inspect.signature(self.kind.cls).parameters
+        names = {
+            "docker": option_names(),
+            "process": guest_options.option_names(Options),
+            "wasm": guest_options.option_names(WasmOptions),
+        }
+        return option in names[self.kind.name]
 
     @property
     def science(self) -> Any:

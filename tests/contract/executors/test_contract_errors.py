@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import resource
 import sys
@@ -329,6 +330,49 @@ def test_nested_finally_blocks_are_bounded(contract):
     assert executor("'still there'").output == "still there"
 
 
+#: What gives a sandbox a network, or does without.
+REMEDIES = {
+    "process": "give the executor network=True",
+    "docker": "give the executor network='bridge'",
+    "wasm": "use executor_type='docker' with network='bridge'",
+}
+
+
+@behaviour("Errors", "An error of code that looks for a network names the parameter that gives it.")
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import urllib.request\nurllib.request.urlopen('http://example.org/', timeout=5)",
+        "import socket\nsocket.create_connection(('example.org', 80), timeout=5)",
+        "import socket\nsocket.create_connection(('192.0.2.1', 80), timeout=5)",
+    ],
+    ids=["urllib", "name", "address"],
+)
+def test_missing_network_is_named(contract, code):
+    if contract.differs:
+        return
+    told = str(error_of(contract.wide, code))
+    remedy = REMEDIES[contract.kind.name]
+    assert f"\nThis sandbox has no network: {remedy}, or give the agent a tool" in told
+    assert len(told) < 600
+
+
+@behaviour("Errors", "A traceback shows the code's own lines, and none of libraries.")
+def test_tracebacks_show_the_code_only(contract):
+    code = (
+        "import json\n\ndef read(text):\n    return json.loads(text)\n\n"
+        "try:\n    read('{')\nexcept ValueError as error:\n"
+        "    raise RuntimeError('not read') from error"
+    )
+    told = str(error_of(contract.wide, code))
+    assert "RuntimeError: not read" in told
+    assert "JSONDecodeError" in told
+    assert "line 9" in told
+    assert "line 4" in told
+    assert "decoder.py" not in told
+    assert "smolagents_fork" not in told
+
+
 @behaviour("Errors", "Pickle copies errors with their class.")
 @pytest.mark.parametrize(
     "code", ["1 / 0", "if", "raise SystemExit(3)", "class Own(Exception): pass\nraise Own('mine')"]
@@ -394,3 +438,13 @@ def test_a_refused_import_in_an_unused_branch(contract):
     code = "if False:\n    import socket\ndef unused():\n    import ctypes\nprint('ran')\n2"
     result = executor(code)
     assert (result.output, result.logs) == (2, "ran\n")
+
+
+@behaviour("Errors", "Errors are copied by `pickle` and `copy` as what they are.")
+@pytest.mark.parametrize("code", ["1 / 0", "class Own(Exception): pass\nraise Own('mine')", "if"])
+def test_errors_are_pickled(contract, code):
+    with pytest.raises(Exception, match=r"ZeroDivisionError|Own|SyntaxError") as caught:
+        contract.shared(code)
+    for copied in (pickle.loads(pickle.dumps(caught.value)), copy.deepcopy(caught.value)):
+        assert type(copied) is type(caught.value)
+        assert str(copied) == str(caught.value)

@@ -99,7 +99,7 @@ def test_interrupt_reaches_what_the_host_does(contract):
     assert working.stopped.is_set()
 
 
-@behaviour("Interruption", "A tool that blocks on the host does not delay interrupt().")
+@behaviour("Interruption", "A tool limited by tool_timeout_seconds does not delay interrupt().")
 def test_interrupt_does_not_wait_for_a_tool(contract):
     begun, release, ended = threading.Event(), threading.Event(), threading.Event()
 
@@ -109,8 +109,8 @@ def test_interrupt_does_not_wait_for_a_tool(contract):
         ended.set()
         return "dropped"
 
-    executor = contract.shared
-    executor.send_tools({"blocks": blocks, "one": lambda: 1})
+    executor = contract.limited
+    executor.send_tools({"blocks": blocks, "count_one": lambda: 1})
     executor("kept = 'from before'")
     # The code can catch the tool's error, but cannot run on.
     code = "while True:\n    try:\n        blocks()\n    except Exception:\n        pass"
@@ -122,11 +122,11 @@ def test_interrupt_does_not_wait_for_a_tool(contract):
             executor(code)
         # The tool's thread runs on, and its result is dropped.
         assert ended.is_set() is contract.differs
-        assert executor("[kept, one()]").output == ["from before", 1]
+        assert executor("[kept, count_one()]").output == ["from before", 1]
     finally:
         release.set()
     assert ended.wait(60)
-    assert executor("one()").output == 1
+    assert executor("count_one()").output == 1
 
 
 @behaviour("Interruption", "interrupt() also ends code that catches every exception.")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
+import PIL.Image
 import pytest
 from contract_declarations import behaviour
 from contract_kinds import printed
@@ -24,6 +26,11 @@ TEXTS = {
     "has no end": "while True: pass",
     "nests": "return repr([self])",
 }
+
+_written = io.BytesIO()
+PIL.Image.new("RGB", (1, 1)).save(_written, "PNG")
+#: An image of one pixel.
+PIXEL = _written.getvalue()
 
 
 def agent_of(contract: Any, *steps: str, tools: Any = ()) -> CodeAgent:
@@ -198,3 +205,76 @@ def test_an_answer_that_answers_for_itself(contract, member):
     answer = agent.run("go")
     assert type(answer).__module__ != "__main__"
     assert "Odd" in answer or answer == "went on"
+
+
+#: Ways to a picture, and how many there are.
+FIGURES = {
+    "shown": ("import matplotlib.pyplot as plt\nplt.plot([1, 3])\nplt.show()", 1),
+    "left open": ("import matplotlib.pyplot as plt\nplt.figure()\nplt.plot([2, 1])\nNone", 1),
+    "two": (
+        "import matplotlib.pyplot as plt\n"
+        "for n in range(2):\n    plt.figure()\n    plt.plot([n, 1])\n    plt.show()",
+        2,
+    ),
+    "Pillow's show": ("from PIL import Image\nImage.new('RGB', (30, 20)).show()", 1),
+    "display": ("from PIL import Image\ndisplay(Image.new('RGB', (30, 20)))", 1),
+    "value": ("from PIL import Image\nImage.new('RGB', (30, 20))", 1),
+}
+
+
+@behaviour("Output", "Figures and shown images come as PIL images, in `displays`.")
+@pytest.mark.parametrize("way", FIGURES)
+def test_figures_come_as_images(contract, way):
+    if contract.without_wheels("matplotlib", "matplotlib"):
+        return
+    code, count = FIGURES[way]
+    executor = contract.science
+    executor(code)
+    assert [display.is_figure for display in executor.displays] == [True] * count
+    assert all(display.value.width >= 30 for display in executor.displays)
+    executor("1")
+    assert executor.displays == ()
+
+
+@behaviour("Output", "A figure that is shown before an error is not lost.")
+def test_figures_before_an_error(contract):
+    executor = contract.shared
+    png = f"class Picture:\n    def _repr_png_(self):\n        return {PIXEL!r}\n"
+    with pytest.raises(Exception, match="division by zero"):
+        executor(f"{png}display(Picture())\n1 / 0")
+    assert [display.value.size for display in executor.displays] == [(1, 1)]
+
+
+@behaviour("Output", "A displayed DataFrame comes as HTML.")
+def test_shown_tables_come_as_html(contract):
+    if contract.without_wheels("pandas", "pandas"):
+        return
+    executor = contract.science
+    executor("import pandas as pd\ndisplay(pd.DataFrame({'lamp': [4711]}))")
+    (display,) = executor.displays
+    assert display.mime_type == "text/html"
+    assert "<td>4711</td>" in display.value
+    assert "4711" in display.forms["text/plain"]
+
+
+@behaviour("Output", "An image that declares an enormous size is not unpacked.")
+def test_picture_bombs_are_not_unpacked(contract):
+    executor = contract.shared
+    bomb = PIXEL[:16] + (60_000).to_bytes(4, "big") * 2 + PIXEL[24:]
+    code = (
+        "class Bomb:\n"
+        "    def _repr_png_(self):\n"
+        f"        return {bomb!r}\n"
+        "    def __repr__(self):\n        return 'bomb'\n"
+        "display(Bomb())"
+    )
+    executor(code)
+    assert [display.value for display in executor.displays] == ["bomb"]
+
+
+@behaviour("Output", "A call gives at most 100 displays; the logs count the others.")
+def test_displays_are_counted(contract):
+    executor = contract.shared
+    result = executor("for number in range(103): display(number)")
+    assert len(executor.displays) == 100
+    assert "[3 displays dropped" in result.logs

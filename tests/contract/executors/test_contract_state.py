@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import pytest
 from contract_declarations import behaviour
 
@@ -51,3 +54,48 @@ def test_two_executors_share_nothing(contract):
     contract.shared("only_here = 1")
     with pytest.raises(Exception, match="NameError"):
         contract.limited("only_here")
+
+
+@behaviour("State", "variables() returns the program's variables, and names those left out.")
+def test_variables_are_read(contract):
+    executor = contract.make()
+    executor.send_tools({"tool_of_the_host": lambda: 1})
+    executor.send_variables({"sent": {"a": [1]}})
+    executor(
+        "import math\nsent['a'].append((2, b'x'))\nmade = {1, 2.5}\n_private = 1\n"
+        "def function(): pass\nclass Box: pass\nbox = Box()"
+    )
+    found = executor.variables()
+    values = {"sent": {"a": [1, (2, b"x")]}, "made": {1, 2.5}}
+    assert found | values == found
+    assert "math" in found.left_out
+    if contract.differs:
+        assert found.keys() == {*values, "function", "Box", "box"}
+        return
+    assert found == values
+    assert found.left_out.keys() == {"math", "function", "Box", "box"}
+    assert "function" in found.left_out["function"]
+
+
+@behaviour("State", "Variables of one executor can be sent to another.")
+def test_variables_go_to_another_executor(contract):
+    first, second = contract.shared, contract.limited
+    first("moved = [1, {'two': (2, 3)}]")
+    second.send_variables({"moved": first.variables()["moved"]})
+    assert second("moved.append(4)\nmoved").output == [1, {"two": (2, 3)}, 4]
+    assert first("moved").output[:2] == [1, {"two": (2, 3)}]
+
+
+@behaviour("State", "`copy` and `pickle` are refused, with how to move the variables.")
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_copies_are_refused(contract, copied):
+    executor = contract.shared
+    if contract.differs:
+        executor = contract.make()
+        executor("copied = [1]")
+        made = copied(executor)
+        made = pickle.loads(made) if isinstance(made, bytes) else made
+        assert made("copied").output == [1]
+        return
+    with pytest.raises(TypeError, match=r"other\.send_variables\(executor\.variables\(\)\)"):
+        copied(executor)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import signal
+import sqlite3
 import threading
 import time
 from typing import Any, ClassVar
@@ -54,6 +57,35 @@ def test_arguments_are_bound_by_python(contract):
         "bound(*[1, 2], **{'key': 3, 'first': 4})",
     ):
         assert executor(call).output == eval(call, {"bound": bound}), call
+
+
+@behaviour("Tools", "Tools of LangChain take arguments by position and by name.")
+@pytest.mark.parametrize("given", ["send_tools", "additional_functions"])
+def test_langchain_tools(contract, given):
+    langchain_tools = pytest.importorskip("langchain_core.tools")
+
+    @langchain_tools.tool
+    def multiply(first: int, second: int, plus: int = 0) -> int:
+        """Multiplies."""
+        return first * second + plus
+
+    tools = {"multiply": Tool.from_langchain(multiply)}
+    if given == "additional_functions" and contract.takes(given):
+        executor = contract.make(additional_functions=tools)
+        executor.send_tools({})
+    else:
+        executor = contract.shared
+        executor.send_tools(tools)
+    for call in (
+        "multiply(6, 7)",
+        "multiply(6, second=7)",
+        "multiply(second=7, first=6)",
+        "multiply({'first': 6, 'second': 7})",
+        "multiply(5, 8, 2)",
+    ):
+        assert executor(call).output == 42, call
+    with pytest.raises(Exception, match=r"multiply\(\) missing 1 required positional argument"):
+        executor("multiply(6)")
 
 
 @behaviour("Tools", "A call that does not match the signature is Python's own TypeError.")
@@ -133,10 +165,27 @@ def test_exceptions_of_tools_are_builtin(contract, error, kind, words):
     assert words in executor(code).output
 
 
-@behaviour(
-    "Tools", "A tool that raises SystemExit or KeyboardInterrupt ends its call, not the host."
-)
-@pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt, GeneratorExit])
+@behaviour("Tools", "A tool runs in the thread that calls the executor.")
+def test_tools_run_in_the_calling_thread(contract):
+    executor = contract.shared
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("create table receipts as select 20 as price union select 22")
+        executor.send_tools({"query": lambda sql: connection.execute(sql).fetchall()})
+        assert executor("query('select sum(price) from receipts')").output == [(42,)]
+
+
+@behaviour("Tools", "KeyboardInterrupt in a tool is the user's Ctrl-C: it leaves the call.")
+def test_ctrl_c_in_a_tool(contract):
+    executor = contract.shared
+    executor.send_tools({"sent": lambda: signal.raise_signal(signal.SIGINT), "one": lambda: 1})
+    with pytest.raises(KeyboardInterrupt):
+        executor("sent()\nprint('ran on')")
+    assert "ran on" not in printed(executor)
+    assert executor("one()").output == 1
+
+
+@behaviour("Tools", "A tool that raises SystemExit ends its call, not the host.")
+@pytest.mark.parametrize("kind", [SystemExit, GeneratorExit])
 def test_exceptions_of_tools_that_would_end_a_process(contract, kind):
     def leaving() -> None:
         raise kind("leaving")

@@ -14,6 +14,7 @@ import pandas as pd
 import PIL.Image
 import pytest
 from contract_declarations import behaviour
+from smolagents import FinalAnswerTool
 
 PLAIN_VALUES: dict[str, Any] = {
     "none, truth, text": [None, True, False, "", "ä\x00\n🙂", "'"],
@@ -78,7 +79,7 @@ def test_data_frames(contract):
     assert executor("int(frame['n'].sum())").output == 3
 
 
-@behaviour("Values", "Images keep size, mode and pixels.")
+@behaviour("Images", "Images keep size, mode and pixels, as variables, arguments and outputs.")
 def test_images(contract):
     if contract.without_wheels("PIL", "pillow"):
         return
@@ -87,6 +88,50 @@ def test_images(contract):
     executor.send_tools({"half": lambda image: image.resize((20, 10))})
     back = executor("half(picture)").output
     assert (back.size, back.mode, back.getpixel((5, 5))) == ((20, 10), "RGB", (10, 20, 30))
+
+
+@behaviour("Images", "An image of the code is a final answer, unchanged.")
+def test_image_as_final_answer(contract):
+    if contract.without_wheels("PIL", "pillow"):
+        return
+    executor = contract.science
+    executor.send_tools({"final_answer": FinalAnswerTool()})
+    code = "import PIL.Image\nfinal_answer(PIL.Image.new('L', (3, 2), 77))\nprint('after')"
+    result = executor(code)
+    assert (result.is_final_answer, result.logs) == (True, "")
+    answer = result.output
+    assert (answer.size, answer.mode, answer.getpixel((2, 1))) == ((3, 2), "L", 77)
+
+
+FIGURE = """
+import matplotlib
+from matplotlib import pyplot
+figure = pyplot.figure(figsize=(2, 1), dpi=50, facecolor=(1, 0, 0))
+"""
+
+
+@behaviour("Images", "A figure that the code draws into an image is an output.")
+def test_figure_drawn_into_image(contract):
+    if contract.without_wheels("matplotlib", "matplotlib"):
+        return
+    code = (
+        "import numpy\nimport PIL.Image\nfigure.canvas.draw()\n"
+        "drawn = PIL.Image.fromarray(numpy.asarray(figure.canvas.buffer_rgba()))\n"
+        "pyplot.close()\ndrawn"
+    )
+    image = contract.science(FIGURE + code).output
+    assert (image.size, image.getpixel((5, 5))) == ((100, 50), (255, 0, 0, 255))
+
+
+@behaviour("Images", "A figure that a call ends with is shown: its output is an image.")
+def test_figure_that_is_shown(contract):
+    if contract.kind.name == "wasm" and contract.without_wheels("matplotlib", "matplotlib"):
+        return
+    output = contract.science(FIGURE + "figure").output
+    if contract.differs:
+        assert "100x50" in str(output)
+    else:
+        assert output.convert("RGB").getpixel((5, 5)) == (255, 0, 0)
 
 
 @behaviour("Values", "An argument that cannot be encoded is an error that names argument and tool.")

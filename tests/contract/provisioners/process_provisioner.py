@@ -18,14 +18,14 @@ import tempfile
 import threading
 import time
 import uuid
+from collections.abc import Iterable
 from pathlib import Path
 
 from ports import free_port
 
-from smolagents_fork.errors import ExecutorError, ExecutorStartError
-from smolagents_fork.results import ExecutorStats
+from smolagents_fork.errors import ExecutorError, ExecutorStartError, FileTooLargeError
+from smolagents_fork.results import ExecutorStats, FileInfo
 from smolagents_fork.sandboxes.provisioner import (
-    FileTooLarge,
     ImageSpec,
     Report,
     SandboxSpec,
@@ -128,12 +128,12 @@ class ProcessSandbox:
             pids=int(pids),
         )
 
-    def write_file(self, path: str, data: bytes) -> None:
+    def write_file(self, path: str, pieces: Iterable[bytes], size: int) -> None:
         self._check_there()
         try:
             Path(path).parent.mkdir(parents=True, exist_ok=True)
             part = Path(f"{path}.part")
-            part.write_bytes(data)
+            part.write_bytes(b"".join(pieces))
             if Path(path).is_dir():
                 part.unlink()
                 raise IsADirectoryError("it is a folder")
@@ -149,8 +149,16 @@ class ProcessSandbox:
         except OSError as error:
             raise ExecutorError(str(error)) from error
         if len(data) > max_bytes:
-            raise FileTooLarge(f"it has more than {max_bytes} bytes")
+            raise FileTooLargeError(f"it has more than {max_bytes} bytes")
         return data
+
+    def list_files(self, path: str) -> list[FileInfo]:
+        self._check_there()
+        top = Path(path)
+        if not top.exists():
+            raise ExecutorError("No such file or directory")
+        found = sorted(top.rglob("[!.]*")) if top.is_dir() else [top]
+        return [FileInfo(str(p), p.stat().st_size) for p in found if p.is_file()]
 
     def _check_there(self) -> None:
         if self._removed.is_set() or self._process.poll() is not None:

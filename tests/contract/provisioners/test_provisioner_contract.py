@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from background import at_once, eventually, running
 
-from smolagents_fork.errors import ExecutorError, ProtocolError
+from smolagents_fork.errors import ExecutorError, FileTooLargeError, ProtocolError
 from smolagents_fork.jupyter.gateway_api import create_kernel
 from smolagents_fork.jupyter.websocket import TimedSocket
-from smolagents_fork.sandboxes.provisioner import FileTooLarge, Sandbox
+from smolagents_fork.sandboxes.provisioner import Sandbox
 
 #: A start takes less than a second on an idle machine, and much more on a busy one.
 START_SECONDS = 180
@@ -30,6 +30,11 @@ def kernel_of(sandbox: Sandbox, token: str | None = None) -> str:
 
 def path_in(sandbox: Sandbox, name: str) -> str:
     return f"{sandbox.spec.workdir}/{name}"
+
+
+def write(sandbox: Sandbox, name: str, data: bytes) -> None:
+    half = len(data) // 2
+    sandbox.write_file(path_in(sandbox, name), [data[:half], data[half:]], len(data))
 
 
 def test_stream_reaches_a_gateway_that_gives_kernels(place):
@@ -82,22 +87,27 @@ def test_files_are_written_and_read(place):
         ("a/new folder/ä", bytes(range(256))),
         ("large", bytes(range(256)) * 12_000),
     ):
-        sandbox.write_file(path_in(sandbox, name), data)
+        write(sandbox, name, data)
         assert sandbox.read_file(path_in(sandbox, name), 10_000_000) == data
         assert sandbox.read_file(path_in(sandbox, name), max(1, len(data))) == data
-    sandbox.write_file(path_in(sandbox, "large"), b"shorter")
+    write(sandbox, "large", b"shorter")
     assert sandbox.read_file(path_in(sandbox, "large"), 7) == b"shorter"
+    found = [(one.path, one.size) for one in sandbox.list_files(sandbox.spec.workdir)]
+    expected = [("a/new folder/ä", 256), ("empty", 0), ("large", 7), ("small", 7)]
+    assert found == [(path_in(sandbox, name), size) for name, size in expected]
 
 
 def test_file_errors_say_why(place):
     sandbox = place.start()
-    sandbox.write_file(path_in(sandbox, "folder/file"), b"0123456789")
-    with pytest.raises(FileTooLarge, match="more than 9 bytes"):
+    write(sandbox, "folder/file", b"0123456789")
+    with pytest.raises(FileTooLargeError, match="more than 9 bytes"):
         sandbox.read_file(path_in(sandbox, "folder/file"), 9)
     with pytest.raises(ExecutorError, match="No such file"):
         sandbox.read_file(path_in(sandbox, "missing"), 9)
     with pytest.raises(ExecutorError, match="folder"):
-        sandbox.write_file(path_in(sandbox, "folder"), b"")
+        write(sandbox, "folder", b"")
+    with pytest.raises(ExecutorError, match="No such file"):
+        sandbox.list_files(path_in(sandbox, "missing"))
     assert sandbox.read_file(path_in(sandbox, "folder/file"), 10) == b"0123456789"
 
 
@@ -132,7 +142,7 @@ def test_ours_lists_existing_sandboxes(place):
 def test_removed_sandbox_is_gone_and_says_so(place):
     sandbox = place.start()
     kernel_of(sandbox)
-    sandbox.write_file(path_in(sandbox, "file"), b"1")
+    write(sandbox, "file", b"1")
     at_once(*[sandbox.remove] * 3)
     assert place.provisioner.wait_until_removed(120)
     sandbox.remove()
@@ -141,7 +151,7 @@ def test_removed_sandbox_is_gone_and_says_so(place):
         lambda: sandbox.open_stream(timeout=1),
         sandbox.stats,
         lambda: sandbox.read_file(path_in(sandbox, "file"), 9),
-        lambda: sandbox.write_file(path_in(sandbox, "file"), b"2"),
+        lambda: write(sandbox, "file", b"2"),
     ):
         with pytest.raises((ExecutorError, OSError)):
             use()

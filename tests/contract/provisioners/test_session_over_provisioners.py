@@ -10,7 +10,7 @@ import pytest
 
 from smolagents_fork.errors import ExecutorClosedError, SandboxDiedError, SandboxTimeoutError
 from smolagents_fork.executors.jupyter.connection import KernelConnection, KernelSettings
-from smolagents_fork.executors.jupyter.files import get_file, put_file
+from smolagents_fork.executors.jupyter.sandbox_files import SandboxFiles
 from smolagents_fork.executors.jupyter.session import KernelSession, SessionLimits
 from smolagents_fork.jupyter.collector import Collector
 
@@ -78,11 +78,12 @@ def test_environment_and_folder_are_those_of_the_spec(make, place):
 
 def test_files_are_those_of_the_code(make):
     made = make()
-    sandbox = made.session.sandbox
-    put_file(sandbox, b"from the host", "in/file")
+    files = SandboxFiles(made.session.sandbox)
+    files.write_file("in/file", [b"from the host"], 13)
     assert made.run("open('in/file').read()") == "from the host"
     made.run("open('out', 'w').write('from the code')")
-    assert get_file(sandbox, "out", 100) == b"from the code"
+    assert files.read_file("out", 100) == b"from the code"
+    assert [one.path for one in files.list_files(".")] == ["in/file", "out"]
 
 
 def test_code_past_timeout_is_interrupted_and_its_state_kept(make):

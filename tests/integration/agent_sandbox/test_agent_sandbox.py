@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -9,9 +10,10 @@ import threading
 import time
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
-from chat_server import ChatServer
+from background import acting
 from smolagents import ChatMessage, CodeAgent, MessageRole, Model, ToolCallingAgent, tool
 from smolagents.models import ChatMessageStreamDelta, InferenceClientModel
 from smolagents.monitoring import TokenUsage
@@ -25,6 +27,7 @@ from smolagents_fork.errors import (
     SandboxDiedError,
     SandboxTimeoutError,
 )
+from tests.chat_server import ChatServer
 
 START = {"startup_timeout_seconds": 180, "timeout_seconds": 120}
 KEY = "hf_key_that_must_stay_outside"
@@ -429,6 +432,7 @@ def test_files_stay_between_programs(box: AgentSandbox) -> None:
     box.put_file(b"data", "in.txt")
     box.run_code("open('out.txt', 'w').write(open('in.txt').read() * 2)")
     assert box.get_file("out.txt") == b"datadata"
+    assert ("out.txt", 8) in [(one.path, one.size) for one in box.list_files()]
 
 
 def test_supervisor_keeps_nothing_of_programs_that_have_ended(box: AgentSandbox) -> None:
@@ -459,6 +463,42 @@ def test_calls_from_two_threads_take_turns(box: AgentSandbox) -> None:
     for thread in threads:
         thread.join(60)
     assert sorted(results) == ["0\n", "1\n", "2\n"]
+
+
+COUNT = "import os\nprint(len([name for name in os.listdir('/proc') if name.isdigit()]))"
+
+
+def test_asyncio_programs_take_turns_and_end_with_their_task(box: AgentSandbox) -> None:
+    printed = threading.Event()
+
+    async def main() -> str:
+        running = asyncio.ensure_future(box.arun_code("print('seen')\nwhile True: pass"))
+        while not printed.is_set():
+            await asyncio.sleep(0.01)
+        never = asyncio.ensure_future(box.arun_code("open('never', 'w').close()"))
+        following = asyncio.ensure_future(box.arun_code(COUNT))
+        await asyncio.sleep(0.1)
+        never.cancel()
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        return await following
+
+    with mock.patch.object(box, "_on_output", lambda text: printed.set() or text):
+        assert asyncio.run(main()) == box.run_code(COUNT)
+    assert box.run_code("import os\nprint(os.path.exists('never'))") == "False\n"
+
+
+def test_interrupted_program_is_an_error_with_its_output(box: AgentSandbox) -> None:
+    printed = threading.Event()
+    with (
+        mock.patch.object(box, "_on_output", lambda text: printed.set() or text),
+        acting(printed.is_set, box.interrupt),
+        pytest.raises(AgentProgramError, match=r"interrupted; .*the sandbox's files stay") as error,
+    ):
+        box.run_code("print('seen')\nwhile True: pass")
+    assert (error.value.exit_code, error.value.output) == (-9, "seen\n")
+    assert box.run_code("print(1)") == "1\n"
 
 
 def test_program_that_ends_the_supervisor_ends_the_sandbox_with_the_reason() -> None:

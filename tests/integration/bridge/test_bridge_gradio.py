@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +30,26 @@ for (const text of document.querySelectorAll('span')) {
 }
 """
 
-pytestmark = pytest.mark.docker
+FIGURE_APP = Path(__file__).with_name("gradio_figure.py")
+FIGURE_SCREENSHOT = REPORTS / "gradio_figure.png"
+# Width of the widest picture that the page has loaded from the interface, in pixels.
+FIGURE_WIDTH = """
+return Math.max(0, ...[...document.images]
+    .filter(one => one.complete && /figure|tmp|file=/.test(one.src) && one.naturalWidth > 200)
+    .map(one => one.naturalWidth));
+"""
 
 
 @pytest.fixture
 def address(engine: Any, tmp_path: Path) -> Iterator[str]:
     """Give the address of the interface."""
+    with served(APP, tmp_path) as found:
+        yield found
+
+
+@contextmanager
+def served(program: Path, tmp_path: Path) -> Iterator[str]:
+    """Run an interface and give its address."""
     port = free_port()
     quiet = {"GRADIO_ANALYTICS_ENABLED": "False", "HF_HUB_OFFLINE": "1", "DO_NOT_TRACK": "1"}
     log = tmp_path / "app.log"
@@ -44,7 +59,7 @@ def address(engine: Any, tmp_path: Path) -> Iterator[str]:
 
     with log.open("wb") as output:
         app = subprocess.Popen(
-            [sys.executable, str(APP), str(port), str(tmp_path)],
+            [sys.executable, str(program), str(port), str(tmp_path)],
             env={**os.environ, **quiet, "PYTHONPATH": str(ROOT)},
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -61,6 +76,7 @@ def address(engine: Any, tmp_path: Path) -> Iterator[str]:
             app.wait(60)
 
 
+@pytest.mark.docker
 def test_gradio_shows_a_container_agent_and_the_agent_it_manages(address, tmp_path):
     with opened_browser(tmp_path) as browser:
         browser.get(address)
@@ -100,6 +116,34 @@ def test_gradio_shows_a_container_agent_and_the_agent_it_manages(address, tmp_pa
         # The page is not blank: its text alone has many shades.
         assert image.width > 800
         assert len(image.convert("L").getcolors() or ()) > 50
+
+
+@pytest.mark.slow
+def test_gradio_shows_a_figure_as_a_picture(tmp_path):
+    with served(FIGURE_APP, tmp_path) as found, opened_browser(tmp_path) as browser:
+        browser.get(found)
+
+        def page() -> str:
+            return str(browser.execute_script("return document.body.innerText"))
+
+        def evidence() -> str:
+            FIGURE_SCREENSHOT.parent.mkdir(exist_ok=True)
+            FIGURE_SCREENSHOT.write_bytes(browser.get_screenshot_as_png())
+            log = (tmp_path / "app.log").read_text("utf-8", "replace")
+            return f"{page()}\n-- the interface:\n{log[-4000:]}"
+
+        def box() -> Any:
+            return browser.execute_script("return document.querySelector('textarea')")
+
+        _wait("the page", lambda: box() is not None, 180, evidence)
+        box().send_keys("Which day was the best?\n")
+        _wait("the answer", lambda: "Thursday was the best day." in page(), 120, evidence)
+        browser.execute_script(OPEN_ALL.replace("Used tool", "Output Image|Used tool"))
+        width = lambda: browser.execute_script(FIGURE_WIDTH)  # noqa: E731
+        _wait("the picture", lambda: width() > 200, 60, evidence)
+        assert "💥" not in page()
+        time.sleep(1)  # the page scrolls
+        evidence()
 
 
 def _listens(port: int) -> bool:

@@ -123,3 +123,10 @@ def test_errors_of_a_gradio_app_and_of_its_calls(sandbox, tool):
     assert missing == "TypeError: price_of() missing 1 required positional argument: 'product'"
     assert other == "TypeError: price_of() got an unexpected keyword argument 'size'"
     assert executor("price_of('desk')").output.startswith("desk: 40 euros")
+
+
+def test_from_space_needs_an_older_client():
+    """The page of the bridge says so: upstream passes an argument that gradio_client 2 renamed."""
+    assert int(gradio_client.__version__.partition(".")[0]) >= 2
+    with pytest.raises(TypeError, match="unexpected keyword argument 'hf_token'"):
+        Tool.from_space("owner/space", name="drawing", description="Draws.")

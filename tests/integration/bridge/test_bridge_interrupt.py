@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from background import acting, eventually
 from begin_tool import Begin
-from bridge_harness import Sandbox, code_agent
+from bridge_harness import CLASSES, Sandbox, code_agent
 from smolagents import LocalPythonExecutor, Tool
 
 from smolagents_fork import ProcessExecutor
@@ -43,20 +43,39 @@ def blocking() -> Iterator[Blocking]:
 
 
 def test_a_step_ends_though_its_tool_blocks(sandbox: Sandbox, blocking: Blocking) -> None:
+    options = {"interrupt_grace_seconds": 10, "tools_in_calling_thread": False}
+    with CLASSES[sandbox.name](**options) as executor:
+        agent = code_agent(
+            executor, "kept = 1\nwords = blocking()", "final_answer('ran on')", tools=[blocking]
+        )
+        with (
+            acting(blocking.begun.is_set, agent.interrupt),
+            pytest.raises(Exception, match="interrupted"),
+        ):
+            agent.run("go")
+        # The step did not wait for it: it was not released.
+        assert not blocking.release.is_set()
+        assert executor("kept").output == 1
+        again = code_agent(executor, "final_answer(kept + 1)")
+        assert again.run("go") == 2
+
+
+def test_a_step_ends_after_its_tool(sandbox: Sandbox, blocking: Blocking) -> None:
     executor = sandbox.executor
     agent = code_agent(
         executor, "kept = 1\nwords = blocking()", "final_answer('ran on')", tools=[blocking]
     )
+
+    def interrupt() -> None:
+        agent.interrupt()
+        blocking.release.set()
+
     with (
-        acting(blocking.begun.is_set, agent.interrupt),
+        acting(blocking.begun.is_set, interrupt),
         pytest.raises(Exception, match="interrupted"),
     ):
         agent.run("go")
-    # The step did not wait for it: it was not released.
-    assert not blocking.release.is_set()
     assert executor("kept").output == 1
-    again = code_agent(executor, "final_answer(kept + 1)")
-    assert again.run("go") == 2
 
 
 def test_interrupt_reaches_the_agent_of_an_agent(sandbox: Sandbox) -> None:
@@ -90,7 +109,7 @@ def test_interrupt_reaches_the_agent_of_an_agent(sandbox: Sandbox) -> None:
         )
         with acting(begun.is_set, boss.interrupt), pytest.raises(Exception, match="interrupted"):
             boss.run("go")
-        # The innermost was abandoned, and ends because its loop was stopped, too.
+        # The innermost ends because its loop was stopped, too.
         assert eventually(lambda: "interrupted" in str([s.error for s in inner.memory.steps[1:]]))
         assert sandbox.executor("'free'").output == "free"
         assert [agent.interrupt_switch for agent in (boss, middle, inner)] == [True, True, True]

@@ -1,47 +1,76 @@
-"""A tool bound to the thread that created it: the error and the option that avoids it."""
+"""Tools bound to the thread that made them: where they work, and the error where they do not."""
 
 from __future__ import annotations
 
-import sqlite3
+import asyncio
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from bridge_harness import CLASSES, Sandbox, code_agent
-from smolagents import Tool
-
-
-class Rows(Tool):
-    name = "rows"
-    description = "Counts the rows of the database."
-    inputs: dict[str, Any] = {}  # noqa: RUF012 - upstream's
-    output_type = "integer"
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.connection = sqlite3.connect(":memory:")
-        self.connection.execute("create table t as select 1 union select 2")
-
-    def forward(self) -> int:
-        return int(self.connection.execute("select count(*) from t").fetchone()[0])
+from smolagents import Tool, tool
+from sqlalchemy import Column, Float, Integer, MetaData, String, Table, create_engine, insert, text
+from sqlalchemy.engine import Engine
 
 
 @pytest.fixture
-def rows() -> Iterator[Rows]:
-    made = Rows()
+def engine_of_receipts() -> Iterator[Engine]:
+    """An in-memory database, of which SQLAlchemy gives each thread its own."""
+    made = create_engine("sqlite:///:memory:")
+    metadata = MetaData()
+    receipts = Table(
+        "receipts",
+        metadata,
+        Column("receipt_id", Integer, primary_key=True),
+        Column("customer_name", String(16)),
+        Column("price", Float),
+    )
+    metadata.create_all(made)
+    rows = [("Alan Payne", 12.06), ("Alex Mason", 23.86), ("Woodrow Wilson", 53.43)]
+    with made.begin() as connection:
+        for name, price in rows:
+            connection.execute(insert(receipts).values(customer_name=name, price=price))
     yield made
-    made.connection.close()
+    made.dispose()
 
 
-def test_the_error_names_the_option(sandbox: Sandbox, rows: Rows) -> None:
-    agent = code_agent(sandbox.executor, "print(rows())", "final_answer('gave up')", tools=[rows])
-    assert agent.run("go") == "gave up"
-    told = str(agent.memory.steps[1].error)
-    assert "SQLite objects created in a thread can only be used in that same thread" in told
-    assert "give the executor tools_in_calling_thread=True" in told
+@pytest.fixture
+def sql_engine(engine_of_receipts: Engine) -> Tool:
+    @tool
+    def sql_engine(query: str) -> str:
+        """Queries the table receipts; returns the rows as text.
+
+        Args:
+            query: the SQL.
+        """
+        with engine_of_receipts.connect() as connection:
+            return "".join(f"\n{row}" for row in connection.execute(text(query)))
+
+    return sql_engine
 
 
-def test_the_option_helps(sandbox: Sandbox, rows: Rows) -> None:
-    with CLASSES[sandbox.name](timeout_seconds=60, tools_in_calling_thread=True) as executor:
-        agent = code_agent(executor, "final_answer(rows())", tools=[rows])
-        assert agent.run("go") == 2
+PROGRAM = """
+rows = sql_engine("SELECT customer_name, MAX(price) FROM receipts")
+final_answer(rows)
+"""
+
+
+def test_text_to_sql(sandbox: Sandbox, sql_engine: Tool) -> None:
+    """Upstream's example of that name: the database is made in the thread of the agent."""
+    agent = code_agent(sandbox.executor, PROGRAM, tools=[sql_engine])
+    assert agent.run("Name the client with the most expensive receipt") == (
+        "\n('Woodrow Wilson', 53.43)"
+    )
+
+
+def test_another_thread_is_named_with_its_remedy(sandbox: Sandbox, sql_engine: Tool) -> None:
+    executor = sandbox.executor
+    executor.send_tools({"sql_engine": sql_engine})
+    with pytest.raises(Exception, match="no such table: receipts") as caught:
+        asyncio.run(executor.acall(PROGRAM))
+    assert "(acall() runs tools in a separate thread: open it inside the tool;" in str(caught.value)
+    with CLASSES[sandbox.name](timeout_seconds=60, tool_timeout_seconds=60) as limited:
+        agent = code_agent(limited, PROGRAM, "final_answer('gave up')", tools=[sql_engine])
+        assert agent.run("go") == "gave up"
+        told: Any = agent.memory.steps[1].error
+    assert "(tool_timeout_seconds=60.0 runs tools in a separate thread" in str(told)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import io
 import os
 import threading
 
@@ -13,7 +14,7 @@ from background import at_once, running
 from smolagents.local_python_executor import CodeOutput, PythonExecutor
 from smolagents.utils import AgentError
 
-from smolagents_fork.errors import ConfigurationError, ExecutorClosedError
+from smolagents_fork.errors import ConfigurationError, ExecutorClosedError, ExecutorStartError
 from smolagents_fork.executors.docker import DockerExecutor
 
 
@@ -249,8 +250,8 @@ def test_files_in_and_out(shared, tmp_path):
 def test_parameter_of_the_wrong_type_is_named(shared):
     for call, words in (
         (lambda: shared.put_file(5, "x"), "put_file: source is int: give a path of this machine"),
-        (lambda: shared.put_file(b"x", 5), "5 is not a path in the sandbox: give text"),
-        (lambda: shared.get_file(5), "5 is not a path in the sandbox: give text"),
+        (lambda: shared.put_file(b"x", 5), "put_file: 5 is not a path in the sandbox: give text"),
+        (lambda: shared.get_file(5), "get_file: 5 is not a path in the sandbox: give text"),
         (lambda: shared.get_file("x", max_bytes="5"), "max_bytes='5': give a whole number"),
         (lambda: shared.send_tools([print]), "tools=[<built-in function print>]: give a mapping"),
         (lambda: shared.send_variables([1]), "variables=[1]: give a mapping"),
@@ -261,6 +262,17 @@ def test_parameter_of_the_wrong_type_is_named(shared):
         assert str(caught.value).startswith(words)
     shared.put_file(bytearray(b"of any kind"), "bytes.txt")
     assert shared.get_file("bytes.txt") == b"of any kind"
+
+
+def test_image_without_a_command_says_what_it_has_to_start(engine):
+    tag = "smolagents-fork-test-no-command"
+    engine.images.build(fileobj=io.BytesIO(b"FROM scratch\nLABEL a=1\n"), tag=tag)
+    try:
+        message = f"image '{tag}' has no command .*Jupyter kernel gateway on port 8888"
+        with pytest.raises(ExecutorStartError, match=message):
+            DockerExecutor(image=tag)
+    finally:
+        engine.images.remove(tag)
 
 
 def test_file_errors_name_the_file(shared):

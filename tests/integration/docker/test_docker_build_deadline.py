@@ -62,7 +62,7 @@ def test_waiting_for_another_builder_has_the_same_deadline(image):
         text=True,
     )
     try:
-        assert first.stdout.readline().startswith("building ")
+        assert first.stdout.readline().startswith("==> building ")
         with pytest.raises(ImageBuildError, match="built by another process") as caught:
             DockerExecutor.setup(
                 dockerfile_content=content, build_timeout_seconds=1, progress=lambda _line: None
@@ -91,7 +91,7 @@ def test_pull_that_sleeps_has_the_same_deadline(base_image, registry):
         assert f"image {name} was not pulled in build_timeout_seconds={seconds}" in str(
             caught.value
         )
-        assert lines[0] == f"pulling {name}"
+        assert lines[0] == f"==> pulling {name}"
         if words in str(caught.value):
             break
     assert words in str(caught.value)

@@ -30,7 +30,6 @@ from smolagents_fork.executors.jupyter.session import KernelSession
 from smolagents_fork.sandboxes.docker import docker_provisioner
 from smolagents_fork.sandboxes.docker.container import DockerSandbox
 from smolagents_fork.sandboxes.docker.docker_provisioner import DockerProvisioner
-from smolagents_fork.sandboxes.docker.images import image_plans
 from smolagents_fork.sandboxes.docker.lifetime import reaper
 from smolagents_fork.sandboxes.docker.lifetime.labels import LABEL
 
@@ -83,7 +82,7 @@ def state_of_process():
 
 
 STAGES = [
-    (image_plans, "ensure"),
+    (docker_provisioner, "prepare_image"),
     (docker_provisioner, "container_arguments"),
     (DockerProvisioner, "_created"),
     (DockerProvisioner, "start"),

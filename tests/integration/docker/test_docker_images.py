@@ -6,6 +6,8 @@ import contextlib
 import os
 import pty
 import random
+import re
+import signal
 import subprocess
 import sys
 import time
@@ -14,6 +16,8 @@ from pathlib import Path
 import certifi
 import docker
 import pytest
+from background import eventually
+from smolagents import CodeAgent, Model
 
 from smolagents_fork.errors import (
     ConfigurationError,
@@ -23,7 +27,9 @@ from smolagents_fork.errors import (
 )
 from smolagents_fork.executors.docker import DockerExecutor
 from smolagents_fork.sandboxes import pip_settings
+from smolagents_fork.sandboxes.docker.engine import image_id
 from smolagents_fork.sandboxes.docker.images import image_plans
+from smolagents_fork.sandboxes.docker.lifetime.labels import LABEL
 
 
 def test_second_setup_and_second_start_build_nothing(image, make, engine, proxy):
@@ -146,7 +152,7 @@ def test_two_processes_build_the_same_new_image_at_once_with_plain_lines(
     trusted = pip_settings.ca_bytes(None) or Path(certifi.where()).read_bytes()
     ca_bundle.write_bytes(b"# a mark of the certificates\n" + trusted)
     keywords = {"requirements": [requirement], "ca_bundle": str(ca_bundle)}
-    variables = {k: v for k, v in os.environ.items() if k not in pip_settings._CA_VARIABLES}
+    variables = {k: v for k, v in os.environ.items() if k not in pip_settings.CA_VARIABLES}
     variables["PIP_TRUSTED_HOST"] = "mark-of-the-index.invalid"
     builders = [set_up(keywords, env=variables) for _ in range(2)]
     told = told_by(builders)
@@ -154,12 +160,21 @@ def test_two_processes_build_the_same_new_image_at_once_with_plain_lines(
     (name,) = {out.decode().strip() for out, _ in told}
     throw_away(name)
     assert name.startswith("smolagents-fork-jupyter:")
-    plain = sorted(err.decode() for _, err in told)
-    assert plain[0] == ""  # one waited, and had nothing to build
-    assert plain[1].startswith(f"building {name}\n")
-    assert "Step 1/" in plain[1]
-    assert "\x1b" not in plain[1]
-    assert "\r" not in plain[1]
+    waited, built = sorted((err.decode() for _, err in told), key=len)
+    assert re.fullmatch(
+        rf"(\[  0\.0 s\] waiting for another process that builds {name}\n)?", waited
+    )
+    # One line a step, with the seconds since the first; nothing of pip's own lines.
+    lines = built.splitlines()
+    assert [re.sub(r"^\[ *[\d.]+ s\] ", "", line) for line in lines[:-1]] == [
+        f"building {name}",
+        f"installing {requirement}",
+        "compiling",
+        "saving the image",
+    ]
+    assert re.search(r"built \S+ in \d+\.\d s, \d+ MB, of which \d+ MB are new$", lines[-1])
+    assert "\x1b" not in built
+    assert "\r" not in built
     executor = make(**keywords)
     assert executor.container.attrs["Config"]["Image"] == name
     code = "import importlib.metadata as m, iniconfig; m.version('iniconfig')"
@@ -187,6 +202,97 @@ def test_builders_that_cannot_see_one_another_do_not_collide(image, make, throw_
     assert make(dockerfile_content=content)("1+1").output == 2
 
 
+def untagged(engine, name):
+    """Images without a name that were made for the image ``name``."""
+    found = (
+        engine.api.inspect_image(i["Id"]) for i in engine.api.images(filters={"dangling": True})
+    )
+    return [one["Id"] for one in found if one["Comment"].endswith(name)]
+
+
+def test_one_more_package_is_added_to_image_with_the_others(image, engine, throw_away, make):
+    mark = f"!=0.{random.randrange(10**9)}"
+    fewer, more = [f"six>=1.0,{mark}"], ["iniconfig>=2.0"]
+    first = DockerExecutor.setup(requirements=fewer, progress=lambda _line: None)
+    throw_away(first)
+    lines: list[str] = []
+    second = DockerExecutor.setup(requirements=[*fewer, *more], progress=lines.append)
+    throw_away(second)
+    layers = [engine.api.inspect_image(name)["RootFS"]["Layers"] for name in (image, first, second)]
+    assert layers[1][:-1] == layers[0]
+    assert layers[2][:-1] == layers[1]
+    assert any(line.startswith("Requirement already satisfied: six") for line in lines)
+    assert not any(line.startswith("Collecting six") for line in lines)
+    assert untagged(engine, first) == untagged(engine, second) == []
+    # Without what the build was run with: its volume, its command, the label of its owner.
+    config, core = (engine.api.inspect_image(name)["Config"] for name in (second, image))
+    for key in ("Cmd", "Entrypoint", "Env", "User", "Volumes", "WorkingDir"):
+        assert config.get(key) == core.get(key), key
+    assert config["Labels"]["smolagents-fork.owner"] == ""
+    assert make(image=second)("import six, iniconfig; 1").output == 1
+
+
+@pytest.mark.parametrize(
+    "end", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda s: s.name
+)
+def test_interrupted_build_leaves_no_container_and_no_image(image, engine, end):
+    requirement = f"iniconfig>=2.0,!=0.{random.randrange(10**9)}"
+    builder = set_up({"requirements": [requirement]})
+    try:
+        seen = b""
+        while b"installing" not in seen:
+            seen = builder.stderr.readline()
+            assert seen
+        assert eventually(lambda: builds_of(engine, builder.pid))
+        builder.send_signal(end)
+        builder.communicate(timeout=120)
+    finally:
+        builder.kill()
+        builder.communicate()
+    assert builder.returncode != 0
+    assert eventually(lambda: not builds_of(engine, builder.pid))
+    name = image_plans.plan(requirements=[requirement]).tag
+    assert image_id(engine, name) is None
+    assert untagged(engine, name) == []
+
+
+def builds_of(engine, pid):
+    """Containers in which the process builds."""
+    found = engine.api.containers(all=True, filters={"name": "smolagents-fork-build-"})
+    return [one for one in found if f":{pid}:" in one["Labels"][LABEL]]
+
+
+def test_stages_of_dockerfile_are_removed_and_images_with_names_stay(image, engine, throw_away):
+    mark = random.random()
+    content = (
+        f"FROM {image} AS unchanged\nFROM {image} AS made\nUSER root\n"
+        f"RUN echo {mark} > /made\nFROM {image}\nCOPY --from=made /made /tmp/made\n"
+    )
+    lines: list[str] = []
+    name = DockerExecutor.setup(dockerfile_content=content, progress=lines.append)
+    throw_away(name)
+    copied = next(number for number, line in enumerate(lines) if "Step 5/" in line)
+    stage = next(line for line in reversed(lines[:copied]) if line.startswith(" ---> "))
+    assert image_id(engine, stage.split()[-1]) is None
+    assert image_id(engine, name)
+    assert image_id(engine, image)
+
+
+def test_agent_without_a_terminal_prints_a_line_for_each_step_of_a_build(image, throw_away, capsys):
+    requirement = f"iniconfig>=2.0,!=0.{random.randrange(10**9)}"
+    throw_away(image_plans.plan(requirements=[requirement]).tag)
+    agent = CodeAgent(
+        tools=[],
+        model=Model(),
+        executor_type="docker",
+        executor_kwargs={"requirements": [requirement]},
+    )
+    agent.cleanup()
+    printed = capsys.readouterr()
+    steps = re.findall(r"^\[ *[\d.]+ s\] (\w+)", printed.out, re.MULTILINE)
+    assert steps == ["building", "installing", "compiling", "saving", "built"]
+
+
 def test_progress_on_a_terminal_is_one_moving_line(image, throw_away):
     content = f"FROM {image}\n# {random.random()}\nRUN echo first; sleep 0.5; echo second\n"
     near, far = pty.openpty()
@@ -205,6 +311,8 @@ def test_progress_on_a_terminal_is_one_moving_line(image, throw_away):
     assert process.returncode == 0
     text = shown.decode()
     assert "Step 2/2" in text or "first" in text
+    assert re.search(r"0:00:0\d", text)  # the time
+    assert re.search(rf"built {name} in \d+\.\d s, \d+ MB", text)  # stays
     assert "\x1b[?25l" in text  # rich hides the cursor while its line moves
     assert "\x1b[2K" in text  # and clears that line each time
     assert text.count("\r\n") <= 2

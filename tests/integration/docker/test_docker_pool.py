@@ -17,6 +17,7 @@ from smolagents_fork.errors import (
     EngineUnavailableError,
     ExecutorClosedError,
     ExecutorStartError,
+    SandboxDiedError,
 )
 from smolagents_fork.executors.docker import DockerExecutor, DockerPool
 from smolagents_fork.executors.jupyter.connection import KernelConnection
@@ -53,6 +54,23 @@ def test_container_is_never_used_twice(pool):
     assert len(seen) == 3
 
 
+def test_executor_of_a_pool_gets_its_files_and_again_after_a_death(pool, tmp_path):
+    (tmp_path / "sales.csv").write_text("1,2\n")
+    files = {"data.csv": tmp_path / "sales.csv", "in/b": b"b"}
+    with DockerExecutor(pool=pool, files=files) as executor:
+        assert [one.path for one in executor.list_files()] == ["data.csv", "in/b"]
+        executor("open('data.csv', 'w').write('changed')\nopen('made', 'w').write('x')")
+        assert executor.get_file("made") == b"x"
+        executor.container.kill()
+        with pytest.raises(SandboxDiedError):
+            executor("1")
+        assert executor.get_file("data.csv") == b"1,2\n"
+        assert executor("open('data.csv').read()").output == "1,2\n"
+        assert [one.path for one in executor.list_files()] == ["data.csv", "in/b"]
+    with DockerExecutor(pool=pool) as another:
+        assert another.list_files() == []
+
+
 def test_full_pool_makes_wait_and_says_what_it_is_doing(image):
     with DockerPool(min_size=0, max_size=1, **PATIENT) as pool, DockerExecutor(pool=pool) as first:
         started = time.monotonic()
@@ -61,6 +79,7 @@ def test_full_pool_makes_wait_and_says_what_it_is_doing(image):
         assert time.monotonic() - started < 30
         assert "acquire_timeout_seconds=0.5" in str(caught.value)
         assert "in_use=1" in str(caught.value)
+        assert "raise max_size=1, or close executors" in str(caught.value)
         # Not one more than max_size was started for the one who waited, nor would be.
         assert not eventually(lambda: pool.stats().starting or pool.stats().started > 1, 0.5)
         with (
@@ -68,6 +87,13 @@ def test_full_pool_makes_wait_and_says_what_it_is_doing(image):
             DockerExecutor(pool=pool) as second,
         ):
             assert second("'mine'").output == "mine"
+
+
+def test_pool_that_is_still_starting_says_so(image):
+    with DockerPool(min_size=0, max_size=2, **PATIENT) as pool:
+        message = r"its containers are still starting: call pool.wait_until_ready.* min_size=0 or"
+        with pytest.raises(ExecutorStartError, match=message):
+            pool.acquire(timeout=0.001)
 
 
 def test_first_come_first_served(image):

@@ -6,11 +6,8 @@ creation.
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 from aiohttp import web
-from faults import Faults
+from doubled_service import DoubledService
 from kernel_routes import KernelRoutes
 from sandbox_kernel import SandboxKernel
 
@@ -18,33 +15,13 @@ KEY = "bl_0123456789abcdef"
 WORKSPACE = "made-up"
 
 
-class BlaxelService:
-    """State of the doubled service.
+class BlaxelService(DoubledService):
+    """State of the doubled service."""
 
-    Args:
-        folder: where the sandboxes' folders are made.
-        packages: folder with the wheels that ``pip`` finds in a sandbox.
-    """
-
-    def __init__(self, folder: Path, packages: Path) -> None:
-        self._folder = folder
-        self._packages = packages
-        self.faults = Faults()
-        #: The sandboxes that run, by name.
-        self.sandboxes: dict[str, SandboxKernel] = {}
-        #: Those of the sandboxes that outlive a test.
-        self.shared: set[str] = set()
-        #: The bodies of the requests that created sandboxes.
-        self.created: list[dict[str, Any]] = []
-
-    def application(self) -> web.Application:
-        """Return the service as an application."""
-        application = web.Application(middlewares=[self.faults.middleware()])
+    def _add_to(self, application: web.Application) -> None:
         application.router.add_post("/v0/sandboxes", self._create)
         application.router.add_delete("/v0/sandboxes/{name}", self._delete)
         KernelRoutes(self._kernel_of).add(application.router, "/box/{name}/port/8888")
-        application.on_cleanup.append(self._close)
-        return application
 
     def _check_key(self, request: web.Request) -> None:
         given = request.headers.get("X-Blaxel-Authorization")
@@ -56,8 +33,7 @@ class BlaxelService:
         body = await request.json()
         self.created.append(body)
         name = body["metadata"]["name"]
-        folder = self._folder / f"b{len(self.created)}"
-        self.sandboxes[name] = SandboxKernel(folder, self._packages)
+        self._start(name)
         body["metadata"]["url"] = f"http://{request.host}/box/{name}"
         return web.json_response({**body, "status": "DEPLOYED"})
 
@@ -76,7 +52,3 @@ class BlaxelService:
         if kernel is None:
             raise web.HTTPNotFound(text="no such sandbox")
         return kernel
-
-    async def _close(self, _application: web.Application) -> None:
-        for kernel in self.sandboxes.values():
-            await kernel.stop()

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import json
 import uuid
-from pathlib import Path
 from typing import Any
 
 from aiohttp import web
-from faults import Faults
+from doubled_service import DoubledService
 from sandbox_kernel import SandboxKernel
 
 KEY = "e2b_0123456789abcdef"
@@ -33,42 +32,21 @@ _FORMS = {
 }
 
 
-class E2BService:
-    """State of the doubled service.
+class E2BService(DoubledService):
+    """State of the doubled service."""
 
-    Args:
-        folder: where the sandboxes' folders are made.
-        packages: folder with the wheels that ``pip`` finds in a sandbox.
-    """
-
-    def __init__(self, folder: Path, packages: Path) -> None:
-        self._folder = folder
-        self._packages = packages
-        self.faults = Faults()
-        #: The sandboxes that run, by id.
-        self.sandboxes: dict[str, SandboxKernel] = {}
-        #: Those of the sandboxes that outlive a test.
-        self.shared: set[str] = set()
-        #: The bodies of the requests that created sandboxes.
-        self.created: list[dict[str, Any]] = []
-
-    def application(self) -> web.Application:
-        """Return the service as an application."""
-        application = web.Application(middlewares=[self.faults.middleware()])
+    def _add_to(self, application: web.Application) -> None:
         application.router.add_post("/v2/sandboxes", self._create)
         application.router.add_delete("/sandboxes/{id}", self._kill)
         application.router.add_get("/health", self._health)
         application.router.add_post("/execute", self._execute)
-        application.on_cleanup.append(self._close)
-        return application
 
     async def _create(self, request: web.Request) -> web.Response:
         if request.headers.get("X-API-Key") != KEY:
             return web.json_response({"code": 401, "message": "Invalid API key"}, status=401)
         self.created.append(await request.json())
         name = f"i{uuid.uuid4().hex[:10]}"
-        # Short: the kernel's sockets are here, and a socket's path has 107 bytes at most.
-        self.sandboxes[name] = SandboxKernel(self._folder / name, self._packages)
+        self._start(name)
         body = {
             "templateID": self.created[-1]["templateID"],
             "sandboxID": name,
@@ -109,10 +87,6 @@ class E2BService:
             await run.aclose()
         await response.write_eof()
         return response
-
-    async def _close(self, _application: web.Application) -> None:
-        for kernel in self.sandboxes.values():
-            await kernel.stop()
 
 
 async def _lines(messages: Any) -> Any:

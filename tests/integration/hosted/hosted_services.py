@@ -16,9 +16,9 @@ import blaxel_service
 import e2b_service
 import modal_service
 import pytest
-import smolagents
 from modal.client import Client
 from service_thread import ServiceThread
+from smolagents import remote_executors
 from smolagents.monitoring import AgentLogger, LogLevel
 
 from tests import certificates
@@ -108,7 +108,7 @@ def e2b(folder: Path, packages: Path) -> tuple[ServiceThread, Callable[[str], Ho
             address=address,
             lead=_lead_e2b,
             leave=lambda: None,
-            upstream=smolagents.E2BExecutor,
+            upstream=remote_executors.E2BExecutor,
             options={"retries": 0},
             impatient={"request_timeout": 1.0},
             create="/sandboxes",
@@ -142,7 +142,7 @@ def blaxel(folder: Path, packages: Path) -> tuple[ServiceThread, Callable[[str],
             address=address,
             lead=_lead_blaxel,
             leave=lambda: None,
-            upstream=smolagents.BlaxelExecutor,
+            upstream=remote_executors.BlaxelExecutor,
             options={},
             impatient={"start_seconds": 1.0},
             create="/v0/sandboxes",
@@ -191,7 +191,7 @@ def modal(folder: Path, packages: Path) -> tuple[ServiceThread, Callable[[str], 
             address=f"127.0.0.1:{service.grpc_port}",
             lead=lead,
             leave=lambda: Client.from_env().close(),
-            upstream=smolagents.ModalExecutor,
+            upstream=remote_executors.ModalExecutor,
             options={},
             impatient={"start_seconds": 1.0},
             create="SandboxCreateV2",

@@ -16,7 +16,7 @@ import grpclib
 import grpclib.const
 import grpclib.server
 from aiohttp import web
-from faults import Faults
+from doubled_service import DoubledService
 from google.protobuf.message import Message
 from kernel_routes import KernelRoutes
 from modal_proto import api_grpc, api_pb2
@@ -34,24 +34,11 @@ _STATUSES = {
 _PORT = 8888
 
 
-class ModalService:
-    """State of the doubled service.
-
-    Args:
-        folder: where the sandboxes' folders are made.
-        packages: folder with the wheels that ``pip`` finds in a sandbox.
-    """
+class ModalService(DoubledService):
+    """State of the doubled service."""
 
     def __init__(self, folder: Path, packages: Path) -> None:
-        self._folder = folder
-        self._packages = packages
-        self.faults = Faults()
-        #: The sandboxes that run, by id.
-        self.sandboxes: dict[str, SandboxKernel] = {}
-        #: Those of the sandboxes that outlive a test.
-        self.shared: set[str] = set()
-        #: The requests that created sandboxes.
-        self.created: list[Any] = []
+        super().__init__(folder, packages)
         #: Commands of the images that were asked for.
         self.image_commands: list[str] = []
         #: Host and port of the tunnels, and the port of the control plane.
@@ -59,12 +46,9 @@ class ModalService:
         self.grpc_port = 0
         self._tokens: dict[str, str] = {}
 
-    def application(self) -> web.Application:
-        """Return the tunnels as an application, which starts the control plane, too."""
-        application = web.Application(middlewares=[self.faults.middleware()])
+    def _add_to(self, application: web.Application) -> None:
         KernelRoutes(self._kernel_of).add(application.router, "")
         application.cleanup_ctx.append(self._control_plane)
-        return application
 
     async def _control_plane(self, _application: web.Application) -> AsyncIterator[None]:
         server = grpclib.server.Server([_Calls(self)])
@@ -74,8 +58,6 @@ class ModalService:
         yield
         server.close()
         await server.wait_closed()
-        for kernel in self.sandboxes.values():
-            await kernel.stop()
 
     def _kernel_of(self, request: web.Request) -> SandboxKernel:
         given = request.headers.get("Authorization", "").removeprefix("token ")
@@ -128,7 +110,7 @@ class ModalService:
         for source in request.secret_sources:
             environment.update(source.env.contents)
         self._tokens[environment["KG_AUTH_TOKEN"]] = name
-        self.sandboxes[name] = SandboxKernel(self._folder / name, self._packages)
+        self._start(name)
         # Upstream's class takes port 443 for granted, so the host has the real port with it.
         tunnel = api_pb2.TunnelData(host=self.tunnel, port=443, container_port=_PORT)
         return api_pb2.SandboxCreateV2Response(sandbox_id=name, task_id="ta-1", tunnels=[tunnel])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from typing import Any
 
 import pytest
@@ -110,3 +112,17 @@ def test_cleanup_ends_the_sandbox(hosted: Hosted):
     executor.delete()
     with pytest.raises(ExecutorClosedError, match=r"call after cleanup\(\)"):
         executor("1")
+
+
+def test_variables_are_read(executor: Any):
+    executor("import math\nmade = {'a': [1, (2, b'x')]}\n_private = 1\ndef function(): pass")
+    found = executor.variables()
+    assert found["made"] == {"a": [1, (2, b"x")]}
+    assert {"math", "function"} <= found.left_out.keys()
+    assert not [name for name in found | found.left_out if name.startswith("_")]
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_copies_are_refused(executor: Any, copied: Any):
+    with pytest.raises(TypeError, match=r"other\.send_variables\(executor\.variables\(\)\)"):
+        copied(executor)

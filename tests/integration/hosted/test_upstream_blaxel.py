@@ -6,9 +6,9 @@ import io
 
 import blaxel_service
 import pytest
-import smolagents
 from hosted_services import Hosted
 from rich.console import Console
+from smolagents import remote_executors
 from smolagents.monitoring import AgentLogger, LogLevel
 from smolagents.utils import AgentError
 
@@ -16,19 +16,19 @@ pytestmark = pytest.mark.parametrize("running", ["blaxel"], indirect=True)
 
 
 @pytest.fixture
-def upstream(hosted: Hosted) -> smolagents.BlaxelExecutor:
-    executor: smolagents.BlaxelExecutor = hosted.make(hosted.upstream)
+def upstream(hosted: Hosted) -> remote_executors.BlaxelExecutor:
+    executor: remote_executors.BlaxelExecutor = hosted.make(hosted.upstream)
     return executor
 
 
-def test_output_before_an_error_is_lost(upstream: smolagents.BlaxelExecutor):
+def test_output_before_an_error_is_lost(upstream: remote_executors.BlaxelExecutor):
     with pytest.raises(AgentError) as caught:
         upstream("print('before')\nraise ValueError('so')")
     assert "ValueError" in str(caught.value)
     assert not str(caught.value).startswith("before")
 
 
-def test_image_is_text(upstream: smolagents.BlaxelExecutor):
+def test_image_is_text(upstream: remote_executors.BlaxelExecutor):
     outcome = upstream("import PIL.Image\nPIL.Image.new('RGB', (3, 2), 'red')")
     assert outcome.output.startswith("<PIL.Image.Image image mode=RGB size=3x2")
 

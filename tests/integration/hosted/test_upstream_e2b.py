@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-import smolagents
 from hosted_services import Hosted
-from smolagents import CodeAgent, FinalAnswerTool, InferenceClientModel
+from smolagents import CodeAgent, FinalAnswerTool, InferenceClientModel, remote_executors
 from smolagents.utils import AgentError
 
 pytestmark = pytest.mark.parametrize("running", ["e2b"], indirect=True)
 
 
 @pytest.fixture
-def upstream(hosted: Hosted) -> Iterator[smolagents.E2BExecutor]:
+def upstream(hosted: Hosted) -> Iterator[remote_executors.E2BExecutor]:
     return hosted.make(hosted.upstream)
 
 
-def test_logs_are_not_what_was_printed(upstream: smolagents.E2BExecutor):
+def test_logs_are_not_what_was_printed(upstream: remote_executors.E2BExecutor):
     code = (
         "import sys, time\nprint('one', end='', flush=True)\ntime.sleep(0.3)\n"
         "print(' line')\nprint('careful', file=sys.stderr)"
@@ -27,7 +26,7 @@ def test_logs_are_not_what_was_printed(upstream: smolagents.E2BExecutor):
 
 
 def test_second_final_answer_tool_raises(
-    upstream: smolagents.E2BExecutor, monkeypatch: pytest.MonkeyPatch
+    upstream: remote_executors.E2BExecutor, monkeypatch: pytest.MonkeyPatch
 ):
     # Upstream writes the attribute on the class's own function; this removes it afterwards.
     monkeypatch.setattr(FinalAnswerTool.forward, "__source__", None, raising=False)

@@ -5,20 +5,20 @@ from __future__ import annotations
 import threading
 
 import pytest
-import smolagents
 from hosted_services import Hosted
+from smolagents import remote_executors
 from smolagents.utils import AgentError
 
 pytestmark = pytest.mark.parametrize("running", ["modal"], indirect=True)
 
 
 @pytest.fixture
-def upstream(hosted: Hosted) -> smolagents.ModalExecutor:
-    executor: smolagents.ModalExecutor = hosted.make(hosted.upstream)
+def upstream(hosted: Hosted) -> remote_executors.ModalExecutor:
+    executor: remote_executors.ModalExecutor = hosted.make(hosted.upstream)
     return executor
 
 
-def test_output_before_an_error_is_lost(upstream: smolagents.ModalExecutor):
+def test_output_before_an_error_is_lost(upstream: remote_executors.ModalExecutor):
     with pytest.raises(AgentError) as caught:
         upstream("print('before')\nraise ValueError('so')")
     assert "ValueError" in str(caught.value)

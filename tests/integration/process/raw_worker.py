@@ -30,7 +30,7 @@ def call(number: int, *arguments: Any) -> int:
 class RawPython:
     """Replacement for the interpreter that runs plain Python."""
 
-    def __init__(self, link: Any, imports: Any, limits: Any) -> None:
+    def __init__(self, imports: Any = (), **given: Any) -> None:
         self.space: dict[str, Any] = {"call": call, "LIBC": LIBC, "__name__": "__main__"}
         self.meter = SimpleNamespace(running=False)
 
@@ -46,8 +46,11 @@ class RawPython:
     def send_tools(self, tools: dict[str, Any]) -> None:
         self.space.update(tools)
 
+    def send_builtins(self, builtins: dict[str, Any]) -> None:
+        pass
+
     def send_variables(self, variables: dict[str, Any]) -> None:
         self.space.update(variables)
 
 
-guest_worker._Streaming = RawPython  # type: ignore[misc, assignment]
+guest_worker.Interpreter = RawPython  # type: ignore[misc, assignment]

@@ -10,7 +10,7 @@ from typing import Any
 from unittest import mock
 
 from smolagents_fork import WasmExecutor
-from smolagents_fork.executors.wasm import wasm_launcher
+from smolagents_fork.executors.wasm import guest_source
 from smolagents_fork.wasm.worker_archive import worker_archive
 
 _RAW = '''
@@ -22,9 +22,9 @@ from types import SimpleNamespace
 class _RawPython:
     """Stands in for the interpreter."""
 
-    def __init__(self, link, imports, limits):
+    def __init__(self, imports=(), *, on_output=None, **given):
         self.space = {"__name__": "__main__"}
-        self.stream = SimpleNamespace(write=link.write, flush=lambda: None)
+        self.stream = SimpleNamespace(write=on_output or len, flush=lambda: None)
         self.meter = SimpleNamespace(running=False, interrupt=lambda stop: None)
 
     def run(self, code):
@@ -43,11 +43,14 @@ class _RawPython:
     def send_tools(self, tools):
         self.space.update(tools)
 
+    def send_builtins(self, builtins):
+        pass
+
     def send_variables(self, variables):
         self.space.update(variables)
 
 
-_Streaming = _RawPython
+Interpreter = _RawPython
 '''
 
 
@@ -68,7 +71,7 @@ def _raw_archive() -> bytes:
 @contextlib.contextmanager
 def raw_executor(**options: Any) -> Iterator[WasmExecutor]:
     """An executor whose programs have all of Pyodide; everything else is the product's."""
-    with mock.patch.object(wasm_launcher, "worker_archive", _raw_archive):
+    with mock.patch.object(guest_source, "worker_archive", _raw_archive):
         made = WasmExecutor([], None, **options)
     with made:
         yield made

@@ -16,6 +16,7 @@ from raw_guest import raw_executor
 
 from smolagents_fork import WasmExecutor
 from smolagents_fork.errors import (
+    ExecutorError,
     InterpreterError,
     ProgramFailedError,
     ProtocolError,
@@ -55,8 +56,11 @@ def test_endless_loop_is_stopped_with_its_state_kept():
 
 
 def test_loop_that_does_not_stop_is_killed_and_the_next_call_works():
-    with raw_executor(timeout_seconds=1.0, interrupt_grace_seconds=0.5) as executor:
+    with raw_executor(
+        timeout_seconds=1.0, interrupt_grace_seconds=0.5, files={"in/data": b"given"}
+    ) as executor:
         executor.send_variables({"sent": 3})
+        executor.put_file(b"changed", "in/data")
         executor("x = 5")
         before = executor.pid
         message = rf"timeout_seconds=1\.0, did not stop .*=0\.5 and was killed; {LOST}"
@@ -66,6 +70,7 @@ def test_loop_that_does_not_stop_is_killed_and_the_next_call_works():
         assert gone(before)
         executor.options.timeout_seconds = 60.0
         assert executor("sent").output == 3
+        assert executor.get_file("in/data") == b"given"
         with pytest.raises(ProgramFailedError, match="x"):
             executor("x")
 
@@ -86,7 +91,10 @@ def test_interrupt_kills_what_does_not_stop():
 def test_memory_past_the_limit_is_an_error_of_the_program():
     with WasmExecutor(memory="64m", timeout_seconds=100) as executor:
         executor("x = 5")
-        with pytest.raises(ProgramFailedError, match="MemoryError"):
+        with pytest.raises(ExecutorError, match=r"put_file: .*memory=67108864; raise that"):
+            executor.put_file(bytes((64 << 20) + 1), "large")
+        message = r"MemoryError: there is not enough memory[\s\S]*The sandbox has memory='64m'"
+        with pytest.raises(ProgramFailedError, match=message):
             executor("parts = []\nfor _ in range(2048):\n    parts.append(bytearray(2**20))")
         assert executor("parts = None\nx").output == 5
 

@@ -56,12 +56,12 @@ def test_distribution_that_is_not_installed_is_an_error(monkeypatch: pytest.Monk
 
 
 def test_image_requires_what_smolagents_requires() -> None:
-    # The fork's own additions serve executors on the host; "editables" is an editable install's.
+    # Executors on the host need docker; "editables" is an editable install's.
     required = {
         re.split(r"[<>=~!;\[ ]", line)[0].lower()
         for line in importlib.metadata.requires("smolagents") or ()
         if "extra ==" not in line
-    } - {"docker", "websocket-client", "editables"}
+    } - {"docker", "editables"}
     lines = (REPOSITORY / "docker/agent/requirements.in").read_text().splitlines()
     listed = {re.split(r"[<>=~!;\[ ]", line)[0] for line in lines if line and line[0] != "#"}
     assert listed == required

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextvars
 import dataclasses
 import functools
@@ -23,6 +24,7 @@ from hypothesis import strategies as st
 from smolagents_fork import codec
 from smolagents_fork.bridge import CallRecord, Dispatcher
 from smolagents_fork.bridge.exceptions import described_exception, scrubbed
+from smolagents_fork.bridge.thread import CallThread
 from smolagents_fork.codec import decode
 from smolagents_fork.codec.rpc import RUN_ENDED, HostCalls, rebuilt_exception
 from smolagents_fork.errors import ConfigurationError, DecodeError, EncodeError, ProtocolError
@@ -42,8 +44,10 @@ def connected(dispatcher: Dispatcher) -> dict[str, Any]:
     return {spec.name: calls.stub(**spec.as_data()) for spec in dispatcher.specs}
 
 
-def serving(**targets: Any) -> tuple[Dispatcher, dict[str, Any]]:
-    dispatcher = Dispatcher()
+def serving(
+    *, calling_thread: bool | None = None, **targets: Any
+) -> tuple[Dispatcher, dict[str, Any]]:
+    dispatcher = Dispatcher(calling_thread=calling_thread)
     dispatcher.register(targets)
     return dispatcher, connected(dispatcher)
 
@@ -250,24 +254,32 @@ def test_exception_that_ends_threads_arrives_as_an_error(error, calling_thread):
     dispatcher = Dispatcher(calling_thread=calling_thread)
     dispatcher.register({"tool": tool, "other": lambda: 1})
     stubs = connected(dispatcher)
+    words = f"{type(error).__name__}: {error}"
     if calling_thread and isinstance(error, KeyboardInterrupt):
-        # It cannot be distinguished from Ctrl-C, which must end the host.
+        # In the main thread, it cannot be distinguished from Ctrl-C, which must end the host.
         with pytest.raises(KeyboardInterrupt):
             stubs["tool"]()
+        with running(stubs["tool"]) as call:
+            assert words in str(call.error())
         return
-    with pytest.raises(RuntimeError, match=f"{type(error).__name__}: {error}"):
+    with pytest.raises(RuntimeError, match=words):
         stubs["tool"]()
     assert stubs["other"]() == 1
 
 
-def test_exception_in_the_waiting_thread_is_raised():
-    """Ctrl-C of the host's user, or a signal's handler that ends the process."""
+@pytest.mark.parametrize("calling_thread", [None, False])
+@pytest.mark.parametrize("method", [False, True])
+def test_exception_of_a_signal_handler_is_raised(calling_thread, method):
+    """A handler that ends the process, or the time the user gives an agent."""
     stopped, release = threading.Event(), threading.Event()
 
     class Agent:
         def __call__(self) -> None:
             os.kill(os.getpid(), signal.SIGUSR1)
             release.wait(300)
+
+        def handler(self, *_: Any) -> None:
+            handler()
 
         def interrupt(self) -> None:
             stopped.set()
@@ -276,9 +288,10 @@ def test_exception_in_the_waiting_thread_is_raised():
         raise SystemExit("ended by a signal")
 
     records: list[CallRecord] = []
-    dispatcher = Dispatcher(on_call=records.append)
-    dispatcher.register({"agent": Agent(), "other": lambda: 1})
-    before = signal.signal(signal.SIGUSR1, handler)
+    dispatcher = Dispatcher(on_call=records.append, calling_thread=calling_thread)
+    agent = Agent()
+    dispatcher.register({"agent": agent, "other": lambda: 1})
+    before = signal.signal(signal.SIGUSR1, agent.handler if method else handler)
     try:
         with pytest.raises(SystemExit, match="ended by a signal"):
             dispatcher.handle(request(name="agent"))
@@ -368,8 +381,8 @@ def test_agent_past_its_time_is_interrupted():
     assert stopped.wait(60)
 
 
-@pytest.mark.parametrize("seconds", [None, 600])
-def test_blocking_tool_does_not_delay_an_interruption(seconds):
+@pytest.mark.parametrize("options", [{"calling_thread": False}, {"tool_timeout_seconds": 600}])
+def test_blocking_tool_does_not_delay_an_interruption(options):
     begun, release, dropped = threading.Event(), threading.Event(), threading.Event()
 
     def slow() -> str:
@@ -380,7 +393,7 @@ def test_blocking_tool_does_not_delay_an_interruption(seconds):
 
     variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable")
     variable.set("of the caller")
-    dispatcher = Dispatcher(tool_timeout_seconds=seconds)
+    dispatcher = Dispatcher(**options)
     dispatcher.register({"slow": slow, "context": variable.get})
     stubs = connected(dispatcher)
     assert stubs["context"]() == "of the caller"
@@ -403,7 +416,7 @@ def test_blocking_tool_does_not_delay_an_interruption(seconds):
 
 
 def test_tools_share_one_thread_from_call_to_call_and_from_run_to_run():
-    dispatcher, stubs = serving(ident=threading.get_ident)
+    dispatcher, stubs = serving(ident=threading.get_ident, calling_thread=False)
     first = stubs["ident"]()
     dispatcher.begin_run()
     assert stubs["ident"]() == first != threading.get_ident()
@@ -414,8 +427,12 @@ def test_the_thread_of_the_tools_ends_with_its_dispatcher():
         return {thread for thread in threading.enumerate() if thread.name == "tools"}
 
     before = threads()
-    dispatcher, stubs = serving(current=lambda: threading.current_thread().name)
-    forgotten, other = serving(current=lambda: threading.current_thread().name)
+
+    def name() -> str:
+        return threading.current_thread().name
+
+    dispatcher, stubs = serving(current=name, calling_thread=False)
+    forgotten, other = serving(current=name, calling_thread=False)
     assert (stubs["current"](), other["current"]()) == ("tools", "tools")
     ours = threads() - before
     assert len(ours) == 2
@@ -428,12 +445,35 @@ def test_the_thread_of_the_tools_ends_with_its_dispatcher():
         assert not thread.is_alive()
 
 
-def test_tools_can_run_in_the_calling_thread():
-    dispatcher = Dispatcher(calling_thread=True)
-    dispatcher.register({"ident": threading.get_ident})
-    assert connected(dispatcher)["ident"]() == threading.get_ident()
+def test_tools_run_in_the_calling_thread_unless_they_may_time_out():
+    def of_tool(**options: Any) -> int:
+        dispatcher = Dispatcher(**options)
+        dispatcher.register({"ident": threading.get_ident})
+        return connected(dispatcher)["ident"]()  # type: ignore[no-any-return]
+
+    here = threading.get_ident()
+    assert of_tool() == of_tool(calling_thread=True) == here
+    assert of_tool(tool_timeout_seconds=60) != here
+    assert of_tool(calling_thread=False) != here
     with pytest.raises(ConfigurationError, match="cannot be abandoned"):
         Dispatcher(calling_thread=True, tool_timeout_seconds=1)
+
+
+def test_thread_that_ends_with_its_call_runs_no_tools():
+    connection: list[sqlite3.Connection] = []
+
+    def rows() -> list[tuple[int]]:
+        if not connection:
+            connection.append(sqlite3.connect(":memory:"))
+        return connection[0].execute("select 42").fetchall()
+
+    _, stubs = serving(rows=rows, close=lambda: connection.pop().close())
+    results: list[Any] = []
+    for name in ("rows", "rows", "close"):
+        thread = CallThread(target=lambda stub=stubs[name]: results.append(stub()))
+        thread.start()
+        thread.join(60)
+    assert results == [[(42,)], [(42,)], None]
 
 
 @pytest.mark.parametrize(
@@ -443,25 +483,58 @@ def test_tools_can_run_in_the_calling_thread():
         "There is no current event loop in thread 'tools'.",
         "signal only works in main thread of the main interpreter",
         "main thread is not in main loop",
+        "(sqlite3.OperationalError) no such table: receipts",
     ],
 )
-def test_object_of_another_thread_gets_a_hint(words):
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"calling_thread": False}, "tools_in_calling_thread=False runs tools"),
+        ({"tool_timeout_seconds": 60}, "tool_timeout_seconds=60.0 runs tools"),
+    ],
+)
+def test_object_of_another_thread_gets_a_hint(words, options, reason):
     def tool() -> None:
         raise RuntimeError(words)
 
-    _, stubs = serving(tool=tool, other=lambda: 1 / 0)
-    with pytest.raises(RuntimeError, match="tools_in_calling_thread=True") as caught:
+    dispatcher = Dispatcher(**options)
+    dispatcher.register({"tool": tool, "other": lambda: 1 / 0})
+    stubs = connected(dispatcher)
+    with pytest.raises(RuntimeError) as caught:
         stubs["tool"]()
-    assert str(caught.value).startswith(f"{words} (an executor's tools run in a separate")
+    assert str(caught.value) == (
+        f"{words} ({reason} in a separate thread: open it inside the tool; without that, tools run "
+        "in the thread that calls the executor)"
+    )
     assert len(caught.value.args) == 1
     with pytest.raises(ZeroDivisionError, match=r"^division by zero$"):
         stubs["other"]()
-    # In the calling thread, the option is on already.
-    dispatcher = Dispatcher(calling_thread=True)
+    # In the calling thread, there is no better one.
+    dispatcher = Dispatcher()
     dispatcher.register({"tool": tool})
     with pytest.raises(RuntimeError) as caught:
         connected(dispatcher)["tool"]()
     assert str(caught.value) == words
+
+
+def test_loop_of_the_calling_thread_gets_a_hint():
+    async def five() -> int:
+        return 5
+
+    def tool() -> int:
+        coroutine = five()
+        try:
+            return asyncio.run(coroutine)
+        finally:
+            coroutine.close()
+
+    async def called(**options: Any) -> int:
+        return serving(tool=tool, **options)[1]["tool"]()  # type: ignore[no-any-return]
+
+    assert serving(tool=tool)[1]["tool"]() == 5
+    with pytest.raises(RuntimeError, match="give the executor tools_in_calling_thread=False"):
+        asyncio.run(called())
+    assert asyncio.run(called(calling_thread=False)) == 5
 
 
 @pytest.mark.parametrize("calling_thread", [False, True])
@@ -478,7 +551,7 @@ def test_connection_bound_to_its_thread_gets_a_hint(calling_thread):
         with pytest.raises(RuntimeError, match=r"^ProgrammingError: SQLite objects .* open it ins"):
             connected(dispatcher)["rows"]()
         # The line of the log says it, too.
-        assert "tools_in_calling_thread=True" in str(records[0])
+        assert "tools_in_calling_thread=False" in str(records[0])
     finally:
         connection.close()
 

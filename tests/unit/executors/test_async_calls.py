@@ -35,6 +35,9 @@ class Waiting(Executor):
     def send_variables(self, variables):
         pass
 
+    def variables(self):
+        return {}
+
     def _start(self):
         pass
 

@@ -8,11 +8,15 @@ from typing import Any
 
 import pytest
 
-from smolagents_fork import DockerExecutor, DockerPool, ProcessExecutor
+from smolagents_fork import DockerExecutor, DockerPool, ProcessExecutor, WasmExecutor, WasmPool
 from smolagents_fork.errors import ConfigurationError
+from smolagents_fork.executors import validation
 from smolagents_fork.executors.docker.options import option_names
+from smolagents_fork.executors.guests import guest_options
 from smolagents_fork.executors.local import LocalPythonExecutor
+from smolagents_fork.executors.process.process_options import Options
 from smolagents_fork.executors.validation import parameters_of
+from smolagents_fork.executors.wasm.wasm_options import WasmOptions
 
 SECONDS = ["3", 0, -1, float("nan"), float("inf"), 1e12, True, [1]]
 NEEDED_SECONDS = [None, *SECONDS]
@@ -24,6 +28,7 @@ NAMES = ["numpy", 5, [5], [""], {"numpy": 1}]
 MAPPING = [5, "a", ["a"]]
 FUNCTION = ["print", 5]
 LOGGER = [5, "log"]
+FILES = [*MAPPING, {5: b""}, {"../x": b""}, {"x": 5}, {"x": "no such file"}]
 FUNCTIONS = [*MAPPING, {"a": 5}]
 
 SHARED: dict[str, list[Any]] = {
@@ -40,14 +45,15 @@ SHARED: dict[str, list[Any]] = {
     "tool_timeout_seconds": SECONDS,
     "max_value_bytes": COUNT,
     "max_tool_calls": COUNT,
-    "tools_in_calling_thread": FLAG,
+    "tools_in_calling_thread": FLAG[:-1],
     "on_output": FUNCTION,
+    "figures_dir": [5, b"", "", ["figures"]],
     "tool_placement": [*MAPPING, {"tool": "elsewhere"}],
     "memory": SIZE,
+    "files": FILES,
 }
 PROCESS = {
     **SHARED,
-    "data_files": FLAG,
     "cpu_seconds": SECONDS,
     "file_size": SIZE,
     "open_files": [*COUNT, 31],
@@ -58,6 +64,16 @@ PROCESS = {
     "max_threads": COUNT,
     # Of which the first letter is the root of all files.
     "readable_paths": ["/etc", Path("/etc"), 5, [5], [""]],
+}
+WASM = {
+    **SHARED,
+    "memory": [*SIZE, "8m", "5g"],
+    "setup_timeout_seconds": NEEDED_SECONDS,
+    "deno": [5, ""],
+    "pyodide_dir": [5, ""],
+    "packages_dir": [5, ""],
+    "cache_dir": [5, ""],
+    "pool": [5, WasmPool, DockerPool],
 }
 DOCKER = {
     **SHARED,
@@ -114,16 +130,25 @@ def each(cls: type, table: dict[str, list[Any]], more: tuple[str, ...] = ()) -> 
     return [pytest.param(cls, name, table[name], id=f"{cls.__name__}-{name}") for name in names]
 
 
-OPTIONS = tuple(option_names())
+#: Keywords that stand in no signature.
+KEYWORDS: dict[type, tuple[str, ...]] = {
+    DockerExecutor: tuple(option_names()),
+    DockerPool: tuple(option_names()),
+    ProcessExecutor: tuple(guest_options.option_names(Options)),
+    WasmExecutor: tuple(guest_options.option_names(WasmOptions)),
+    WasmPool: tuple(guest_options.option_names(WasmOptions)),
+}
 
 
 @pytest.mark.parametrize(
     ("cls", "name", "values"),
     [
         *each(LocalPythonExecutor, {**SHARED, "data_files": FLAG}),
-        *each(ProcessExecutor, PROCESS),
-        *each(DockerExecutor, DOCKER, OPTIONS),
+        *each(ProcessExecutor, PROCESS, KEYWORDS[ProcessExecutor]),
+        *each(WasmExecutor, WASM, KEYWORDS[WasmExecutor]),
+        *each(DockerExecutor, DOCKER, KEYWORDS[DockerExecutor]),
         *each(DockerPool, POOL),
+        *each(WasmPool, POOL),
     ],
 )
 def test_wrong_kind_or_value(cls, name, values, monkeypatch):
@@ -136,27 +161,55 @@ def test_wrong_kind_or_value(cls, name, values, monkeypatch):
         assert str(caught.value).startswith((name, "container_run_kwargs")), (value, caught.value)
 
 
-def test_pool_that_could_hold_nothing():
+@pytest.mark.parametrize("cls", [DockerPool, WasmPool])
+def test_pool_that_could_hold_nothing(cls):
     with pytest.raises(ConfigurationError, match=r"min_size=9 is more than max_size=8"):
-        DockerPool(min_size=9)
+        cls(min_size=9)
     assert not [t for t in threading.enumerate() if t.name == "smolagents-fork-pool"]
 
 
-@pytest.mark.parametrize("cls", [LocalPythonExecutor, ProcessExecutor, DockerExecutor, DockerPool])
+@pytest.mark.parametrize("cls", [LocalPythonExecutor, *KEYWORDS])
 def test_parameter_there_is_not(cls):
     given = {"additional_authorized_imports": []} if cls is LocalPythonExecutor else {}
-    misspelt = "tiemout_seconds" if cls is not DockerPool else "max_szie"
-    right = "timeout_seconds" if cls is not DockerPool else "max_size"
+    pool = cls in (DockerPool, WasmPool)
+    misspelt = "max_szie" if pool else "tiemout_seconds"
+    right = "max_size" if pool else "timeout_seconds"
     with pytest.raises(ConfigurationError) as caught:
         cls(**given, **{misspelt: 1})
     words = f"{cls.__name__} has no parameter {misspelt!r}; did you mean {right!r}?"
     assert str(caught.value) == words
     with pytest.raises(ConfigurationError) as caught:
         cls(**given, zzz=1)
-    known = of_signature(cls, OPTIONS if cls in (DockerExecutor, DockerPool) else ())
+    known = of_signature(cls, KEYWORDS.get(cls, ()))
     assert str(caught.value) == (
         f"{cls.__name__} has no parameter 'zzz'; known are: {', '.join(sorted(known))}"
     )
+
+
+@pytest.mark.parametrize(
+    ("cls", "given", "right"),
+    [
+        (DockerExecutor, "mem_limit", "'memory'"),
+        (ProcessExecutor, "mem_limit", "'memory'"),
+        (DockerExecutor, "network_mode", "'network'"),
+        (DockerExecutor, "timeout", "'timeout_seconds'"),
+        (DockerPool, "size", "'min_size' or 'max_size'"),
+    ],
+)
+def test_parameter_by_the_name_it_has_elsewhere(cls, given, right):
+    with pytest.raises(ConfigurationError) as caught:
+        cls(**{given: 1})
+    assert str(caught.value) == (
+        f"{cls.__name__} has no parameter {given!r}; did you mean {right}?"
+    )
+
+
+def test_other_names_are_of_parameters_there_are():
+    classes = [LocalPythonExecutor, *KEYWORDS]
+    known = {name for cls in classes for name in of_signature(cls, KEYWORDS.get(cls, ()))}
+    for other, names in validation._OTHER_NAMES.items():
+        assert other not in known
+        assert known.issuperset(names)
 
 
 def test_setup_takes_what_decides_about_the_image(monkeypatch):

@@ -8,7 +8,7 @@ import io
 import pytest
 from PIL import Image
 
-from smolagents_fork.jupyter.displays import display_from, image_from
+from smolagents_fork.displays import display_from, image_from
 
 
 def written(form: str) -> bytes:

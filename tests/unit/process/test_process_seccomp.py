@@ -15,11 +15,13 @@ from smolagents_fork.process.syscalls import FIRST_COMMON, MACHINES, REFUSED_WIT
 
 ALLOW, ASK, KILL = "allow", "ask", "kill"
 EPERM, ENOSYS, EOPNOTSUPP, PRETEND = "EPERM", "ENOSYS", "EOPNOTSUPP", "pretend"
+ENETUNREACH = "ENETUNREACH"
 VERDICTS = {
     0x7FFF0000: ALLOW,
     0x7FC00000: ASK,
     0x00050000: PRETEND,
     0x00050000 | errno.EPERM: EPERM,
+    0x00050000 | errno.ENETUNREACH: ENETUNREACH,
     0x00050000 | errno.ENOSYS: ENOSYS,
     0x00050000 | errno.EOPNOTSUPP: EOPNOTSUPP,
     0x80000000: KILL,
@@ -171,7 +173,8 @@ def test_only_pairs_of_streams_are_sockets(machine: str):
     assert verdict(machine, "sendto", 3, 4096, 1, 0, 0, 0) == ALLOW
     for address in (4096, 1 << 32):
         assert verdict(machine, "sendto", 3, 4096, 1, 0, address, 16) == EPERM
-    for name in ("socket", "connect", "bind", "listen", "accept4", "setsockopt", "sendmmsg"):
+    assert verdict(machine, "socket", 2, 1) == ENETUNREACH
+    for name in ("connect", "bind", "listen", "accept4", "setsockopt", "sendmmsg"):
         assert verdict(machine, name, 2, 1) == EPERM
 
 

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
+from smolagents_fork import displays
 from smolagents_fork.errors import ConfigurationError
-from smolagents_fork.executors.docker import DockerExecutor, DockerPool, PoolStats, pool_options
-from smolagents_fork.executors.docker import pool as pool_module
+from smolagents_fork.executors.docker import DockerExecutor, DockerPool, PoolStats
 from smolagents_fork.executors.docker.options import Options, option_names
-from smolagents_fork.jupyter import collector, displays, wire
+from smolagents_fork.executors.pools import sandbox_pool
+from smolagents_fork.jupyter import wire
 from smolagents_fork.results import ExecutorStats
 from smolagents_fork.sandboxes.docker import engine
 from smolagents_fork.sandboxes.docker.streams import log_tail
@@ -101,10 +102,10 @@ def test_figures_in_the_text_are_those_of_the_code():
             == 268_435_456,
         ),
         ("JSON of more than four million elements", wire._MAX_ELEMENTS == 4_000_000),
-        ("(100 at most)", collector._MAX_DISPLAYS == 100),
+        ("(100 at most)", displays._MAX_DISPLAYS == 100),
         (
             "half a second at first and up to 30",
-            (pool_module._FIRST_PAUSE_SECONDS, pool_module._LONGEST_PAUSE_SECONDS) == (0.5, 30.0),
+            (sandbox_pool._FIRST_PAUSE_SECONDS, sandbox_pool._LONGEST_PAUSE_SECONDS) == (0.5, 30.0),
         ),
         ("and has three seconds to answer", engine.PING_SECONDS == 3.0),
         ("keeps the last 4 KB of each", log_tail.KEPT_BYTES == 4096),
@@ -117,24 +118,22 @@ def test_figures_in_the_text_are_those_of_the_code():
 def test_executors_own_options_in_a_pool():
     _, _, rest = PAGE.partition("The executor's own options are ")
     named = re.findall(r"`(\w+)`", rest.partition(". ")[0])
-    assert sorted(named) == sorted(pool_options._OF_THE_EXECUTOR)
+    assert sorted(named) == sorted(DockerPool.own_options)
 
 
 def test_option_given_with_its_default_counts_in_a_pool():
-    of_pool = Options.of(memory="1g", timeout_seconds=5)
+    with DockerPool(min_size=0, memory="1g", timeout_seconds=5) as pool:
 
-    def asked(**given: Any) -> Options:
-        return pool_options.options_for(
-            Options.of(**given), (), of_pool=of_pool, pool=(), given=given
-        )
+        def asked(**given: Any) -> Options:
+            return pool.options_for(Options.of(**given), (), given)
 
-    assert asked().limits.memory == asked(memory="1g").limits.memory == "1g"
-    with pytest.raises(
-        ConfigurationError, match="memory='2g' is decided by the pool, which has '1g"
-    ):
-        asked(memory="2g")
-    assert asked().limits.timeout_seconds == 5
-    assert asked(timeout_seconds=60.0).limits.timeout_seconds == 60
+        assert asked().limits.memory == asked(memory="1g").limits.memory == "1g"
+        with pytest.raises(
+            ConfigurationError, match="memory='2g' is decided by the pool, which has '1g"
+        ):
+            asked(memory="2g")
+        assert asked().limits.timeout_seconds == 5
+        assert asked(timeout_seconds=60.0).limits.timeout_seconds == 60
 
 
 def test_figures_of_stats_are_named():

@@ -8,9 +8,14 @@ from smolagents_fork.executors.jupyter.error_text import failure_text
 from smolagents_fork.jupyter.protocol import KernelError
 
 
+def text_of(error: KernelError, **how) -> str:
+    given = {"interrupted": False, "present": (), "of_pool": False, "has_network": False, **how}
+    return failure_text(error, **given)
+
+
 def advice_for(module: str, *, name: str = "ModuleNotFoundError", **how) -> str:
     error = KernelError(name, f"No module named '{module}'", "Traceback: it is missing")
-    text = failure_text(error, **{"interrupted": False, "present": (), "of_pool": False, **how})
+    text = text_of(error, **how)
     assert text.startswith("Traceback: it is missing")
     return text.removeprefix("Traceback: it is missing")
 
@@ -32,3 +37,29 @@ def test_module_that_pip_cannot_install_gets_no_advice(module):
     assert advice_for(module) == ""
     assert advice_for("sklearn", present=["sklearn"]) == ""
     assert advice_for("sklearn", name="ImportError") == ""
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "[Errno -3] Temporary failure in name resolution",
+        "<urlopen error [Errno -2] Name or service not known>",
+        "[Errno 101] Network is unreachable",
+        'Max retries exceeded with url: / (Caused by NameResolutionError("Failed to resolve '
+        "'example.org' ([Errno -3] Temporary failure in name resolution)\"))",
+    ],
+)
+def test_missing_network_names_its_parameter(message):
+    error = KernelError("ConnectionError", message, f"Traceback\nConnectionError: {message}")
+    text = text_of(error).partition(message)[2]
+    assert text == (
+        "\nThis sandbox has no network: give the executor network='bridge', or give the agent a "
+        "tool, which runs outside"
+    )
+    assert "give the pool network='bridge'" in text_of(error, of_pool=True)
+    assert text_of(error, has_network=True).endswith(message)
+
+
+def test_other_errors_do_not_name_the_network():
+    error = KernelError("ValueError", "no network name", "Traceback\nValueError: no network name")
+    assert text_of(error) == "Traceback\nValueError: no network name"

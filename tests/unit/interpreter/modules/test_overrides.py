@@ -150,7 +150,9 @@ def test_the_table_has_at_most_sixty_rows_each_with_a_reason() -> None:
 
 def test_every_row_is_exercised() -> None:
     rows = {f"{module}.{member}" for module, member in OVERRIDES}
-    assert set(WORKS) == rows
+    # What displays does not do what the library does; tests/contract has its tests.
+    displays = {f"{m}.{n}" for (m, n), (why, _) in OVERRIDES.items() if why.startswith("displays")}
+    assert set(WORKS) == rows - displays
     assert set(HELD) <= rows
     assert set(WAITS) <= rows
     waits = {f"{m}.{n}" for (m, n), (why, _) in OVERRIDES.items() if why in ("waits",)}

@@ -11,6 +11,7 @@ import sys
 
 import pytest
 
+from smolagents_fork.sandboxes import pip_settings
 from smolagents_fork.sandboxes.docker.container_options import ContainerOptions
 from smolagents_fork.sandboxes.docker.create_arguments import container_arguments, merged
 from smolagents_fork.sandboxes.docker.images import image_plans
@@ -131,16 +132,16 @@ def test_tag_depends_on_content_and_on_nothing_else(monkeypatch):
 
 def test_base_image_from_the_environment(monkeypatch):
     monkeypatch.setenv(image_plans.BASE_IMAGE_VARIABLE, "from-environment")
-    assert image_plans.plan().arguments["BASE_IMAGE"] == "from-environment"
+    assert image_plans.plan().base == image_plans.ImagePlan("from-environment")
     monkeypatch.delenv(image_plans.BASE_IMAGE_VARIABLE)
-    assert image_plans.plan().arguments["BASE_IMAGE"] == "python:3.12-slim"
+    assert image_plans.plan().base == image_plans.ImagePlan("python:3.12-slim")
 
 
 def test_local_folders_of_pip_are_not_passed_to_the_builder(monkeypatch):
     monkeypatch.setenv("PIP_EXTRA_INDEX_URL", "file:///somewhere https://example.com/simple")
     monkeypatch.setenv("PIP_INDEX_URL", "file:///elsewhere")
     monkeypatch.delenv("PIP_TRUSTED_HOST", raising=False)
-    assert image_plans.index_settings() == {"PIP_EXTRA_INDEX_URL": "https://example.com/simple"}
+    assert pip_settings.index_settings() == {"PIP_EXTRA_INDEX_URL": "https://example.com/simple"}
 
 
 SIGTERM = """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from smolagents_fork.sandboxes.docker.images import image_plans
+from smolagents_fork.sandboxes import pip_settings
 from smolagents_fork.sandboxes.docker.lifetime.lease import leased
 
 CA_VARIABLES = ("PIP_CERT", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE")
@@ -18,21 +18,21 @@ def empty_environment(monkeypatch):
 
 
 def test_certificates_are_those_given_else_those_the_environment_names(monkeypatch, tmp_path):
-    assert image_plans.ca_bytes(None) == b""
+    assert pip_settings.ca_bytes(None) == b""
     for name in reversed(CA_VARIABLES):  # an earlier one has precedence
         (tmp_path / name).write_bytes(name.encode())
         monkeypatch.setenv(name, str(tmp_path / name))
-        assert image_plans.ca_bytes(None) == name.encode()
+        assert pip_settings.ca_bytes(None) == name.encode()
     (tmp_path / "given").write_bytes(b"given")
-    assert image_plans.ca_bytes(tmp_path / "given") == b"given"
+    assert pip_settings.ca_bytes(tmp_path / "given") == b"given"
 
 
 def test_index_is_that_of_the_environment_without_folders_of_this_machine(monkeypatch):
-    assert image_plans.index_settings() == {}
+    assert pip_settings.index_settings() == {}
     monkeypatch.setenv("PIP_INDEX_URL", "https://packages.example/simple")
     monkeypatch.setenv("PIP_EXTRA_INDEX_URL", "file:///here https://more.example/simple")
     monkeypatch.setenv("PIP_TRUSTED_HOST", "packages.example")
-    assert image_plans.index_settings() == {
+    assert pip_settings.index_settings() == {
         "PIP_INDEX_URL": "https://packages.example/simple",
         "PIP_EXTRA_INDEX_URL": "https://more.example/simple",
         "PIP_TRUSTED_HOST": "packages.example",

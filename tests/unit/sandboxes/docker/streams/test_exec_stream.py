@@ -143,7 +143,7 @@ def test_attached_stream_begins_with_what_came_along(connection):
 def test_program_whose_stream_ends_within_a_frame_has_not_said_everything(cut_off):
     stream = exec_stream(cut_off)
     with pytest.raises(ExecutorError, match="within a frame"):
-        run_attached(stream, stdin=b"", timeout=10, max_bytes=100)
+        run_attached(stream, stdin=(), timeout=10, max_bytes=100)
 
 
 @pytest.fixture(scope="module")
@@ -186,6 +186,6 @@ def test_program_behind_tls_gets_its_input_and_is_read_to_the_end(tls, size):
 
     with running(program) as ran:
         stream = exec_stream(near)
-        output = run_attached(stream, stdin=given, timeout=60, max_bytes=len(told))
+        output = run_attached(stream, stdin=[given], timeout=60, max_bytes=len(told))
         assert output == told
         assert ran.result() == given

@@ -8,7 +8,7 @@ import pytest
 
 from smolagents_fork.errors import ExecutorStartError
 from smolagents_fork.executors.docker import DockerPool
-from smolagents_fork.executors.docker import pool as pools
+from smolagents_fork.executors.pools import sandbox_pool
 
 
 def test_thread_that_cannot_be_started_is_a_failed_start_and_no_end_of_the_pool(monkeypatch):
@@ -20,7 +20,7 @@ def test_thread_that_cannot_be_started_is_a_failed_start_and_no_end_of_the_pool(
                 raise RuntimeError("can't start new thread")
             start(thread)
 
-        monkeypatch.setattr(pools, "_FIRST_PAUSE_SECONDS", 0.01)
+        monkeypatch.setattr(sandbox_pool, "_FIRST_PAUSE_SECONDS", 0.01)
         monkeypatch.setattr(threading.Thread, "start", refused)
         for _ in range(2):
             with pytest.raises(ExecutorStartError, match="can't start new thread"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from smolagents_fork.process.folders import remove_tree
+from smolagents_fork.folders.removal import remove_tree
 
 
 def test_a_folder_nested_deeper_than_recursion_and_paths_go_is_removed(tmp_path: Path) -> None:

@@ -1,0 +1,189 @@
+"""Files into and out of executors."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from contract_declarations import behaviour
+from contract_kinds import FILES, PLAIN
+from smolagents import ChatMessage, CodeAgent, MessageRole, Model
+
+from smolagents_fork.errors import ConfigurationError, ExecutorError, FileTooLargeError
+
+#: Closes its files: in the host's process, an open one is a warning of Python.
+HELPERS = """
+def read(path, mode="r"):
+    with open(path, mode) as file:
+        return file.read()
+
+def write(path, content, mode="w"):
+    with open(path, mode) as file:
+        file.write(content)
+"""
+
+
+@pytest.fixture
+def executor(contract):
+    """One with files, whose code has the helpers."""
+    made = contract.with_files
+    made(HELPERS)
+    return made
+
+
+@behaviour("Files", "`files=` are there for the code's `open()`: bytes, files, folders, any names.")
+def test_files_given_to_the_constructor(contract, executor, tmp_path):
+    assert executor("read('data.csv')").output == "a,b\n1,2\n"
+    assert executor("[*read('in put/ä b.bin', 'rb')]").output == list(range(256))
+
+
+@behaviour("Files", "`put_file` writes a file or a folder, from bytes or a path of yours.")
+def test_files_are_put(contract, executor, tmp_path):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "two words.txt").write_text("of a folder", "utf-8")
+    executor.put_file(b"of bytes", "put/bytes.txt")
+    executor.put_file(tmp_path, "put/folder")
+    assert executor("read('put/bytes.txt')").output == "of bytes"
+    assert executor("read('put/folder/sub/two words.txt')").output == "of a folder"
+    executor.put_file(tmp_path / "sub" / "two words.txt", "put/bytes.txt")
+    assert executor("read('put/bytes.txt')").output == "of a folder"
+
+
+@behaviour("Files", "`get_file` returns what the code's `open()` wrote, in any size up to a limit.")
+def test_files_are_got(contract, executor):
+    executor("write('out.csv', 'x,y\\n3,4\\n')")
+    assert executor.get_file("out.csv") == b"x,y\n3,4\n"
+    data = os.urandom(2_500_000)
+    executor.put_file(data, "large")
+    executor("write('copy', read('large', 'rb'), 'wb')")
+    assert executor.get_file("copy") == executor.get_file("copy", max_bytes=len(data)) == data
+
+
+@behaviour("Files", "A library opens them by name: `pandas.read_csv('data.csv')`.")
+def test_libraries_open_files_of_the_work_folder(contract, executor):
+    if contract.kind.name == "wasm":
+        assert contract.without_wheels("pandas", "pandas")
+        return
+    if contract.differs:
+        with pytest.raises(Exception, match=r"No such file or directory: 'data\.csv'"):
+            executor("import pandas\npandas.read_csv('data.csv')")
+        executor("with open('data.csv') as file:\n    found = pandas.read_csv(file).b.sum()")
+        assert executor("found").output == 2
+        return
+    executor("import pandas\npandas.read_csv('data.csv').to_csv('again.csv', index=False)")
+    assert executor.get_file("again.csv") == FILES["data.csv"]
+
+
+@behaviour("Files", "`list_files` gives path and size of each, without links and hidden names.")
+def test_files_are_listed(contract, executor):
+    executor.put_file(b"12345", "listed/b/two words")
+    executor.put_file(b"", "listed/a")
+    executor.put_file(b"1", "listed/.hidden/x")
+    found = [(one.path, one.size) for one in executor.list_files("listed")]
+    assert found == [("listed/a", 0), ("listed/b/two words", 5)]
+    assert {"data.csv", "listed/a", "in put/ä b.bin"} <= {one.path for one in executor.list_files()}
+    assert [one.path for one in executor.list_files("listed/a")] == ["listed/a"]
+
+
+@behaviour("Files", "A missing file, a folder and a file over the limit are errors that say so.")
+def test_errors_of_files(contract, executor):
+    executor.put_file(b"123456", "errors/six")
+    for use, message in (
+        (lambda: executor.get_file("errors/none"), "get_file: .*errors/none.*No such file"),
+        (lambda: executor.list_files("none"), "list_files: .*none.*No such file"),
+        (lambda: executor.get_file("errors"), "get_file: .*(not a regular file|Is a directory)"),
+        (lambda: executor.put_file(b"", "errors"), "put_file: 0 bytes .*(folder|directory)"),
+    ):
+        with pytest.raises(ExecutorError, match=message):
+            use()
+    with pytest.raises(FileTooLargeError, match="more than 5 bytes; raise max_bytes"):
+        executor.get_file("errors/six", max_bytes=5)
+    with pytest.raises(OSError, match="no such file of mine"):
+        executor.put_file("no such file of mine", "x")
+    assert executor.get_file("errors/six") == b"123456"
+
+
+@behaviour("Files", "No path leads out of the work folder by `..`.")
+def test_paths_stay_in_the_work_folder(contract, executor):
+    for use in (
+        lambda: executor.put_file(b"", "../x"),
+        lambda: executor.get_file("a/../../x"),
+        lambda: executor.list_files(".."),
+        lambda: contract.kind.cls([], files={"../x": b""}),
+    ):
+        with pytest.raises(ConfigurationError, match="leads out of the code's work folder"):
+            use()
+
+
+@behaviour("Files", "A link that the code made lets `get_file` read no file of the host.")
+def test_links_to_files_of_the_host(contract, executor, tmp_path):
+    (tmp_path / "secret").write_text("of the host", "utf-8")
+    # In the host's process, the code's own folder is not the current one.
+    folder = f"{executor.folder}/" if contract.kind.name == "local" else ""
+    executor(
+        f"import os\nos.symlink({str(tmp_path / 'secret')!r}, {folder + 'link'!r})\n"
+        f"os.symlink({str(tmp_path)!r}, {folder + 'linked'!r})"
+    )
+    for path in ("link", "linked/secret"):
+        with pytest.raises(ExecutorError, match="get_file"):
+            executor.get_file(path)
+    assert not [one for one in executor.list_files() if "link" in one.path]
+    executor.put_file(b"of the code", "link")
+    assert (tmp_path / "secret").read_text("utf-8") == "of the host"
+
+
+@behaviour("Files", "The code's own `open()` opens no file of the host.")
+def test_open_of_files_of_the_host(contract, executor, tmp_path):
+    path = tmp_path / "secret"
+    path.write_text("of the host", "utf-8")
+    with pytest.raises(Exception, match=r"PermissionError|FileNotFoundError"):
+        executor(f"open({str(path)!r}).read()")
+
+
+@behaviour("Files", "After `restart()`, `files=` are there again as they were given.")
+def test_files_given_are_there_after_a_restart(contract):
+    executor = contract.make([*PLAIN, "os"], files=FILES)
+    executor(HELPERS)
+    executor("write('data.csv', 'changed')")
+    if contract.differs:
+        executor.cleanup()
+    else:
+        executor.restart()
+    assert executor.get_file("data.csv") == FILES["data.csv"]
+    executor(HELPERS)
+    assert executor("read('data.csv')").output == "a,b\n1,2\n"
+
+
+@behaviour("Files", "A tool exchanges files with the code that calls it.")
+def test_tools_exchange_files_with_the_code_that_calls_them(contract, executor):
+
+    def download(name):
+        executor.put_file(b"of the tool", name)
+        return executor.get_file(name).decode()
+
+    executor.send_tools({"download": download})
+    if contract.differs:
+        with pytest.raises(Exception, match="the machine that waits for the tool"):
+            executor("download('tool.txt')")
+        return
+    assert executor("download('tool.txt') + read('tool.txt')").output == "of the tool" * 2
+
+
+class Reader(Model):
+    """A model that answers with what it finds in a file."""
+
+    def generate(self, messages, **kwargs):
+        text = (
+            "<code>\nwith open('data.csv') as file:\n    rows = file.read()\n"
+            "with open('out.txt', 'w') as file:\n    file.write(rows.upper())\n"
+            "final_answer(rows)\n</code>"
+        )
+        return ChatMessage(role=MessageRole.ASSISTANT, content=text)
+
+
+@behaviour("Files", "An agent's `executor_kwargs` take files; its `python_executor` gives them.")
+def test_files_of_agents(contract):
+    options = contract.agent_options(files=FILES)
+    agent = contract.keep(CodeAgent(tools=[], model=Reader(), verbosity_level=0, **options))
+    assert agent.run("What is in data.csv?") == "a,b\n1,2\n"
+    assert agent.python_executor.get_file("out.txt") == b"A,B\n1,2\n"

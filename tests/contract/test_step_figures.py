@@ -1,0 +1,161 @@
+"""Figures of a step reach the model, the console and the notebook."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import PIL.Image
+import pytest
+from recording import ScriptedModel
+from rich.console import Console
+from smolagents import AgentLogger, CodeAgent, LogLevel
+from smolagents.models import get_clean_message_list
+
+from smolagents_fork.displays import notebook_forms
+from smolagents_fork.results import Display
+
+PLOT = "import matplotlib.pyplot as plt\nplt.plot([1, 3, 2])\nplt.show()"
+
+
+class Seeing(ScriptedModel):
+    """A model that records the images of each request, as a service receives them."""
+
+    fails_on_images = False
+
+    def generate(self, messages: Any, **kwargs: Any) -> Any:
+        sent = get_clean_message_list(messages, convert_images_to_image_urls=True)
+        parts = [part for message in sent for part in message["content"]]
+        self.images = [part for part in parts if part["type"] == "image_url"]
+        if self.fails_on_images and self.images:
+            raise ValueError("400 Bad Request: this model does not support image input")
+        return super().generate(messages, **kwargs)
+
+
+def agent_of(model: Any, *answers: str, **kwargs: Any) -> CodeAgent:
+    model.answers = [f"<code>{answer}</code>" for answer in answers]
+    imports = ["matplotlib.*", "PIL.*", "pandas"]
+    options = {"verbosity_level": 0, **kwargs}
+    return CodeAgent(tools=[], model=model, additional_authorized_imports=imports, **options)
+
+
+def test_figure_reaches_the_model_as_an_image():
+    model = Seeing()
+    agent = agent_of(model, PLOT, "final_answer('seen')")
+    assert agent.run("plot") == "seen"
+    (image,) = agent.memory.steps[1].observations_images
+    assert isinstance(image, PIL.Image.Image)
+    assert [part["image_url"]["url"][:22] for part in model.images] == ["data:image/png;base64,"]
+
+
+def test_figure_shown_before_an_error_reaches_the_model():
+    agent = agent_of(Seeing(), f"{PLOT}\n1 / 0", "final_answer('seen')")
+    assert agent.run("plot") == "seen"
+    assert "division by zero" in str(agent.memory.steps[1].error)
+    assert len(agent.memory.steps[1].observations_images) == 1
+
+
+def test_large_figures_are_made_smaller_and_few():
+    code = "from PIL import Image\nfor n in range(8): Image.new('RGB', (4000, 2000 + n)).show()"
+    agent = agent_of(Seeing(), code, "final_answer(1)")
+    agent.run("show")
+    assert [image.width for image in agent.memory.steps[1].observations_images] == [1568] * 5
+    assert len(agent.python_executor.displays) == 0, "the last call's"
+
+
+def test_model_that_fails_on_figures_gets_none():
+    model = Seeing()
+    model.fails_on_images = True
+    agent = agent_of(model, PLOT, PLOT, "final_answer('went on')")
+    assert agent.run("plot") == "went on"
+    assert "does not support image input" in str(agent.memory.steps[2].error)
+    assert [len(step.observations_images or ()) for step in agent.memory.steps[1:4]] == [1, 0, 1]
+
+
+def test_model_of_texts_gets_no_figures():
+    class Flat(Seeing):
+        def __init__(self) -> None:
+            super().__init__(flatten_messages_as_text=True)
+
+    model = Flat()
+    agent = agent_of(model, PLOT, "final_answer('went on')")
+    assert agent.run("plot") == "went on"
+    assert model.images == []
+    assert len(agent.memory.steps[1].observations_images) == 1, "for the page"
+
+
+def test_failure_for_another_reason_still_ends_the_run():
+    model = Seeing()
+    agent = agent_of(model, "1 + 1")
+    with pytest.raises(Exception, match="Error in generating model output"):
+        agent.run("compute")
+
+
+def logged(**kwargs: Any) -> str:
+    console = Console(file=io.StringIO(), width=300)
+    logger = AgentLogger(level=LogLevel.INFO, console=console)
+    agent_of(Seeing(), PLOT, "final_answer(1)", logger=logger, **kwargs).run("plot")
+    return console.file.getvalue()
+
+
+def test_console_says_how_to_save_figures():
+    assert "1 figure (" in logged()
+    assert "not saved: executor_kwargs={'figures_dir': 'figures'} saves them" in logged()
+
+
+def test_console_names_the_saved_file(tmp_path):
+    folder = tmp_path / "made" / "figures"
+    text = logged(executor_kwargs={"figures_dir": folder})
+    path = folder / "figure-0001.png"
+    assert f"saved: {path}" in text
+    with PIL.Image.open(path) as image:
+        assert image.format == "PNG"
+        assert image.width > 100
+
+
+@pytest.mark.parametrize(
+    ("page", "kept"),
+    [
+        ("<table onclick=x><tr><td colspan=2 style=y>1</td></tr></table>",
+         '<table><tr><td colspan="2">1</td></tr></table>'),
+        ("<script>alert(1)</script>&lt;b&gt;<img src=x onerror=y>", "&lt;b&gt;"),
+        ("<style>*{}</style><b>1 < 2</b><iframe src=x></iframe>", "<b>1 &lt; 2</b>"),
+        ("<svg><script>x</script></svg><!-- x --><td rowspan='\"><b'>", "<td>"),
+    ],
+)  # fmt: skip
+def test_notebook_gets_no_scripts_of_a_sandbox(page, kept):
+    forms = notebook_forms(Display("text/html", page, {"text/html": page, "text/plain": "p"}))
+    assert forms == {"text/plain": "p", "text/html": kept}
+
+
+CELL = """
+import sys
+sys.path.insert(0, {here!r})
+from test_step_figures import PLOT, Seeing, agent_of
+table = "import pandas as pd\\nframe = pd.DataFrame({{'lamp': [4711]}})\\n"
+agent = agent_of(Seeing(), PLOT, table + "display(frame)", "frame", "final_answer(1)",
+                 executor_type={kind!r})
+agent.run("plot")
+agent.cleanup()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("kind", ["local", "process"])
+def test_notebook_shows_figures_and_tables(kind, tmp_path):
+    import nbformat
+    from nbclient import NotebookClient
+
+    cell = nbformat.v4.new_code_cell(CELL.format(here=str(Path(__file__).parent), kind=kind))
+    notebook = nbformat.v4.new_notebook(cells=[cell])
+    NotebookClient(notebook, timeout=200, resources={"metadata": {"path": tmp_path}}).execute()
+    shown = [
+        out["data"] for out in notebook.cells[0].outputs if out["output_type"] == "display_data"
+    ]
+    pictures = [data for data in shown if "image/png" in data]
+    tables = [data["text/html"] for data in shown if "<table" in data.get("text/html", "")]
+    assert len(pictures) == 1
+    assert len(tables) == 2
+    assert all("<td>4711</td>" in table and "<style" not in table for table in tables)

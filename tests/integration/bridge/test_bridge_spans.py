@@ -1,0 +1,234 @@
+"""Spans and metrics of executors, beside OpenInference's spans of agents and tools."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from background import acting
+from bridge_harness import code_agent
+from openinference.instrumentation.smolagents import SmolagentsInstrumentor
+from opentelemetry import metrics, trace
+from opentelemetry.exporter.prometheus import PrometheusMetricReader
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from prometheus_client import REGISTRY, generate_latest
+from smolagents import LocalPythonExecutor, Tool
+
+from smolagents_fork import ProcessExecutor, telemetry
+from smolagents_fork.errors import SandboxDiedError, SandboxTimeoutError
+from tools.paths import ROOT
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+DASHBOARD = ROOT / "docs" / "grafana" / "smolagents-fork.json"
+
+
+class Price(Tool):
+    name = "price_of"
+    description = "Gives the price of a product."
+    inputs = {"product": {"type": "string", "description": "Its name."}}  # noqa: RUF012 - upstream's
+    output_type = "integer"
+
+    def forward(self, product: str) -> int:
+        return len(product) * 10
+
+
+class Recorded:
+    """Spans and metrics of this process, which has one provider of each."""
+
+    def __init__(self) -> None:
+        self.exporter = InMemorySpanExporter()
+        self.tracers = TracerProvider()
+        self.tracers.add_span_processor(SimpleSpanProcessor(self.exporter))
+        trace.set_tracer_provider(self.tracers)
+        self.reader = InMemoryMetricReader()
+        readers = [self.reader, PrometheusMetricReader()]
+        metrics.set_meter_provider(MeterProvider(metric_readers=readers))
+
+    def spans(self, name: str) -> list[Any]:
+        return [span for span in self.exporter.get_finished_spans() if span.name == name]
+
+    def ancestors(self, span: Any) -> list[str]:
+        """Return the names of a span's parents, the nearest first."""
+        spans = {one.context.span_id: one for one in self.exporter.get_finished_spans()}
+        names = []
+        while span.parent is not None:
+            span = spans[span.parent.span_id]
+            names.append(span.name)
+        return names
+
+    def points(self, name: str) -> list[Any]:
+        data = self.reader.get_metrics_data()
+        return [
+            point
+            for resource in data.resource_metrics
+            for scope in resource.scope_metrics
+            for metric in scope.metrics
+            if metric.name == name
+            for point in metric.data.data_points
+        ]
+
+
+@pytest.fixture(scope="module")
+def providers() -> Recorded:
+    return Recorded()
+
+
+@pytest.fixture
+def recorded(providers) -> Iterator[Recorded]:
+    providers.exporter.clear()
+    instrumentor = SmolagentsInstrumentor()
+    instrumentor.instrument(tracer_provider=providers.tracers, skip_dep_check=True)
+    yield providers
+    instrumentor.uninstrument()
+
+
+UNDER = {
+    "smolagents_fork.call": ["Step 1", "CodeAgent.run"],
+    "execute_tool price_of": ["smolagents_fork.call", "Step 1", "CodeAgent.run"],
+    "Price": ["execute_tool price_of", "smolagents_fork.call", "Step 1", "CodeAgent.run"],
+}
+
+
+def test_spans_are_under_the_agents_own(sandbox, recorded):
+    agent = code_agent(sandbox.executor, "final_answer(price_of('desk'))", tools=[Price()])
+    assert agent.run("go") == 40
+    for name, parents in UNDER.items():
+        (span,) = recorded.spans(name)
+        assert recorded.ancestors(span) == parents
+        assert span.status.is_ok or span.status.status_code is trace.StatusCode.UNSET
+    (call,) = recorded.spans("smolagents_fork.call")
+    assert call.attributes == {"smolagents_fork.executor": type(sandbox.executor).__name__}
+    (tool,) = recorded.spans("execute_tool price_of")
+    assert tool.attributes["gen_ai.operation.name"] == "execute_tool"
+    assert tool.attributes["gen_ai.tool.name"] == "price_of"
+
+
+def test_local_spans_are_under_the_agents_own(recorded):
+    agent = code_agent(None, "final_answer(price_of('desk'))", tools=[Price()])
+    assert agent.run("go") == 40
+    for name, parents in UNDER.items():
+        (span,) = recorded.spans(name)
+        assert recorded.ancestors(span) == parents
+
+
+def test_tool_in_a_thread_of_its_own_keeps_its_parents(recorded):
+    with ProcessExecutor(tool_timeout_seconds=30) as executor:
+        agent = code_agent(executor, "final_answer(price_of('desk'))", tools=[Price()])
+        assert agent.run("go") == 40
+        (span,) = recorded.spans("Price")
+        assert recorded.ancestors(span) == UNDER["Price"]
+    assert [len(recorded.spans(f"smolagents_fork.{name}")) for name in ("start", "end")] == [1, 1]
+
+
+def test_interruption_from_another_thread_is_under_the_call(recorded):
+    begun = threading.Event()
+    with ProcessExecutor(timeout_seconds=600) as executor:
+        executor.send_tools({"begin": begun.set})
+        with acting(begun.is_set, executor.interrupt), pytest.raises(ValueError, match="interrupt"):
+            executor("import time\nbegin()\ntime.sleep(1000)")
+    (span,) = recorded.spans("smolagents_fork.interrupt")
+    assert recorded.ancestors(span) == ["smolagents_fork.call"]
+    (call,) = recorded.spans("smolagents_fork.call")
+    assert call.attributes["error.type"] == "smolagents_fork.errors.ProgramInterruptedError"
+
+
+def test_raising_tool_is_an_error_of_its_span(sandbox, recorded):
+    executor = sandbox.executor
+
+    def refuse() -> None:
+        raise LookupError("none left")
+
+    executor.send_tools({"refuse": refuse})
+    executor("try:\n    refuse()\nexcept LookupError:\n    pass")
+    (span,) = recorded.spans("execute_tool refuse")
+    assert span.attributes["error.type"] == "LookupError"
+    (call,) = recorded.spans("smolagents_fork.call")
+    assert call.status.is_unset
+
+
+def test_timeouts_and_deaths_are_counted_by_cause(recorded):
+    with ProcessExecutor(["os"], timeout_seconds=0.5) as executor:
+        with pytest.raises(SandboxTimeoutError):
+            executor("import time\ntime.sleep(1000)")
+        for _ in range(2):
+            with pytest.raises(SandboxDiedError):
+                executor("import os\nos.abort()")
+    executor = "smolagents_fork.executor"
+    (timeouts,) = [
+        point
+        for point in recorded.points("smolagents_fork.timeouts")
+        if point.attributes[executor] == "ProcessExecutor"
+    ]
+    assert timeouts.value == 1
+    deaths = recorded.points("smolagents_fork.deaths")
+    causes = {point.attributes["smolagents_fork.death.cause"]: point.value for point in deaths}
+    assert causes == {"signal": 2}
+    assert {call.attributes["error.type"] for call in recorded.spans("smolagents_fork.call")} == {
+        "smolagents_fork.errors.SandboxTimeoutError",
+        "smolagents_fork.errors.SandboxDiedError",
+    }
+
+
+class Busy:
+    """A pool's figures."""
+
+    def stats(self) -> Any:
+        return SimpleNamespace(ready=2, starting=1, in_use=5, waiting=3)
+
+
+def test_pools_are_read_at_export_and_forgotten_when_collected(recorded):
+    pool = Busy()
+    telemetry.watch_pool(pool)
+    LocalPythonExecutor([])("1")  # the first operation makes the metrics
+    points = recorded.points("smolagents_fork.pool.sandboxes")
+    states = {point.attributes["smolagents_fork.pool.state"]: point.value for point in points}
+    assert states == {"ready": 2, "starting": 1, "in_use": 5}
+    assert [point.value for point in recorded.points("smolagents_fork.pool.waiting")] == [3]
+    del pool
+    assert [point.value for point in recorded.points("smolagents_fork.pool.waiting")] == [0]
+
+
+def test_every_metric_of_the_dashboard_is_exported(recorded):
+    with ProcessExecutor(["os"], timeout_seconds=0.5) as executor:
+        executor.send_tools({"ping": lambda: 1})
+        executor("ping()")
+        with pytest.raises(SandboxTimeoutError):
+            executor("import time\ntime.sleep(1000)")
+        with pytest.raises(SandboxDiedError):
+            executor("import os\nos.abort()")
+    exported = generate_latest(REGISTRY).decode()
+    series = set(re.findall(r"^(\w+)", exported, re.MULTILINE))
+    labels = set(re.findall(r"(\w+)=\"", exported))
+    used = {
+        name
+        for panel in json.loads(DASHBOARD.read_text("utf-8"))["panels"]
+        for target in panel["targets"]
+        for name in re.findall(r"smolagents_fork_\w+|gen_ai_\w+", target["expr"])
+    }
+    assert used <= series | labels
+    assert len(used & series) == 8
+
+
+IDLE = """
+import sys
+from smolagents import LocalPythonExecutor
+assert LocalPythonExecutor([])("1 + 1").output == 2
+print([name for name in sys.modules if name.split(".")[0] == "opentelemetry"])
+"""
+
+
+@pytest.mark.slow
+def test_nothing_of_opentelemetry_is_imported_for_an_application_without_it():
+    run = subprocess.run([sys.executable, "-c", IDLE], capture_output=True, text=True, check=True)
+    assert run.stdout == "[]\n"

@@ -1,0 +1,277 @@
+"""``smolagents-fork doctor``: what it finds on a real machine, and each failure made to happen."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import platform
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_settings import NO_INDEX, PIP
+
+from smolagents_fork.wasm.pyodide_files import VERSION
+
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="only Linux confines a process")
+#: Numbers of unshare and seccomp; those of Landlock are the same on every machine.
+CALLS = {"x86_64": (272, 317), "aarch64": (97, 277)}
+#: Has the kernel refuse system calls by their numbers, from now on and in every child.
+REFUSE = """
+import ctypes, struct
+numbers = {numbers}
+libc = ctypes.CDLL(None, use_errno=True)
+line = lambda code, value, true=0, false=0: struct.pack("HBBI", code, true, false, value)
+lines = [line(0x20, 0)]
+for number in numbers:
+    lines += [line(0x15, number, 0, 1), line(0x06, 0x00050001)]
+program = ctypes.create_string_buffer(b"".join([*lines, line(0x06, 0x7FFF0000)]))
+count = len(program.raw) // 8
+filter = struct.pack("H6xQ", count, ctypes.addressof(program))
+assert libc.prctl(38, 1, 0, 0, 0) == 0
+assert libc.prctl(22, 2, ctypes.c_char_p(filter), 0, 0) == 0
+"""
+
+
+def test_local_runs_everywhere(command):
+    ended = command("doctor", "local")
+    assert ended.code == 0, ended.err
+    assert ended.out.startswith("local: runs\n  ok  run  started and ran a line of code in ")
+
+
+def test_unknown_executor_is_wrong_use(command):
+    ended = command("doctor", "dokcer")
+    assert ended.code == 2
+    assert ended.err.startswith("smolagents-fork: unknown executor 'dokcer': known are blaxel, ")
+    assert command("doctor", "dokcer", "--json").data["error"].startswith("unknown executor")
+
+
+# -- process --
+
+
+@LINUX
+def test_confined_process_runs(command):
+    ended = command("doctor", "process", "--json")
+    assert ended.code == 0, ended.out
+    checks = ended.checks("process")
+    assert list(checks) == [
+        "system",
+        "confined child",
+        "Landlock",
+        "seccomp",
+        "user namespaces",
+        "run",
+    ]
+    assert {checks[name]["state"] for name in ("confined child", "Landlock", "seccomp", "run")} == {
+        "ok"
+    }
+
+
+@LINUX
+def test_kernel_without_landlock(command):
+    ended = command("doctor", "process", "--json", before=REFUSE.format(numbers=[444]))
+    assert ended.code == 1
+    checks = ended.checks("process")
+    assert checks["Landlock"]["state"] == "failed"
+    assert checks["Landlock"]["found"] == "the kernel has no Landlock"
+    assert "add landlock to lsm=" in checks["Landlock"]["todo"]
+    assert checks["confined child"]["state"] == "warning"
+    assert "allow_missing=('filesystem',)" in checks["confined child"]["todo"]
+    assert "cannot confine the code: filesystem" in checks["run"]["found"]
+
+
+@LINUX
+@pytest.mark.skipif(platform.machine() not in CALLS, reason="numbers of two architectures")
+def test_kernel_without_user_namespaces_has_one_barrier_less(command):
+    unshare, _ = CALLS[platform.machine()]
+    ended = command("doctor", "process", "--json", before=REFUSE.format(numbers=[unshare]))
+    assert ended.code == 0
+    checks = ended.checks("process")
+    assert checks["user namespaces"]["state"] == "warning"
+    assert checks["run"]["state"] == "ok"
+
+
+@LINUX
+@pytest.mark.skipif(platform.machine() not in CALLS, reason="numbers of two architectures")
+def test_kernel_without_filters(command):
+    _, seccomp = CALLS[platform.machine()]
+    ended = command("doctor", "process", "--json", before=REFUSE.format(numbers=[seccomp]))
+    assert ended.code == 1
+    assert ended.checks("process")["seccomp"]["found"] == (
+        "[Errno 1] no system call filter: Operation not permitted"
+    )
+
+
+# -- docker --
+
+
+def test_absent_engine(command, tmp_path):
+    where = f"unix://{tmp_path}/none.sock"
+    ended = command("doctor", "docker", "--json", environment={"DOCKER_HOST": where, **NO_INDEX})
+    assert ended.code == 1
+    checks = ended.checks("docker")
+    assert checks["engine"]["state"] == "failed"
+    assert f"no container engine answers at {where}: start Docker" in checks["engine"]["found"]
+    needing = ("version", "cgroups", "bridge", "image", "registry", "run")
+    assert {checks[name]["state"] for name in needing} == {"skipped"}
+
+
+def test_silent_engine(command):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        where = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        ended = command(
+            "doctor", "docker", "--json", environment={"DOCKER_HOST": where, **NO_INDEX}
+        )
+    assert ended.code == 1
+    assert "does not answer in 3 s" in ended.checks("docker")["engine"]["found"]
+
+
+@pytest.fixture(scope="session")
+def built(engine: Any) -> str:
+    """The default image."""
+    from smolagents_fork import DockerExecutor
+
+    return DockerExecutor.setup(progress=lambda _line: None)
+
+
+@pytest.mark.docker
+def test_real_engine_runs(command, built):
+    ended = command("doctor", "docker", "--json")
+    assert ended.code == 0, ended.out
+    checks = ended.checks("docker")
+    assert built in checks["image"]["found"]
+    assert "memory, processes and processor time" in checks["cgroups"]["found"]
+    assert checks["run"]["state"] == "ok"
+
+
+@pytest.mark.docker
+def test_base_image_that_no_registry_gives(command, engine):
+    base = "127.0.0.1:9/nobody/nothing:1"
+    ended = command(
+        "doctor", "docker", "--json",
+        environment={"SMOLAGENTS_FORK_BASE_IMAGE": base, **NO_INDEX}, without=PIP,
+    )  # fmt: skip
+    assert ended.code == 1
+    checks = ended.checks("docker")
+    assert checks["image"]["state"] == "warning"
+    assert "smolagents-fork setup docker builds it" in checks["image"]["todo"]
+    assert f"the base image {base} is not on the engine" in checks["registry"]["found"]
+    assert checks["index"]["state"] == "warning"
+    assert checks["run"]["found"] == "needs: image, which is not built yet"
+
+
+@pytest.mark.docker
+def test_other_bridge_on_the_same_subnet(command, engine):
+    """In a network namespace of its own, whose bridges disturb nobody."""
+    if shutil.which("ip") is None or os.getuid():
+        pytest.skip("needs ip, and root for a network namespace")
+    (own,) = engine.api.inspect_network("bridge")["IPAM"]["Config"]
+    subnet = ipaddress.ip_network(own["Subnet"])
+    lines = [
+        "ip link add docker0 type bridge",
+        f"ip address add {subnet[1]}/{subnet.prefixlen} dev docker0",
+        "ip link set docker0 up",
+        "ip link add br-other type bridge",
+        f"ip address add {subnet[1]}/24 dev br-other",
+        "ip link set br-other up",
+        'exec "$@"',
+    ]
+    namespace = ("unshare", "-n", "sh", "-ec", "\n".join(lines), "sh")
+    if subprocess.run([*namespace, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("this user may not create a network namespace with bridges")
+    # With a base image that nobody has, no container is started.
+    environment = {"SMOLAGENTS_FORK_BASE_IMAGE": "127.0.0.1:9/nobody/nothing:1", **NO_INDEX}
+    ended = command("doctor", "docker", "--json", environment=environment, within=namespace)
+    found = ended.checks("docker")["bridge"]
+    assert found["state"] == "warning"
+    assert "the same addresses lead to br-other" in found["found"]
+    assert "ip link delete br-other" in found["todo"]
+
+
+# -- wasm --
+
+
+def test_machine_without_deno(command, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "deno", None)
+    ended = command("doctor", "wasm", "--json", environment={"PATH": str(tmp_path), **NO_INDEX})
+    assert ended.code == 1
+    checks = ended.checks("wasm")
+    assert checks["Deno"]["found"] == (
+        "WasmExecutor needs Deno, which is not installed: pip install 'smolagents[wasm]'"
+    )
+    assert checks["run"]["state"] == "skipped"
+
+
+@pytest.mark.wasm
+def test_wasm_runs(command, wasm_machine):
+    ended = command("doctor", "wasm", "--json", environment=NO_INDEX)
+    assert ended.code == 0, ended.out
+    assert {ended.checks("wasm")[name]["state"] for name in ("Deno", "Pyodide", "run")} == {"ok"}
+
+
+@pytest.mark.wasm
+def test_pyodide_that_is_not_fetched_yet(command, wasm_machine, tmp_path):
+    ended = command(
+        "doctor", "wasm", "--json", environment={"XDG_CACHE_HOME": str(tmp_path), **NO_INDEX}
+    )
+    assert ended.code == 0
+    checks = ended.checks("wasm")
+    assert "smolagents-fork setup wasm fetches it" in checks["Pyodide"]["todo"]
+    assert checks["run"]["state"] == "skipped"
+
+
+@pytest.mark.wasm
+def test_damaged_pyodide(command, wasm_machine, tmp_path):
+    folder = tmp_path / "smolagents-fork" / "wasm" / f"pyodide-{VERSION}"
+    folder.mkdir(parents=True)
+    Path(folder, "pyodide.mjs").write_text("damaged")
+    ended = command(
+        "doctor", "wasm", "--json", environment={"XDG_CACHE_HOME": str(tmp_path), **NO_INDEX}
+    )
+    assert ended.code == 1
+    found = ended.checks("wasm")["Pyodide"]["found"]
+    assert "pyodide.mjs is not the file of pyodide" in found
+    assert "remove the folder to have it fetched again" in found
+
+
+# -- services and clusters --
+
+
+def test_hosted_executor_without_credentials(command):
+    ended = command("doctor", "e2b", "--json", without=("E2B_API_KEY",))
+    assert ended.code == 1
+    assert ended.checks("e2b")["credentials"]["todo"] == "set E2B_API_KEY"
+    ended = command("doctor", "e2b", "--json", environment={"E2B_API_KEY": "x"})
+    assert ended.checks("e2b")["credentials"]["found"] == "E2B_API_KEY is set"
+
+
+def test_plug_in_that_nobody_offers(command):
+    ended = command("doctor", "ray", "--json")
+    assert ended.checks("ray")["executor"]["found"] == (
+        "this release of the fork has no executor of that name"
+    )
+
+
+def test_cluster_says_what_is_missing(command, tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        closed = server.getsockname()[1]
+    environment = {"RAY_ADDRESS": f"127.0.0.1:{closed}", "KUBECONFIG": str(tmp_path / "none")}
+    ended = command("doctor", "ray", "kubernetes", "--json", environment=environment)
+    assert ended.code == 1
+    assert "Connection refused" in ended.checks("ray")["RAY_ADDRESS"]["found"]
+    assert ended.checks("kubernetes")["kubeconfig"]["found"].endswith("none cannot be read")
+
+
+def test_cluster_that_is_there(command, tmp_path):
+    config = tmp_path / "config"
+    config.write_text("apiVersion: v1\n")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        environment = {"RAY_ADDRESS": address, "KUBECONFIG": str(config)}
+        ended = command("doctor", "ray", "kubernetes", "--json", environment=environment)
+    assert ended.checks("ray")["RAY_ADDRESS"]["state"] == "ok"
+    assert ended.checks("kubernetes")["kubeconfig"]["found"] == str(config)

@@ -1,0 +1,220 @@
+"""``images``, ``gc`` and ``setup`` with images and a container that only these tests have."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import secrets
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import docker
+import pytest
+
+from smolagents_fork import DockerExecutor
+from smolagents_fork.sandboxes.docker.images.installation import CACHE_LABEL
+from smolagents_fork.sandboxes.docker.lifetime import labels
+
+pytestmark = pytest.mark.docker
+
+
+@pytest.fixture
+def build(engine: Any) -> Iterator[Any]:
+    """Build images from nothing, by tag or without one; they are removed after the test."""
+    made: list[str] = []
+
+    def one(tag: str | None = None, labelled: dict[str, str] | None = None) -> str:
+        dockerfile = f"FROM scratch\nCOPY Dockerfile /{secrets.token_hex(8)}\n"
+        context = io.BytesIO(dockerfile.encode())
+        image, _ = engine.images.build(fileobj=context, tag=tag, labels=labelled or {}, rm=True)
+        made.append(image.id)
+        return str(image.short_id.removeprefix("sha256:"))
+
+    yield one
+    for image in made:
+        with contextlib.suppress(docker.errors.APIError):
+            engine.images.remove(image, force=True)
+
+
+@pytest.fixture
+def name() -> str:
+    """A name as the fork gives it to an image, which no other image has."""
+    return f"smolagents-fork-jupyter:{secrets.token_hex(10)}"
+
+
+@pytest.fixture
+def orphan(engine: Any, build: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A container whose owner has ended, on a machine that only this process believes to be on."""
+    machine = f"machine-of-{os.getpid()}-{secrets.token_hex(4)}"
+    monkeypatch.setattr(labels, "this_machine", lambda: machine)
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    owner = {labels.LABEL: f"{machine}:{ended.pid}:1"}
+    container = engine.containers.create(
+        build(), ["none"], labels=owner, name=f"orphan-{secrets.token_hex(8)}"
+    )
+    yield container
+    with contextlib.suppress(docker.errors.APIError):
+        container.remove(force=True)
+
+
+def test_image_is_listed_with_its_packages_and_users(command, engine, build, name):
+    build(name, {"smolagents-fork.packages": "numpy pandas==2.2"})
+    container = engine.containers.create(name, ["none"])
+    try:
+        (found,) = [i for i in command("images", "--json").data["images"] if name in i["names"]]
+        (line,) = [line for line in command("images").out.splitlines() if name in line]
+    finally:
+        container.remove()
+    assert found["packages"] == ["numpy", "pandas==2.2"]
+    assert found["used_by"] == [container.name]
+    assert 0 < found["own_bytes"] <= found["size_bytes"]
+    assert line.split()[-4:] == ["numpy", "pandas==2.2", "by", "1"]
+
+
+def test_images_of_others_are_not_listed(command, build):
+    tag = f"bystander:{secrets.token_hex(10)}"
+    derived = build(tag, {"smolagents-fork.packages": "numpy"})
+    untagged = build()
+    ids = {one["id"] for one in command("images", "--json").data["images"]}
+    assert ids.isdisjoint({derived, untagged})
+    assert command("gc", "--dry-run", "--match", derived).out == "nothing to remove\n"
+
+
+def test_stage_of_an_earlier_build_is_collected(command, engine, build):
+    """As the Dockerfiles of earlier releases left one behind with each build."""
+    step = "import kernel_gateway.gatewayapp, ipykernel.kernelapp"
+    stage = build(None, {"step": step})
+    ended = command("gc", "--yes", "--match", stage, "--json")
+    assert ended.code == 0, ended.out
+    assert ended.data["removed"] == [stage]
+    with pytest.raises(docker.errors.ImageNotFound):
+        engine.images.get(stage)
+
+
+def test_dry_run_removes_nothing(command, engine, build, name):
+    image = build(name)
+    ended = command("gc", "--dry-run", "--match", name)
+    assert ended.code == 0
+    assert [line.split()[0] for line in ended.out.splitlines()] == ["ID", image, "frees"]
+    assert f"{name}  no container uses it" in ended.out
+    assert engine.images.get(name)
+
+
+def test_nothing_is_removed_without_an_answer(command, engine, build, name):
+    build(name)
+    for arguments in (["gc"], ["gc", "--json"]):
+        ended = command(*arguments, "--match", name)
+        assert ended.code == 2
+        assert "nothing was removed: pass --yes to remove, or --dry-run to look" in (
+            ended.out + ended.err
+        )
+    assert engine.images.get(name)
+
+
+@pytest.mark.parametrize(("answer", "code"), [("n", 1), ("y", 0)])
+def test_terminal_is_asked(command, engine, build, name, monkeypatch, answer, code):
+    build(name)
+    terminal = io.StringIO(f"{answer}\n")
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stdin", terminal)
+    ended = command("gc", "--match", name)
+    assert ended.code == code
+    assert "Remove them? [y/n] (n): " in ended.out
+    assert ended.out.endswith("removed 1 of 1\n" if code == 0 else "nothing was removed\n")
+    assert bool(engine.images.list(name)) is (code == 1)
+
+
+def test_image_in_use_is_kept(command, engine, build, name):
+    build(name)
+    container = engine.containers.create(name, ["none"])
+    try:
+        ended = command("gc", "--yes", "--match", name)
+        assert (ended.code, ended.out) == (0, "nothing to remove\n")
+    finally:
+        container.remove()
+
+
+def test_container_without_owner_is_collected(command, engine, orphan):
+    listed = {one["name"]: one for one in command("ps", "--json").data["sandboxes"]}
+    assert listed[orphan.name]["owner"]["state"] == "gone"
+    (line,) = [line for line in command("ps").out.splitlines() if orphan.short_id in line]
+    assert "(gone)" in line
+    ended = command("gc", "--yes", "--match", orphan.name, "--json")
+    assert ended.code == 0
+    assert ended.data["removed"] == [orphan.short_id]
+    with pytest.raises(docker.errors.NotFound):
+        engine.containers.get(orphan.id)
+
+
+def test_container_with_a_running_owner_stays(command, engine, build):
+    owner = labels.labels("test")
+    name = f"kept-{secrets.token_hex(8)}"
+    container = engine.containers.create(build(), ["none"], labels=owner, name=name)
+    try:
+        ended = command("gc", "--yes", "--match", name)
+        assert (ended.code, ended.out) == (0, "nothing to remove\n")
+        assert engine.containers.get(container.id)
+    finally:
+        container.remove()
+
+
+def test_container_from_an_image_of_ours_is_not_ours(command, engine, build):
+    """Labels of an image are those of its containers; an empty owner is nobody's."""
+    image = build(None, {labels.LABEL: ""})
+    container = engine.containers.create(image, ["none"])
+    try:
+        listed = [one["name"] for one in command("ps", "--json").data["sandboxes"]]
+        assert container.name not in listed
+    finally:
+        container.remove()
+
+
+def test_cache_of_builds_is_collected_unless_in_use(command, engine, build):
+    name = f"cache-{secrets.token_hex(8)}"
+    volume = engine.volumes.create(name, labels={CACHE_LABEL: "pip"})
+    user = engine.containers.create(build(), ["none"], volumes={name: {"bind": "/cache"}})
+    try:
+        assert command("gc", "--yes", "--match", name).out == "nothing to remove\n"
+        user.remove()
+        ended = command("gc", "--yes", "--match", name, "--json")
+        assert ended.data["removed"] == [name]
+        with pytest.raises(docker.errors.NotFound):
+            engine.volumes.get(name)
+    finally:
+        with contextlib.suppress(docker.errors.NotFound):
+            user.remove()
+        with contextlib.suppress(docker.errors.NotFound):
+            volume.remove()
+
+
+def test_engine_that_is_absent_is_an_error(command, tmp_path):
+    environment = {"DOCKER_HOST": f"unix://{tmp_path}/none.sock"}
+    for arguments in (["images"], ["gc", "--dry-run"]):
+        ended = command(*arguments, environment=environment)
+        assert ended.code == 1
+        assert "no container engine answers" in ended.err
+
+
+def test_setup_of_an_image_that_is_there(command, engine):
+    tag = DockerExecutor.setup(progress=lambda _line: None)
+    ended = command("setup", "docker", "--json")
+    assert ended.code == 0, ended.out
+    assert ended.data["ready"] == tag
+
+
+def test_setup_that_fails_says_why(command, engine):
+    base = "127.0.0.1:9/nobody/nothing:1"
+    ended = command("setup", "docker", environment={"SMOLAGENTS_FORK_BASE_IMAGE": base})
+    assert ended.code == 1
+    assert base in ended.err
+
+
+@pytest.mark.wasm
+def test_setup_of_wasm(command, wasm_machine):
+    ended = command("setup", "wasm")
+    assert ended.code == 0
+    assert ended.out.startswith("wasm is ready after ")

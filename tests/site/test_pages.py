@@ -1,0 +1,101 @@
+"""The site builds strictly, and its pages say what the code has."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from page_walk import blocks
+
+import smolagents_fork
+from smolagents_fork import errors
+from tools.downstream.packages import PACKAGES, USES
+from tools.paths import ROOT
+from tools.site.hooks import rewritten
+
+DOCS = ROOT / "docs"
+#: Stands for a figure in a message; a page writes dots.
+GAP = "..."
+#: Pages whose commands a test of their own runs.
+WALKED = {"start/getting-started.md", "recipes/ci.md", "recipes/files.md", "recipes/podman.md"}
+WALKED |= {"recipes/tenants.md"}
+
+
+def messages_of_the_code() -> str:
+    """Return every string of the package, with gaps for the figures in it."""
+    texts = []
+    for path in (ROOT / "smolagents_fork").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                texts.append(node.value)
+            elif isinstance(node, ast.JoinedStr):
+                parts = [one.value if isinstance(one, ast.Constant) else GAP for one in node.values]
+                texts.append("".join(map(str, parts)))
+    return "\n".join(texts)
+
+
+def test_every_message_of_the_troubleshooting_page_is_in_the_code():
+    page = (DOCS / "start" / "troubleshooting.md").read_text("utf-8")
+    named = re.findall(r"^### `(.+)`$", page, re.MULTILINE)
+    named += re.findall(r"^- `([^`]+)`:", page, re.MULTILINE)
+    assert len(named) > 20
+    code = messages_of_the_code()
+    missing = [
+        message
+        for message in named
+        for part in message.split(GAP)
+        if part.strip() and part.strip() not in code
+    ]
+    assert missing == []
+
+
+@pytest.mark.slow
+def test_site_builds_without_a_warning(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(tmp_path)],
+        cwd=ROOT,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    reference = (tmp_path / "api.html").read_text("utf-8")
+    for name in (*smolagents_fork._EXPORTS, *errors.__all__):
+        assert f".{name}" in reference, f"docs/api.md has no {name}"
+    pages = {
+        path.relative_to(tmp_path).with_suffix("").as_posix() for path in tmp_path.rglob("*.html")
+    }
+    assert pages >= {"index", "start/getting-started", "executors/docker", "security", "downstream"}
+
+
+def test_links_out_of_the_docs_are_put_right():
+    page = "[a](../../SECURITY.md#values) [b](docker.md) [c](../../Makefile) [d](https://x.example)"
+    assert rewritten(page, "docs/executors/local.md", "executors/local.md") == (
+        "[a](../security.md#values) [b](docker.md) c (`Makefile`) [d](https://x.example)"
+    )
+    assert rewritten("[a](docs/bridge.md)", "SECURITY.md", "security.md") == "[a](bridge.md)"
+
+
+def test_every_command_of_guides_and_recipes_is_run():
+    pages = [*(DOCS / "start").glob("*.md"), *(DOCS / "recipes").glob("*.md")]
+    commands = {
+        page.relative_to(DOCS).as_posix()
+        for page in pages
+        if any(block.language == "console" for block in blocks(page))
+    }
+    assert commands == WALKED
+
+
+def test_every_package_of_the_downstream_report_has_a_program_and_a_row():
+    page = (DOCS / "downstream.md").read_text("utf-8")
+    assert re.findall(r"^\| `([\w-]+)` \|", page, re.MULTILINE) == [one.name for one in PACKAGES]
+    assert {one.use for one in PACKAGES} == {
+        path.stem for path in Path(USES).glob("*.py") if path.stem != "scripted_model"
+    }
+    assert "works with upstream**" not in page, "a package works with upstream only"

@@ -1,0 +1,90 @@
+"""The service of docs/recipes/service.md: a real server, two users at once, a full pool."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+import httpx
+import pytest
+from page_walk import reader_environment, write_files
+
+from tests.chat_server import ChatServer
+from tests.ports import free_port
+from tools.paths import ROOT
+
+PAGE = ROOT / "docs" / "recipes" / "service.md"
+#: Each request leaves its mark, and says which marks and files it finds.
+CODE = """Look.
+<code>
+import os, time
+found = sorted(os.listdir("."))
+open("mark.txt", "w").write("was here")
+time.sleep(12 if "slow" in found else 0)
+final_answer(found)
+</code>"""
+
+
+@pytest.fixture
+def service(engine, tmp_path) -> Iterator[httpx.Client]:
+    """Give a client of the service, which has started."""
+    write_files(PAGE, tmp_path)
+    with ChatServer(CODE).serving() as port:
+        env = reader_environment(
+            OPENAI_API_KEY="x",
+            OPENAI_BASE_URL=f"http://127.0.0.1:{port}/v1",
+            POOL_SECONDS="6",
+        )
+        own = free_port()
+        command = [sys.executable, "-m", "uvicorn", "app:app", "--port", str(own)]
+        with open(tmp_path / "log", "w") as log:
+            server = subprocess.Popen(command, cwd=tmp_path, env=env, stdout=log, stderr=log)
+        try:
+            with httpx.Client(base_url=f"http://127.0.0.1:{own}", timeout=200) as client:
+                until(lambda: has_started(client, server), 400, (tmp_path / "log").read_text)
+                yield client
+        finally:
+            server.terminate()
+            server.wait(60)
+
+
+def has_started(client: httpx.Client, server: subprocess.Popen[bytes]) -> bool:
+    assert server.poll() is None, "the server has ended: see its log"
+    try:
+        return client.get("/stats").status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+def until(done: Callable[[], bool], seconds: float, words: Callable[[], str]) -> None:
+    deadline = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < deadline, words()
+        time.sleep(0.2)
+
+
+@pytest.mark.docker
+def test_requests_share_nothing_and_a_full_pool_says_so(service):
+    def ask(name: str) -> httpx.Response:
+        return service.post("/ask", json={"text": "What is there?", "files": {name: "secret"}})
+
+    def answer(name: str) -> str:
+        while (reply := ask(name)).status_code == 503:
+            time.sleep(0.5)  # a busy machine starts containers slowly, and a client tries again
+        return reply.json()["answer"]
+
+    with concurrent.futures.ThreadPoolExecutor(3) as users:
+        answers = list(users.map(answer, ["of-alice", "of-bob"]))
+        assert answers == ["['of-alice']", "['of-bob']"]
+        until(lambda: pool_rests(service), 100, lambda: "the pool does not come to rest")
+        replies = {reply.status_code: reply for reply in users.map(ask, ["slow"] * 3)}
+    assert replies.keys() == {200, 503}
+    assert "became free in acquire_timeout_seconds=6.0" in replies[503].json()["detail"]
+
+
+def pool_rests(service: httpx.Client) -> bool:
+    stats = service.get("/stats").json()
+    return stats["in_use"] == 0 and stats["ready"] > 0

@@ -1,0 +1,108 @@
+"""Checks of the interface that executors have for files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+
+import pytest
+
+from smolagents_fork.errors import ConfigurationError, ExecutorError
+from smolagents_fork.executors import file_transfers
+from smolagents_fork.executors.file_transfers import FileMethods, GivenFiles
+from smolagents_fork.folders.work_folder import WorkFolder
+
+
+class Memory(WorkFolder):
+    """A store that keeps pieces."""
+
+    def __init__(self) -> None:
+        self.pieces: dict[str, list[int]] = {}
+
+    def describe(self, path: str) -> str:
+        return path
+
+    def write_file(self, path: str, pieces: Iterable[bytes], size: int) -> None:
+        self.pieces[path] = [len(piece) for piece in pieces]
+        assert sum(self.pieces[path]) == size
+
+
+class Box(FileMethods):
+    """An executor with a store."""
+
+    def __init__(self) -> None:
+        self.store = Memory()
+
+    def _file_store(self, action: str) -> AbstractContextManager[Memory]:
+        return nullcontext(self.store)
+
+
+def test_files_are_sent_in_pieces(tmp_path: Path) -> None:
+    (tmp_path / "large").write_bytes(bytes((2 << 20) + 5))
+    box = Box()
+    box.put_file(tmp_path / "large", "./large")
+    box.put_file(b"", "empty")
+    assert box.store.pieces == {"large": [1 << 20, 1 << 20, 5], "empty": [0]}
+
+
+def test_source_that_is_cut_short_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(bytes(3 << 20))
+
+    class Cutting(Memory):
+        def write_file(self, path_: str, pieces: Iterable[bytes], size: int) -> None:
+            for _ in pieces:
+                os.truncate(path, 1 << 20)
+
+    box = Box()
+    box.store = Cutting()
+    with pytest.raises(ExecutorError, match=r"3145728 bytes .* 2097152 bytes are missing"):
+        box.put_file(path, "file")
+
+
+def test_folder_keeps_its_structure_and_has_a_limit(tmp_path, monkeypatch) -> None:
+    for name in ("b/c", "a"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(name)
+    box = Box()
+    box.put_file(tmp_path, ".")
+    assert box.store.pieces == {"a": [1], "b/c": [3]}
+    monkeypatch.setattr(file_transfers, "_MOST_FILES", 1)
+    with pytest.raises(ConfigurationError, match="more than 1 files"):
+        box.put_file(tmp_path, "x")
+
+
+def test_given_paths_are_of_the_folder_at_that_time(tmp_path, monkeypatch) -> None:
+    (tmp_path / "data.csv").write_text("1")
+    monkeypatch.chdir(tmp_path)
+    given = GivenFiles.of({"data.csv": "data.csv"})
+    monkeypatch.chdir("/")
+    store = Memory()
+    given.send(store)
+    assert store.pieces == {"data.csv": [1]}
+    (tmp_path / "data.csv").unlink()
+    with pytest.raises(ExecutorError, match=r"files\['data.csv'\]: .*No such file"):
+        given.send(store)
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        ("data.csv", "files='data.csv': give a mapping of the code's paths to yours"),
+        ({"a": "missing.csv"}, "files['a']='missing.csv': there is no such file or folder"),
+        ({"a": 5}, "files['a']: source is int: give a path of this machine, or bytes"),
+        ({"../a": b""}, "files['../a']: '../a' leads out of the code's work folder"),
+        ({"": b""}, "files['']: '' is not a path in the sandbox: give text"),
+    ],
+)
+def test_files_that_cannot_be_given(files, words) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        GivenFiles.of(files)
+    assert words in str(caught.value)
+
+
+def test_executor_without_files_says_so() -> None:
+    with pytest.raises(ConfigurationError, match="list_files: FileMethods has no files"):
+        FileMethods().list_files()

@@ -1,0 +1,81 @@
+"""Figures are saved within limits; displays of guests are checked before they are read."""
+
+from __future__ import annotations
+
+import pytest
+from PIL import Image
+
+from smolagents_fork import figures
+from smolagents_fork.codec import encode
+from smolagents_fork.displays import DisplayLog
+from smolagents_fork.errors import ConfigurationError, ProtocolError
+from smolagents_fork.executors.guests.guest_answers import display_bundle
+from smolagents_fork.figures import FigureFolder
+
+
+def test_no_file_is_overwritten(tmp_path):
+    (tmp_path / "figure-0001.png").write_text("the user's own")
+    folder = FigureFolder(tmp_path)
+    assert folder.save(Image.new("CMYK", (3, 2))) == str(tmp_path / "figure-0002.png")
+    assert (tmp_path / "figure-0001.png").read_text() == "the user's own"
+    with Image.open(tmp_path / "figure-0002.png") as image:
+        assert (image.format, image.size) == ("PNG", (3, 2))
+
+
+def test_files_are_limited_in_number_and_size(tmp_path, monkeypatch):
+    monkeypatch.setattr(figures, "_MOST_FILES", 2)
+    folder = FigureFolder(tmp_path)
+    saved = [folder.save(Image.new("L", (3, 2))) for _ in range(3)]
+    assert [path is not None for path in saved] == [True, True, False]
+    monkeypatch.setattr(figures, "_MOST_BYTES", 10)
+    assert FigureFolder(tmp_path).save(Image.new("L", (3, 2))) is None
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_folder_that_has_gone_ends_no_run(tmp_path):
+    folder = FigureFolder(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert folder.save(Image.new("L", (3, 2))) is None
+
+
+def test_folder_that_cannot_be_made_is_an_error(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigurationError, match="figures_dir="):
+        FigureFolder(tmp_path / "file" / "below")
+
+
+def test_large_value_is_counted_and_not_saved():
+    saved = []
+    log = DisplayLog(max_value_bytes=1000, save=saved.append)
+    log.add_value(Image.new("RGB", (100, 100)))
+    assert (log.displays, saved) == ([], [])
+    assert "[1 displays dropped" in log.note()
+
+
+def test_value_that_is_displayed_already_is_one_figure():
+    log = DisplayLog(10**6)
+    image = Image.new("RGB", (10, 10))
+    log.add_value(image)
+    log.add_value(image)
+    log.add_value("text")
+    assert len(log.displays) == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"rubbish",
+        encode([1]),
+        encode({"image/png": 5}),
+        encode({"a": {"b": "c"}}),
+        encode({1: "a"}),
+    ],
+)
+def test_forged_display_frame_violates_the_protocol(body):
+    with pytest.raises(ProtocolError, match="a DISPLAY frame"):
+        display_bundle(body, 10**6)
+
+
+def test_display_frame_is_a_bundle():
+    bundle = {"image/png": b"bytes", "text/plain": "text"}
+    assert display_bundle(encode(bundle), 10**6) == bundle
