@@ -11,7 +11,7 @@ from smolagents_fork.errors import ForkError
 
 __all__ = ["EXAMPLES", "main"]
 
-EXAMPLES = ("demo", "docker_quickstart", "managed_agents")
+EXAMPLES = ("demo", "docker_quickstart", "managed_agents", "report")
 
 
 def main(arguments: list[str]) -> int:
