@@ -58,7 +58,7 @@ class Ending:
     Attributes:
         exit_code: of the program; the negative number of the signal that killed it.
         result: encoded value that it left, ``None`` for none.
-        output: what it printed, both streams in the order of arrival; long ones without a middle.
+        output: what it printed, both streams in the order of writing; long ones without a middle.
         model_error: the last exception of the host's model, ``None`` for none.
     """
 
@@ -163,8 +163,8 @@ def carry_out(
         buffer = FrameBuffer(from_supervisor(DEFAULT_MAX_BYTES))
         while True:
             for frame in buffer.feed(_read(stream, deadline, check)):
-                if frame.kind in (Kind.OUTPUT, Kind.ERRORS):
-                    output.add(frame.kind, frame.body)
+                if frame.kind is Kind.OUTPUT:
+                    output.add(frame.body)
                 elif frame.kind is Kind.CALL:
                     service.begin(frame.number, frame.body)
                 elif frame.kind is Kind.CANCEL:
@@ -213,17 +213,16 @@ def _exit_code(body: bytes) -> int:
 
 
 class _Output:
-    """Printed text of both streams, in the order of arrival."""
+    """Printed text of both streams, in the order of its writing."""
 
     def __init__(self, on_output: Callable[[str], None] | None, max_length: int) -> None:
         self._on_output = on_output
         self._kept = PrintContainer(max_length // 2)
-        make = codecs.getincrementaldecoder("utf-8")
-        self._decoders = {kind: make("replace") for kind in (Kind.OUTPUT, Kind.ERRORS)}
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
-    def add(self, kind: Kind, data: bytes, *, final: bool = False) -> None:
-        """Take in what one stream has printed."""
-        text = self._decoders[kind].decode(data, final)
+    def add(self, data: bytes, *, final: bool = False) -> None:
+        """Take in what the program has printed."""
+        text = self._decoder.decode(data, final)
         if text:
             self._kept.append(text)
             if self._on_output is not None:
@@ -231,8 +230,7 @@ class _Output:
 
     def end(self) -> str:
         """Return everything kept; a character that was cut off becomes a replacement mark."""
-        for kind in self._decoders:
-            self.add(kind, b"", final=True)
+        self.add(b"", final=True)
         return self._kept.value
 
 

@@ -6,7 +6,7 @@ connection a run::
     host                         supervisor
     TOKEN  the sandbox's token
     RUN    the job, encoded
-                                 OUTPUT, ERRORS  what the program prints, as it comes
+                                 OUTPUT          what the program prints on both streams, as it comes
                                  CALL n          a request for the host's model, encoded
     REPLY n   the answer, encoded
                                  CANCEL n        nobody waits for more of the answer
@@ -56,11 +56,10 @@ class Kind(enum.IntEnum):
     """Kinds of frames; those of the supervisor come first."""
 
     OUTPUT = 1
-    ERRORS = 2
-    CALL = 3
-    CANCEL = 4
-    RESULT = 5
-    ENDED = 6
+    CALL = 2
+    CANCEL = 3
+    RESULT = 4
+    ENDED = 5
     TOKEN = 16
     RUN = 17
     REPLY = 18
@@ -99,7 +98,6 @@ def from_supervisor(max_value_bytes: int) -> dict[Kind, int]:
     """
     return {
         Kind.OUTPUT: OUTPUT_BYTES,
-        Kind.ERRORS: OUTPUT_BYTES,
         Kind.CALL: max_value_bytes,
         Kind.CANCEL: 0,
         Kind.RESULT: max_value_bytes,

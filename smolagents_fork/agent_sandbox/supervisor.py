@@ -185,7 +185,8 @@ class Run:
                     [sys.executable, *argv],
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
+                    # One pipe: two would lose the order in which the program printed.
+                    stderr=subprocess.STDOUT,
                     env=environment,
                     start_new_session=True,
                 )
@@ -195,19 +196,13 @@ class Run:
 
     def _follow(self, process: subprocess.Popen[bytes], job: dict[str, Any]) -> None:
         assert process.stdout is not None
-        assert process.stderr is not None
-        pumps = [
-            _in_thread(self._forward, kind, stream.fileno())
-            for kind, stream in ((Kind.OUTPUT, process.stdout), (Kind.ERRORS, process.stderr))
-        ]
+        pump = _in_thread(self._forward, process.stdout.fileno())
         taker = _in_thread(self._take_replies, process)
         code = process.wait()
         # What the program left running ends with it, and lets go of its output.
         kill_descendants()
         reap()
-        end = time.monotonic() + _OUTPUT_SECONDS
-        for pump in pumps:
-            pump.join(max(0.0, end - time.monotonic()))
+        pump.join(_OUTPUT_SECONDS)
         result = self._folder / job["result"] if job["result"] else None
         if result is not None and result.is_file():
             self._send(Kind.RESULT, 0, result.read_bytes())
@@ -218,10 +213,10 @@ class Run:
         _shut(self._connection, socket.SHUT_RDWR)
         taker.join(_OUTPUT_SECONDS)
 
-    def _forward(self, kind: Kind, descriptor: int) -> None:
+    def _forward(self, descriptor: int) -> None:
         with contextlib.suppress(OSError):
             while data := os.read(descriptor, OUTPUT_BYTES):
-                self._send(kind, 0, data)
+                self._send(Kind.OUTPUT, 0, data)
 
     def _take_replies(self, process: subprocess.Popen[bytes]) -> None:
         try:

@@ -33,7 +33,8 @@ sys.stdout.buffer.write(pickle.dumps((executor, error)))
 @pytest.mark.parametrize("given", [(), ("tools",)], ids=["without tools", "with tools"])
 def test_pickles_of_upstream_load(pristine_site, given):
     done = subprocess.run(
-        [sys.executable, "-c", PICKLE, *given],
+        # Without bytecode: other tests copy the same release.
+        [sys.executable, "-B", "-c", PICKLE, *given],
         env={**os.environ, "PYTHONPATH": str(pristine_site)},
         capture_output=True,
         timeout=120,
