@@ -52,7 +52,8 @@ def test_final_answer_from_anywhere(executor, code):
         "def f():\n    try:\n        final_answer(1)\n    finally:\n        return 2\nf()",
     ],
 )
-def test_final_answer_is_not_caught(executor, code):
+def test_final_answer_is_not_caught(contract, code):
+    executor = contract.limited  # where code that goes on is ended by force soon
     result = executor(code)
     assert (result.output, result.is_final_answer) == (1, True)
     assert executor("'the next call'").output == "the next call"
