@@ -369,7 +369,7 @@ class DockerExecutor(Executor):
                 "the code was interrupted by interrupt() before it began"
             ) from None
         except ExecutorError as error:
-            raise type(error)(f"{error}{shown_output(collector.logs())}") from error.__cause__
+            raise error.reworded(f"{error}{shown_output(collector.logs())}") from error.__cause__
         finally:
             if not calls.has_final_answer:
                 shown.add_value(collector.output())

@@ -142,7 +142,7 @@ class HostedExecutor(FileMethods, RemotePythonExecutor):  # type: ignore[misc]  
         try:
             self._run_cell(code, deadline, cell)
         except ExecutorError as error:
-            raise type(error)(cell.quoted(str(error))) from error.__cause__
+            raise error.reworded(cell.quoted(str(error))) from error.__cause__
         return cell
 
     def send_tools(self, tools: dict[str, Tool]) -> None:
