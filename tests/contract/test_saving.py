@@ -51,6 +51,36 @@ def test_allowed_class_comes_back(model, tmp_path, route):
 
 
 @both_routes
+def test_arguments_come_back_as_they_were(model, tmp_path, route):
+    kwargs = {"files": {"a.bin": b"\0\xff", "b.txt": tmp_path / "b", "c": "text"}, "ids": (1, 2)}
+    agent = make(model, executor_kwargs=kwargs)
+    loaded = route(agent, tmp_path, allowed_executor_classes=[RecordingExecutor])
+    assert loaded.python_executor.arguments[2] == kwargs
+    assert loaded.executor_kwargs == agent.executor_kwargs == kwargs
+
+
+def test_argument_that_a_file_cannot_have_is_refused_before_writing(model, tmp_path):
+    helper = make(
+        model, name="helper", description="helps", executor_kwargs={"on": {"output": print}}
+    )
+    for agent in (helper, make(model, managed_agents=[helper])):
+        with pytest.raises(ConfigurationError) as caught:
+            agent.save(tmp_path / "agent")
+        text = str(caught.value)
+        assert text.startswith("the agent cannot be saved: executor_kwargs['on']['output']: a value")
+        assert text.endswith("give it when you load: from_folder(folder, executor_kwargs={...})")
+        assert not (tmp_path / "agent").exists()
+    loaded = CodeAgent.from_dict(helper.to_dict(), allowed_executor_classes=[RecordingExecutor])
+    assert loaded.executor_kwargs == {"on": {"output": print}}
+
+
+def test_arguments_that_cannot_be_read_are_refused(model):
+    saved = {**make(model).to_dict(), "executor_kwargs": {"$": "no such form", "v": 1}}
+    with pytest.raises(ConfigurationError, match="cannot be loaded: .*no such form"):
+        CodeAgent.from_dict(saved, allowed_executor_classes=[RecordingExecutor])
+
+
+@both_routes
 def test_class_that_is_not_allowed_is_refused_and_not_imported(model, tmp_path, route):
     agent = make(model)
     with pytest.raises(ConfigurationError, match=r"pass allowed_executor_classes=.RecordingExecut"):
