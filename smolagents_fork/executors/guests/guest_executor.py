@@ -12,6 +12,7 @@ from ...bridge import Dispatcher
 from ...displays import DisplayLog
 from ...errors import ConfigurationError, ExecutorStartError
 from ...figures import FigureFolder
+from ...hints import network_hint
 from ...output import OutputCallback, PrintContainer, truncated
 from ...results import Display, Execution
 from ...upstream import CodeOutput
@@ -158,7 +159,8 @@ class GuestExecutor(Executor):
                 self.displays = tuple(self._shown.displays)
             return Execution(
                 outcome.output,
-                logs,
+                # Code that catches the error and prints it has not ended with it.
+                logs + network_hint(logs, options.network_remedy),
                 outcome.is_final_answer,
                 self.displays,
                 seconds=outcome.seconds,
