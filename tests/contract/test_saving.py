@@ -67,7 +67,9 @@ def test_argument_that_a_file_cannot_have_is_refused_before_writing(model, tmp_p
         with pytest.raises(ConfigurationError) as caught:
             agent.save(tmp_path / "agent")
         text = str(caught.value)
-        assert text.startswith("the agent cannot be saved: executor_kwargs['on']['output']: a value")
+        assert text.startswith(
+            "the agent cannot be saved: executor_kwargs['on']['output']: a value"
+        )
         assert text.endswith("give it when you load: from_folder(folder, executor_kwargs={...})")
         assert not (tmp_path / "agent").exists()
     loaded = CodeAgent.from_dict(helper.to_dict(), allowed_executor_classes=[RecordingExecutor])
@@ -76,7 +78,7 @@ def test_argument_that_a_file_cannot_have_is_refused_before_writing(model, tmp_p
 
 def test_arguments_that_cannot_be_read_are_refused(model):
     saved = {**make(model).to_dict(), "executor_kwargs": {"$": "no such form", "v": 1}}
-    with pytest.raises(ConfigurationError, match="cannot be loaded: .*no such form"):
+    with pytest.raises(ConfigurationError, match=r"cannot be loaded: .*no such form"):
         CodeAgent.from_dict(saved, allowed_executor_classes=[RecordingExecutor])
 
 

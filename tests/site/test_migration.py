@@ -54,7 +54,8 @@ TESTS = {
     "test_open_without_files_is_refused_as_upstream",
     "an unknown keyword": "contract/test_executor_names.py::"
     "test_keyword_that_no_executor_has_is_named",
-    "a saved agent whose executor": "contract/test_saving.py::test_instance_is_an_error_that_says_so",
+    "a saved agent whose executor": "contract/test_saving.py::"
+    "test_instance_is_an_error_that_says_so",
     "`allow_pickle=True`": "integration/docker/test_docker_values.py::"
     "test_no_pickle_unless_asked_for",
     "`docker`, `websocket-client`": "contract/test_extras.py::"

@@ -179,7 +179,7 @@ class HostedExecutor(FileMethods, RemotePythonExecutor):  # type: ignore[misc]  
         return variables_of(cell)
 
     @contextlib.contextmanager
-    def _file_store(self, action: str) -> Iterator[FileStore]:
+    def _file_store(self, _action: str) -> Iterator[FileStore]:
         def ask(request: bytes) -> bytes:
             cell = self._finished_cell(file_code(request), Deadline(self.timeout_seconds))
             if cell.error is not None:

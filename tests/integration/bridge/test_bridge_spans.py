@@ -158,9 +158,8 @@ def test_raising_tool_is_an_error_of_its_span(sandbox, recorded):
 
 
 def test_timeouts_and_deaths_are_counted_by_cause(recorded):
-    with ProcessExecutor(timeout_seconds=0.5) as executor:
-        with pytest.raises(SandboxTimeoutError):
-            executor("import time\ntime.sleep(1000)")
+    with ProcessExecutor(timeout_seconds=0.5) as executor, pytest.raises(SandboxTimeoutError):
+        executor("import time\ntime.sleep(1000)")
     ends = ("os.abort()", "os.abort()", "ctypes.CDLL(None).exit(7)", "os.close(3)\ntime.sleep(600)")
     with ProcessExecutor(["ctypes", "os"], timeout_seconds=600) as executor:
         for end in ends:
@@ -192,7 +191,11 @@ def deaths_of(executor: str, recorded: Recorded) -> dict[str, int]:
 def test_deaths_in_containers_are_counted_by_cause(recorded, engine):
     with DockerExecutor(memory="200m", workdir_size="20m", tmp_size="20m") as executor:
         before = deaths_of("DockerExecutor", recorded)
-        for end in ("os._exit(7)", "os.kill(os.getpid(), 9)", "while True: hog.append('x' * 10**7)"):
+        for end in (
+            "os._exit(7)",
+            "os.kill(os.getpid(), 9)",
+            "while True: hog.append('x' * 10**7)",
+        ):
             with pytest.raises(SandboxDiedError):
                 executor(f"import os\nhog = []\nprint('before', flush=True)\n{end}")
     deaths = deaths_of("DockerExecutor", recorded)

@@ -48,9 +48,9 @@ def test_pieces_of_files_do_not_stay_in_the_kernels_history(executor: Any):
 
 def test_errors_of_files_say_why(executor: Any):
     executor.put_file(b"123456", "errors/six")
-    with pytest.raises(ExecutorError, match="get_file: .*errors/none.*No such file"):
+    with pytest.raises(ExecutorError, match=r"get_file: .*errors/none.*No such file"):
         executor.get_file("errors/none")
-    with pytest.raises(ExecutorError, match="put_file: 0 bytes .*directory"):
+    with pytest.raises(ExecutorError, match=r"put_file: 0 bytes .*directory"):
         executor.put_file(b"", "errors")
     with pytest.raises(ConfigurationError, match="leads out of the code's work folder"):
         executor.get_file("../x")

@@ -66,7 +66,7 @@ def test_a_child_killed_from_outside_between_calls_is_told_once(next_action: Cal
         assert pid is not None
         os.kill(pid, signal.SIGKILL)
         assert eventually(lambda: not ex.is_alive())
-        with pytest.raises(SandboxDiedError, match="between two calls, .*by SIGKILL") as caught:
+        with pytest.raises(SandboxDiedError, match=r"between two calls, .*by SIGKILL") as caught:
             next_action(ex)
         assert str(caught.value).endswith(LOST)
         assert caught.value.cause == "signal"
