@@ -13,9 +13,9 @@ with an instance    ``"instance"``   ``module:qualname``  an error that says so
 No release of smolagents resolves ``"class"`` or ``"instance"``. So an agent that had a sandbox is
 an error where it cannot have one; it never runs locally instead.
 
-``executor_kwargs`` are written by the codec, whose form of plain data is JSON's own, so that bytes,
-paths and tuples come back as they were. What it cannot encode stays as it is in a dictionary, which
-need not leave the process; :func:`check_saved` refuses it before a folder is written.
+``executor_kwargs`` with bytes, paths and tuples come back as they were. What is not data stays as
+it is in a dictionary, which need not leave the process; :func:`check_saved` refuses it before a
+folder is written.
 
 A saved file is untrusted data: a class is never imported because the file names it. It is loaded
 only if it is one of the fork's own, an installed entry point, or in the caller's
@@ -25,19 +25,13 @@ only if it is one of the fork's own, an installed entry point, or in the caller'
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from smolagents_fork.codec import decode, encode
-from smolagents_fork.errors import (
-    ConfigurationError,
-    ConfigurationTypeError,
-    DecodeError,
-    EncodeError,
-)
+from smolagents_fork.errors import ConfigurationError, ConfigurationTypeError, EncodeError
 from smolagents_fork.executors import registry
+from smolagents_fork.executors.agents.saved_arguments import KWARGS, as_saved
 
 if TYPE_CHECKING:
     from smolagents_fork.upstream import CodeAgent, MultiStepAgent
@@ -53,9 +47,6 @@ __all__ = [
 ALLOWED = "allowed_executor_classes"
 # Names, inside a from_dict call, the arguments that the caller gave.
 _EXPLICIT = "_explicit_arguments"
-_KWARGS = "executor_kwargs"
-# Bytes of the arguments in their encoded form, files included.
-_MOST_BYTES = 1 << 28
 _EXECUTOR_ARGUMENTS = ("executor", "executor_class", "executor_type")
 
 
@@ -68,7 +59,7 @@ def describe_executor(agent: CodeAgent) -> dict[str, Any]:
     entries: dict[str, Any] = {}
     executor_class = getattr(agent, "executor_class", None)
     with contextlib.suppress(EncodeError):
-        entries["executor_kwargs"] = json.loads(_encoded(agent.executor_kwargs))
+        entries[KWARGS] = as_saved(agent.executor_kwargs)
     if getattr(agent, "_executor_given", False):
         reference = _reference(type(agent.python_executor))
         return {"executor_type": "instance", "executor_class": reference, "executor_kwargs": {}}
@@ -86,29 +77,16 @@ def check_saved(agent: MultiStepAgent) -> None:
     Raises:
         ConfigurationError: names the argument and says what to do.
     """
-    kwargs = None if getattr(agent, "_executor_given", False) else vars(agent).get(_KWARGS)
+    kwargs = None if getattr(agent, "_executor_given", False) else vars(agent).get(KWARGS)
     try:
-        _encoded(kwargs or {})
+        as_saved(kwargs or {})
     except EncodeError as error:
         raise ConfigurationError(
             f"the agent cannot be saved: {str(error).partition(';')[0]}. Save an agent without it, "
-            f"and give it when you load: from_folder(folder, {_KWARGS}={{...}})"
+            f"and give it when you load: from_folder(folder, {KWARGS}={{...}})"
         ) from error
     for managed in agent.managed_agents.values():
         check_saved(managed)
-
-
-def _encoded(kwargs: dict[str, Any]) -> bytes:
-    return encode(kwargs, path=_KWARGS, max_bytes=_MOST_BYTES)
-
-
-def _decoded(kwargs: Any) -> Any:
-    try:
-        return decode(json.dumps(kwargs).encode(), path=_KWARGS, max_bytes=_MOST_BYTES)
-    except TypeError:
-        return kwargs  # of a dictionary in this process, with more than data
-    except DecodeError as error:
-        raise ConfigurationError(f"the saved agent cannot be loaded: {error}") from error
 
 
 def with_saved_executor(
@@ -123,11 +101,9 @@ def with_saved_executor(
 
     Raises:
         ConfigurationError: the agent was saved with an executor instance, or with a class that
-            is not allowed, or with arguments that are not data.
+            is not allowed.
     """
     merged = {**merged, _EXPLICIT: frozenset(given)}
-    if _KWARGS in merged and _KWARGS not in given:
-        merged[_KWARGS] = _decoded(merged[_KWARGS])
     chosen = [name for name in _EXECUTOR_ARGUMENTS if given.get(name) is not None]
     if chosen:
         if "executor_type" not in chosen:
@@ -150,11 +126,7 @@ def with_saved_executor(
             f"expected the text 'module:qualname'"
         )
     if kind == "instance":
-        raise ConfigurationError(
-            f"the agent was saved with an executor instance ({reference}), which cannot be "
-            f"saved; pass executor=<an instance>, executor_class=<a class> or "
-            f"executor_type=<a name> to load it"
-        )
+        raise ConfigurationError(registry.instance_was_saved(reference))
     merged["executor_class"] = _allowed_class(reference, given.get(ALLOWED) or ())
     return merged
 
