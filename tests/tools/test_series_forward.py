@@ -38,8 +38,7 @@ def written(tmp_path, *changes):
     [
         ([("-        if hasattr(self.python_executor", "-        if hasattr(self.executor")],
          "does not apply"),
-        ([('+        executor = getattr(self, "python_executor", None)', "+        executor = None")],
-         "its tests fail"),
+        ([('getattr(self, "python_executor", None)', "None")], "its tests fail"),
         ([("+    agent.cleanup()\n+\n", '+    vars(agent).get("x")\n+\n')], "pass without it"),
         ([("+import pytest", "+import pytest  # smolagents_fork")], "names the fork"),
     ],

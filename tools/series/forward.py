@@ -83,7 +83,7 @@ def check_forwarded(
     return found
 
 
-def _failed(tree: Mapping[str, bytes], folder: Path, modules: Sequence[str]) -> set[str]:
+def _failed(tree: dict[str, bytes], folder: Path, modules: Sequence[str]) -> set[str]:
     """Run test modules against a tree that is written into a folder; gives those that failed."""
     if not modules:
         return set()
