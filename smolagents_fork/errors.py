@@ -33,6 +33,9 @@ do.
 
 from __future__ import annotations
 
+import copy
+from typing import TypeVar
+
 __all__ = [
     "AgentProgramError",
     "AttributeRefusedError",
@@ -60,9 +63,22 @@ __all__ = [
     "TimeLimitExceededError",
 ]
 
+# typing.Self is there from 3.11 on; the fork runs on 3.10 too.
+_Error = TypeVar("_Error", bound="ForkError")
+
 
 class ForkError(Exception):
     """Base class of all errors that the fork raises."""
+
+    def reworded(self: _Error, message: str) -> _Error:
+        """Return a copy with another message, which keeps all else that the error says.
+
+        Args:
+            message: in place of this one, which it usually quotes.
+        """
+        made = copy.copy(self)
+        made.args = (message, *self.args[1:])
+        return made
 
 
 class ConfigurationError(ForkError, ValueError):

@@ -1,10 +1,11 @@
-"""Printed output of a program, kept up to a limit: head and tail."""
+"""Printed output of a program: kept up to a limit, head and tail, and given to a reader."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from threading import Lock
 
-__all__ = ["PrintContainer", "truncated"]
+__all__ = ["OutputCallback", "PrintContainer", "truncated"]
 
 
 def truncated(content: str, max_length: int) -> str:
@@ -14,6 +15,40 @@ def truncated(content: str, max_length: int) -> str:
     half = max_length // 2
     note = f"\n..._This content has been truncated to stay below {max_length} characters_...\n"
     return content[:half] + note + content[len(content) - half :]
+
+
+class OutputCallback:
+    """The user's ``on_output`` during one call of code.
+
+    A faulty callback does not break the code whose output it receives: once it has raised, it is
+    not called again in this call, and :meth:`note` says so.
+
+    Args:
+        function: takes printed text; ``None``: nobody reads it.
+    """
+
+    def __init__(self, function: Callable[[str], object] | None) -> None:
+        self._function = function
+        self._error: Exception | None = None
+
+    def __call__(self, text: str) -> None:
+        """Give ``text`` to the function, unless that has raised.
+
+        ``KeyboardInterrupt`` and ``SystemExit`` of the function pass.
+        """
+        if self._function is None or self._error is not None or not text:
+            return
+        try:
+            self._function(text)
+        except Exception as error:
+            self._error = error
+
+    def note(self) -> str:
+        """Return a line for the end of the logs; empty if the function has not raised."""
+        error = self._error
+        if error is None:
+            return ""
+        return f"\n[on_output raised {type(error).__name__}: {error}; not called again]"
 
 
 class PrintContainer:

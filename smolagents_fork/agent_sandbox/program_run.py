@@ -14,7 +14,7 @@ from typing import Any
 from ..codec import DEFAULT_MAX_BYTES, decode, encode
 from ..deadline import Deadline
 from ..errors import AgentProgramError, DecodeError, ProtocolError, SandboxTimeoutError
-from ..output import PrintContainer
+from ..output import OutputCallback, PrintContainer
 from ..sandboxes.provisioner import ByteStream
 from .model_service import ModelService
 from .run_frames import FrameBuffer, Kind, from_supervisor, pack
@@ -216,7 +216,7 @@ class _Output:
     """Printed text of both streams, in the order of its writing."""
 
     def __init__(self, on_output: Callable[[str], None] | None, max_length: int) -> None:
-        self._on_output = on_output
+        self._on_output = OutputCallback(on_output)
         self._kept = PrintContainer(max_length // 2)
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
@@ -225,13 +225,12 @@ class _Output:
         text = self._decoder.decode(data, final)
         if text:
             self._kept.append(text)
-            if self._on_output is not None:
-                self._on_output(text)
+            self._on_output(text)
 
     def end(self) -> str:
         """Return everything kept; a character that was cut off becomes a replacement mark."""
         self.add(b"", final=True)
-        return self._kept.value
+        return self._kept.value + self._on_output.note()
 
 
 def _wait(stream: ByteStream, event: int, seconds: float) -> None:

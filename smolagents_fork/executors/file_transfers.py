@@ -106,7 +106,7 @@ class FileMethods:
                 place = store.describe(path)
                 raise FileTooLargeError(f"get_file: {place}: {error}; raise max_bytes") from None
             except ExecutorError as error:
-                raise type(error)(f"get_file: {store.describe(path)}: {error}") from error
+                raise error.reworded(f"get_file: {store.describe(path)}: {error}") from error
 
     def list_files(self, path: str = ".") -> list[FileInfo]:
         """Return the files that the code can open, sorted by path.
@@ -125,7 +125,7 @@ class FileMethods:
             try:
                 return store.list_files(path)
             except ExecutorError as error:
-                raise type(error)(f"list_files: {store.describe(path)}: {error}") from error
+                raise error.reworded(f"list_files: {store.describe(path)}: {error}") from error
 
     def _file_store(self, action: str) -> AbstractContextManager[FileStore]:
         """Give the executor's files for one call of the method ``action``."""
@@ -209,7 +209,7 @@ def _put(store: FileStore, action: str, source: Source, target: str) -> None:
                 store.write_file(path, _pieces(file, size), size)
             except ExecutorError as error:
                 place = store.describe(path)
-                raise type(error)(
+                raise error.reworded(
                     f"{action}: {size} bytes could not be written to {place}: {error}"
                 ) from error
 

@@ -22,7 +22,7 @@ from ..displays import DisplayLog
 from ..errors import ConfigurationError, ForkError, InterpreterError, ProgramFailedError
 from ..figures import FigureFolder
 from ..interpreter import Interpreter, Limits, is_authorized
-from ..output import PrintContainer
+from ..output import OutputCallback, PrintContainer
 from ..results import Display
 from ..texts import class_name, exact_text, plain_text, without_text
 from ..upstream import CodeOutput, PythonExecutor
@@ -283,7 +283,7 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
         #: Figures and displayed values of the last call.
         self.displays: tuple[Display, ...] = ()
         self._shown = DisplayLog(_MAX_DISPLAY_BYTES, self._folder.save)
-        self._output_error: Exception | None = None
+        self._output_callback = OutputCallback(None)
         self._operation = telemetry.Operation()
         self._interpreter = Interpreter(
             self.authorized_imports,
@@ -300,13 +300,7 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
             self._interpreter.send_builtins({"open": self._files.opener()})
 
     def _tell(self, text: str) -> None:
-        if self.on_output is None or self._output_error is not None:
-            return
-        try:
-            self.on_output(text)
-        except Exception as error:
-            # A faulty callback must not break the program whose output it receives.
-            self._output_error = error
+        self._output_callback(text)
 
     def _show(self, bundle: Mapping[str, Any]) -> None:
         self._shown.add(bundle)
@@ -324,7 +318,7 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
             "_settings",
             "displays",
             "_shown",
-            "_output_error",
+            "_output_callback",
             "_operation",
             "_current_limits",
         )
@@ -442,7 +436,7 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
         interpreter = self._interpreter
         interpreter.limits = self._limits()
         failed: Exception
-        self.displays, self._output_error = (), None
+        self.displays, self._output_callback = (), OutputCallback(self.on_output)
         self._shown = shown = DisplayLog(_MAX_DISPLAY_BYTES, self._folder.save)
         try:
             result = interpreter.run(code)
@@ -470,11 +464,7 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
         raise failure from failure.__cause__
 
     def _notes(self) -> str:
-        error = self._output_error
-        if error is None:
-            return self._shown.note()
-        text = f"on_output raised {type(error).__name__}: {error}; not called again"
-        return f"{self._shown.note()}\n[{text}]"
+        return self._shown.note() + self._output_callback.note()
 
     def _take_turn(self) -> None:
         """Wait for a call in another thread, a little longer than its limit."""

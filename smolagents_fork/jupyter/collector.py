@@ -9,6 +9,7 @@ from typing import Any
 from .. import codec
 from ..displays import DisplayLog, display_from, image_from
 from ..errors import CodecError
+from ..output import OutputCallback
 from ..results import Display
 from .protocol import InputRequest, Sink
 
@@ -48,7 +49,7 @@ class Collector:
         self._left = max_output_bytes
         self._max_output_bytes = max_output_bytes
         self._max_value_bytes = max_value_bytes
-        self._on_output = on_output
+        self._on_output = OutputCallback(on_output)
         self._pieces: list[str] = []
         self._value: Any = _NOTHING
         self._shown = shown or DisplayLog(max_value_bytes)
@@ -69,7 +70,7 @@ class Collector:
                 f"\n... [output cut: {self.cut_bytes} more bytes were printed; "
                 f"max_output_bytes={self._max_output_bytes}]"
             )
-        text += self._shown.note()
+        text += self._shown.note() + self._on_output.note()
         return text + "".join(f"\n[{note}]" for note in self.notes)
 
     def output(self) -> Any:
@@ -96,17 +97,7 @@ class Collector:
             self._left -= size
         if text:
             self._pieces.append(text)
-            self._tell(text)
-
-    def _tell(self, text: str) -> None:
-        if self._on_output is None:
-            return
-        try:
             self._on_output(text)
-        except Exception as error:
-            # A faulty callback must not break the program whose output it receives.
-            self._on_output = None
-            self.notes.append(f"on_output raised {type(error).__name__}: {error}; not called again")
 
     def _display(self, content: dict[str, Any]) -> None:
         self._shown.add(content.get("data"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib.metadata
 import inspect
+import re
 import sys
 import textwrap
 from typing import Any
@@ -19,6 +20,7 @@ from smolagents.remote_executors import RemotePythonExecutor
 import smolagents_fork
 from smolagents_fork.errors import ConfigurationError, ConfigurationTypeError
 from smolagents_fork.executors import registry
+from smolagents_fork.executors.agents.selection import can_serve_managed_agents
 
 
 class FalsyExecutor(RecordingExecutor):
@@ -193,6 +195,20 @@ def test_class_that_cannot_serve_managed_agents_is_never_started(model, managed,
     with pytest.raises(ConfigurationError, match=r"cannot serve managed agents \(here: helper\)"):
         agent_with(model, executor_class=remote, managed_agents=[managed])
     assert not RecordingExecutor.made
+
+
+def test_refusal_of_managed_agents_names_executors_that_can_serve_them(model, managed):
+    with pytest.raises(ConfigurationError) as caught:
+        agent_with(model, executor_class=LocalThatCannot, managed_agents=[managed])
+    text, advice = str(caught.value).split("take an executor that can: ")
+    assert text == (
+        "LocalThatCannot cannot serve managed agents (here: helper): its class does "
+        "not say supports_managed_agents = True. Managed agents are not yet supported with remote "
+        "code execution there; "
+    )
+    names = re.findall(r"'(\w+)'", advice)
+    assert names == ["docker", "process", "wasm"]
+    assert all(can_serve_managed_agents(registry.built_in(name)) for name in names)
 
 
 def test_upstreams_hosted_executors_cannot_serve_managed_agents(model, managed):

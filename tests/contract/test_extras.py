@@ -19,6 +19,12 @@ def specifiers(extra: str, distribution: str) -> list[str]:
     ]
 
 
+@pytest.mark.parametrize("name", ["docker", "websocket-client"])
+def test_packages_of_the_docker_executor_are_installed_without_an_extra(name):
+    found = [Requirement(text) for text in requires("smolagents") or ()]
+    assert any(one.name == name and one.marker is None for one in found)
+
+
 @pytest.mark.parametrize("extra", ["mcp", "all"])
 def test_extra_excludes_mcp_that_mcpadapt_cannot_import(extra):
     bounds = [Requirement(f"mcp{text}").specifier for text in specifiers(extra, "mcp")]

@@ -54,6 +54,38 @@ def test_allowed_class_comes_back(model, tmp_path, route):
 
 
 @both_routes
+def test_arguments_come_back_as_they_were(model, tmp_path, route):
+    kwargs = {"files": {"a.bin": b"\0\xff", "b.txt": tmp_path / "b", "c": "text"}, "ids": (1, 2)}
+    agent = make(model, executor_kwargs=kwargs)
+    loaded = route(agent, tmp_path, allowed_executor_classes=[RecordingExecutor])
+    assert loaded.python_executor.arguments[2] == kwargs
+    assert loaded.executor_kwargs == agent.executor_kwargs == kwargs
+
+
+def test_argument_that_a_file_cannot_have_is_refused_before_writing(model, tmp_path):
+    helper = make(
+        model, name="helper", description="helps", executor_kwargs={"on": {"output": print}}
+    )
+    for agent in (helper, make(model, managed_agents=[helper])):
+        with pytest.raises(ConfigurationError) as caught:
+            agent.save(tmp_path / "agent")
+        text = str(caught.value)
+        assert text.startswith(
+            "the agent cannot be saved: executor_kwargs['on']['output']: a value"
+        )
+        assert text.endswith("give it when you load: from_folder(folder, executor_kwargs={...})")
+        assert not (tmp_path / "agent").exists()
+    loaded = CodeAgent.from_dict(helper.to_dict(), allowed_executor_classes=[RecordingExecutor])
+    assert loaded.executor_kwargs == {"on": {"output": print}}
+
+
+def test_arguments_that_cannot_be_read_are_refused(model):
+    saved = {**make(model).to_dict(), "executor_kwargs": {"$": "no such form", "v": 1}}
+    with pytest.raises(ConfigurationError, match=r"cannot be loaded: .*no such form"):
+        CodeAgent.from_dict(saved, allowed_executor_classes=[RecordingExecutor])
+
+
+@both_routes
 def test_class_that_is_not_allowed_is_refused_and_not_imported(model, tmp_path, route):
     agent = make(model)
     with pytest.raises(ConfigurationError, match=r"pass allowed_executor_classes=.RecordingExecut"):
@@ -212,12 +244,19 @@ def start_app(folder):
     )
 
 
-@pytest.mark.parametrize("cls", [smolagents.LocalPythonExecutor, RecordingExecutor])
-def test_program_of_a_saved_agent_starts_with_its_executor(tmp_path, cls):
-    agent = make(smolagents.Model(), executor_class=cls)
+@pytest.mark.parametrize(
+    ("cls", "kwargs"),
+    [
+        (smolagents.LocalPythonExecutor, {}),
+        (RecordingExecutor, {"files": {"a.bin": b"\0\xff"}, "ids": (1, 2)}),
+    ],
+)
+def test_program_of_a_saved_agent_starts_with_its_executor(tmp_path, cls, kwargs):
+    agent = make(smolagents.Model(), executor_class=cls, executor_kwargs=kwargs)
     agent.save(tmp_path)
     done = start_app(tmp_path)
-    assert (done.returncode, done.stdout) == (0, f"{cls.__name__} {{}} local\n"), done.stderr
+    expected = f"{cls.__name__} {kwargs} local\n"
+    assert (done.returncode, done.stdout) == (0, expected), done.stderr
 
 
 def test_program_of_an_agent_with_an_instance_says_what_to_write(model, tmp_path):

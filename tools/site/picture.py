@@ -21,7 +21,7 @@ from examples.orders import write_orders
 from smolagents_fork import DockerExecutor
 from tools.paths import ROOT
 
-__all__ = ["PICTURE", "main"]
+__all__ = ["PICTURE", "main", "save"]
 
 PICTURE = ROOT / "docs" / "images" / "run.svg"
 #: Characters of a line.
@@ -45,13 +45,22 @@ def main() -> int:
         )
         with agent:
             agent.run(QUESTION)
-    drawn = console.export_svg(
-        title="CodeAgent in a container", code_format=_FONT_FACES.sub("", CONSOLE_SVG_FORMAT)
-    )
-    PICTURE.parent.mkdir(exist_ok=True)
-    PICTURE.write_text(drawn, "utf-8")
-    print(f"written: {PICTURE.relative_to(ROOT)}")
+    save(console, "CodeAgent in a container", PICTURE)
     return 0
+
+
+def save(console: Console, title: str, picture: Path) -> None:
+    """Write what a console has recorded as an SVG.
+
+    Args:
+        console: made with ``record=True``.
+        title: of the window.
+        picture: file in the repository.
+    """
+    drawn = console.export_svg(title=title, code_format=_FONT_FACES.sub("", CONSOLE_SVG_FORMAT))
+    picture.parent.mkdir(exist_ok=True)
+    picture.write_text(drawn, "utf-8")
+    print(f"written: {picture.relative_to(ROOT)}")
 
 
 if __name__ == "__main__":

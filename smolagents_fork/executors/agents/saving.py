@@ -13,6 +13,10 @@ with an instance    ``"instance"``   ``module:qualname``  an error that says so
 No release of smolagents resolves ``"class"`` or ``"instance"``. So an agent that had a sandbox is
 an error where it cannot have one; it never runs locally instead.
 
+``executor_kwargs`` with bytes, paths and tuples come back as they were. What is not data stays as
+it is in a dictionary, which need not leave the process; :func:`check_saved` refuses it before a
+folder is written.
+
 A saved file is untrusted data: a class is never imported because the file names it. It is loaded
 only if it is one of the fork's own, an installed entry point, or in the caller's
 ``allowed_executor_classes``.
@@ -20,17 +24,20 @@ only if it is one of the fork's own, an installed entry point, or in the caller'
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from smolagents_fork.errors import ConfigurationError, ConfigurationTypeError
+from smolagents_fork.errors import ConfigurationError, ConfigurationTypeError, EncodeError
 from smolagents_fork.executors import registry
+from smolagents_fork.executors.agents.saved_arguments import KWARGS, as_saved
 
 if TYPE_CHECKING:
-    from smolagents_fork.upstream import CodeAgent
+    from smolagents_fork.upstream import CodeAgent, MultiStepAgent
 
 __all__ = [
+    "check_saved",
     "describe_executor",
     "with_managed_agents_of_dict",
     "with_managed_agents_of_folder",
@@ -49,13 +56,37 @@ def _reference(cls: type) -> str:
 
 def describe_executor(agent: CodeAgent) -> dict[str, Any]:
     """Return the entries that ``CodeAgent.to_dict`` adds or replaces."""
+    entries: dict[str, Any] = {}
     executor_class = getattr(agent, "executor_class", None)
+    with contextlib.suppress(EncodeError):
+        entries[KWARGS] = as_saved(agent.executor_kwargs)
     if getattr(agent, "_executor_given", False):
         reference = _reference(type(agent.python_executor))
         return {"executor_type": "instance", "executor_class": reference, "executor_kwargs": {}}
     if executor_class is not None:
-        return {"executor_type": "class", "executor_class": _reference(executor_class)}
-    return {}
+        entries |= {"executor_type": "class", "executor_class": _reference(executor_class)}
+    return entries
+
+
+def check_saved(agent: MultiStepAgent) -> None:
+    """Refuse to save an agent whose executor has arguments that a file cannot have.
+
+    Args:
+        agent: to be saved; its managed agents are checked, too.
+
+    Raises:
+        ConfigurationError: names the argument and says what to do.
+    """
+    kwargs = None if getattr(agent, "_executor_given", False) else vars(agent).get(KWARGS)
+    try:
+        as_saved(kwargs or {})
+    except EncodeError as error:
+        raise ConfigurationError(
+            f"the agent cannot be saved: {str(error).partition(';')[0]}. Save an agent without it, "
+            f"and give it when you load: from_folder(folder, {KWARGS}={{...}})"
+        ) from error
+    for managed in agent.managed_agents.values():
+        check_saved(managed)
 
 
 def with_saved_executor(

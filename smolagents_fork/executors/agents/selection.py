@@ -19,6 +19,7 @@ from smolagents_fork.errors import (
     ForkError,
 )
 from smolagents_fork.executors import registry
+from smolagents_fork.executors.agents.saved_arguments import as_given
 from smolagents_fork.executors.validation import mapping_of
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ def select_executor(agent: CodeAgent, executor: Any, executor_class: Any) -> Pyt
         ConfigurationError: both given, an unknown ``executor_type``, or managed agents that the
             executor cannot serve.
     """
+    agent.executor_kwargs = as_given(agent.executor_kwargs)
     if isinstance(executor_class, str) and ":" in executor_class:
         executor_class = _imported(agent, executor_class)
     _check_arguments(agent, executor, executor_class)

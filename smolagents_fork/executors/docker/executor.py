@@ -11,6 +11,7 @@ from ...codec import Variables
 from ...displays import DisplayLog
 from ...errors import ExecutorError
 from ...figures import FigureFolder
+from ...hints import network_hint
 from ...jupyter.collector import Collector
 from ...results import Display, Execution, ExecutorStats
 from ...sandboxes.docker.container import DockerSandbox
@@ -23,7 +24,7 @@ from ..base import Executor
 from ..file_transfers import Files, FileStore, GivenFiles
 from ..jupyter.connection import KernelConnection
 from ..jupyter.diagnosis import shown_output
-from ..jupyter.error_text import CodeFailedError, NoLogger, failure_text
+from ..jupyter.error_text import CodeFailedError, NoLogger, failure_text, network_remedy
 from ..jupyter.host_bindings import HostBindings
 from ..jupyter.image_progress import shown_progress
 from ..jupyter.packages import Packages
@@ -369,7 +370,7 @@ class DockerExecutor(Executor):
                 "the code was interrupted by interrupt() before it began"
             ) from None
         except ExecutorError as error:
-            raise type(error)(f"{error}{shown_output(collector.logs())}") from error.__cause__
+            raise error.reworded(f"{error}{shown_output(collector.logs())}") from error.__cause__
         finally:
             if not calls.has_final_answer:
                 shown.add_value(collector.output())
@@ -385,9 +386,14 @@ class DockerExecutor(Executor):
                 has_network=self.options.container.has_network,
             )
             raise CodeFailedError(text + shown_output(collector.logs()))
+        logs = collector.logs()
+        remedy = network_remedy(
+            of_pool=self._pool is not None, has_network=self.options.container.has_network
+        )
         return Execution(
             calls.final_answer if final else collector.output(),
-            collector.logs(),
+            # Code that catches the error and prints it has not ended with it.
+            logs + network_hint(logs, remedy),
             final,
             self.displays,
             collector.cut_bytes,

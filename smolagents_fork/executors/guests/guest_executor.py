@@ -12,7 +12,8 @@ from ...bridge import Dispatcher
 from ...displays import DisplayLog
 from ...errors import ConfigurationError, ExecutorStartError
 from ...figures import FigureFolder
-from ...output import PrintContainer, truncated
+from ...hints import network_hint
+from ...output import OutputCallback, PrintContainer, truncated
 from ...results import Display, Execution
 from ...upstream import CodeOutput
 from ..base import Executor
@@ -51,6 +52,7 @@ class GuestExecutor(Executor):
         self._functions = dict(options.additional_functions or {})
         self._owner = os.getpid()
         self._printed = PrintContainer(options.max_output_bytes)
+        self._on_output = OutputCallback(options.on_output)
         #: Figures and rich displays of the last call.
         self.displays: tuple[Display, ...] = ()
         self._folder = FigureFolder(options.figures_dir)
@@ -144,6 +146,7 @@ class GuestExecutor(Executor):
             session = self._open_session()
             options = self._guest_options
             self._printed = PrintContainer(options.max_output_bytes)
+            self._on_output = OutputCallback(options.on_output)
             self._shown, self.displays = DisplayLog(options.max_value_bytes, self._folder.save), ()
             try:
                 outcome = session.run(code)
@@ -151,12 +154,13 @@ class GuestExecutor(Executor):
                     self._shown.add_value(outcome.output)
             finally:
                 logs = truncated(self._printed.value, options.max_output_bytes)
-                logs += self._shown.note()
+                logs += self._shown.note() + self._on_output.note()
                 self.state["_print_outputs"] = logs
                 self.displays = tuple(self._shown.displays)
             return Execution(
                 outcome.output,
-                logs,
+                # Code that catches the error and prints it has not ended with it.
+                logs + network_hint(logs, options.network_remedy),
                 outcome.is_final_answer,
                 self.displays,
                 seconds=outcome.seconds,
@@ -168,8 +172,7 @@ class GuestExecutor(Executor):
     def _print(self, text: str) -> None:
         if text:
             self._printed.append(text)
-            if self._guest_options.on_output is not None:
-                self._guest_options.on_output(text)
+            self._on_output(text)
 
     # -- tools and variables --
 

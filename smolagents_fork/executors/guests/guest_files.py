@@ -21,31 +21,45 @@ class GuestFiles:
     Args:
         ask: sends the body of a FILE frame and returns that of its answer.
         memory: bytes that the guest may use, in which its files are; ``None`` for no limit.
+        place: noun for the guest in messages.
+        most: bytes of a file in one request or answer.
     """
 
-    def __init__(self, ask: Callable[[bytes], bytes], memory: int | None) -> None:
+    def __init__(
+        self,
+        ask: Callable[[bytes], bytes],
+        memory: int | None,
+        *,
+        place: str = "guest",
+        most: int = _PIECE,
+    ) -> None:
         self._ask = ask
+        self._place = place
+        self._most = most
         self._memory = memory
 
     def describe(self, path: str) -> str:
         """Return ``path`` for messages."""
-        return f"{path} in the guest"
+        return f"{path} in the {self._place}"
 
     def write_file(self, path: str, pieces: Iterable[bytes], size: int) -> None:
         """Write a file; see :class:`FileStore`."""
         if self._memory is not None and size > self._memory:
             raise ExecutorError(f"the guest's files are in its memory={self._memory}; raise that")
         part, position = "", 0
-        for piece in pieces:
-            asked = request("write", piece, path=path, part=part, position=position, size=size)
-            part = _decoded(self._ask(asked), str)
-            position += len(piece)
+        for large in pieces:
+            # An empty file has one empty piece.
+            for start in range(0, len(large) or 1, self._most):
+                piece = large[start : start + self._most]
+                asked = request("write", piece, path=path, part=part, position=position, size=size)
+                part = _decoded(self._ask(asked), str)
+                position += len(piece)
 
     def read_file(self, path: str, max_bytes: int) -> bytes:
         """Read a file; see :class:`FileStore`."""
         found = bytearray()
         while len(found) <= max_bytes:
-            asked = min(_PIECE, max_bytes + 1 - len(found))
+            asked = min(self._most, max_bytes + 1 - len(found))
             piece = self._ask(request("read", path=path, position=len(found), size=asked))
             if len(piece) > asked:
                 raise ProtocolError(f"a CONTENT frame of {len(piece)} bytes, over {asked}")

@@ -187,7 +187,11 @@ class GuestSession:
 
     def send_variables(self, encoded: Mapping[str, bytes]) -> None:
         """Set variables, each encoded by itself."""
-        self._put(Kind.VARIABLES, joined(encoded), "send_variables")
+        try:
+            self._put(Kind.VARIABLES, joined(encoded), "send_variables")
+        except SandboxDiedError:
+            self._variables.update(encoded)
+            raise
         self._variables.update(encoded)
 
     def ask_file(self, body: bytes) -> bytes:
@@ -204,7 +208,7 @@ class GuestSession:
             return self._ask_file(child, body)
         except (SandboxDiedError, ProtocolError) as error:
             self._drop()
-            raise type(error)(f"{error}{LOST}") from error
+            raise error.reworded(f"{error}{LOST}") from error
 
     def _ask_file(self, child: GuestProcess, body: bytes) -> bytes:
         deadline = Deadline(30.0 + len(body) / 1e6)
@@ -228,7 +232,7 @@ class GuestSession:
             return self._exchange(child, kind, body, action, answer_bytes)
         except (SandboxDiedError, ProtocolError) as error:
             self._drop()
-            raise type(error)(f"{action}: {error}{LOST}") from error
+            raise error.reworded(f"{action}: {error}{LOST}") from error
 
     def _exchange(
         self, child: GuestProcess, kind: Kind, body: bytes, action: str, answer_bytes: int = 0
@@ -240,9 +244,18 @@ class GuestSession:
         return self._answer(expected, self._run, deadline, action).body
 
     def _ready_child(self) -> GuestProcess:
-        if self._child is None or self._child.ended:
-            self._drop()
+        """Return the child; start one if there is none.
+
+        Raises:
+            SandboxDiedError: the child has ended since the last call; there is none any more.
+        """
+        if self._child is None:
             self.open()
+        elif self._child.ended:
+            # Once, or the user would not learn that the state is lost.
+            death = self._child.death()
+            self._drop()
+            raise death.reworded(f"between two calls, {death}{LOST}")
         assert self._child is not None
         return self._child
 
@@ -320,7 +333,7 @@ class GuestSession:
                 return Outcome(self._dispatcher.final_answer, True, deadline.elapsed())
             if self._closing:
                 raise ExecutorClosedError("the code was ended by cleanup()") from error
-            raise type(error)(f"{error}{LOST}") from error
+            raise error.reworded(f"{error}{LOST}") from error
         except (SandboxTimeoutError, InterpreterError, DecodeError) as error:
             if current.killed:
                 self._drop()

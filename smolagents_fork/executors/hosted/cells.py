@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from ...displays import DisplayLog, display_from
 from ...jupyter.collector import without_colours
-from ...output import PrintContainer
+from ...output import OutputCallback, PrintContainer
 
 __all__ = ["MAX_VALUE_BYTES", "Cell", "CellError"]
 
@@ -34,7 +34,7 @@ class Cell:
         printed: standard output and standard error, in order.
         result: forms of the last expression's value by MIME type; ``None`` if it has none.
         shown: what the code displayed.
-        on_output: receives text as it is printed.
+        on_output: the user's, for this run.
         error: the exception that ended the code.
     """
 
@@ -42,18 +42,17 @@ class Cell:
     result: Mapping[str, Any] | None = None
     shown: DisplayLog = field(default_factory=lambda: DisplayLog(MAX_VALUE_BYTES))
     error: CellError | None = None
-    on_output: Callable[[str], None] | None = None
+    on_output: OutputCallback = field(default_factory=lambda: OutputCallback(None))
 
     def write(self, text: str) -> None:
         """Add printed text."""
         self.printed.append(text)
-        if self.on_output is not None:
-            self.on_output(text)
+        self.on_output(text)
 
     @property
     def logs(self) -> str:
-        """Return the printed text without terminal colours."""
-        return without_colours(self.printed.value)
+        """Return the printed text without terminal colours, and notes."""
+        return without_colours(self.printed.value) + self.on_output.note()
 
     def output(self) -> Any:
         """Return the last expression's value; the last image where that has only a text form."""

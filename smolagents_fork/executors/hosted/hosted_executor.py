@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import os
 import shlex
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import FunctionType
 from typing import Any, NoReturn, SupportsIndex
 
@@ -16,6 +17,7 @@ from ...displays import DisplayLog
 from ...distributions.requirements import requirements_for
 from ...errors import ExecutorClosedError, ExecutorError
 from ...figures import FigureFolder
+from ...output import OutputCallback
 from ...results import Display
 from ...upstream import (
     AgentError,
@@ -24,14 +26,19 @@ from ...upstream import (
     Tool,
     get_tools_definition_code,
 )
+from ..file_transfers import FileMethods, Files, FileStore, GivenFiles
+from ..guests.guest_files import GuestFiles
 from ..validation import copy_refused
 from .cells import MAX_VALUE_BYTES, Cell
-from .namespace_reader import reading_code, variables_of
+from .kernel_code import file_code, result_of, variables_code, variables_of
 
 __all__ = ["HostedExecutor"]
 
+# Bytes of a file in one cell. Servers limit the size of a request, often to 1 MiB.
+_FILE_PIECE = 1 << 18
 
-class HostedExecutor(RemotePythonExecutor):  # type: ignore[misc]  # upstream ships no types
+
+class HostedExecutor(FileMethods, RemotePythonExecutor):  # type: ignore[misc]  # upstream ships no types
     """Mixin before one of upstream's executors in a class's bases.
 
     Args:
@@ -41,6 +48,8 @@ class HostedExecutor(RemotePythonExecutor):  # type: ignore[misc]  # upstream sh
         timeout_seconds: longest run of one call, in seconds.
         on_output: called with printed text while the code runs.
         figures_dir: folder on the host that figures are saved in; ``None``: none is saved.
+        files: files for the code by their paths in its work folder, each a path of this machine or
+            its content as bytes.
         **options: of upstream's class.
     """
 
@@ -56,6 +65,7 @@ class HostedExecutor(RemotePythonExecutor):  # type: ignore[misc]  # upstream sh
         timeout_seconds: float = 300.0,
         on_output: Callable[[str], None] | None = None,
         figures_dir: str | os.PathLike[str] | None = None,
+        files: Files | None = None,
         **options: Any,
     ) -> None:
         self._closed = False
@@ -63,9 +73,13 @@ class HostedExecutor(RemotePythonExecutor):  # type: ignore[misc]  # upstream sh
         self.displays: tuple[Display, ...] = ()
         self._on_output = on_output
         self._folder = FigureFolder(figures_dir)
+        given = GivenFiles.of(files)
         self.timeout_seconds = check_seconds("timeout_seconds", timeout_seconds, optional=False)
         try:
             self._begin(list(additional_imports), logger, allow_pickle, **options)
+            if given.wanted:
+                with self._file_store("files") as store:
+                    given.send(store)
         except BaseException:
             # A sandbox that runs on costs money.
             self.cleanup()
@@ -122,11 +136,13 @@ class HostedExecutor(RemotePythonExecutor):  # type: ignore[misc]  # upstream sh
             raise ExecutorClosedError(
                 f"{type(self).__name__}: call after cleanup(); make a new executor"
             )
-        cell = Cell(shown=shown or DisplayLog(MAX_VALUE_BYTES), on_output=self._on_output)
+        cell = Cell(
+            shown=shown or DisplayLog(MAX_VALUE_BYTES), on_output=OutputCallback(self._on_output)
+        )
         try:
             self._run_cell(code, deadline, cell)
         except ExecutorError as error:
-            raise type(error)(cell.quoted(str(error))) from error.__cause__
+            raise error.reworded(cell.quoted(str(error))) from error.__cause__
         return cell
 
     def send_tools(self, tools: dict[str, Tool]) -> None:
@@ -157,10 +173,20 @@ class HostedExecutor(RemotePythonExecutor):  # type: ignore[misc]  # upstream sh
             ExecutorError: the kernel could not read them.
             DecodeError: the sandbox sent something else.
         """
-        cell = self._finished_cell(reading_code(), Deadline(self.timeout_seconds))
+        cell = self._finished_cell(variables_code(), Deadline(self.timeout_seconds))
         if cell.error is not None:
             raise ExecutorError(f"{type(self).__name__}: variables: {cell.failure_text()}")
         return variables_of(cell)
+
+    @contextlib.contextmanager
+    def _file_store(self, _action: str) -> Iterator[FileStore]:
+        def ask(request: bytes) -> bytes:
+            cell = self._finished_cell(file_code(request), Deadline(self.timeout_seconds))
+            if cell.error is not None:
+                raise ExecutorError(f"{cell.error.name}: {cell.error.value}")
+            return result_of(cell)
+
+        yield GuestFiles(ask, memory=None, place="hosted sandbox", most=_FILE_PIECE)
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         """Refuse ``copy`` and ``pickle``.

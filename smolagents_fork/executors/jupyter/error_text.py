@@ -14,7 +14,7 @@ from ...jupyter.collector import without_colours
 from ...jupyter.protocol import KernelError
 from ...upstream import AgentError
 
-__all__ = ["CodeFailedError", "NoLogger", "failure_text"]
+__all__ = ["CodeFailedError", "NoLogger", "failure_text", "network_remedy"]
 
 _NO_MODULE = re.compile(r"No module named '([\w.]{1,100})'")
 
@@ -61,9 +61,18 @@ def failure_text(
     text = without_colours(error.traceback) or str(error.value)
     if interrupted:
         return f"the code was interrupted by interrupt()\n{text}"
-    owner = "pool" if of_pool else "executor"
-    remedy = "" if has_network else f"give the {owner} network='bridge'"
+    remedy = network_remedy(of_pool=of_pool, has_network=has_network)
     return text + _missing_module(error, present, of_pool) + network_hint(error.value, remedy)
+
+
+def network_remedy(*, of_pool: bool, has_network: bool) -> str:
+    """Return the advice that gives a sandbox a network; empty if it has one.
+
+    Args:
+        of_pool: whether the sandbox came from a pool.
+        has_network: whether the sandbox has one.
+    """
+    return "" if has_network else f"give the {'pool' if of_pool else 'executor'} network='bridge'"
 
 
 def _missing_module(error: KernelError, present: Sequence[str], of_pool: bool) -> str:

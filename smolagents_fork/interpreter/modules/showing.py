@@ -46,6 +46,7 @@ class ProgramDisplays:
         self._suspended = suspended
         #: Figures of programs, and not the host's own. They may be changed in a later run.
         self._figures: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._shown: weakref.WeakSet[Any] = weakref.WeakSet()
         self._before: list[Any] = []
 
     def display(self, *values: Any, **_options: Any) -> None:
@@ -97,8 +98,10 @@ class ProgramDisplays:
                 self._figures.add(figure)
             if figure not in self._figures:
                 continue
-            if figure.stale:
+            # A figure that was saved to a file is no longer stale, but has not been displayed.
+            if figure.stale or figure not in self._shown:
                 self._show(bundle_of(figure))
+                self._shown.add(figure)
                 # A later change of the figure or of anything in it sets it again.
                 figure.stale = False
             if close:

@@ -8,6 +8,7 @@ all of it. It serves programs that are not hostile.
 # mypy: ignore-errors
 # (Tests check it instead: it runs in a kernel whose packages are not installed here.)
 
+import base64
 import builtins
 import contextlib
 import io
@@ -17,6 +18,7 @@ import sys
 import threading
 import time
 import warnings
+import weakref
 
 # Marks a pickled value for a host that allows pickle.
 PICKLE_KEY = "__smolagents_fork_pickle__"
@@ -55,6 +57,8 @@ class Sandbox:
         self.parent, self.parent_ident = {}, b""
         #: Whether something was printed since the last flush.
         self.unsent = True
+        #: Figures that have been displayed and may be changed in a later run.
+        self.figures = weakref.WeakSet()
         self.allow_pickle = settings["allow_pickle"]
         self.show_by_shell = shell.showtraceback
         #: Errors of text that is not Python, and of IPython's own commands.
@@ -189,6 +193,27 @@ class Sandbox:
             self.process.unbroken(reader.flush)
         if self.cut:
             self.publish({"kind": "cut", "count": self.cut})
+        self.show_open_figures()
+
+    def show_open_figures(self):
+        """Display open figures that are new or have changed; they stay open.
+
+        IPython's own backend has displayed and closed its figures before. It forgets those of
+        before a change of the backend, and other backends, such as ``agg``, display nothing.
+        """
+        helpers = sys.modules.get("matplotlib._pylab_helpers")
+        if helpers is None or _inline_keeps_figures(self.shell):
+            return
+        for manager in helpers.Gcf.get_all_fig_managers():
+            figure = manager.canvas.figure
+            # A figure that was saved to a file is no longer stale, but has not been displayed.
+            if figure in self.figures and not figure.stale:
+                continue
+            data = _png_of(figure)
+            if data is not None:
+                self.shell.display_pub.publish({"image/png": base64.b64encode(data).decode()})
+                self.figures.add(figure)
+                figure.stale = False
 
     # -- value of the last expression --
 
@@ -373,15 +398,26 @@ def _figure_png(value):
     if not type(value).__module__.startswith("matplotlib."):
         return None
     figure = value if hasattr(value, "savefig") else None
-    if figure is None:
-        return None
-    try:
-        target = io.BytesIO()
-        figure.savefig(target, format="png", bbox_inches="tight")
+    data = None if figure is None else _png_of(figure)
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if data is not None and pyplot is not None:
         # Open figures are displayed at the end of the run: this one would be shown twice.
-        pyplot = sys.modules.get("matplotlib.pyplot")
-        if pyplot is not None:
-            pyplot.close(figure)
+        pyplot.close(figure)
+    return data
+
+
+def _inline_keeps_figures(shell):
+    """Tell whether IPython's backend leaves the figures open that it displays at each end."""
+    if "inline" not in str(sys.modules["matplotlib"].get_backend()):
+        return False
+    config = sys.modules.get("matplotlib_inline.config")
+    return config is not None and not config.InlineBackend.instance(parent=shell).close_figures
+
+
+def _png_of(figure):
+    target = io.BytesIO()
+    try:
+        figure.savefig(target, format="png", bbox_inches="tight")
     except Exception:
         return None
     return target.getvalue()

@@ -36,6 +36,10 @@ from .streams.log_reader import LoggedConnection
 __all__ = ["DockerProvisioner"]
 
 
+def _unread(_line: str) -> None:
+    """Take a line about a build that nobody waits for knowingly."""
+
+
 class DockerProvisioner:
     """A provisioner of containers.
 
@@ -57,6 +61,8 @@ class DockerProvisioner:
         note: Callable[[str], None] = lambda _line: None,
     ) -> None:
         self._options = options or ContainerOptions()
+        #: What prepares the images that this provisioner has returned, by name.
+        self._prepared: dict[str, Callable[[], object]] = {}
         self._address = engine_address() if address is None else address
         try:
             self._client = connect(self._address)
@@ -84,7 +90,9 @@ class DockerProvisioner:
             ImageBuildError: a build failed, or the time ran out.
             ExecutorStartError: an image to use as it is cannot be pulled.
         """
-        return prepare_image(self._client, self._address, spec, report=report, rebuild=rebuild)
+        image = prepare_image(self._client, self._address, spec, report=report, rebuild=rebuild)
+        self._prepared[image] = lambda: self.prepare_image(spec, report=_unread)
+        return image
 
     def ensure(self, plan: ImagePlan, spec: ImageSpec, *, report: Report) -> str:
         """Build or pull a planned image unless the engine has it, and return its tag.
@@ -94,16 +102,21 @@ class DockerProvisioner:
             spec: gives CA bundle and time limit.
             report: takes one line at a time while something is built.
         """
-        return ImageBuilder(
+        image = ImageBuilder(
             self._client,
             self._address,
             report=report,
             ca_bundle=spec.ca_bundle,
             deadline=Deadline(spec.build_timeout_seconds),
         ).ensure(plan)
+        self._prepared[image] = lambda: self.ensure(plan, spec, report=_unread)
+        return image
 
     def start(self, spec: SandboxSpec) -> DockerSandbox:
         """Create and start a container. From any thread.
+
+        An image that was removed after it was prepared, as by ``smolagents-fork gc``, is prepared
+        again.
 
         Raises:
             ConfigurationError: an argument the engine refuses.
@@ -113,6 +126,24 @@ class DockerProvisioner:
         return DockerSandbox(self._client, self._start(spec), spec, self._access, self._start)
 
     def _start(self, spec: SandboxSpec) -> StartedContainer:
+        import docker
+
+        prepare_again = self._prepared.get(spec.image)
+        try:
+            return self._started_with_output_or_without(spec)
+        except ExecutorStartError as error:
+            missing = isinstance(error.__cause__, docker.errors.ImageNotFound)
+            if prepare_again is None or not missing:
+                raise
+        warnings.warn(
+            f"image {spec.image!r} was removed after it was prepared, and is prepared again",
+            UserWarning,
+            stacklevel=2,
+        )
+        prepare_again()
+        return self._started_with_output_or_without(spec)
+
+    def _started_with_output_or_without(self, spec: SandboxSpec) -> StartedContainer:
         try:
             return self._started(spec)
         except StreamUnsupported:

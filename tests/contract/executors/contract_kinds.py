@@ -76,13 +76,21 @@ class Shared:
         self._stack = contextlib.ExitStack()
         #: Text that ``on_output`` of the executors received.
         self.streamed: list[str] = []
+        #: What ``on_output`` raises, once it has received text.
+        self.stream_error: BaseException | None = None
+
+    def stream(self, text: str) -> None:
+        """Receive the output of the executors, as their ``on_output``."""
+        self.streamed.append(text)
+        if self.stream_error is not None:
+            raise self.stream_error
 
     def get(self, kind: Kind, which: str) -> Any:
         """Return the executor ``which``: "plain", "science", "wide", "files" or "limited"."""
         key = (kind.name, which)
         if key not in self._made:
             options: dict[str, Any] = {"timeout_seconds": 60}
-            options["on_output"] = self.streamed.append
+            options["on_output"] = self.stream
             if kind.name != "local":
                 options["interrupt_grace_seconds"] = GRACE
             if which == "limited":
@@ -168,6 +176,15 @@ class Contract:
     def streamed(self) -> list[str]:
         """Text that ``on_output`` of the shared executors received."""
         return self._shared.streamed
+
+    @contextlib.contextmanager
+    def faulty_stream(self, error: BaseException) -> Iterator[None]:
+        """Let ``on_output`` of the shared executors raise ``error``."""
+        self._shared.stream_error = error
+        try:
+            yield
+        finally:
+            self._shared.stream_error = None
 
     def takes(self, option: str) -> bool:
         """Tell whether the executor has an option of that name."""

@@ -357,6 +357,20 @@ def test_missing_network_is_named(contract, code):
     assert len(told) < 600
 
 
+@behaviour("Errors", "Output with the text of such an error names that parameter, too.")
+def test_missing_network_is_named_where_its_error_is_printed(contract):
+    code = (
+        "import socket\ntry:\n    socket.create_connection(('example.org', 80), timeout=5)\n"
+        "except OSError as error:\n    print('failed:', error)"
+    )
+    if contract.differs:
+        return
+    logs = contract.wide(code).logs
+    assert logs.startswith("failed: ")
+    remedy = REMEDIES[contract.kind.name]
+    assert f"\nThis sandbox has no network: {remedy}, or give the agent a tool" in logs
+
+
 @behaviour("Errors", "A traceback shows the code's own lines, and none of libraries.")
 def test_tracebacks_show_the_code_only(contract):
     code = (

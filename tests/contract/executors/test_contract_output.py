@@ -53,6 +53,28 @@ def test_prints_are_streamed(contract):
     assert "".join(pieces) == result.logs == "first\nsecond\n"
 
 
+@behaviour(
+    "Output",
+    "An on_output that raises is not called again in that call, which goes on; its logs say so.",
+)
+def test_stream_that_raises(contract):
+    executor, pieces = contract.shared, contract.streamed
+    # Each print waits until the host has received the one before.
+    executor.send_tools({"received": lambda: len(pieces)})
+    pieces.clear()
+    with contract.faulty_stream(ValueError("no more")):
+        code = "print('first')\nreceived()\nprint('second')\nreceived()\nprint('third')\n5"
+        result = executor(code)
+        assert result.output == 5
+        note = "[on_output raised ValueError: no more; not called again]"
+        assert result.logs == f"first\nsecond\nthird\n\n{note}"
+        assert len(pieces) == 1
+        with pytest.raises(Exception, match="division by zero"):
+            executor("print('first')\n1 / 0")
+    pieces.clear()
+    assert executor("print('next call')").logs == "".join(pieces) == "next call\n"
+
+
 @behaviour("Output", "Text of any length up to the limit arrives complete.")
 @pytest.mark.parametrize("length", [0, 1, 4096, 49_000])
 def test_lengths_around_a_buffer(contract, length):

@@ -216,6 +216,21 @@ FIGURES = {
         "for n in range(2):\n    plt.figure()\n    plt.plot([n, 1])\n    plt.show()",
         2,
     ),
+    "another backend": (
+        "import matplotlib\nmatplotlib.use('agg')\nimport matplotlib.pyplot as plt\n"
+        "plt.figure()\nplt.plot([2, 1])\nNone",
+        1,
+    ),
+    "another backend, shown and last value": (
+        "import matplotlib\nmatplotlib.use('agg')\nimport matplotlib.pyplot as plt\n"
+        "figure = plt.figure()\nplt.plot([2, 1])\nplt.show()\nfigure",
+        1,
+    ),
+    "saved": (
+        "import io\nimport matplotlib.pyplot as plt\nplt.figure()\nplt.plot([2, 1])\n"
+        "plt.savefig(io.BytesIO())\nNone",
+        1,
+    ),
     "Pillow's show": ("from PIL import Image\nImage.new('RGB', (30, 20)).show()", 1),
     "display": ("from PIL import Image\ndisplay(Image.new('RGB', (30, 20)))", 1),
     "value": ("from PIL import Image\nImage.new('RGB', (30, 20))", 1),
@@ -229,11 +244,16 @@ def test_figures_come_as_images(contract, way):
         return
     code, count = FIGURES[way]
     executor = contract.science
+    executor(
+        "import matplotlib\nimport matplotlib.pyplot as plt\nbackend = matplotlib.get_backend()\n"
+        "plt.close('all')"
+    )
     executor(code)
     assert [display.is_figure for display in executor.displays] == [True] * count
     assert all(display.value.width >= 30 for display in executor.displays)
     executor("1")
     assert executor.displays == ()
+    executor("matplotlib.use(backend)")
 
 
 @behaviour("Output", "A figure that is shown before an error is not lost.")

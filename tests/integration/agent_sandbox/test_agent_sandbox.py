@@ -295,6 +295,28 @@ def test_saved_agent_runs_with_its_tools_and_returns_a_typed_answer(
     assert "say hi" in str(model.seen[0][0])
 
 
+def test_saved_agent_runs_beside_the_event_loop(on_host: Any, tmp_path: Path) -> None:
+    asked, released = threading.Event(), threading.Event()
+
+    class Waiting(Script):
+        def generate(self, messages: Any, **arguments: Any) -> ChatMessage:
+            asked.set()
+            assert released.wait(100), "the event loop was blocked"
+            return super().generate(messages, **arguments)
+
+    box = on_host(Waiting(code("final_answer(shout('hi'))")))
+
+    async def main() -> Any:
+        folder = saved(tmp_path / "agent")
+        running = asyncio.ensure_future(box.arun_agent(folder, "say hi", max_steps=3))
+        while not asked.is_set() and not running.done():
+            await asyncio.sleep(0.01)
+        released.set()
+        return await running
+
+    assert asyncio.run(main()) == "HI"
+
+
 def test_saved_agent_without_an_answer_that_can_travel_says_so(
     on_host: Any, tmp_path: Path
 ) -> None:

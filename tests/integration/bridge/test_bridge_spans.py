@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from background import acting
+from background import acting, eventually
 from bridge_harness import code_agent
 from openinference.instrumentation.smolagents import SmolagentsInstrumentor
 from opentelemetry import metrics, trace
@@ -25,7 +25,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from prometheus_client import REGISTRY, generate_latest
 from smolagents import LocalPythonExecutor, Tool
 
-from smolagents_fork import ProcessExecutor, telemetry
+from smolagents_fork import DockerExecutor, DockerPool, ProcessExecutor, telemetry
 from smolagents_fork.errors import SandboxDiedError, SandboxTimeoutError
 from tools.paths import ROOT
 
@@ -158,12 +158,13 @@ def test_raising_tool_is_an_error_of_its_span(sandbox, recorded):
 
 
 def test_timeouts_and_deaths_are_counted_by_cause(recorded):
-    with ProcessExecutor(["os"], timeout_seconds=0.5) as executor:
-        with pytest.raises(SandboxTimeoutError):
-            executor("import time\ntime.sleep(1000)")
-        for _ in range(2):
+    with ProcessExecutor(timeout_seconds=0.5) as executor, pytest.raises(SandboxTimeoutError):
+        executor("import time\ntime.sleep(1000)")
+    ends = ("os.abort()", "os.abort()", "ctypes.CDLL(None).exit(7)", "os.close(3)\ntime.sleep(600)")
+    with ProcessExecutor(["ctypes", "os"], timeout_seconds=600) as executor:
+        for end in ends:
             with pytest.raises(SandboxDiedError):
-                executor("import os\nos.abort()")
+                executor(f"import ctypes, os, time\n{end}")
     executor = "smolagents_fork.executor"
     (timeouts,) = [
         point
@@ -171,13 +172,48 @@ def test_timeouts_and_deaths_are_counted_by_cause(recorded):
         if point.attributes[executor] == "ProcessExecutor"
     ]
     assert timeouts.value == 1
-    deaths = recorded.points("smolagents_fork.deaths")
-    causes = {point.attributes["smolagents_fork.death.cause"]: point.value for point in deaths}
-    assert causes == {"signal": 2}
+    assert deaths_of("ProcessExecutor", recorded) == {"signal": 2, "exit": 1, "connection": 1}
     assert {call.attributes["error.type"] for call in recorded.spans("smolagents_fork.call")} == {
         "smolagents_fork.errors.SandboxTimeoutError",
         "smolagents_fork.errors.SandboxDiedError",
     }
+
+
+def deaths_of(executor: str, recorded: Recorded) -> dict[str, int]:
+    return {
+        point.attributes["smolagents_fork.death.cause"]: point.value
+        for point in recorded.points("smolagents_fork.deaths")
+        if point.attributes["smolagents_fork.executor"] == executor
+    }
+
+
+@pytest.mark.docker
+def test_deaths_in_containers_are_counted_by_cause(recorded, engine):
+    with DockerExecutor(memory="200m", workdir_size="20m", tmp_size="20m") as executor:
+        before = deaths_of("DockerExecutor", recorded)
+        for end in (
+            "os._exit(7)",
+            "os.kill(os.getpid(), 9)",
+            "while True: hog.append('x' * 10**7)",
+        ):
+            with pytest.raises(SandboxDiedError):
+                executor(f"import os\nhog = []\nprint('before', flush=True)\n{end}")
+    deaths = deaths_of("DockerExecutor", recorded)
+    counted = {cause: count - before.get(cause, 0) for cause, count in deaths.items()}
+    assert counted == {"exit": 1, "signal": 1, "out_of_memory": 1}
+
+
+@pytest.mark.docker
+def test_pool_of_containers_is_read_at_export(recorded, engine):
+    def sandboxes() -> dict[str, int]:
+        points = recorded.points("smolagents_fork.pool.sandboxes")
+        return {point.attributes["smolagents_fork.pool.state"]: point.value for point in points}
+
+    before = {"ready": 0, "starting": 0, "in_use": 0, **sandboxes()}
+    with DockerPool(min_size=0, max_size=1, startup_timeout_seconds=180) as pool:
+        with DockerExecutor(pool=pool):
+            assert sandboxes() == {**before, "in_use": before["in_use"] + 1}
+        assert eventually(lambda: sandboxes() == before)
 
 
 class Busy:

@@ -41,7 +41,7 @@ def kill_inside(executor, words):
     executor.container.exec_run(["python3", "-c", script])
 
 
-def died(executor, action, code=SLEEP):
+def died(executor, action, code=SLEEP, cause="exit"):
     """The words of a call's error when ``action`` is carried out as soon as it has printed."""
     with acting(first_print(executor).is_set, lambda: acted(action)) as act:
         with pytest.raises(ExecutorError) as caught:
@@ -49,6 +49,7 @@ def died(executor, action, code=SLEEP):
         noticed = time.monotonic()
         assert noticed - act.result() < NOTICED_SECONDS
     assert isinstance(caught.value, SandboxDiedError), repr(caught.value)
+    assert caught.value.cause == cause
     return str(caught.value)
 
 
@@ -80,6 +81,7 @@ def test_exit_of_the_kernel(mortal):
             mortal(code.format(number))
         assert time.monotonic() - started < NOTICED_SECONDS
         message = str(caught.value)
+        assert caught.value.cause == "exit"
         assert f"the kernel in sandbox {mortal.container.short_id} ended while code ran: " in (
             message
         )
@@ -91,7 +93,7 @@ def test_exit_of_the_kernel(mortal):
 
 
 def test_kernel_killed(mortal):
-    message = died(mortal, lambda: kill_inside(mortal, "ipykernel"))
+    message = died(mortal, lambda: kill_inside(mortal, "ipykernel"), cause="signal")
     assert "exit code -9 (SIGKILL); last log lines: last words of the program; " in message
     assert "out of memory" not in message
     assert mortal("given").output == 5
@@ -103,6 +105,7 @@ def test_kernel_out_of_memory(image):
         with pytest.raises(SandboxDiedError) as caught:
             executor("print('before')\nhog = []\nwhile True: hog.append(bytearray(10_000_000))")
         assert time.monotonic() - started < 40
+        assert caught.value.cause == "out_of_memory"
         message = str(caught.value)
         assert "out of memory" in message
         assert "memory='200m'" in message or "raise memory=" in message
@@ -152,7 +155,7 @@ def test_gateway_killed(mortal):
 
 
 def test_relay_killed(mortal):
-    message = died(mortal, lambda: kill_inside(mortal, "create_connection"))
+    message = died(mortal, lambda: kill_inside(mortal, "create_connection"), cause="connection")
     assert "lost its kernel gateway while code ran" in message
     assert "sandbox running" in message
     assert mortal("given").output == 5

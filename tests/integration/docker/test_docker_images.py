@@ -366,6 +366,29 @@ def test_named_image_is_used_as_it_is(make, image, engine):
         engine.api.remove_image(name, force=True, noprune=True)
 
 
+def test_image_removed_before_a_start_is_built_again(make, image, engine):
+    """As ``smolagents-fork gc`` may do while an application starts."""
+    executor = make(dockerfile_content=f"FROM {image}\nLABEL test=removed-{os.getpid()}\n")
+    tag = executor.container.attrs["Config"]["Image"]
+    executor.restart()  # the next call starts another container
+
+    def removed() -> bool:
+        try:
+            engine.api.remove_image(tag, noprune=True)
+        except docker.errors.APIError:  # the container that used it is being removed
+            return False
+        return True
+
+    try:
+        assert eventually(removed)
+        with pytest.warns(UserWarning, match="was removed after it was prepared, and is prepared"):
+            assert executor("1 + 1").output == 2
+        executor.cleanup()
+        assert executor.closed
+    finally:
+        engine.api.remove_image(tag, force=True, noprune=True)
+
+
 def test_install_packages_before_code_has_run(make):
     executor = make()
     executor.send_variables({"kept": 3})

@@ -414,3 +414,15 @@ def test_hostile_bytes_as_a_result_are_a_note(shared, data):
         assert "the result could not be decoded" in result.logs
     else:
         assert result.output == expected
+
+
+def test_figures_that_ipython_keeps_open_are_displayed_once(science):
+    configure = (
+        "from matplotlib_inline.config import InlineBackend\n"
+        "import matplotlib.pyplot as plt\nplt.close('all')\n"
+        "InlineBackend.instance().close_figures = {}"
+    )
+    science(configure.format(False))
+    science("plt.plot([1, 2]);")
+    assert [display.is_figure for display in science.displays] == [True]
+    science(configure.format(True))

@@ -46,6 +46,24 @@ def test_logs_are_what_was_printed_on_both_streams(executor: Any):
     assert outcome.output is None
 
 
+def test_stream_that_raises_ends_no_call(executor: Any, monkeypatch: pytest.MonkeyPatch):
+    pieces: list[str] = []
+
+    def faulty(text: str) -> None:
+        pieces.append(text)
+        raise ValueError("no more")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(executor, "_on_output", faulty)
+        outcome = executor(
+            "import time\nprint('first', flush=True)\ntime.sleep(0.3)\nprint('second')\n5"
+        )
+    assert outcome.output == "5"
+    note = "[on_output raised ValueError: no more; not called again]"
+    assert outcome.logs == f"first\nsecond\n\n{note}"
+    assert len(pieces) == 1
+
+
 @pytest.mark.parametrize("statement", ["image", "display(image)", "display(image); 1"])
 def test_image_is_returned(executor: Any, statement: str):
     outcome = executor(

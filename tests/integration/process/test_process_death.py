@@ -10,6 +10,8 @@ import sys
 import threading
 import time
 import warnings
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from background import acting, eventually
@@ -52,13 +54,22 @@ def test_child_death_names_the_cause(code: str, words: str):
         assert ex("three()").output == 3
 
 
-def test_a_child_killed_from_outside_between_calls_is_replaced():
+@pytest.mark.parametrize(
+    "next_action",
+    [lambda ex: ex("1"), lambda ex: ex.send_variables({"given": 5}), lambda ex: ex.variables()],
+    ids=["call", "send_variables", "variables"],
+)
+def test_a_child_killed_from_outside_between_calls_is_told_once(next_action: Callable[[Any], Any]):
     with executor() as ex:
         ex.send_tools({"three": lambda: 3})
         pid = ex.pid
         assert pid is not None
         os.kill(pid, signal.SIGKILL)
         assert eventually(lambda: not ex.is_alive())
+        with pytest.raises(SandboxDiedError, match=r"between two calls, .*by SIGKILL") as caught:
+            next_action(ex)
+        assert str(caught.value).endswith(LOST)
+        assert caught.value.cause == "signal"
         assert ex("three()").output == 3
         assert ex.is_alive()
 
@@ -99,6 +110,8 @@ def test_a_killed_fork_server_is_replaced():
             fork_server = int(file.read().rpartition(")")[2].split()[1])
         os.kill(fork_server, signal.SIGKILL)
         assert eventually(lambda: gone(pid))  # it dies with its parent
+        with pytest.raises(SandboxDiedError, match="between two calls, "):
+            ex("three()")
         assert ex("three()").output == 3
 
 
@@ -130,12 +143,12 @@ def press_ctrl_c():
             release.set()
 
 
-def test_a_callback_that_raises_does_not_leave_the_program_running():
+def test_a_callback_that_ends_the_host_does_not_leave_the_program_running():
     def on_output(text: str) -> None:
-        raise RuntimeError("the user's own mistake")
+        raise SystemExit("the user's own end")
 
     with executor(timeout_seconds=600, on_output=on_output) as ex:
-        with pytest.raises(RuntimeError, match="own mistake"):
+        with pytest.raises(SystemExit, match="own end"):
             ex("print('x')\nfor i in range(10**12): pass")
         assert ex("1 + 1").output == 2
 

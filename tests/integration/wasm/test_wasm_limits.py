@@ -155,6 +155,16 @@ def test_killed_process_is_noticed_at_once():
         assert executor("1 + 1").output == 2
 
 
+def test_process_killed_between_calls_is_told_once():
+    with WasmExecutor() as executor:
+        executor.send_variables({"given": 5})
+        os.kill(executor.pid or 0, signal.SIGKILL)
+        assert eventually(lambda: not executor.is_alive())
+        with pytest.raises(SandboxDiedError, match=rf"between two calls, .* SIGKILL.*{LOST}"):
+            executor("given")
+        assert executor("given").output == 5
+
+
 def test_process_that_ends_itself_says_its_last_words():
     with raw_executor() as executor:
         executor("import js")

@@ -13,7 +13,7 @@ from .build_errors import base_message
 from .builder_lock import one_builder
 from .builds import build, pull
 from .image_plans import DOCKERFILE, ImagePlan
-from .installation import install, largest_part
+from .installation import install, largest_part, public_form
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -108,7 +108,7 @@ class ImageBuilder:
             with mapped_errors("looking for images with some of the packages"):
                 start = largest_part(self._client, wanted, base)
         if wanted.requirements:
-            self._report(f"{STEP}installing {', '.join(wanted.requirements)}")
+            self._report(f"{STEP}installing {', '.join(map(public_form, wanted.requirements))}")
         install(
             self._client,
             self._address,

@@ -15,11 +15,12 @@ import contextlib
 import io
 import json
 import os
+import re
 import secrets
 import tarfile
 from collections.abc import Iterator, Mapping
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 from ....deadline import Deadline
 from ....errors import ExecutorError, ImageBuildError
@@ -36,7 +37,7 @@ from .image_plans import CONFIG, SCRIPT, ImagePlan
 if TYPE_CHECKING:
     from docker import DockerClient
 
-__all__ = ["CACHE_LABEL", "PACKAGES_LABEL", "install", "largest_part"]
+__all__ = ["CACHE_LABEL", "PACKAGES_LABEL", "install", "largest_part", "public_form"]
 
 #: Labels of an image: the id of the image that packages were added to, and these packages.
 CORE_LABEL, PACKAGES_LABEL = "smolagents-fork.core", "smolagents-fork.packages"
@@ -44,6 +45,10 @@ CACHE_LABEL = "smolagents-fork.cache"
 _FOLDER, _CACHE = "/smolagents-fork-build", "/mnt"
 # The last part of the script's command: its files are not in the image.
 _RUN = 'cd "$0" && sh "./$1" && cd / && rm -rf "$0"'
+# Safe in a Dockerfile, too: without quotes, blanks or dollar signs.
+_NAME_AND_VERSIONS = re.compile(
+    r"[A-Za-z0-9._-]+(\[[A-Za-z0-9._,-]+\])?((==|!=|~=|<=|>=|<|>)[0-9][A-Za-z0-9.*+]*,?)*"
+)
 # The engine's storage allows some 125 layers.
 _MOST_LAYERS = 60
 
@@ -157,7 +162,7 @@ def largest_part(client: DockerClient, wanted: ImagePlan, base: str) -> str:
         base: name of its base, which has none.
     """
     core = client.api.inspect_image(base)["Id"]  # type: ignore[no-untyped-call]
-    needed = set(_written(wanted).split())
+    needed = {public_form(one) for one in wanted.requirements}
     parts = {base: 0}
     for found in client.api.images(filters={"label": f"{CORE_LABEL}={core}"}):
         has = set(str((found.get("Labels") or {}).get(PACKAGES_LABEL, "")).split())
@@ -176,9 +181,19 @@ def _core_of(client: DockerClient, wanted: ImagePlan) -> str:
     return str(client.api.inspect_image(wanted.base.tag)["Id"])  # type: ignore[no-untyped-call]
 
 
-def _written(wanted: ImagePlan) -> str:
-    """Write requirements for a label in a Dockerfile: without quotes, blanks or dollar signs."""
-    return " ".join(quote(one, safe="=<>!~,[]") for one in wanted.requirements)
+def public_form(requirement: str) -> str:
+    """Return a requirement as anyone may read it: without blanks, or its digest.
+
+    A name with versions is public. Text of any other form, such as an address, may have a password;
+    equal texts have equal digests.
+
+    Args:
+        requirement: of pip.
+    """
+    plain = "".join(requirement.split())
+    if _NAME_AND_VERSIONS.fullmatch(plain):
+        return plain
+    return f"sha256:{sha256(requirement.encode()).hexdigest()[:32]}"
 
 
 @contextlib.contextmanager
@@ -279,5 +294,7 @@ def _instructions(base: Mapping[str, Any], wanted: ImagePlan, core: str) -> list
     # The engine copies the container's labels; this one names an owner of containers.
     lines.append(f'LABEL {LABEL}=""')
     if wanted.requirements:
-        lines += [f'LABEL {CORE_LABEL}="{core}"', f'LABEL {PACKAGES_LABEL}="{_written(wanted)}"']
+        # Whoever has the image can read its labels.
+        packages = " ".join(public_form(one) for one in wanted.requirements)
+        lines += [f'LABEL {CORE_LABEL}="{core}"', f'LABEL {PACKAGES_LABEL}="{packages}"']
     return lines

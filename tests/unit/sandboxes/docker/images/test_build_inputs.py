@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from smolagents_fork.sandboxes import pip_settings
+from smolagents_fork.sandboxes.docker.images import image_plans, installation
 from smolagents_fork.sandboxes.docker.lifetime.lease import leased
 
 CA_VARIABLES = ("PIP_CERT", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE")
@@ -42,3 +43,39 @@ def test_index_is_that_of_the_environment_without_folders_of_this_machine(monkey
 @pytest.mark.parametrize(("seconds", "whole"), [(0.001, "1"), (5.0, "5"), (7.1, "8")])
 def test_lease_is_rounded_up_to_whole_seconds(seconds, whole):
     assert leased([], seconds)["entrypoint"][-1] == whole
+
+
+@pytest.mark.parametrize(
+    ("requirement", "shown"),
+    [
+        ("numpy", "numpy"),
+        ("pandas >= 2.1, < 3", "pandas>=2.1,<3"),
+        ("requests[socks,security]==2.*", "requests[socks,security]==2.*"),
+    ],
+)
+def test_name_with_versions_is_public(requirement, shown):
+    assert installation.public_form(requirement) == shown
+
+
+SECRET = "s3cret-of-the-index"
+
+
+@pytest.mark.parametrize(
+    "requirement",
+    [
+        f"mine @ https://user:{SECRET}@packages.example/mine-1.0-py3-none-any.whl",
+        f"git+https://{SECRET}@code.example/mine.git",
+        f"https://packages.example/mine.whl?token={SECRET}",
+        f"mine --hash={SECRET}",
+        f'mine; platform_version == "{SECRET}"',
+    ],
+)
+def test_label_of_an_image_has_no_secret_of_a_requirement(requirement):
+    wanted = image_plans.plan(requirements=("numpy", requirement))
+    lines = installation._instructions({}, wanted, "sha256:core")
+    assert SECRET not in "\n".join(lines)
+    (label,) = [line for line in lines if line.startswith(f"LABEL {installation.PACKAGES_LABEL}=")]
+    # The engine reads it as a Dockerfile, and finds equal requirements by it.
+    names = label.partition("=")[2].strip('"').split()
+    assert names == ["numpy", installation.public_form(requirement)]
+    assert installation.public_form(requirement) != installation.public_form(requirement + "x")
