@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ... import _version
+from ..container_options import GATEWAY_PORT, ContainerOptions
 from ..provisioner import SandboxSpec
 from ..resource_limits import parse_size
-from .container_options import GATEWAY_PORT, ContainerOptions
 from .gateway_access import publish_address
 from .lifetime.labels import labels
 from .lifetime.lease import leased

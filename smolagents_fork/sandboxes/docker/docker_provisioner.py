@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import secrets
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 from ...deadline import Deadline
 from ...errors import ConfigurationError, EngineUnavailableError, ExecutorStartError
+from ..container_options import ContainerOptions
+from ..engine_protocol import Note, no_note
 from ..provisioner import ImageSpec, Report, SandboxSpec
 from .container import DockerSandbox, StartedContainer
-from .container_options import ContainerOptions
 from .create_arguments import container_arguments
 from .engine import (
     API_TIMEOUT_SECONDS,
@@ -19,10 +19,10 @@ from .engine import (
     check_answers,
     connect,
     disconnect,
-    engine_address,
     mapped_errors,
     one_call_client,
 )
+from .engine_address import EngineAddress
 from .gateway_access import GatewayAccess
 from .images.image_builder import ImageBuilder
 from .images.image_plans import ImagePlan
@@ -41,7 +41,7 @@ class DockerProvisioner:
 
     Args:
         options: of the containers.
-        address: of the engine; ``None``: the one in ``DOCKER_HOST``, or the local one.
+        address: of the engine; ``None``: the one that the environment names.
         note: takes a line for the user's log.
 
     Raises:
@@ -53,11 +53,11 @@ class DockerProvisioner:
         self,
         options: ContainerOptions | None = None,
         *,
-        address: str | None = None,
-        note: Callable[[str], None] = lambda _line: None,
+        address: EngineAddress | None = None,
+        note: Note = no_note,
     ) -> None:
         self._options = options or ContainerOptions()
-        self._address = engine_address() if address is None else address
+        self._address = EngineAddress.of() if address is None else address
         try:
             self._client = connect(self._address)
         except EngineUnavailableError as error:

@@ -111,7 +111,7 @@ def build_all(client: Any, base: str, plans: Any) -> dict[str, Any]:
     name = f"smolagents-fork-bench-base:{secrets.token_hex(8)}"
     builder = ImageBuilder(
         client,
-        os.environ.get("DOCKER_HOST", ""),
+        EngineAddress.of(),
         report=lambda _line: None,
         ca_bundle=None,
         deadline=Deadline(BUILD_SECONDS),
@@ -145,7 +145,7 @@ def timed_build(client: Any, wanted: ImagePlan) -> float:
     started = time.perf_counter()
     builder = ImageBuilder(
         client,
-        os.environ.get("DOCKER_HOST", ""),
+        EngineAddress.of(),
         report=report,
         ca_bundle=None,
         deadline=Deadline(BUILD_SECONDS),

@@ -26,6 +26,7 @@ from ....errors import ExecutorError, ImageBuildError
 from ...pip_settings import ca_bytes, index_settings
 from ...provisioner import STEP, Report
 from ..engine import API_TIMEOUT_SECONDS, image_id, mapped_errors, one_call_client
+from ..engine_address import EngineAddress
 from ..lifetime import reaper
 from ..lifetime.labels import LABEL, owner_label
 from ..streams.exec_run import run_lines
@@ -50,7 +51,7 @@ _MOST_LAYERS = 60
 
 def install(
     client: DockerClient,
-    address: str,
+    address: EngineAddress,
     wanted: ImagePlan,
     start: str,
     *,
@@ -183,7 +184,7 @@ def _written(wanted: ImagePlan) -> str:
 
 @contextlib.contextmanager
 def _container(
-    client: DockerClient, address: str, image: str, config: Mapping[str, Any]
+    client: DockerClient, address: EngineAddress, image: str, config: Mapping[str, Any]
 ) -> Iterator[str]:
     """Run a container that ends with the block, or with this process.
 

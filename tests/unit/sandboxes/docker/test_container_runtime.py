@@ -12,7 +12,7 @@ import sys
 import pytest
 
 from smolagents_fork.sandboxes import pip_settings
-from smolagents_fork.sandboxes.docker.container_options import ContainerOptions
+from smolagents_fork.sandboxes.container_options import ContainerOptions
 from smolagents_fork.sandboxes.docker.create_arguments import container_arguments, merged
 from smolagents_fork.sandboxes.docker.images import image_plans
 from smolagents_fork.sandboxes.docker.lifetime.labels import (
@@ -146,7 +146,7 @@ def test_local_folders_of_pip_are_not_passed_to_the_builder(monkeypatch):
 
 SIGTERM = """
 import signal
-from smolagents_fork.sandboxes.docker.lifetime.reaper import exit_on_sigterm
+from smolagents_fork.sandboxes.termination import exit_on_sigterm
 def own(*_): print("own")
 for handler in (own, signal.SIG_IGN):
     signal.signal(signal.SIGTERM, handler)

@@ -1,4 +1,4 @@
-"""Options of containers that other engines' sandboxes do not have."""
+"""Options of containers, for engines of every kind."""
 
 from __future__ import annotations
 
