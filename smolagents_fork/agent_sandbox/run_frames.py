@@ -6,7 +6,7 @@ connection a run::
     host                         supervisor
     TOKEN  the sandbox's token
     RUN    the job, encoded
-                                 OUTPUT          what the program prints on both streams, as it comes
+                                 OUTPUT          what the program prints, on both streams
                                  CALL n          a request for the host's model, encoded
     REPLY n   the answer, encoded
                                  CANCEL n        nobody waits for more of the answer
