@@ -24,6 +24,7 @@ import docker
 from smolagents_fork.deadline import Deadline
 from smolagents_fork.errors import ForkError
 from smolagents_fork.sandboxes.docker.engine import connect, image_id
+from smolagents_fork.sandboxes.docker.engine_address import EngineAddress
 from smolagents_fork.sandboxes.docker.images.image_builder import ImageBuilder
 from smolagents_fork.sandboxes.docker.images.image_definitions import image_folder
 from smolagents_fork.sandboxes.docker.images.image_plans import (
