@@ -79,7 +79,7 @@ class DockerExecutor(Executor):
             (3), ``on_death`` ("restart" or "fail"), ``network`` ("none"), ``transport`` ("auto"),
             ``memory`` ("2g"), ``cpus`` (1.0), ``pids_limit`` (256), ``read_only`` (True), ``user``
             ("1000:1000"), ``runtime``, ``environment``, ``volumes``, ``workdir``, ``workdir_size``
-            ("512m"), ``tmp_size`` ("128m"), ``lease_seconds`` (5), ``max_output_bytes`` (1e6),
+            ("512m"), ``tmp_size`` ("128m"), ``lease_seconds`` (15), ``max_output_bytes`` (1e6),
             ``max_value_bytes`` (256 MiB), ``max_tool_calls`` (100,000), ``tool_timeout_seconds``,
             ``tools_in_calling_thread``, ``on_output``, ``figures_dir``, ``tool_placement``,
             ``image``, ``base_image``, ``requirements``, ``ca_bundle``,

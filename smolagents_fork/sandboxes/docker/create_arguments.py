@@ -25,6 +25,7 @@ def container_arguments(
     token: str,
     published: bool = False,
     command: Sequence[str] = (),
+    renewed: bool = True,
 ) -> dict[str, Any]:
     """Make docker-py's arguments of ``containers.create``; ``container_run_kwargs`` override them.
 
@@ -35,6 +36,7 @@ def container_arguments(
         token: that the gateway asks its clients for.
         published: whether the gateway's port is published.
         command: its main process, which runs under the lease.
+        renewed: whether the host process can write to the container's standard input.
     """
     # A published port needs a network.
     network = "bridge" if published and options.network == "none" else options.network
@@ -96,10 +98,10 @@ def container_arguments(
         arguments["ports"] = {f"{GATEWAY_PORT}/tcp": address}
     if options.disk_size is not None and not options.read_only:
         arguments["storage_opt"] = {"size": str(options.disk_size)}
-    return {
-        **merged(arguments, options.container_run_kwargs),
-        **leased(command, spec.lease_seconds),
-    }
+    arguments = merged(arguments, options.container_run_kwargs)
+    # A terminal's input can be written to by the code.
+    renewed = renewed and not arguments.get("tty")
+    return {**arguments, **leased(command, spec.lease_seconds, renewed=renewed)}
 
 
 def _is_mode(network: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import secrets
 import warnings
 from typing import Any
@@ -14,13 +15,11 @@ from ..provisioner import ImageSpec, Report, SandboxSpec
 from .container import DockerSandbox, StartedContainer
 from .create_arguments import container_arguments
 from .engine import (
-    API_TIMEOUT_SECONDS,
     carries_output,
     check_answers,
     connect,
     disconnect,
     mapped_errors,
-    one_call_client,
 )
 from .engine_address import EngineAddress
 from .gateway_access import GatewayAccess
@@ -30,8 +29,9 @@ from .images.preparation import prepare_image
 from .lifetime import reaper
 from .lifetime.labels import LABEL, owner_label
 from .lifetime.lease import main_command
+from .streams.attaching import attach, attach_again
 from .streams.exec_stream import AttachedConnection, StreamUnsupported
-from .streams.log_reader import LoggedConnection
+from .streams.log_reader import LoggedConnection, Renewal
 
 __all__ = ["DockerProvisioner"]
 
@@ -116,8 +116,7 @@ class DockerProvisioner:
         try:
             return self._started(spec)
         except StreamUnsupported:
-            # Closing the attached connection closes the container's input, which ends its lease.
-            # So another container is started, without its output.
+            # Another container is started: the lease of this one would have to be renewed.
             self._carries_output = False
             return self._started(spec)
 
@@ -146,10 +145,20 @@ class DockerProvisioner:
                             "fork's image on it"
                         )
                     arguments = container_arguments(
-                        spec, options, name, token=token, published=published, command=command
+                        spec,
+                        options,
+                        name,
+                        token=token,
+                        published=published,
+                        command=command,
+                        renewed=self._carries_output,
                     )
                     container = self._created(arguments)
-                    lease = self._attached(container, framed=not arguments.get("tty"))
+                    lease = self._attached(
+                        container,
+                        framed=not arguments.get("tty"),
+                        lease_seconds=spec.lease_seconds if arguments["detach"] else None,
+                    )
                     container.start()
             except BaseException:
                 if lease is not None:
@@ -158,22 +167,24 @@ class DockerProvisioner:
                 raise
         return StartedContainer(container, name, token, published, lease)
 
-    def _attached(self, container: Any, *, framed: bool) -> AttachedConnection:
+    def _attached(
+        self, container: Any, *, framed: bool, lease_seconds: float | None
+    ) -> AttachedConnection:
         """Attach to the container's input and, where the connection can carry it, its output.
 
         Raises:
             StreamUnsupported: the connection cannot carry output, against expectation.
         """
         # Output only where it is read; otherwise the container's writes would block.
-        output = int(self._carries_output)
-        params = {"stdin": 1, "stdout": output, "stderr": output, "stream": 1}
-        # docker-py sets no limit for this call.
-        api = one_call_client(self._client.api, API_TIMEOUT_SECONDS)
-        attached = api.attach_socket(container.id, params=params)
-        if not output:
+        attached = attach(self._client, container.id, output=self._carries_output)
+        if not self._carries_output:
             return AttachedConnection(attached)
+        lease = None
+        if lease_seconds is not None:
+            again = functools.partial(attach_again, self._address, container.id)
+            lease = Renewal(lease_seconds, again)
         try:
-            return LoggedConnection(attached, framed=framed)
+            return LoggedConnection(attached, framed=framed, renewal=lease)
         except StreamUnsupported:
             AttachedConnection(attached).close()
             raise
