@@ -32,7 +32,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 ROOMS: dict[str, tuple[tuple[str, ...], ...]] = {
     "jupyter": (("wire",), ("protocol", "websocket"), ("kernel",)),
     "sandboxes": (
-        ("container_options", "pip_settings", "resource_limits", "termination"),
+        ("cluster_owner", "container_options", "pip_settings", "resource_limits", "termination"),
         ("provisioner",),
         ("engine_protocol",),
         ("docker",),

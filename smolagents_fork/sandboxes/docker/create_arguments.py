@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ... import _version
+from ..cluster_owner import ClusterOwner
 from ..container_options import GATEWAY_PORT, ContainerOptions
 from ..provisioner import SandboxSpec
 from ..resource_limits import parse_size
@@ -26,6 +27,7 @@ def container_arguments(
     published: bool = False,
     command: Sequence[str] = (),
     renewed: bool = True,
+    owner: ClusterOwner | None = None,
 ) -> dict[str, Any]:
     """Make docker-py's arguments of ``containers.create``; ``container_run_kwargs`` override them.
 
@@ -37,12 +39,13 @@ def container_arguments(
         published: whether the gateway's port is published.
         command: its main process, which runs under the lease.
         renewed: whether the host process can write to the container's standard input.
+        owner: the supervisor that this process is; ``None`` outside a cluster.
     """
     # A published port needs a network.
     network = "bridge" if published and options.network == "none" else options.network
     limits = spec.limits
     uid, _, gid = options.user.partition(":")
-    owner = f",uid={uid},gid={gid or uid}" if uid.isdigit() else ",mode=1777"
+    mode = f",uid={uid},gid={gid or uid}" if uid.isdigit() else ",mode=1777"
     environment = {
         "HOME": spec.workdir,
         "TMPDIR": "/tmp",
@@ -64,14 +67,14 @@ def container_arguments(
         "user": options.user,
         "working_dir": spec.workdir,
         "environment": environment,
-        "labels": labels(f"{_version.upstream_version}+fork.{_version.fork_revision}"),
+        "labels": labels(f"{_version.upstream_version}+fork.{_version.fork_revision}", owner),
         "cap_drop": ["ALL"],
         "security_opt": ["no-new-privileges:true"],
         "read_only": options.read_only,
         "tmpfs": {
             # noexec is the engine's default. Packages that are installed while the container
             # runs, which needs a network, may have extension modules, which need exec.
-            spec.workdir: f"rw,nosuid,nodev,size={parse_size(limits.workdir_size)}{owner}"
+            spec.workdir: f"rw,nosuid,nodev,size={parse_size(limits.workdir_size)}{mode}"
             + (",exec" if network != "none" else ""),
             "/tmp": f"rw,nosuid,nodev,size={parse_size(limits.tmp_size)},mode=1777",
         },

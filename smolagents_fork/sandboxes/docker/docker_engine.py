@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from ...errors import ConfigurationError
+from ..cluster_owner import ClusterOwner
 from ..container_options import ContainerOptions
 from ..engine_protocol import Note, no_note
 from .docker_provisioner import DockerProvisioner
@@ -31,6 +32,7 @@ class DockerEngine:
         tls: folder with ``ca.pem``, ``cert.pem`` and ``key.pem``, which the engine and this
             process prove themselves with; ``False``: no TLS, whatever the environment says;
             ``None``: ``DOCKER_TLS_VERIFY`` and ``DOCKER_CERT_PATH``.
+        owner: the supervisor of a cluster that containers belong to; ``None`` outside a cluster.
 
     Raises:
         ConfigurationError: not an address, or a folder without these files.
@@ -38,6 +40,7 @@ class DockerEngine:
 
     host: str | None = None
     tls: str | os.PathLike[str] | Literal[False] | None = None
+    owner: ClusterOwner | None = None
 
     def __post_init__(self) -> None:
         if self.host is not None and (
@@ -48,6 +51,10 @@ class DockerEngine:
             raise ConfigurationError(
                 f"DockerEngine: host={shown!r} is not an engine's address: give one that begins "
                 f"with {', '.join(_SCHEMES)}, or None for the one in DOCKER_HOST"
+            )
+        if self.owner is not None and not isinstance(self.owner, ClusterOwner):
+            raise ConfigurationError(
+                f"DockerEngine: owner={self.owner!r}: give a ClusterOwner, or None"
             )
         if self.tls is None or self.tls is False:
             return
@@ -67,7 +74,8 @@ class DockerEngine:
 
     def __repr__(self) -> str:
         host = None if self.host is None else hidden_password(self.host)
-        return f"DockerEngine(host={host!r}, tls={self.tls!r})"
+        owner = "" if self.owner is None else f", owner={self.owner!r}"
+        return f"DockerEngine(host={host!r}, tls={self.tls!r}{owner})"
 
     @property
     def name(self) -> str:
@@ -102,4 +110,4 @@ class DockerEngine:
             EngineUnavailableError: docker-py is missing, or the engine does not answer.
             ConfigurationError: a port was asked for that could not be reached from here.
         """
-        return DockerProvisioner(options, address=self.address, note=note)
+        return DockerProvisioner(options, address=self.address, owner=self.owner, note=note)

@@ -5,16 +5,19 @@ from __future__ import annotations
 import functools
 import secrets
 import warnings
+from collections.abc import Collection
 from typing import Any
 
 from ...deadline import Deadline
 from ...errors import ConfigurationError, EngineUnavailableError, ExecutorStartError
+from ..cluster_owner import ClusterOwner
 from ..container_options import ContainerOptions
 from ..engine_protocol import Note, no_note
 from ..provisioner import ImageSpec, Report, SandboxSpec
 from .container import DockerSandbox, StartedContainer
 from .create_arguments import container_arguments
 from .engine import (
+    API_TIMEOUT_SECONDS,
     carries_output,
     check_answers,
     connect,
@@ -42,6 +45,7 @@ class DockerProvisioner:
     Args:
         options: of the containers.
         address: of the engine; ``None``: the one that the environment names.
+        owner: the supervisor that this process is; ``None`` outside a cluster.
         note: takes a line for the user's log.
 
     Raises:
@@ -54,8 +58,10 @@ class DockerProvisioner:
         options: ContainerOptions | None = None,
         *,
         address: EngineAddress | None = None,
+        owner: ClusterOwner | None = None,
         note: Note = no_note,
     ) -> None:
+        self._owner = owner
         self._options = options or ContainerOptions()
         self._address = EngineAddress.of() if address is None else address
         try:
@@ -152,6 +158,7 @@ class DockerProvisioner:
                         published=published,
                         command=command,
                         renewed=self._carries_output,
+                        owner=self._owner,
                     )
                     container = self._created(arguments)
                     lease = self._attached(
@@ -176,8 +183,9 @@ class DockerProvisioner:
             StreamUnsupported: the connection cannot carry output, against expectation.
         """
         # Output only where it is read; otherwise the container's writes would block.
-        attached = attach(self._client, container.id, output=self._carries_output)
-        if not self._carries_output:
+        output = self._carries_output
+        attached = attach(self._client, container.id, output=output, timeout=API_TIMEOUT_SECONDS)
+        if not output:
             return AttachedConnection(attached)
         lease = None
         if lease_seconds is not None:
@@ -222,6 +230,23 @@ class DockerProvisioner:
         with mapped_errors("listing containers"):
             found = self._client.api.containers(filters={"label": f"{LABEL}={owner_label()}"})
         return [str(container["Id"])[:12] for container in found]
+
+    def remove_orphans(self, alive: Collection[str]) -> list[str]:
+        """Remove containers of supervisors of this cluster and node that are gone.
+
+        Args:
+            alive: names of the supervisors on this node that live, other than this one.
+
+        Returns:
+            names of the removed containers; none outside a cluster.
+
+        Raises:
+            EngineUnavailableError: the engine does not answer.
+        """
+        if self._owner is None:
+            return []
+        with mapped_errors("removing containers of supervisors that are gone"):
+            return reaper.reap_supervisors(self._client, self._owner, alive)
 
     def wait_until_removed(self, timeout: float) -> bool:
         """Wait for pending removals, also after :meth:`close`; return whether all are done.

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import uuid
+
 import pytest
+from background import eventually
 from docker_proxy import Proxy
 
 from smolagents_fork import DockerEngine
 from smolagents_fork.errors import ConfigurationError, EngineUnavailableError
 from smolagents_fork.executors.docker import DockerExecutor, DockerPool
+from smolagents_fork.sandboxes.cluster_owner import ClusterOwner
+from smolagents_fork.sandboxes.container_options import ContainerOptions
+from smolagents_fork.sandboxes.provisioner import SandboxSpec
 
 SOCKET = "unix:///var/run/docker.sock"
 
@@ -51,6 +57,36 @@ def test_pool_has_its_engine(addresses):
         with pytest.raises(ConfigurationError, match="is decided by the pool"):
             DockerExecutor(pool=pool, engine=DockerEngine(SOCKET))
     assert len(starts(proxy)) >= 1
+
+
+def test_supervisor_removes_containers_of_those_that_are_gone(engine, image):
+    cluster = f"cluster-{uuid.uuid4().hex}"
+
+    def connected(node, supervisor, of=cluster):
+        owner = ClusterOwner(of, node, supervisor)
+        return DockerEngine(owner=owner).connect(ContainerOptions())
+
+    def names():
+        found = engine.api.containers(filters={"label": f"smolagents-fork.cluster={cluster}"})
+        return {entry["Labels"]["smolagents-fork.supervisor"] for entry in found}
+
+    places = [("n1", "gone"), ("n1", "alive"), ("n1", "own"), ("n2", "elsewhere")]
+    provisioners = [connected(*place) for place in places]
+    sandboxes = [one.start(SandboxSpec(image)) for one in provisioners]
+    try:
+        assert names() == {supervisor for _, supervisor in places}
+        own = provisioners[2]
+        assert own.remove_orphans(["alive"]) == [sandboxes[0].name]
+        assert eventually(lambda: names() == {"alive", "own", "elsewhere"})
+        assert own.remove_orphans(["alive"]) == []
+        other = connected("n1", "own", of="another-" + cluster)
+        assert other.remove_orphans([]) == []
+        other.close()
+    finally:
+        for sandbox, provisioner in zip(sandboxes, provisioners, strict=True):
+            sandbox.remove()
+            assert provisioner.wait_until_removed(120)
+            provisioner.close()
 
 
 def test_address_without_an_engine_is_named_with_its_setting():

@@ -53,9 +53,20 @@ class SecondEngine:
 
 
 def started_engine(folder: Path) -> SecondEngine:
-    """Start an engine that changes nothing of this machine's network."""
+    """Start an engine in a network namespace of its own.
+
+    An engine without a bridge removes docker0 where it runs, which is another engine's.
+    """
     address = f"unix://{folder}/sock"
-    command = ["dockerd", "--data-root", f"{folder}/data", "--exec-root", f"{folder}/exec"]
+    command = [
+        "unshare",
+        "--net",
+        "dockerd",
+        "--data-root",
+        f"{folder}/data",
+        "--exec-root",
+        f"{folder}/exec",
+    ]
     command += ["--pidfile", f"{folder}/pid", "--host", address, "--bridge", "none"]
     command += ["--iptables=false", "--ip6tables=false", "--ip-forward=false"]
     with (folder / "log").open("wb") as log:
@@ -92,10 +103,11 @@ def processes_of(folder: Path) -> list[int]:
 @pytest.fixture
 def second_engine(base_image: str) -> Iterator[SecondEngine]:
     """An engine with the base image; nothing of it is left."""
-    if os.geteuid() or not shutil.which("dockerd") or not shutil.which("docker"):
-        pytest.skip("a second engine needs root, dockerd and docker")
+    if os.geteuid() or not all(map(shutil.which, ("unshare", "dockerd", "docker"))):
+        pytest.skip("a second engine needs root, unshare, dockerd and docker")
     if not base_image:
         pytest.skip(f"a second engine without a network needs {BASE_IMAGE_VARIABLE}")
+    networks = os.listdir("/sys/class/net")
     folder = Path(tempfile.mkdtemp(prefix="engine-"))
     engine = started_engine(folder)
     try:
@@ -104,6 +116,7 @@ def second_engine(base_image: str) -> Iterator[SecondEngine]:
             pytest.skip(f"no second engine here: {(folder / 'log').read_text()[-300:]}")
         copy = f"docker save {base_image} | docker --host {engine.address} load"
         subprocess.run(["sh", "-c", copy], check=True, capture_output=True, timeout=LONG_SECONDS)
+        assert {"docker0"} & {*networks} <= {*os.listdir("/sys/class/net")}
         yield engine
     finally:
         engine.process.kill()

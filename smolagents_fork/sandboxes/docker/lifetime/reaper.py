@@ -12,14 +12,15 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from ....errors import ExecutorStartError
+from ...cluster_owner import ClusterOwner
 from ...termination import exit_on_sigterm
 from ..engine import connect, disconnect
 from ..engine_address import EngineAddress
-from .labels import LABEL, owner_is_gone
+from .labels import LABEL, cluster_owner_of, owner_is_gone
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -28,6 +29,7 @@ __all__ = [
     "pending",
     "reap",
     "reap_once",
+    "reap_supervisors",
     "remove",
     "starting",
     "wait_until_removed",
@@ -198,6 +200,27 @@ def reap(client: DockerClient) -> list[str]:
     removed = []
     for summary in client.api.containers(all=True, filters={"label": LABEL}):
         if owner_is_gone(summary.get("Labels") or {}):
+            _remove_now(client, summary["Id"])
+            removed.append(summary["Names"][0].lstrip("/"))
+    return removed
+
+
+def reap_supervisors(client: DockerClient, own: ClusterOwner, alive: Collection[str]) -> list[str]:
+    """Remove containers of supervisors that are gone; return their names.
+
+    Containers of other clusters and nodes stay, and those without a supervisor.
+
+    Args:
+        client: docker-py client of the node's engine.
+        own: the supervisor that asks.
+        alive: names of the other supervisors on this node that live.
+    """
+    removed = []
+    for summary in client.api.containers(all=True, filters={"label": LABEL}):
+        owner = cluster_owner_of(summary.get("Labels") or {})
+        if owner is None or (owner.cluster, owner.node) != (own.cluster, own.node):
+            continue
+        if owner != own and owner.supervisor not in alive:
             _remove_now(client, summary["Id"])
             removed.append(summary["Names"][0].lstrip("/"))
     return removed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..engine import API_TIMEOUT_SECONDS, connect, disconnect, one_call_client
+from ..engine import connect, disconnect, one_call_client
 from ..engine_address import EngineAddress
 
 if TYPE_CHECKING:
@@ -16,9 +16,7 @@ __all__ = ["attach", "attach_again"]
 _AGAIN_SECONDS = 10
 
 
-def attach(
-    client: DockerClient, container: str, *, output: bool, timeout: float = API_TIMEOUT_SECONDS
-) -> Any:
+def attach(client: DockerClient, container: str, *, output: bool, timeout: float) -> Any:
     """Attach to a container, which may not have been started yet.
 
     Args:
