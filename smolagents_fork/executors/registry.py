@@ -29,6 +29,8 @@ __all__ = [
     "available_names",
     "built_in",
     "fork_class",
+    "imported",
+    "instance_was_saved",
     "plug_in",
     "plug_in_of_class",
 ]
@@ -76,7 +78,24 @@ _ADMINISTRATIONS = {
 RESERVED_NAMES = frozenset({"class", "instance"})
 
 
-def _load(reference: str) -> Any:
+def instance_was_saved(reference: str) -> str:
+    """Word the error of an agent that was saved with an executor instance.
+
+    Args:
+        reference: of the instance's class.
+    """
+    return (
+        f"the agent was saved with an executor instance ({reference}), which cannot be saved; pass "
+        "executor=<an instance>, executor_class=<a class> or executor_type=<a name> to load it"
+    )
+
+
+def imported(reference: str) -> Any:
+    """Import what ``module:qualname`` names; never for a text from a file.
+
+    Raises:
+        ImportError, AttributeError, ValueError: there is nothing of that name.
+    """
     module, _, qualname = reference.partition(":")
     value: Any = importlib.import_module(module)
     for part in qualname.split("."):
@@ -88,19 +107,19 @@ def built_in(name: str) -> Factory | None:
     """Return the built-in executor class of that name, or the factory of an engine's, or None."""
     reference = BUILT_IN.get(name)
     if reference is not None:
-        built: Factory = _load(reference)
+        built: Factory = imported(reference)
         return built
     engine = ENGINES.get(name)
     if engine is None:
         return None
-    factory: Factory = _load(_ENGINE_FACTORY)(name, _load(engine))
+    factory: Factory = imported(_ENGINE_FACTORY)(name, imported(engine))
     return factory
 
 
 def administration(name: str) -> Administration | None:
     """Return the administration of the built-in executor of that name, or None."""
     reference = _ADMINISTRATIONS.get(name)
-    return None if reference is None else _load(reference)()
+    return None if reference is None else imported(reference)()
 
 
 def fork_class(reference: str) -> type | None:
@@ -109,7 +128,7 @@ def fork_class(reference: str) -> type | None:
     The text is compared with the fork's own list; it is never imported.
     """
     known = reference in BUILT_IN.values() or reference in _UPSTREAM
-    return _load(reference) if known else None
+    return imported(reference) if known else None
 
 
 def _entry_points() -> list[importlib.metadata.EntryPoint]:

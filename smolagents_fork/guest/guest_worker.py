@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import threading
+import types
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NoReturn, Protocol
 
@@ -19,7 +21,7 @@ from ..errors import (
     InterpreterError,
 )
 from ..interpreter import Interpreter, Limits
-from ..interpreter.meter import FinalAnswer, ProgramStop, TimeStop
+from ..interpreter.meter import FinalAnswer, TimeStop
 from ..texts import (
     class_name,
     exact_text,
@@ -37,6 +39,7 @@ __all__ = ["Link", "Worker", "warm_up"]
 _LONGEST_REPR = 80_000
 # Name in the state of the value that is converted to text.
 _VALUE = "_output_of_the_last_call"
+_STOPPED = "The execution was stopped from outside"
 
 
 def warm_up() -> None:
@@ -100,7 +103,6 @@ class Worker:
         )
         self._calls = HostCalls(self._ask_host, self._finish, self._max_value_bytes, self._stop)
         self._in_run = False
-        self._in_program = False
         self._shielded = 0
 
     def serve(self) -> None:
@@ -119,17 +121,20 @@ class Worker:
 
     # -- interruption by the host --
 
-    def stop_if_asked(self, *_: Any) -> None:
+    def stop_if_asked(self, _signal: int, frame: types.FrameType | None) -> None:
         """Stop the program if the host has asked its run to stop.
 
-        Handles the signal, which may arrive at any time, even after the end of its run. Also called
-        at points where the signal is deferred: before the program, and after a frame.
+        Handles the signal, which may arrive at any time, even after the end of its run. The host
+        repeats it until the run ends.
+
+        Args:
+            frame: what was interrupted; only the program's own code is stopped.
         """
-        if self._in_program and not self._shielded and self._link.stop_asked:
+        if not self._shielded and self._link.stop_asked and self._interpreter.is_in_program(frame):
             self._stop()
 
     def _stop(self) -> NoReturn:
-        stop = TimeStop("The execution was stopped from outside")
+        stop = TimeStop(_STOPPED)
         # The meter raises it again wherever the program catches it.
         self._interpreter.meter.interrupt(stop)
         raise stop
@@ -144,31 +149,24 @@ class Worker:
         finally:
             self._shielded -= main
         if main:
-            self.stop_if_asked()
+            self.stop_if_asked(0, sys._getframe())
 
     # -- frames --
 
     def _run(self, frame: Frame) -> None:
         self._link.run = frame.run
         self._in_run = True
-        try:
-            self._begin_run()
-            kind, body = self._outcome(frame.body.decode("utf-8", "surrogatepass"))
-        except ProgramStop as stop:
-            # The interruption came after the end of the program.
-            self._in_program = False
-            kind, body = Kind.FAILED, _failure("TimeLimitExceededError", str(stop))
-        finally:
-            self._in_program = False
+        self._begin_run()
+        kind, body = self._outcome(frame.body.decode("utf-8", "surrogatepass"))
         with self._calls.quiet():
             # A thread of the program may wait for the host; it would read the next run's frames.
             self._in_run = False
             self._link.send(kind, frame.run, body)
 
     def _outcome(self, code: str) -> tuple[Kind, bytes]:
+        if self._link.stop_asked:
+            return Kind.FAILED, _failure("TimeLimitExceededError", _STOPPED)
         try:
-            self._in_program = True
-            self.stop_if_asked()
             result = self._interpreter.run(code)
             if result.is_final_answer:
                 return Kind.FINAL, b""
@@ -181,13 +179,9 @@ class Worker:
                 "ProgramFailedError",
                 f"MemoryError: the memory limit is reached{self._memory_advice}",
             )
-        except ProgramStop:
-            raise
         except BaseException as error:
             # A BaseException of the program, which must not end the guest.
             return Kind.FAILED, _failure("ProgramFailedError", _text_of_error(error))
-        finally:
-            self._in_program = False
 
     def _encoded(self, value: Any) -> bytes:
         """Encode the value of the last expression, or its text if it cannot be encoded."""

@@ -288,6 +288,19 @@ class Interpreter:
         if self.meter.interrupt():
             self._caller.interrupt()
 
+    @staticmethod
+    def is_in_program(frame: types.FrameType | None) -> bool:
+        """Tell whether a signal's handler may raise here without leaving a run half ended.
+
+        Args:
+            frame: what the signal interrupted; only the program's own code bears an exception.
+        """
+        while frame is not None and frame.f_code is not Interpreter.run.__code__:
+            if frame.f_code is Interpreter._call.__code__:
+                return True
+            frame = frame.f_back
+        return False
+
     def _run(self, code: str, tools: bool) -> Result:
         limits, meter, threads = self.limits, self.meter, self._threads
         self._streams.stdout.forget_targets()

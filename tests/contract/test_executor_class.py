@@ -99,7 +99,7 @@ def test_local_class_is_given_its_own_arguments(model):
         (
             {"executor_class": int},
             TypeError,
-            "executor_class=int is no PythonExecutor; derive it: "
+            "executor_class=int is not a PythonExecutor; derive it: "
             "class int(smolagents.PythonExecutor)",
         ),
         (
@@ -255,7 +255,9 @@ def test_factory_function_cannot_be_known_to_serve_managed_agents(model, managed
 
 def test_entry_point_must_return_an_executor(model, plug_ins):
     plug_ins("broken = plugins_module:broken", source=CLASS_SOURCE)
-    with pytest.raises(TypeError, match="executor_type='broken' returned str, which is no Python"):
+    with pytest.raises(
+        TypeError, match="executor_type='broken' returned str, which is not a Python"
+    ):
         agent_with(model, executor_type="broken")
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 import smolagents
@@ -63,8 +66,8 @@ def test_class_named_by_a_file_is_never_imported(model):
     saved["executor_class"] = "antigravity:Executor"
     with pytest.raises(ConfigurationError, match="'antigravity:Executor', which is not the fork's"):
         CodeAgent.from_dict(saved)
-    import sys
-
+    with pytest.raises(ConfigurationError, match="Unsupported executor type: 'class'"):
+        CodeAgent.from_dict(saved, executor_type="class")
     assert "antigravity" not in sys.modules
 
 
@@ -186,3 +189,49 @@ def test_permission_must_be_a_list(model):
     saved = make(model).to_dict()
     with pytest.raises(TypeError, match=r"write a list: \[RecordingExecutor\]"):
         CodeAgent.from_dict(saved, allowed_executor_classes=RecordingExecutor)
+
+
+APP = """
+import runpy, sys
+import smolagents
+smolagents.InferenceClientModel = smolagents.Model
+found = runpy.run_path("app.py")["agent"]
+print(type(found.python_executor).__name__, found.executor_kwargs, found.executor_type)
+"""
+
+
+def start_app(folder):
+    return subprocess.run(
+        [sys.executable, "-c", APP],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), *sys.path])},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("cls", [smolagents.LocalPythonExecutor, RecordingExecutor])
+def test_program_of_a_saved_agent_starts_with_its_executor(tmp_path, cls):
+    agent = make(smolagents.Model(), executor_class=cls)
+    agent.save(tmp_path)
+    done = start_app(tmp_path)
+    assert (done.returncode, done.stdout) == (0, f"{cls.__name__} {{}} local\n"), done.stderr
+
+
+def test_program_of_an_agent_with_an_instance_says_what_to_write(model, tmp_path):
+    instance = smolagents.LocalPythonExecutor([])
+    CodeAgent([], smolagents.Model(), executor=instance, verbosity_level=0).save(tmp_path)
+    done = start_app(tmp_path)
+    assert done.returncode
+    assert "was saved with an executor instance" in done.stderr
+    assert "pass executor=<an instance>" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "text", ["no_such_module:X", "recording:Missing", "recording:", ":X", "recording:Missing:X"]
+)
+def test_text_that_names_no_class_is_an_error(model, text):
+    with pytest.raises(ConfigurationError, match=r"executor_class='.*module:qualname"):
+        make(model, executor_class=text)

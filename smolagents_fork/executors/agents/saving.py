@@ -95,11 +95,7 @@ def with_saved_executor(
             f"expected the text 'module:qualname'"
         )
     if kind == "instance":
-        raise ConfigurationError(
-            f"the agent was saved with an executor instance ({reference}), which cannot be "
-            f"saved; pass executor=<an instance>, executor_class=<a class> or "
-            f"executor_type=<a name> to load it"
-        )
+        raise ConfigurationError(registry.instance_was_saved(reference))
     merged["executor_class"] = _allowed_class(reference, given.get(ALLOWED) or ())
     return merged
 

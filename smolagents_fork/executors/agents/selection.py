@@ -42,7 +42,8 @@ def select_executor(agent: CodeAgent, executor: Any, executor_class: Any) -> Pyt
         agent: the agent under construction, with its tools, managed agents, ``executor_type``
             and ``executor_kwargs`` set.
         executor: the caller's instance, or None.
-        executor_class: the caller's class, or None.
+        executor_class: the caller's class, its text ``module:qualname`` as the program of a saved
+            agent has it, or None.
 
     Raises:
         ConfigurationTypeError: a class given as ``executor``, or as ``executor_class`` something
@@ -50,6 +51,8 @@ def select_executor(agent: CodeAgent, executor: Any, executor_class: Any) -> Pyt
         ConfigurationError: both given, an unknown ``executor_type``, or managed agents that the
             executor cannot serve.
     """
+    if isinstance(executor_class, str) and ":" in executor_class:
+        executor_class = _imported(agent, executor_class)
     _check_arguments(agent, executor, executor_class)
     chosen = ""
     if agent.executor_type is None:
@@ -98,6 +101,25 @@ def can_serve_managed_agents(executor: Any) -> bool:
     )
 
 
+def _imported(agent: CodeAgent, reference: str) -> Any:
+    """Import the class that the program of a saved agent names, and drop the name it had there.
+
+    Code may name what it likes; a class that a saved file names goes another way.
+    """
+    kind = agent.executor_type
+    if kind == "instance":
+        raise ConfigurationError(registry.instance_was_saved(reference))
+    if kind == "class":
+        agent.executor_type = None
+    try:
+        return registry.imported(reference)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ConfigurationError(
+            f"executor_class={reference!r} cannot be imported ({type(error).__name__}: {error}); "
+            "write the class itself, or the text 'module:qualname' of one in a module on sys.path"
+        ) from error
+
+
 def _check_arguments(agent: CodeAgent, executor: Any, executor_class: Any) -> None:
     from smolagents_fork.upstream import PythonExecutor
 
@@ -126,7 +148,7 @@ def _check_arguments(agent: CodeAgent, executor: Any, executor_class: Any) -> No
         )
     if not issubclass(executor_class, PythonExecutor):
         raise ConfigurationTypeError(
-            f"executor_class={executor_class.__name__} is no PythonExecutor; derive it: "
+            f"executor_class={executor_class.__name__} is not a PythonExecutor; derive it: "
             f"class {executor_class.__name__}(smolagents.PythonExecutor)"
         )
     if executor is not None:
@@ -216,7 +238,7 @@ def _created(agent: CodeAgent, factory: Any, label: str) -> PythonExecutor:
 
     if inspect.isclass(factory) and not issubclass(factory, PythonExecutor):
         raise ConfigurationTypeError(
-            f"{label} resolves to {factory.__name__}, which is no PythonExecutor"
+            f"{label} resolves to {factory.__name__}, which is not a PythonExecutor"
         )
     if not callable(factory):
         raise ConfigurationTypeError(f"{label} resolves to {factory!r}, which cannot be called")
@@ -231,7 +253,7 @@ def _created(agent: CodeAgent, factory: Any, label: str) -> PythonExecutor:
     executor = factory(*arguments, **keywords)
     if not isinstance(executor, PythonExecutor):
         raise ConfigurationTypeError(
-            f"{label} returned {type(executor).__name__}, which is no PythonExecutor"
+            f"{label} returned {type(executor).__name__}, which is not a PythonExecutor"
         )
     return executor
 

@@ -73,6 +73,7 @@ def connect(
         )
     except (OSError, docker.errors.DockerException) as error:
         raise EngineUnavailableError(_unavailable(address, error)) from error
+    _keep_authority(client.api)
     try:
         # The ping names the newest version of the API. The engine's own call for versions is slow:
         # it runs each of the engine's parts to ask for theirs.
@@ -86,6 +87,23 @@ def connect(
     except BaseException:
         disconnect(client)
         raise
+
+
+def _keep_authority(api: APIClient) -> None:
+    """Have the engine's own certificate authority count, whatever the environment names.
+
+    requests prefers ``REQUESTS_CA_BUNDLE`` and ``CURL_CA_BUNDLE`` to the authority of a session,
+    and those are for services on the internet.
+    """
+    authority = api.verify
+    if not isinstance(authority, str):
+        return
+
+    def merged(url: Any, proxies: Any, stream: Any, verify: Any, cert: Any) -> Any:
+        verify = authority if verify is None else verify
+        return type(api).merge_environment_settings(api, url, proxies, stream, verify, cert)
+
+    vars(api)["merge_environment_settings"] = merged
 
 
 def disconnect(client: DockerClient) -> None:
@@ -208,7 +226,7 @@ def _unavailable(address: EngineAddress, error: Exception) -> str:
         # docker-py uses a name that it imports from its optional requirement only.
         todo = f"{setting} with ssh:// needs another Python package: pip install 'docker[ssh]'"
     elif "TLS" in text or "certificate" in text.lower():
-        todo = "check DOCKER_TLS_VERIFY and DOCKER_CERT_PATH"
+        todo = "check tls= of DockerEngine, or DOCKER_TLS_VERIFY and DOCKER_CERT_PATH"
     elif "timed out" in text.lower():
         todo = (
             f"a process accepts connections there and does not answer in {PING_SECONDS:g} s: "

@@ -43,6 +43,11 @@ class RawPython:
             value = eval(compile(ast.Expression(last.value), "attack", "eval"), self.space)
         return SimpleNamespace(output=value, is_final_answer=False)
 
+    def is_in_program(self, frame: Any) -> bool:
+        while frame is not None and frame.f_code.co_filename != "attack":
+            frame = frame.f_back
+        return frame is not None
+
     def send_tools(self, tools: dict[str, Any]) -> None:
         self.space.update(tools)
 
