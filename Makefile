@@ -103,6 +103,10 @@ release: $(VENV)/.dev ## every file of a release into dist/release, its commit a
 clean: ## remove build output, but not a rebase in progress
 	rm -rf $(VENV) build dist reports .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
+.PHONY: test-forward
+test-forward: $(VENV)/.dev ## apply and test the pull requests for upstream in docs/forward
+	@$(RUN) tools.series forward
+
 .PHONY: patches-edit patches-export patches-check patches-status
 patches-edit: $(VENV)/.dev ## a scratch git repository with the series as commits, in build/series
 	@$(RUN) tools.series edit

@@ -1,23 +1,27 @@
-"""``python -m tools.series``: edit, export, check, status and lint the patch series."""
+"""``python -m tools.series``: edit, export, check, status, lint and forward the patch series."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
 from pathlib import Path
 
 from rich.console import Console
 from rich.syntax import Syntax
 from rich.table import Table
 
+from buildsys import lock as lockfile
 from buildsys.errors import BuildError
 from buildsys.metadata import ADDED_DEPENDENCIES, ADDED_EXTRAS
 from buildsys.series import load_series
 from tools.errors import ToolError
 from tools.paths import ROOT, Project
 from tools.series.edit import close_series, differences, finish_export, open_series
+from tools.series.forward import check_forwarded, load_forwarded, sources_of
 from tools.series.lint import lint_series
 from tools.series.message import parse_message
+from tools.upstream.fetch import fetch_sdist, unpack_sdist
 
 __all__ = ["main"]
 
@@ -92,10 +96,24 @@ def _lint(project: Project, options: argparse.Namespace) -> int:
     return 1 if errors else 0
 
 
+def _forward(project: Project, _: argparse.Namespace) -> int:
+    """Apply every pull request of docs/forward to the release, and run its tests."""
+    patches = load_forwarded(project.root / "docs" / "forward")
+    with tempfile.TemporaryDirectory() as name:
+        scratch = Path(name)
+        sdist = fetch_sdist(lockfile.load(project.lock).version, project.cache)
+        sources = sources_of(unpack_sdist(sdist, scratch / "release"))
+        found = check_forwarded(patches, sources, scratch / "forward")
+    for text in found:
+        print(text)
+    print(f"{len(patches)} pull requests, {len(found)} errors")
+    return 1 if found else 0
+
+
 def _parser(root: Path) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tools.series", description=__doc__)
     commands = parser.add_subparsers(required=True)
-    for run in (_edit, _export, _check, _status, _lint):
+    for run in (_edit, _export, _check, _status, _lint, _forward):
         text = run.__doc__
         one = commands.add_parser(run.__name__.strip("_"), help=text, description=text)
         one.set_defaults(run=run)
