@@ -14,6 +14,7 @@ from smolagents_fork._version import fork_revision, upstream_version
 # Public name -> module that defines it. Looked up on first use (PEP 562).
 _EXPORTS: dict[str, str] = {
     "AgentSandbox": "smolagents_fork.executors.docker.agent_sandbox",
+    "DockerEngine": "smolagents_fork.sandboxes.docker.docker_engine",
     "DockerExecutor": "smolagents_fork.executors.docker",
     "DockerPool": "smolagents_fork.executors.docker",
     "LocalPythonExecutor": "smolagents_fork.executors.local",

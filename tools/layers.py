@@ -31,7 +31,12 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 # or a folder that every other may import.
 ROOMS: dict[str, tuple[tuple[str, ...], ...]] = {
     "jupyter": (("wire",), ("protocol", "websocket"), ("kernel",)),
-    "sandboxes": (("pip_settings", "resource_limits"), ("provisioner",), ("docker",)),
+    "sandboxes": (
+        ("cluster_owner", "container_options", "pip_settings", "resource_limits", "termination"),
+        ("provisioner",),
+        ("engine_protocol",),
+        ("docker",),
+    ),
     "executors": (
         ("call_lock", "registry", "validation"),
         ("async_calls", "file_transfers"),

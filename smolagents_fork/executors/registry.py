@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BUILT_IN",
+    "ENGINES",
     "ENTRY_POINT_GROUP",
     "RESERVED_NAMES",
     "Factory",
@@ -56,7 +57,11 @@ _UPSTREAM = frozenset(
     f"smolagents.remote_executors:{name}"
     for name in ("BlaxelExecutor", "E2BExecutor", "ModalExecutor")
 )
+_ENGINE_FACTORY = "smolagents_fork.executors.docker.engine_factory:EngineFactory"
 BUILT_IN: dict[str, str] = {**_OWN, **_HOSTED}
+
+# Engines that ``executor_type`` takes by name, each with its class: ``DockerExecutor`` runs there.
+ENGINES: dict[str, str] = {}
 
 # What the command line asks about an executor; other names have nothing to ask.
 _ADMINISTRATIONS = {
@@ -99,9 +104,16 @@ def imported(reference: str) -> Any:
 
 
 def built_in(name: str) -> Factory | None:
-    """Return the built-in executor class of that name, or None."""
+    """Return the built-in executor class of that name, or the factory of an engine's, or None."""
     reference = BUILT_IN.get(name)
-    return None if reference is None else imported(reference)
+    if reference is not None:
+        built: Factory = imported(reference)
+        return built
+    engine = ENGINES.get(name)
+    if engine is None:
+        return None
+    factory: Factory = imported(_ENGINE_FACTORY)(name, imported(engine))
+    return factory
 
 
 def administration(name: str) -> Administration | None:
@@ -125,8 +137,9 @@ def _entry_points() -> list[importlib.metadata.EntryPoint]:
 
 def available_names() -> list[str]:
     """List the names that ``executor_type`` takes: built-in ones, then plug-ins, each sorted."""
-    plug_ins = {entry.name for entry in _entry_points()} - set(BUILT_IN) - RESERVED_NAMES
-    return [*sorted(BUILT_IN), *sorted(plug_ins)]
+    names = {*BUILT_IN, *ENGINES}
+    plug_ins = {entry.name for entry in _entry_points()} - names - RESERVED_NAMES
+    return [*sorted(names), *sorted(plug_ins)]
 
 
 def plug_in(name: str) -> Factory | None:

@@ -1,8 +1,9 @@
 """The protocol between executors and the engines that run sandboxes.
 
-An engine implements :class:`Provisioner`; Docker's is the first. Everything above is typed by the
-protocols of this module. It assumes no shared file system, no reachable address, no published port
-and no local socket. Every implementation passes the test suite ``tests/contract/provisioners``.
+An engine (:mod:`.engine_protocol`) is connected to as a :class:`Provisioner`. Everything above is
+typed by the protocols of this module. It assumes no shared file system, no reachable address, no
+published port and no local socket. Every implementation passes the test suite
+``tests/contract/provisioners``.
 
 Who calls what: an executor calls :meth:`Provisioner.prepare_image` and :meth:`Provisioner.start`.
 It calls :meth:`Sandbox.open_stream` once for each connection to the gateway, and
@@ -15,7 +16,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from ..results import ExecutorStats, FileInfo
 from .resource_limits import Limits
@@ -28,6 +29,7 @@ __all__ = [
     "ImageSpec",
     "Limits",
     "Provisioner",
+    "PublishesPort",
     "Report",
     "Sandbox",
     "SandboxSpec",
@@ -220,6 +222,18 @@ class Sandbox(Protocol):
 
     def remove(self) -> None:
         """End and remove it in the background; idempotent, no error when it is gone."""
+
+
+@runtime_checkable
+class PublishesPort(Protocol):
+    """A sandbox that can be reached at a port, too: an optional capability of an engine."""
+
+    def published_address(self) -> tuple[str, int] | None:
+        """Return host and port of the gateway as seen from here; ``None`` if none is published.
+
+        Raises:
+            ExecutorError: the sandbox has ended.
+        """
 
 
 class Provisioner(Protocol):

@@ -41,6 +41,7 @@ RUN: dict[str, list[type]] = {
     "docs/executors/agent-sandbox.md:1": [],
     "docs/executors/docker.md:1": [DockerExecutor],
     "docs/executors/docker.md:2": [DockerExecutor],
+    "docs/executors/docker.md:3": [DockerExecutor],
     "docs/executors/index.md:1": [ProcessExecutor, DockerExecutor],
     "docs/executors/local.md:1": [],
     "docs/executors/process.md:1": [ProcessExecutor],

@@ -27,7 +27,7 @@ from ...errors import (
 )
 from ...results import ExecutorStats
 from ...sandboxes.docker.container import DockerSandbox
-from ...sandboxes.docker.docker_provisioner import DockerProvisioner
+from ...sandboxes.docker.docker_engine import DockerEngine
 from ...sandboxes.provisioner import ByteStream, Sandbox, SandboxStatus
 from ..async_calls import AsyncCalls
 from ..call_lock import CallLock
@@ -104,6 +104,7 @@ class AgentSandbox(FileMethods):
         on_output: gets printed text as it comes.
         max_output_length: characters of output that are kept.
         files: the programs' paths to paths of this machine or bytes.
+        engine: where the container runs; ``None``: the engine that the environment names.
         **keywords: as for ``DockerExecutor``, which documents them.
 
     Raises:
@@ -124,15 +125,21 @@ class AgentSandbox(FileMethods):
         on_output: Callable[[str], None] | None = None,
         max_output_length: int = 1_000_000,
         files: Files | None = None,
+        engine: DockerEngine | None = None,
         **keywords: Unpack[AgentKeywords],
     ) -> None:
         own = ("secrets", "model_on_host", "model_arguments", "requirements", "timeout_seconds",
-               "on_output", "max_output_length", "files")  # fmt: skip
+               "on_output", "max_output_length", "files", "engine")  # fmt: skip
         check_known("AgentSandbox", keywords, [*AgentKeywords.__annotations__, *own])
         self._secrets = _checked_secrets(secrets)
         if model_on_host is not None and not hasattr(model_on_host, "generate"):
             raise ConfigurationError(
                 f"model_on_host={model_on_host!r}: give a model, which has generate()"
+            )
+        engine = DockerEngine() if engine is None else engine
+        if not isinstance(engine, DockerEngine):
+            raise ConfigurationError(
+                f"engine={engine!r}: AgentSandbox runs on Docker's engine; give a DockerEngine"
             )
         self._model = model_on_host
         self._model_arguments = frozenset(names_of("model_arguments", model_arguments))
@@ -156,7 +163,7 @@ class AgentSandbox(FileMethods):
         self._death: str | None = None
         self._sandbox: Sandbox | None = None
         container = dataclasses.replace(self.options.container, transport="exec")
-        self._provisioner = DockerProvisioner(container)
+        self._provisioner = engine.connect(container)
         try:
             self._start()
         except BaseException:

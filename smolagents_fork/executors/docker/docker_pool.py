@@ -6,11 +6,12 @@ import threading
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...sandboxes.docker.docker_provisioner import DockerProvisioner
-from ...sandboxes.docker.lifetime import reaper
+from ...sandboxes.engine_protocol import Engine
+from ...sandboxes.termination import exit_on_sigterm
 from ..jupyter.connection import KernelConnection
 from ..jupyter.image_progress import shown_progress
 from ..pools.sandbox_pool import POOL_PARAMETERS, SandboxPool
+from .engine_choice import engine_for
 from .options import Options, connection_to
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ class DockerPool(SandboxPool[KernelConnection]):
         acquire_timeout_seconds: time an executor waits for a container.
         concurrent_starts: most starts at a time.
         additional_imports: as for the executor; executors may ask for these and no others.
+        engine: where the containers run; ``None``: Docker's engine that the environment names.
         **keywords: the executor's options of the container.
 
     Raises:
@@ -61,6 +63,7 @@ class DockerPool(SandboxPool[KernelConnection]):
         *,
         concurrent_starts: int = 2,
         additional_imports: Sequence[str] = (),
+        engine: Engine | None = None,
         **keywords: Unpack[DockerKeywordsWithUpstreams],
     ) -> None:
         super().__init__(
@@ -71,11 +74,13 @@ class DockerPool(SandboxPool[KernelConnection]):
             concurrent_starts,
             additional_imports,
         )
-        self.options = Options.of("DockerPool", POOL_PARAMETERS, **keywords)
+        self.options = Options.of("DockerPool", ("engine", *POOL_PARAMETERS), **keywords)
+        #: Where the containers run.
+        self.engine = engine_for(engine, self.options)
         self._image: str | None = None
         self._image_lock = threading.Lock()
         # Here, because other threads than the main one start the containers.
-        reaper.exit_on_sigterm()
+        exit_on_sigterm()
         self._fill()
 
     def options_for(
@@ -102,7 +107,7 @@ class DockerPool(SandboxPool[KernelConnection]):
 
     def _start(self) -> KernelConnection:
         connection: KernelConnection | None = None
-        provisioner = DockerProvisioner(self.options.container)
+        provisioner = self.engine.connect(self.options.container)
         try:
             with self._image_lock:
                 if self._image is None:

@@ -14,10 +14,11 @@ from ...figures import FigureFolder
 from ...hints import network_hint
 from ...jupyter.collector import Collector
 from ...results import Display, Execution, ExecutorStats
+from ...sandboxes.container_options import ContainerOptions
 from ...sandboxes.docker.container import DockerSandbox
-from ...sandboxes.docker.docker_provisioner import DockerProvisioner
-from ...sandboxes.docker.lifetime import reaper
-from ...sandboxes.provisioner import Report, Sandbox
+from ...sandboxes.engine_protocol import Engine
+from ...sandboxes.provisioner import Provisioner, PublishesPort, Report, Sandbox
+from ...sandboxes.termination import exit_on_sigterm
 from ...upstream import CodeOutput, LogLevel
 from ..async_calls import created
 from ..base import Executor
@@ -33,6 +34,7 @@ from ..jupyter.session import Interrupted, KernelSession
 from ..pools.sandbox_pool import check_pool
 from ..validation import check_code, names_of
 from .docker_pool import DockerPool
+from .engine_choice import chosen_engine
 from .option_checks import inherited
 from .options import Options, connection_to
 
@@ -45,7 +47,7 @@ __all__ = ["DockerExecutor"]
 
 
 # Parameters of the constructor that are not options.
-_OWN = ("additional_authorized_imports", "additional_imports", "files", "logger", "pool")
+_OWN = ("additional_authorized_imports", "additional_imports", "engine", "files", "logger", "pool")
 
 
 class DockerExecutor(Executor):
@@ -70,13 +72,15 @@ class DockerExecutor(Executor):
         dockerfile_content: a Dockerfile in place of the fork's; its image must start a Jupyter
             kernel gateway on port 8888.
         pool: take a ready container from this pool.
+        engine: where the container runs, such as ``DockerEngine(host=...)``; ``None``: the pool's,
+            or Docker's engine that the environment names.
         files: the code's paths to paths of this machine or bytes; written for each new kernel.
         **keywords: other options, in seconds, bytes and cores:
             ``timeout_seconds`` (60), ``startup_timeout_seconds`` (60), ``interrupt_grace_seconds``
             (3), ``on_death`` ("restart" or "fail"), ``network`` ("none"), ``transport`` ("auto"),
             ``memory`` ("2g"), ``cpus`` (1.0), ``pids_limit`` (256), ``read_only`` (True), ``user``
             ("1000:1000"), ``runtime``, ``environment``, ``volumes``, ``workdir``, ``workdir_size``
-            ("512m"), ``tmp_size`` ("128m"), ``lease_seconds`` (5), ``max_output_bytes`` (1e6),
+            ("512m"), ``tmp_size`` ("128m"), ``lease_seconds`` (15), ``max_output_bytes`` (1e6),
             ``max_value_bytes`` (256 MiB), ``max_tool_calls`` (100,000), ``tool_timeout_seconds``,
             ``tools_in_calling_thread``, ``on_output``, ``figures_dir``, ``tool_placement``,
             ``image``, ``base_image``, ``requirements``, ``ca_bundle``,
@@ -106,6 +110,7 @@ class DockerExecutor(Executor):
         *,
         additional_authorized_imports: Sequence[str] = (),
         pool: DockerPool | None = None,
+        engine: Engine | None = None,
         files: Files | None = None,
         _connection: KernelConnection | None = None,
         **keywords: Unpack[DockerKeywords],
@@ -131,6 +136,8 @@ class DockerExecutor(Executor):
         values = {name: value for name, (value, _) in upstreams.items()}
         self.options = Options.of(type(self).__name__, _OWN, **values, **keywords)
         check_pool(pool, DockerPool)
+        #: Where the container runs.
+        self.engine = chosen_engine(engine, pool, self.options)
         if pool is not None:
             given = {name for name, (value, default) in upstreams.items() if value != default}
             given |= keywords.keys()
@@ -145,7 +152,7 @@ class DockerExecutor(Executor):
         self._packages = Packages(self.options.packages, self._build_image)
         self._ran_code = False
         self._ready_connection = _connection
-        self._provisioner: DockerProvisioner | None = None
+        self._provisioner: Provisioner | None = None
         self.start()
 
     # -- lifecycle --
@@ -157,6 +164,7 @@ class DockerExecutor(Executor):
         *,
         rebuild: bool = False,
         progress: Callable[[str], None] | None = None,
+        engine: Engine | None = None,
         **keywords: Unpack[DockerKeywordsWithUpstreams],
     ) -> str:
         """Build the image once, at application start; instant when the engine has it.
@@ -166,14 +174,15 @@ class DockerExecutor(Executor):
             rebuild: build again, without the engine's cache.
             progress: takes one line at a time; ``None``: a display on a terminal, plain lines on
                 standard error elsewhere.
+            engine: as for the constructor.
             **keywords: the constructor's options of the image.
 
         Returns:
             the image's name.
         """
-        options = Options.of("DockerExecutor.setup", ("progress", "rebuild"), **keywords)
+        options = Options.of("DockerExecutor.setup", ("engine", "progress", "rebuild"), **keywords)
         names = names_of("additional_imports", additional_imports)
-        provisioner = DockerProvisioner()
+        provisioner = chosen_engine(engine, None, options).connect(ContainerOptions())
         try:
             spec = options.image_spec(names)
             if progress is not None:
@@ -191,7 +200,7 @@ class DockerExecutor(Executor):
         that was started for it is removed.
         """
         # Here, because the constructor runs in another thread than the main one.
-        reaper.exit_on_sigterm()
+        exit_on_sigterm()
         return await created(
             lambda connection: cls(*args, _connection=connection, **keywords), keywords.get("pool")
         )
@@ -201,9 +210,8 @@ class DockerExecutor(Executor):
             connection = self._ready_connection or self._pool.acquire()
             self._session = self._session_on(connection)
         else:
-            provisioner = self._provisioner = DockerProvisioner(
-                self.options.container, note=self._note
-            )
+            provisioner = self.engine.connect(self.options.container, note=self._note)
+            self._provisioner = provisioner
             try:
                 with shown_progress(lambda line: self._log(line, LogLevel.INFO)) as report:
                     image = self._build_image(self.additional_imports, report)
@@ -257,12 +265,12 @@ class DockerExecutor(Executor):
 
     @property
     def container(self) -> Any:
-        """docker-py's object for the container, ``None`` when there is none (upstream's name).
+        """docker-py's object for the container (upstream's name); ``None`` without one.
 
         ``Any``, because docker-py is imported only when it is used.
         """
-        sandbox = self._docker_sandbox
-        return None if sandbox is None else sandbox.container
+        sandbox = self._sandbox
+        return sandbox.container if isinstance(sandbox, DockerSandbox) else None
 
     # -- upstream's attributes: None where there is no such thing --
 
@@ -293,7 +301,7 @@ class DockerExecutor(Executor):
     @property
     def ws_url(self) -> str | None:
         """Address of the kernel's channels, with the token; ``None`` unless a port is published."""
-        base, sandbox, kernel = self.base_url, self._docker_sandbox, self.kernel_id
+        base, sandbox, kernel = self.base_url, self._sandbox, self.kernel_id
         if base is None or sandbox is None or kernel is None:
             return None
         address = base.replace("http", "ws", 1)
@@ -320,14 +328,13 @@ class DockerExecutor(Executor):
         return self.options.bridge.allow_pickle
 
     @property
-    def _docker_sandbox(self) -> DockerSandbox | None:
-        sandbox = self._session.sandbox if self._session is not None else None
-        return sandbox if isinstance(sandbox, DockerSandbox) else None
+    def _sandbox(self) -> Sandbox | None:
+        return self._session.sandbox if self._session is not None else None
 
     @property
     def _address(self) -> tuple[str, int] | None:
-        sandbox = self._docker_sandbox
-        return None if sandbox is None else sandbox.published_address
+        sandbox = self._sandbox
+        return sandbox.published_address() if isinstance(sandbox, PublishesPort) else None
 
     # -- code --
 

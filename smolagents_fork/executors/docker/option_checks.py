@@ -8,7 +8,7 @@ import posixpath
 
 from ...deadline import check_seconds
 from ...errors import ConfigurationError, ExecutorError
-from ...sandboxes.docker.container_options import ContainerOptions, is_shared
+from ...sandboxes.container_options import ContainerOptions, is_shared
 from ...sandboxes.docker.volumes import check_volumes
 from ...sandboxes.provisioner import ImageSpec
 from ...sandboxes.resource_limits import Limits, check_limits, check_size

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypedDict
 
-from ...sandboxes.docker.container_options import Transport
+from ...sandboxes.container_options import Transport
 from ...sandboxes.provisioner import Limits
 from ..jupyter.session import OnDeath, SessionLimits
 

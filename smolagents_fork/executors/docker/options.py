@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...distributions.requirements import requirements_for
-from ...sandboxes.docker.container_options import ContainerOptions
+from ...sandboxes.container_options import ContainerOptions
 from ...sandboxes.provisioner import ImageSpec, Provisioner, SandboxSpec
 from ...sandboxes.resource_limits import fitting_sizes
 from ..jupyter.connection import KernelConnection, KernelSettings

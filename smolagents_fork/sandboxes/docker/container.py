@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from ...deadline import Deadline
 from ...errors import ExecutorStartError
 from ...results import ExecutorStats, FileInfo
+from ..container_options import GATEWAY_PORT
 from ..provisioner import ByteStream, SandboxSpec, SandboxStatus
 from . import container_files
-from .container_options import GATEWAY_PORT
 from .engine import engine_responds, mapped_errors
 from .exit_info import container_status
 from .gateway_access import GatewayAccess, connect_to_gateway
@@ -119,7 +119,6 @@ class DockerSandbox:
         """The container's name."""
         return self._started.name
 
-    @property
     def published_address(self) -> tuple[str, int] | None:
         """Host and port at which the gateway is reached from here; ``None`` without a port.
 

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ... import _version
+from ..cluster_owner import ClusterOwner
+from ..container_options import GATEWAY_PORT, ContainerOptions
 from ..provisioner import SandboxSpec
 from ..resource_limits import parse_size
-from .container_options import GATEWAY_PORT, ContainerOptions
 from .gateway_access import publish_address
 from .lifetime.labels import labels
 from .lifetime.lease import leased
@@ -25,6 +26,8 @@ def container_arguments(
     token: str,
     published: bool = False,
     command: Sequence[str] = (),
+    renewed: bool = True,
+    owner: ClusterOwner | None = None,
 ) -> dict[str, Any]:
     """Make docker-py's arguments of ``containers.create``; ``container_run_kwargs`` override them.
 
@@ -35,12 +38,14 @@ def container_arguments(
         token: that the gateway asks its clients for.
         published: whether the gateway's port is published.
         command: its main process, which runs under the lease.
+        renewed: whether the host process can write to the container's standard input.
+        owner: the supervisor that this process is; ``None`` outside a cluster.
     """
     # A published port needs a network.
     network = "bridge" if published and options.network == "none" else options.network
     limits = spec.limits
     uid, _, gid = options.user.partition(":")
-    owner = f",uid={uid},gid={gid or uid}" if uid.isdigit() else ",mode=1777"
+    mode = f",uid={uid},gid={gid or uid}" if uid.isdigit() else ",mode=1777"
     environment = {
         "HOME": spec.workdir,
         "TMPDIR": "/tmp",
@@ -62,14 +67,14 @@ def container_arguments(
         "user": options.user,
         "working_dir": spec.workdir,
         "environment": environment,
-        "labels": labels(f"{_version.upstream_version}+fork.{_version.fork_revision}"),
+        "labels": labels(f"{_version.upstream_version}+fork.{_version.fork_revision}", owner),
         "cap_drop": ["ALL"],
         "security_opt": ["no-new-privileges:true"],
         "read_only": options.read_only,
         "tmpfs": {
             # noexec is the engine's default. Packages that are installed while the container
             # runs, which needs a network, may have extension modules, which need exec.
-            spec.workdir: f"rw,nosuid,nodev,size={parse_size(limits.workdir_size)}{owner}"
+            spec.workdir: f"rw,nosuid,nodev,size={parse_size(limits.workdir_size)}{mode}"
             + (",exec" if network != "none" else ""),
             "/tmp": f"rw,nosuid,nodev,size={parse_size(limits.tmp_size)},mode=1777",
         },
@@ -96,10 +101,10 @@ def container_arguments(
         arguments["ports"] = {f"{GATEWAY_PORT}/tcp": address}
     if options.disk_size is not None and not options.read_only:
         arguments["storage_opt"] = {"size": str(options.disk_size)}
-    return {
-        **merged(arguments, options.container_run_kwargs),
-        **leased(command, spec.lease_seconds),
-    }
+    arguments = merged(arguments, options.container_run_kwargs)
+    # A terminal's input can be written to by the code.
+    renewed = renewed and not arguments.get("tty")
+    return {**arguments, **leased(command, spec.lease_seconds, renewed=renewed)}
 
 
 def _is_mode(network: str) -> bool:

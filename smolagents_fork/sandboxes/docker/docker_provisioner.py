@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import secrets
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from ...deadline import Deadline
 from ...errors import ConfigurationError, EngineUnavailableError, ExecutorStartError
+from ..cluster_owner import ClusterOwner
+from ..container_options import ContainerOptions
+from ..engine_protocol import Note, no_note
 from ..provisioner import ImageSpec, Report, SandboxSpec
 from .container import DockerSandbox, StartedContainer
-from .container_options import ContainerOptions
 from .create_arguments import container_arguments
 from .engine import (
     API_TIMEOUT_SECONDS,
@@ -19,10 +22,9 @@ from .engine import (
     check_answers,
     connect,
     disconnect,
-    engine_address,
     mapped_errors,
-    one_call_client,
 )
+from .engine_address import EngineAddress
 from .gateway_access import GatewayAccess
 from .images.image_builder import ImageBuilder
 from .images.image_plans import ImagePlan
@@ -30,8 +32,9 @@ from .images.preparation import prepare_image
 from .lifetime import reaper
 from .lifetime.labels import LABEL, owner_label
 from .lifetime.lease import main_command
+from .streams.attaching import attach, attach_again
 from .streams.exec_stream import AttachedConnection, StreamUnsupported
-from .streams.log_reader import LoggedConnection
+from .streams.log_reader import LoggedConnection, Renewal
 
 __all__ = ["DockerProvisioner"]
 
@@ -45,7 +48,8 @@ class DockerProvisioner:
 
     Args:
         options: of the containers.
-        address: of the engine; ``None``: the one in ``DOCKER_HOST``, or the local one.
+        address: of the engine; ``None``: the one that the environment names.
+        owner: the supervisor that this process is; ``None`` outside a cluster.
         note: takes a line for the user's log.
 
     Raises:
@@ -57,13 +61,15 @@ class DockerProvisioner:
         self,
         options: ContainerOptions | None = None,
         *,
-        address: str | None = None,
-        note: Callable[[str], None] = lambda _line: None,
+        address: EngineAddress | None = None,
+        owner: ClusterOwner | None = None,
+        note: Note = no_note,
     ) -> None:
+        self._owner = owner
         self._options = options or ContainerOptions()
         #: What prepares the images that this provisioner has returned, by name.
         self._prepared: dict[str, Callable[[], object]] = {}
-        self._address = engine_address() if address is None else address
+        self._address = EngineAddress.of() if address is None else address
         try:
             self._client = connect(self._address)
         except EngineUnavailableError as error:
@@ -147,8 +153,7 @@ class DockerProvisioner:
         try:
             return self._started(spec)
         except StreamUnsupported:
-            # Closing the attached connection closes the container's input, which ends its lease.
-            # So another container is started, without its output.
+            # Another container is started: the lease of this one would have to be renewed.
             self._carries_output = False
             return self._started(spec)
 
@@ -177,10 +182,21 @@ class DockerProvisioner:
                             "fork's image on it"
                         )
                     arguments = container_arguments(
-                        spec, options, name, token=token, published=published, command=command
+                        spec,
+                        options,
+                        name,
+                        token=token,
+                        published=published,
+                        command=command,
+                        renewed=self._carries_output,
+                        owner=self._owner,
                     )
                     container = self._created(arguments)
-                    lease = self._attached(container, framed=not arguments.get("tty"))
+                    lease = self._attached(
+                        container,
+                        framed=not arguments.get("tty"),
+                        lease_seconds=spec.lease_seconds if arguments["detach"] else None,
+                    )
                     container.start()
             except BaseException:
                 if lease is not None:
@@ -189,22 +205,25 @@ class DockerProvisioner:
                 raise
         return StartedContainer(container, name, token, published, lease)
 
-    def _attached(self, container: Any, *, framed: bool) -> AttachedConnection:
+    def _attached(
+        self, container: Any, *, framed: bool, lease_seconds: float | None
+    ) -> AttachedConnection:
         """Attach to the container's input and, where the connection can carry it, its output.
 
         Raises:
             StreamUnsupported: the connection cannot carry output, against expectation.
         """
         # Output only where it is read; otherwise the container's writes would block.
-        output = int(self._carries_output)
-        params = {"stdin": 1, "stdout": output, "stderr": output, "stream": 1}
-        # docker-py sets no limit for this call.
-        api = one_call_client(self._client.api, API_TIMEOUT_SECONDS)
-        attached = api.attach_socket(container.id, params=params)
+        output = self._carries_output
+        attached = attach(self._client, container.id, output=output, timeout=API_TIMEOUT_SECONDS)
         if not output:
             return AttachedConnection(attached)
+        lease = None
+        if lease_seconds is not None:
+            again = functools.partial(attach_again, self._address, container.id)
+            lease = Renewal(lease_seconds, again)
         try:
-            return LoggedConnection(attached, framed=framed)
+            return LoggedConnection(attached, framed=framed, renewal=lease)
         except StreamUnsupported:
             AttachedConnection(attached).close()
             raise
@@ -242,6 +261,23 @@ class DockerProvisioner:
         with mapped_errors("listing containers"):
             found = self._client.api.containers(filters={"label": f"{LABEL}={owner_label()}"})
         return [str(container["Id"])[:12] for container in found]
+
+    def remove_orphans(self, alive: Collection[str]) -> list[str]:
+        """Remove containers of supervisors of this cluster and node that are gone.
+
+        Args:
+            alive: names of the supervisors on this node that live, other than this one.
+
+        Returns:
+            names of the removed containers; none outside a cluster.
+
+        Raises:
+            EngineUnavailableError: the engine does not answer.
+        """
+        if self._owner is None:
+            return []
+        with mapped_errors("removing containers of supervisors that are gone"):
+            return reaper.reap_supervisors(self._client, self._owner, alive)
 
     def wait_until_removed(self, timeout: float) -> bool:
         """Wait for pending removals, also after :meth:`close`; return whether all are done.

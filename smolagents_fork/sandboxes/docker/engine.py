@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
-import os
 import re
 import socket
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ...errors import ConfigurationError, EngineUnavailableError, ExecutorStartError
+from .engine_address import EngineAddress
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -25,7 +25,6 @@ __all__ = [
     "client_copy",
     "connect",
     "disconnect",
-    "engine_address",
     "engine_responds",
     "image_id",
     "mapped_errors",
@@ -46,17 +45,13 @@ _ANY_VERSION = "1.41"
 _NO_RUNTIME = re.compile(r"(unknown|invalid)( or invalid)? runtime|runtime \S+ (is )?not found")
 
 
-def engine_address() -> str:
-    """Return the engine's address in the environment; empty for docker-py's default."""
-    return os.environ.get("DOCKER_HOST", "")
-
-
-def connect(address: str | None = None, timeout: int = API_TIMEOUT_SECONDS) -> DockerClient:
-    """Connect to an engine, with the TLS settings of the environment.
+def connect(
+    address: EngineAddress | None = None, timeout: int = API_TIMEOUT_SECONDS
+) -> DockerClient:
+    """Connect to an engine.
 
     Args:
-        address: of the engine, as in ``DOCKER_HOST``; ``None``: the one the environment names;
-            empty: docker-py's default, which is the local one.
+        address: of the engine; ``None``: the one that the environment names.
         timeout: seconds one API call may take. The first ping has three seconds in any case.
 
     Raises:
@@ -70,16 +65,15 @@ def connect(address: str | None = None, timeout: int = API_TIMEOUT_SECONDS) -> D
         raise EngineUnavailableError(
             "DockerExecutor needs the Python package 'docker': pip install 'smolagents[docker]'"
         ) from None
-    address = engine_address() if address is None else address
-    where = address or "the local engine's socket"
+    address = EngineAddress.of() if address is None else address
     try:
-        _check_socket(address or f"unix://{_LOCAL_SOCKET}")
-        environment = {name: value for name, value in os.environ.items() if name != "DOCKER_HOST"}
-        if address:
-            environment["DOCKER_HOST"] = address
-        client = docker.from_env(version=_ANY_VERSION, timeout=timeout, environment=environment)
+        _check_socket(address.url or f"unix://{_LOCAL_SOCKET}")
+        client = docker.from_env(
+            version=_ANY_VERSION, timeout=timeout, environment=address.variables
+        )
     except (OSError, docker.errors.DockerException) as error:
-        raise EngineUnavailableError(_unavailable(where, error)) from error
+        raise EngineUnavailableError(_unavailable(address, error)) from error
+    _keep_authority(client.api)
     try:
         # The ping names the newest version of the API. The engine's own call for versions is slow:
         # it runs each of the engine's parts to ask for theirs.
@@ -89,10 +83,27 @@ def connect(address: str | None = None, timeout: int = API_TIMEOUT_SECONDS) -> D
         return client
     except (OSError, docker.errors.DockerException, requests.RequestException) as error:
         disconnect(client)
-        raise EngineUnavailableError(_unavailable(where, error)) from error
+        raise EngineUnavailableError(_unavailable(address, error)) from error
     except BaseException:
         disconnect(client)
         raise
+
+
+def _keep_authority(api: APIClient) -> None:
+    """Have the engine's own certificate authority count, whatever the environment names.
+
+    requests prefers ``REQUESTS_CA_BUNDLE`` and ``CURL_CA_BUNDLE`` to the authority of a session,
+    and those are for services on the internet.
+    """
+    authority = api.verify
+    if not isinstance(authority, str):
+        return
+
+    def merged(url: Any, proxies: Any, stream: Any, verify: Any, cert: Any) -> Any:
+        verify = authority if verify is None else verify
+        return type(api).merge_environment_settings(api, url, proxies, stream, verify, cert)
+
+    vars(api)["merge_environment_settings"] = merged
 
 
 def disconnect(client: DockerClient) -> None:
@@ -154,7 +165,7 @@ def carries_output(client: DockerClient) -> bool:
     return base.scheme != "http+docker" or base.hostname not in ("localnpipe", "ssh")
 
 
-def remote_host(client: DockerClient, address: str) -> str | None:
+def remote_host(client: DockerClient, address: EngineAddress) -> str | None:
     """Return the name or address of the engine's machine; ``None`` when that is this one.
 
     Args:
@@ -165,7 +176,7 @@ def remote_host(client: DockerClient, address: str) -> str | None:
     if base.scheme == "http+docker":
         if base.hostname != "ssh":
             return None
-        host = urlsplit(address).hostname
+        host = urlsplit(address.url).hostname
     else:
         host = base.hostname
     if host is None or host == "localhost":
@@ -204,27 +215,27 @@ def _check_socket(host: str) -> None:
             sock.connect(host.removeprefix("unix://"))
 
 
-def _unavailable(where: str, error: Exception) -> str:
-    text = str(error)
+def _unavailable(address: EngineAddress, error: Exception) -> str:
+    text, setting = str(error), address.setting
     if isinstance(error, PermissionError) or "Permission denied" in text:
         todo = (
             "this user may not use the engine: add it to the group that owns the socket (usually "
-            "'docker'), use a rootless engine, or set DOCKER_HOST"
+            f"'docker'), use a rootless engine, or set {setting}"
         )
-    elif where.startswith("ssh://") and isinstance(error.__context__, NameError):
+    elif address.url.startswith("ssh://") and isinstance(error.__context__, NameError):
         # docker-py uses a name that it imports from its optional requirement only.
-        todo = "DOCKER_HOST with ssh:// needs another Python package: pip install 'docker[ssh]'"
+        todo = f"{setting} with ssh:// needs another Python package: pip install 'docker[ssh]'"
     elif "TLS" in text or "certificate" in text.lower():
-        todo = "check DOCKER_TLS_VERIFY and DOCKER_CERT_PATH"
+        todo = "check tls= of DockerEngine, or DOCKER_TLS_VERIFY and DOCKER_CERT_PATH"
     elif "timed out" in text.lower():
         todo = (
             f"a process accepts connections there and does not answer in {PING_SECONDS:g} s: "
-            "check whether the engine hangs (docker info), restart it, or set DOCKER_HOST to one "
+            f"check whether the engine hangs (docker info), restart it, or set {setting} to one "
             "that runs"
         )
     else:
-        todo = "start Docker (or a compatible engine), or set DOCKER_HOST to one that runs"
-    return f"no container engine answers at {where}: {todo} ({_innermost(error)})"
+        todo = f"start Docker (or a compatible engine), or set {setting} to one that runs"
+    return f"no container engine answers at {address}: {todo} ({_innermost(error)})"
 
 
 def _innermost(error: BaseException) -> str:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from ...deadline import Deadline
 from ...errors import ConfigurationError, ExecutorStartError
-from .container_options import ContainerOptions
+from ..container_options import ContainerOptions
 from .engine import publishes_on, remote_host
+from .engine_address import EngineAddress
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -42,7 +43,7 @@ class GatewayAccess:
     def __init__(
         self,
         client: DockerClient,
-        address: str,
+        address: EngineAddress,
         options: ContainerOptions,
         note: Callable[[str], None],
     ) -> None:

@@ -6,15 +6,17 @@ import fcntl
 import hashlib
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from process_provisioner import ProcessProvisioner
+from process_provisioner import ProcessEngine
 
-from smolagents_fork.sandboxes.docker.docker_provisioner import DockerProvisioner
+from smolagents_fork.sandboxes.container_options import ContainerOptions
+from smolagents_fork.sandboxes.docker.docker_engine import DockerEngine
+from smolagents_fork.sandboxes.engine_protocol import Engine
 from smolagents_fork.sandboxes.provisioner import (
     ImageSpec,
     Limits,
@@ -30,13 +32,13 @@ class Place:
     """A provisioner, and valid specifications for it.
 
     Attributes:
-        make: makes another provisioner of the same engine.
+        engine: that is connected to.
         provisioner: the test's own.
         image: of sandboxes.
         spec: of a sandbox.
     """
 
-    make: Callable[[], Provisioner]
+    engine: Engine
     provisioner: Provisioner
     image: ImageSpec
     spec: SandboxSpec
@@ -83,12 +85,12 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     if request.param == "docker":
         request.getfixturevalue("engine")
         image, workdir = ImageSpec(), "/workspace"
-        make: Callable[[], Provisioner] = DockerProvisioner
+        engine: Engine = DockerEngine()
     else:
         python = request.getfixturevalue("kernel_python")
         image, workdir = ImageSpec(image=str(python)), str(tmp_path / "work")
-        make = ProcessProvisioner
-    provisioner = make()
+        engine = ProcessEngine()
+    provisioner = engine.connect(ContainerOptions())
     name = provisioner.prepare_image(image, report=lambda _line: None)
     spec = SandboxSpec(name, limits, workdir=workdir, lease_seconds=5)
     started: list[Sandbox] = []
@@ -100,7 +102,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
 
     # To remove every sandbox, also those that a session starts.
     provisioner.start = noted  # type: ignore[method-assign]  # mypy refuses all assignments
-    yield Place(make, provisioner, image, spec)
+    yield Place(engine, provisioner, image, spec)
     for sandbox in started:
         sandbox.remove()
     assert provisioner.wait_until_removed(120)

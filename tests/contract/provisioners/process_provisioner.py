@@ -19,12 +19,15 @@ import threading
 import time
 import uuid
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ports import free_port
 
 from smolagents_fork.errors import ExecutorError, ExecutorStartError, FileTooLargeError
 from smolagents_fork.results import ExecutorStats, FileInfo
+from smolagents_fork.sandboxes.container_options import ContainerOptions
+from smolagents_fork.sandboxes.engine_protocol import Note, no_note
 from smolagents_fork.sandboxes.provisioner import (
     ImageSpec,
     Report,
@@ -34,7 +37,7 @@ from smolagents_fork.sandboxes.provisioner import (
 from smolagents_fork.sandboxes.resource_limits import parse_size
 from tools.paths import ROOT
 
-__all__ = ["ProcessProvisioner", "ProcessSandbox"]
+__all__ = ["ProcessEngine", "ProcessProvisioner", "ProcessSandbox"]
 
 GATEWAY = ROOT / "docker" / "jupyter" / "gateway.py"
 LOG_LINES = 8
@@ -209,6 +212,21 @@ class ProcessProvisioner:
 
     def close(self) -> None:
         pass
+
+
+@dataclass(frozen=True)
+class ProcessEngine:
+    """This machine as an engine."""
+
+    password: str = field(default="", repr=False)
+    name = "process"
+
+    @property
+    def refused_options(self) -> dict[str, str]:
+        return {"volumes": "a process has all folders of this machine"}
+
+    def connect(self, options: ContainerOptions, *, note: Note = no_note) -> ProcessProvisioner:
+        return ProcessProvisioner()
 
 
 def _processes_of(folder: Path) -> list[int]:

@@ -12,6 +12,7 @@ from background import at_once, eventually, running
 from smolagents_fork.errors import ExecutorError, FileTooLargeError, ProtocolError
 from smolagents_fork.jupyter.gateway_api import create_kernel
 from smolagents_fork.jupyter.websocket import TimedSocket
+from smolagents_fork.sandboxes.container_options import ContainerOptions
 from smolagents_fork.sandboxes.provisioner import Sandbox
 
 #: A start takes less than a second on an idle machine, and much more on a busy one.
@@ -187,7 +188,7 @@ def test_failed_start_is_an_error_and_leaves_nothing(place):
 
 
 def test_closing_leaves_sandboxes_and_may_be_repeated(place):
-    other: Any = place.make()
+    other: Any = place.engine.connect(ContainerOptions())
     sandbox = other.start(place.spec)
     try:
         kernel_of(sandbox)

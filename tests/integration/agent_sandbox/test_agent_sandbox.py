@@ -551,7 +551,7 @@ def test_cleanup_from_another_thread_ends_a_running_program(engine: Any) -> None
 def test_host_process_that_is_killed_leaves_no_container(engine: Any) -> None:
     program = (
         "import sys; from smolagents_fork import AgentSandbox\n"
-        "box = AgentSandbox(startup_timeout_seconds=180, lease_seconds=1)\n"
+        "box = AgentSandbox(startup_timeout_seconds=180, lease_seconds=5)\n"
         "print(box.container.name, flush=True)\n"
         "box.run_code('import time; time.sleep(600)')"
     )

@@ -79,6 +79,13 @@ class Proxy:
         """Requests whose method and path match the regular expression ``words``."""
         return [request for request in self.requests if re.search(words, request)]
 
+    def lose(self) -> None:
+        """End all present connections; new ones are accepted."""
+        with self.lock:
+            for sock in self.open:
+                with contextlib.suppress(OSError):
+                    sock.shutdown(socket.SHUT_RDWR)
+
     def cut(self) -> None:
         # shutdown wakes the thread in accept(); close() alone leaves the port open until it wakes.
         with contextlib.suppress(OSError):

@@ -110,7 +110,7 @@ def test_exception_in_the_constructor_at_every_stage(
     assert eventually(lambda: set(containers_of(engine, os.getpid())) <= before)
 
 
-LEASE_SECONDS = 2
+LEASE_SECONDS = 5
 PROGRAM = """
 import sys, time
 from smolagents_fork.sandboxes.docker.lifetime import labels

@@ -14,7 +14,7 @@ from background import eventually
 
 from smolagents_fork.sandboxes.docker.lifetime.labels import LABEL
 
-LEASE_SECONDS = 2
+LEASE_SECONDS = 5
 # The engine's own work behind it, on a busy machine; quiet, one or two.
 ENGINE_SECONDS = 60
 
@@ -117,12 +117,28 @@ def test_killed_host_process_leaves_nothing_after_the_lease(image, own_image, en
         assert_gone(engine, process)
 
 
+def test_lost_connections_do_not_end_a_container_whose_lease_is_renewed(make, proxy, engine):
+    executor = make(lease_seconds=LEASE_SECONDS)
+    name = executor.container.name
+    for attached in (1, 2):
+        assert len(proxy.asked(r"POST \S+/attach")) == attached
+        proxy.lose()
+        assert eventually(lambda n=attached: len(proxy.asked(r"POST \S+/attach")) == n + 1)
+    # Longer than what the last renewal on a lost connection was good for.
+    time.sleep(2 * LEASE_SECONDS)
+    assert engine.api.inspect_container(name)["State"]["Running"]
+    # The engine has died for this process: the lease is renewed no more.
+    proxy.cut()
+    gone = {"filters": {"name": name}, "all": True}
+    assert eventually(lambda: not engine.api.containers(**gone), LEASE_SECONDS + ENGINE_SECONDS)
+
+
 def test_main_process_keeps_its_own_exit_code_under_the_lease(image, engine):
     from smolagents_fork.sandboxes.docker.lifetime.lease import leased
 
     for init in (True, False):
         container = engine.containers.create(
-            image, init=init, **leased(["sh", "-c", "echo out; exit 7"], 5)
+            image, init=init, **leased(["sh", "-c", "echo out; exit 7"], 5, renewed=False)
         )
         try:
             container.start()

@@ -8,7 +8,14 @@ from typing import Any
 
 import pytest
 
-from smolagents_fork import DockerExecutor, DockerPool, ProcessExecutor, WasmExecutor, WasmPool
+from smolagents_fork import (
+    DockerEngine,
+    DockerExecutor,
+    DockerPool,
+    ProcessExecutor,
+    WasmExecutor,
+    WasmPool,
+)
 from smolagents_fork.errors import ConfigurationError
 from smolagents_fork.executors import validation
 from smolagents_fork.executors.docker.options import option_names
@@ -109,6 +116,7 @@ DOCKER = {
     "requirements": NAMES,
     "ca_bundle": [5],
     "pool": [5, DockerPool],
+    "engine": ["docker", 5, DockerEngine],
 }
 POOL = {
     "min_size": [-1, "1", 1.5, None, True],
@@ -117,6 +125,7 @@ POOL = {
     "acquire_timeout_seconds": NEEDED_SECONDS,
     "concurrent_starts": COUNT,
     "additional_imports": NAMES,
+    "engine": ["docker", 5, DockerEngine],
 }
 
 

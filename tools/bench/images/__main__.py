@@ -24,6 +24,7 @@ import docker
 from smolagents_fork.deadline import Deadline
 from smolagents_fork.errors import ForkError
 from smolagents_fork.sandboxes.docker.engine import connect, image_id
+from smolagents_fork.sandboxes.docker.engine_address import EngineAddress
 from smolagents_fork.sandboxes.docker.images.image_builder import ImageBuilder
 from smolagents_fork.sandboxes.docker.images.image_definitions import image_folder
 from smolagents_fork.sandboxes.docker.images.image_plans import (
@@ -111,7 +112,7 @@ def build_all(client: Any, base: str, plans: Any) -> dict[str, Any]:
     name = f"smolagents-fork-bench-base:{secrets.token_hex(8)}"
     builder = ImageBuilder(
         client,
-        os.environ.get("DOCKER_HOST", ""),
+        EngineAddress.of(),
         report=lambda _line: None,
         ca_bundle=None,
         deadline=Deadline(BUILD_SECONDS),
@@ -145,7 +146,7 @@ def timed_build(client: Any, wanted: ImagePlan) -> float:
     started = time.perf_counter()
     builder = ImageBuilder(
         client,
-        os.environ.get("DOCKER_HOST", ""),
+        EngineAddress.of(),
         report=report,
         ca_bundle=None,
         deadline=Deadline(BUILD_SECONDS),

@@ -9,6 +9,7 @@ from ....deadline import Deadline
 from ....errors import EngineUnavailableError, ExecutorStartError, ImageBuildError
 from ...provisioner import BUILT, STEP, Report
 from ..engine import image_id, mapped_errors
+from ..engine_address import EngineAddress
 from .build_errors import base_message
 from .builder_lock import one_builder
 from .builds import build, pull
@@ -37,7 +38,7 @@ class ImageBuilder:
     def __init__(
         self,
         client: DockerClient,
-        address: str,
+        address: EngineAddress,
         *,
         report: Report,
         ca_bundle: str | os.PathLike[str] | None,

@@ -27,6 +27,7 @@ from ....errors import ExecutorError, ImageBuildError
 from ...pip_settings import ca_bytes, index_settings
 from ...provisioner import STEP, Report
 from ..engine import API_TIMEOUT_SECONDS, image_id, mapped_errors, one_call_client
+from ..engine_address import EngineAddress
 from ..lifetime import reaper
 from ..lifetime.labels import LABEL, owner_label
 from ..streams.exec_run import run_lines
@@ -55,7 +56,7 @@ _MOST_LAYERS = 60
 
 def install(
     client: DockerClient,
-    address: str,
+    address: EngineAddress,
     wanted: ImagePlan,
     start: str,
     *,
@@ -198,7 +199,7 @@ def public_form(requirement: str) -> str:
 
 @contextlib.contextmanager
 def _container(
-    client: DockerClient, address: str, image: str, config: Mapping[str, Any]
+    client: DockerClient, address: EngineAddress, image: str, config: Mapping[str, Any]
 ) -> Iterator[str]:
     """Run a container that ends with the block, or with this process.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ....deadline import Deadline
 from ...provisioner import ImageSpec, Report
 from ..engine import image_id, mapped_errors
+from ..engine_address import EngineAddress
 from . import image_plans
 from .image_builder import ImageBuilder
 
@@ -17,7 +18,12 @@ __all__ = ["prepare_image"]
 
 
 def prepare_image(
-    client: DockerClient, address: str, spec: ImageSpec, *, report: Report, rebuild: bool = False
+    client: DockerClient,
+    address: EngineAddress,
+    spec: ImageSpec,
+    *,
+    report: Report,
+    rebuild: bool = False,
 ) -> str:
     """Pull or build the image unless the engine has it, and return its name.
 

@@ -11,7 +11,8 @@ from ....checks import Check, Finding, failed, ok, skipped, warning
 from ....errors import ExecutorError
 from ....inventory import size_text
 from ...package_index import index_checks
-from ..engine import connect, engine_address, mapped_errors, remote_host
+from ..engine import connect, mapped_errors, remote_host
+from ..engine_address import EngineAddress
 from ..images.image_plans import BASE_IMAGE_VARIABLE, DEFAULT_BASE_IMAGE, plan
 from .bridge_networks import conflicting, routes
 
@@ -71,7 +72,7 @@ class EngineChecks:
 
     def _engine(self) -> Finding:
         assert self._client
-        return ok(f"answers at {engine_address() or 'its local socket'}")
+        return ok(f"answers at {EngineAddress.of()}")
 
     def _version(self) -> Finding:
         with mapped_errors("asking for the version"):
@@ -92,7 +93,7 @@ class EngineChecks:
     def _bridge(self) -> Finding:
         import docker
 
-        if remote_host(self._client, engine_address()) is not None:
+        if remote_host(self._client, EngineAddress.of()) is not None:
             return skipped("the engine runs on another machine")
         with mapped_errors("asking for the bridge"):
             try:

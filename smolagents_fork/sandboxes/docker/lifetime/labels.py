@@ -1,7 +1,8 @@
 """Labels of containers, which name the process that owns each.
 
 A process id alone is reused, and has another meaning on another machine or in another container. So
-the label has the machine (boot id and PID namespace), the process id and its start time.
+the label has the machine (boot id and PID namespace), the process id and its start time. Where a
+supervisor of a cluster is the owner, further labels name cluster, node and supervisor.
 """
 
 from __future__ import annotations
@@ -13,12 +14,15 @@ import time
 import uuid
 from collections.abc import Mapping
 
+from ....errors import ConfigurationError
 from ....inventory import ELSEWHERE, GONE, RUNNING, Owner
 from ....proc_table import command_of
+from ...cluster_owner import ClusterOwner
 
 __all__ = [
     "CREATED_LABEL",
     "LABEL",
+    "cluster_owner_of",
     "labels",
     "owner_is_gone",
     "owner_label",
@@ -30,17 +34,43 @@ LABEL = "smolagents-fork.owner"
 CREATED_LABEL = "smolagents-fork.created"
 HOST_LABEL = "smolagents-fork.host"
 VERSION_LABEL = "smolagents-fork.version"
+CLUSTER_LABEL = "smolagents-fork.cluster"
+NODE_LABEL = "smolagents-fork.node"
+SUPERVISOR_LABEL = "smolagents-fork.supervisor"
 
 
-def labels(version: str) -> dict[str, str]:
-    """Return the labels for a container of this process."""
+def labels(version: str, owner: ClusterOwner | None = None) -> dict[str, str]:
+    """Return the labels for a container of this process.
+
+    Args:
+        version: of the fork.
+        owner: the supervisor that this process is; ``None`` outside a cluster.
+    """
     return {
+        **({} if owner is None else _cluster_labels(owner)),
         LABEL: owner_label(),
         # For people: names of machines are not unique.
         HOST_LABEL: platform.node(),
         CREATED_LABEL: str(int(time.time())),
         VERSION_LABEL: version,
     }
+
+
+def _cluster_labels(owner: ClusterOwner) -> dict[str, str]:
+    return {
+        CLUSTER_LABEL: owner.cluster,
+        NODE_LABEL: owner.node,
+        SUPERVISOR_LABEL: owner.supervisor,
+    }
+
+
+def cluster_owner_of(container_labels: Mapping[str, str]) -> ClusterOwner | None:
+    """Return the supervisor that the labels name; ``None`` without one."""
+    names = (CLUSTER_LABEL, NODE_LABEL, SUPERVISOR_LABEL)
+    try:
+        return ClusterOwner(*(container_labels.get(name, "") for name in names))
+    except ConfigurationError:
+        return None
 
 
 def owner_label() -> str:
@@ -68,12 +98,14 @@ def owner_of(container_labels: Mapping[str, str]) -> Owner:
     machine, _, rest = container_labels.get(LABEL, "").partition(":")
     pid = rest.partition(":")[0]
     number = int(pid) if pid.isdigit() else None
+    supervisor = cluster_owner_of(container_labels)
+    cluster = "" if supervisor is None else str(supervisor)
     if machine != this_machine() or number is None:
-        return Owner(host, number, ELSEWHERE)
+        return Owner(host, number, ELSEWHERE, cluster=cluster)
     host = host or platform.node()
     if owner_is_gone(container_labels):
-        return Owner(host, number, GONE)
-    return Owner(host, number, RUNNING, command_of(number))
+        return Owner(host, number, GONE, cluster=cluster)
+    return Owner(host, number, RUNNING, command_of(number), cluster)
 
 
 @functools.cache

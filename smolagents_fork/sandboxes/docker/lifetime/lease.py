@@ -1,9 +1,14 @@
-"""Lease that ends a container whose host process was killed, with any image.
+"""Lease that ends a container whose host process or engine was killed, with any image.
 
-The host process keeps the container's standard input open and never writes to it. When the host
-process ends, its connection breaks, and the engine closes that input. The container's first process
-waits for the end of the input, then for the lease, and exits. With process 1 of a PID namespace the
-system ends all others (``pid_namespaces(7)``), and the engine removes the container.
+The host process writes a byte to the container's standard input several times in each lease. The
+container's first process reads them, and exits when none has come for the time of the lease. With
+process 1 of a PID namespace the system ends all others (``pid_namespaces(7)``), and the engine
+removes the container. A lost connection does not matter by itself: the input stays open, and the
+host process attaches to it again. Nothing but time ends a container whose engine is dead, because
+nobody closes its input then.
+
+Where the connection cannot be written to (a named pipe, docker-py's own SSH, a terminal), the lease
+begins when the engine closes the input, which it does when the connection ends.
 
 It has to be process 1, because the code has the same user and could kill or stop any other. It also
 does the work of an init process: reaps orphans, and passes signals on to the main process.
@@ -68,11 +73,12 @@ while 1:
         except OSError: data=b""
         if not data:
             poll.unregister(0)
-            over=time.monotonic()+lease
+            if over is None: over=time.monotonic()+lease
+        else: over=time.monotonic()+lease
     if over is not None and time.monotonic()>=over:
         # The code may have filled the pipe, which has no reader any more: do not block.
         os.set_blocking(2,False)
-        try: os.write(2,b"the host process is gone for %d s: its lease is over\n"%lease)
+        try: os.write(2,b"the host process has not been heard of for %d s: the lease is over\n"%lease)
         finally: os._exit(137)
 """  # noqa: E501 - sent as it is
 
@@ -100,17 +106,19 @@ def _arguments(value: str | Sequence[str] | None) -> list[str] | None:
     return shlex.split(value) if isinstance(value, str) else list(value)
 
 
-def leased(command: Sequence[str], seconds: float) -> dict[str, Any]:
+def leased(command: Sequence[str], seconds: float, *, renewed: bool) -> dict[str, Any]:
     """Return docker-py's arguments that run ``command`` under the lease.
 
     Args:
         command: the container's main process and its arguments.
         seconds: the lease; rounded up.
+        renewed: whether the host process writes to the container's standard input.
     """
     return {
         "entrypoint": ["python3", "-I", "-S", "-c", FIRST_PROCESS, str(math.ceil(seconds))],
         "command": list(command),
-        # Not detached: only then docker-py makes standard input end with its first connection.
+        # Detached: docker-py leaves standard input open when its first connection ends. Otherwise
+        # the end of that connection has to begin the lease.
         "stdin_open": True,
-        "detach": False,
+        "detach": renewed,
     }

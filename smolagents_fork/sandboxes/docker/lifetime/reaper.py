@@ -10,25 +10,26 @@ import atexit
 import contextlib
 import os
 import queue
-import signal
-import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from ....errors import ExecutorStartError
+from ...cluster_owner import ClusterOwner
+from ...termination import exit_on_sigterm
 from ..engine import connect, disconnect
-from .labels import LABEL, owner_is_gone
+from ..engine_address import EngineAddress
+from .labels import LABEL, cluster_owner_of, owner_is_gone
 
 if TYPE_CHECKING:
     from docker import DockerClient
 
 __all__ = [
-    "exit_on_sigterm",
     "pending",
     "reap",
     "reap_once",
+    "reap_supervisors",
     "remove",
     "starting",
     "wait_until_removed",
@@ -39,18 +40,18 @@ _IDLE_SECONDS = 1.0
 
 _lock = threading.Lock()
 # Names of this process's containers, each with the address of its engine.
-_known: dict[str, str] = {}
+_known: dict[str, EngineAddress] = {}
 _queue: queue.Queue[str] = queue.Queue()
 _worker: threading.Thread | None = None
 # Addresses of engines whose orphans have been looked for.
-_reaped: set[str] = set()
+_reaped: set[EngineAddress] = set()
 _exiting = False
 # Number of containers that threads are starting now.
 _starts = 0
 
 
 @contextlib.contextmanager
-def starting(name: str, address: str) -> Iterator[None]:
+def starting(name: str, address: EngineAddress) -> Iterator[None]:
     """Register a container before it is created, and delay the exit until the block ends.
 
     Args:
@@ -72,23 +73,6 @@ def starting(name: str, address: str) -> Iterator[None]:
     finally:
         with _lock:
             _starts -= 1
-
-
-def exit_on_sigterm() -> None:
-    """Let SIGTERM end the process as sys.exit does, so that containers are removed.
-
-    A handler of the application stays. The default ends the process at once, and its containers
-    would run until their lease is over. Only the main thread can set a handler.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        return
-    with contextlib.suppress(ValueError, OSError):
-        if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-            signal.signal(signal.SIGTERM, _exit)
-
-
-def _exit(number: int, _frame: object) -> None:
-    sys.exit(128 + number)
 
 
 def pending() -> int:
@@ -159,7 +143,7 @@ def _remove_now(client: DockerClient, name: str) -> None:
 
 def _work() -> None:
     """Remove queued containers; end when the queue is empty for a second."""
-    clients: dict[str, DockerClient] = {}
+    clients: dict[EngineAddress, DockerClient] = {}
     try:
         while True:
             try:
@@ -186,7 +170,7 @@ def _work() -> None:
             disconnect(client)
 
 
-def reap_once(address: str) -> None:
+def reap_once(address: EngineAddress) -> None:
     """Reap in the background, once an engine and process.
 
     Args:
@@ -203,7 +187,7 @@ def reap_once(address: str) -> None:
             try:
                 reap(own)
             finally:
-                own.close()
+                disconnect(own)
 
     threading.Thread(target=work, name="smolagents-fork-reaper", daemon=True).start()
 
@@ -221,16 +205,32 @@ def reap(client: DockerClient) -> list[str]:
     return removed
 
 
+def reap_supervisors(client: DockerClient, own: ClusterOwner, alive: Collection[str]) -> list[str]:
+    """Remove containers of supervisors that are gone; return their names.
+
+    Containers of other clusters and nodes stay, and those without a supervisor.
+
+    Args:
+        client: docker-py client of the node's engine.
+        own: the supervisor that asks.
+        alive: names of the other supervisors on this node that live.
+    """
+    removed = []
+    for summary in client.api.containers(all=True, filters={"label": LABEL}):
+        owner = cluster_owner_of(summary.get("Labels") or {})
+        if owner is None or (owner.cluster, owner.node) != (own.cluster, own.node):
+            continue
+        if owner != own and owner.supervisor not in alive:
+            _remove_now(client, summary["Id"])
+            removed.append(summary["Names"][0].lstrip("/"))
+    return removed
+
+
 def _after_fork() -> None:
     """Reset a forked child, which has no other threads and owns none of its parent's containers."""
     global _lock, _queue, _worker, _starts
     _lock, _queue, _worker, _starts = threading.Lock(), queue.Queue(), None, 0
     _known.clear()
-    # A handler in Python runs between two instructions: one that comes just before the child waits
-    # for a semaphore is not seen, as in the workers of multiprocessing.Pool, which are terminated.
-    with contextlib.suppress(ValueError, OSError):
-        if signal.getsignal(signal.SIGTERM) is _exit:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 if hasattr(os, "register_at_fork"):

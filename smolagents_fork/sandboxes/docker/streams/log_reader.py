@@ -4,7 +4,9 @@ The engine removes a container that ends by itself, and its log with it, mostly 
 be read. So the connection to its standard input (see the lease module) carries its output, too.
 The engine buffers about a megabyte of output that is not read; then the container's writes block.
 One thread reads for all containers of the process. It starts with the first and ends with the
-last.
+last. It also renews their leases, by writing to the same connections: only one thread may use a
+connection with TLS. When a connection is lost and its container runs on, another thread attaches
+again.
 """
 
 from __future__ import annotations
@@ -15,44 +17,118 @@ import selectors
 import socket
 import ssl
 import threading
+import time
 from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from ....errors import ExecutorStartError
 from .exec_stream import AttachedConnection, plain_socket
 from .log_tail import Tail
 
-__all__ = ["LoggedConnection"]
+__all__ = ["LoggedConnection", "Renewal"]
 
 _READ_BYTES = 262_144
+# Renewals of each lease. The host process may be late for all but one.
+_RENEWALS = 5
+_RENEWED = b"\n"
+# Pauses between attempts to attach again.
+_FIRST_PAUSE_SECONDS = 0.02
+_LONGEST_PAUSE_SECONDS = 1.0
+
+
+@dataclass(frozen=True)
+class Renewal:
+    """Renewal of a container's lease.
+
+    Attributes:
+        seconds: the lease.
+        attach: returns another attached connection, or ``None`` when the container has ended;
+            raises when the engine does not answer.
+    """
+
+    seconds: float
+    attach: Callable[[], Any | None]
+
+
+@dataclass
+class _Line:
+    """The connections to one container, each in place of the one before.
+
+    Attributes:
+        tail: the end of the container's output.
+        renewal: of its lease; ``None`` if that is not renewed.
+        source: the present connection.
+        closed: whether no other may follow.
+    """
+
+    tail: Tail
+    renewal: Renewal | None
+    source: _Source | None = None
+    closed: bool = False
 
 
 class _Source:
     """Connection to one container, of the reading thread."""
 
-    def __init__(self, attached: Any, tail: Tail) -> None:
+    def __init__(self, attached: Any, line: _Line) -> None:
         self.sock, leftover, _ = plain_socket(attached)
         self._connection = AttachedConnection(attached)
-        self.tail = tail
+        self.line = line
         self.unwanted = False
         self.released = False
-        tail.feed(leftover)
+        # Of the next renewal, on the monotonic clock; the first is due at once.
+        self.due = 0.0 if line.renewal is not None else float("inf")
+        line.tail.feed(leftover)
 
     def read(self) -> bool:
         """Read the bytes that have arrived; return whether there can be more."""
         try:
             while data := self.sock.recv(_READ_BYTES):
-                self.tail.feed(data)
+                self.line.tail.feed(data)
                 # A socket is not readable because of bytes that TLS has decrypted already.
                 if not (isinstance(self.sock, ssl.SSLSocket) and self.sock.pending()):
                     return True
         except (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
             return True
         except Exception as error:
-            self.tail.end(f"{type(error).__name__}: {error}")
+            self.end(f"{type(error).__name__}: {error}")
             return False
-        self.tail.end()
+        self.end()
         return False
+
+    def end(self, broken: str = "") -> None:
+        """Attach again if the lease has to be renewed; otherwise note the end of the output.
+
+        Args:
+            broken: the error, if the connection ended early.
+        """
+        line = self.line
+        if line.renewal is None or line.closed:
+            line.tail.end(broken)
+            return
+        arguments = (line, line.renewal)
+        try:
+            threading.Thread(
+                target=_attach_again, args=arguments, name="smolagents-fork-lease", daemon=True
+            ).start()
+        except RuntimeError as error:  # no thread can be started
+            line.tail.end(f"{broken} ({error})")
+
+    def renew(self, now: float) -> None:
+        """Renew the lease if that is due.
+
+        Args:
+            now: on the monotonic clock.
+        """
+        renewal = self.line.renewal
+        if renewal is None or now < self.due:
+            return
+        self.due = now + renewal.seconds / _RENEWALS
+        # An error is met by the next read, too; a full connection is that of a hanging engine.
+        with contextlib.suppress(OSError, ValueError):
+            self.sock.send(_RENEWED)
 
     def release(self) -> None:
         """Close the connection, and with it the container's standard input."""
@@ -150,7 +226,7 @@ class _LogReader:
     def _work(self) -> None:
         try:
             while selector := self._changed():
-                for key, _ in selector.select():
+                for key, _ in selector.select(self._renewed()):
                     source: _Source | None = key.data
                     if source is None:
                         assert self._woken is not None
@@ -161,12 +237,20 @@ class _LogReader:
             # Their output would not be read, and the containers' writes would block for ever.
             with self._lock:
                 for source in self._sources:
-                    source.tail.end(f"{type(error).__name__}: {error}")
+                    source.line.tail.end(f"{type(error).__name__}: {error}")
                     source.release()
                 self._sources.clear()
                 self._changes.clear()
                 self._stop()
             raise
+
+    def _renewed(self) -> float | None:
+        """Renew the leases that are due; return the seconds until the next renewal."""
+        now = time.monotonic()
+        for source in self._sources:
+            source.renew(now)
+        due = min((source.due for source in self._sources), default=float("inf"))
+        return None if due == float("inf") else max(0.0, due - now)
 
     def _changed(self) -> selectors.BaseSelector | None:
         """Apply additions and removals; return the selector, or ``None`` without connections."""
@@ -183,7 +267,7 @@ class _LogReader:
                 try:
                     selector.register(source.sock, selectors.EVENT_READ, source)
                 except (OSError, ValueError) as error:
-                    source.tail.end(f"{type(error).__name__}: {error}")
+                    source.end(f"{type(error).__name__}: {error}")
                     self._drop(source, selector)
             if self._sources:
                 return selector
@@ -211,33 +295,81 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
+def _attach_again(line: _Line, renewal: Renewal) -> None:
+    """Replace a lost connection, unless the container has ended or its lease is over."""
+    end = time.monotonic() + renewal.seconds
+    pause = _FIRST_PAUSE_SECONDS
+    while not line.closed:
+        # First a pause: the engine closes the output before it reports the end of the container.
+        time.sleep(pause)
+        pause = min(_LONGEST_PAUSE_SECONDS, pause * 2)
+        try:
+            attached = renewal.attach()
+            if attached is None:
+                break
+            _replace(line, attached)
+        except Exception as error:
+            if time.monotonic() < end:
+                continue
+            line.tail.end(f"{type(error).__name__}: {error}")
+            return
+        return
+    line.tail.end()
+
+
+def _replace(line: _Line, attached: Any) -> None:
+    """Continue a line with another connection.
+
+    Raises:
+        StreamUnsupported: the connection is not a plain socket.
+        OSError, RuntimeError: the process can have no more threads or descriptors.
+    """
+    line.source = source = _Source(attached, line)
+    try:
+        _log_reader.add(source)
+    except BaseException:
+        source.release()
+        raise
+    if line.closed:
+        _log_reader.discard(source)
+
+
 class LoggedConnection(AttachedConnection):
     """A connection that is kept open and whose output is read all the time.
+
+    If it is lost while the container's lease is renewed, another takes its place.
 
     Args:
         attached: docker-py's object for it.
         framed: whether the engine sends the output in frames, which it does except for a terminal.
+        renewal: of the container's lease; ``None`` if that is not renewed.
 
     Raises:
         StreamUnsupported: the connection is not a plain socket.
         ExecutorStartError: the process can have no more threads or descriptors.
     """
 
-    def __init__(self, attached: Any, *, framed: bool = True) -> None:
+    def __init__(
+        self, attached: Any, *, framed: bool = True, renewal: Renewal | None = None
+    ) -> None:
         super().__init__(None)
-        tail = Tail(framed)
-        self._source = _Source(attached, tail)
+        line = _Line(Tail(framed), renewal)
+        line.source = source = _Source(attached, line)
         try:
-            _log_reader.add(self._source)
+            _log_reader.add(source)
         except (OSError, RuntimeError) as error:
-            self._source.release()
+            source.release()
             raise ExecutorStartError(
                 f"the container's output cannot be read: {error}; close executors, or raise the "
                 "limits of this process (ulimit -n and -u)"
             ) from error
-        self.tail = tail
+        self._line = line
+        self.tail = line.tail
 
     def close(self) -> None:
         """Have the reading thread close it. Idempotent, at any time."""
         with contextlib.suppress(AttributeError):  # never opened
-            _log_reader.discard(self._source)
+            # In this order: a thread that attaches again reads the mark after it sets the source.
+            self._line.closed = True
+            if self._line.source is not None:
+                _log_reader.discard(self._line.source)

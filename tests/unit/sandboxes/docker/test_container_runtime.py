@@ -11,14 +11,18 @@ import sys
 
 import pytest
 
+from smolagents_fork.errors import ConfigurationError
 from smolagents_fork.sandboxes import pip_settings
-from smolagents_fork.sandboxes.docker.container_options import ContainerOptions
+from smolagents_fork.sandboxes.cluster_owner import ClusterOwner
+from smolagents_fork.sandboxes.container_options import ContainerOptions
 from smolagents_fork.sandboxes.docker.create_arguments import container_arguments, merged
 from smolagents_fork.sandboxes.docker.images import image_plans
 from smolagents_fork.sandboxes.docker.lifetime.labels import (
     LABEL,
+    cluster_owner_of,
     labels,
     owner_is_gone,
+    owner_of,
     this_machine,
 )
 from smolagents_fork.sandboxes.docker.streams.exec_stream import (
@@ -75,6 +79,19 @@ def test_owner():
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait(120)
     assert owner_is_gone({LABEL: f"{this_machine()}:{dead.pid}:1"})
+
+
+def test_owner_in_a_cluster():
+    owner = ClusterOwner("c", "node 1", "s-1")
+    found = labels("1", owner)
+    assert cluster_owner_of(found) == owner
+    assert cluster_owner_of(labels("1")) is None
+    assert not owner_is_gone(found)
+    assert owner_of(found).cluster == "supervisor s-1 on node node 1 of cluster c"
+    assert owner_of(found | {LABEL: "elsewhere:1:1"}).cluster == owner_of(found).cluster
+    for wrong in ("", "x" * 201, "two\nlines", 5, None):
+        with pytest.raises(ConfigurationError, match=r"node=.*give 1 to 200 printable"):
+            ClusterOwner("c", wrong, "s")
 
 
 def test_status_as_text():
@@ -146,7 +163,7 @@ def test_local_folders_of_pip_are_not_passed_to_the_builder(monkeypatch):
 
 SIGTERM = """
 import signal
-from smolagents_fork.sandboxes.docker.lifetime.reaper import exit_on_sigterm
+from smolagents_fork.sandboxes.termination import exit_on_sigterm
 def own(*_): print("own")
 for handler in (own, signal.SIG_IGN):
     signal.signal(signal.SIGTERM, handler)

@@ -88,16 +88,50 @@ def test_signals_are_passed_on(first_process, number, pause):
     assert process.stdout.read() == b"got\n"
 
 
+OVER = b"the host process has not been heard of for 1 s: the lease is over\n"
+
+
 def test_end_of_the_input_ends_it_when_the_lease_is_over(first_process):
     process = first_process("sleep", "600")
     with pytest.raises(subprocess.TimeoutExpired):
-        process.wait(1.5)  # longer than the lease: somebody holds the input
-    process.stdin.write(b"what nobody sends, and nobody reads")
+        process.wait(1.5)  # longer than the lease: the input is open, and was never written to
     closed = time.monotonic()
     process.stdin.close()
     assert process.wait(PROMPT_SECONDS) == 137
     assert time.monotonic() - closed >= 1
-    assert process.stderr.readline() == b"the host process is gone for 1 s: its lease is over\n"
+    assert process.stderr.readline() == OVER
+
+
+def test_silence_after_a_renewal_ends_it_though_the_input_is_open(first_process):
+    process = first_process("sleep", "600")
+    process.stdin.write(b"\n")
+    process.stdin.flush()
+    assert process.wait(PROMPT_SECONDS) == 137
+    assert process.stderr.readline() == OVER
+
+
+def test_renewals_that_came_while_it_was_stopped_count(first_process):
+    process = first_process("sh", "-c", "echo ready; sleep 600", lease=5)
+    assert process.stdout.readline() == b"ready\n"
+    process.stdin.write(b"\n")
+    process.stdin.flush()
+    process.send_signal(signal.SIGSTOP)
+    time.sleep(6)
+    process.stdin.write(b"\n")
+    process.stdin.flush()
+    process.send_signal(signal.SIGCONT)
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(1)
+    assert process.wait(PROMPT_SECONDS) == 137
+
+
+def test_end_of_the_input_does_not_shorten_a_renewed_lease(first_process):
+    process = first_process("sleep", "600", lease=3)
+    renewed = time.monotonic()
+    process.stdin.write(b"\n")
+    process.stdin.close()
+    assert process.wait(PROMPT_SECONDS) == 137
+    assert time.monotonic() - renewed >= 3
 
 
 def test_output_that_nobody_reads_does_not_keep_it(first_process):
@@ -117,6 +151,11 @@ def test_output_that_nobody_reads_does_not_keep_it(first_process):
 
 
 def test_time_of_the_lease_is_rounded_up():
-    assert leased(["main"], 0.2)["entrypoint"][-1] == "1"
-    assert leased(["main"], 7)["entrypoint"][-1] == "7"
-    assert leased(["main"], 7)["command"] == ["main"]
+    assert leased(["main"], 0.2, renewed=True)["entrypoint"][-1] == "1"
+    assert leased(["main"], 7, renewed=True)["entrypoint"][-1] == "7"
+    assert leased(["main"], 7, renewed=True)["command"] == ["main"]
+
+
+def test_input_ends_with_its_connection_only_where_nobody_writes_to_it():
+    assert leased(["main"], 7, renewed=True)["detach"] is True
+    assert leased(["main"], 7, renewed=False)["detach"] is False

@@ -23,7 +23,7 @@ from smolagents_fork.errors import ExecutorStartError
 from smolagents_fork.sandboxes.docker.engine import carries_output
 from smolagents_fork.sandboxes.docker.streams import log_reader
 from smolagents_fork.sandboxes.docker.streams.exec_stream import StreamUnsupported
-from smolagents_fork.sandboxes.docker.streams.log_reader import LoggedConnection
+from smolagents_fork.sandboxes.docker.streams.log_reader import LoggedConnection, Renewal
 from smolagents_fork.sandboxes.docker.streams.log_tail import KEPT_BYTES
 
 
@@ -197,6 +197,93 @@ def test_many_containers_have_one_thread_which_ends_with_the_last(engine):
     made[0][0].close()
     made[0][1].close()
     assert eventually(lambda: reader() == [])
+
+
+def received(far, count):
+    found = b""
+    while len(found) < count:
+        piece = far.recv(count - len(found))
+        assert piece, found
+        found += piece
+    return found
+
+
+def again(engine):
+    """Another connection, as the engine gives after the first was lost."""
+    return engine.client.attach_socket("c", params={"stdin": 1, "stdout": 1, "stderr": 1})
+
+
+@pytest.mark.parametrize("count", [1, 20])
+def test_leases_are_renewed_by_the_one_thread(engine, count):
+    renewal = Renewal(0.5, lambda: None)
+    made = [engine.attach(renewal=renewal) for _ in range(count)]
+    for _, far in made:
+        assert received(far, 4) == b"\n\n\n\n"
+    assert len(reader()) == 1
+    for stream, far in made:
+        stream.close()
+        far.close()
+
+
+def test_container_without_a_renewed_lease_is_not_written_to(engine):
+    stream, far = engine.attach()
+    with far:
+        stream.close()
+        assert far.recv(1) == b""
+
+
+def test_lost_connection_is_replaced_and_the_lease_renewed_on_it(engine):
+    stream, first = engine.attach(renewal=Renewal(0.5, lambda: again(engine)))
+    first.sendall(frame(b"before\n"))
+    assert received(first, 1) == b"\n"
+    assert eventually(lambda: stream.tail.text() == "before\n")
+    first.close()
+    with engine.ends.get(timeout=PROMPT_SECONDS) as second:
+        second.sendall(frame(b"after\n"))
+        assert received(second, 2) == b"\n\n"
+        assert eventually(lambda: stream.tail.text() == "before\nafter\n")
+        assert not stream.tail.wait(0)
+        stream.close()
+        while second.recv(100):
+            pass
+
+
+def test_connection_of_a_container_that_has_ended_is_not_replaced(engine):
+    stream, far = engine.attach(renewal=Renewal(60, lambda: None))
+    far.sendall(frame(b"last words"))
+    far.close()
+    assert stream.tail.wait(PROMPT_SECONDS)
+    assert stream.tail.text() == "last words"
+    stream.close()
+
+
+def test_engine_that_does_not_come_back_within_the_lease_is_given_up(engine):
+    def refused():
+        raise ConnectionRefusedError("nobody listens")
+
+    stream, far = engine.attach(renewal=Renewal(0.2, refused))
+    far.close()
+    assert eventually(lambda: stream.tail.broken)
+    assert stream.tail.broken == "ConnectionRefusedError: nobody listens"
+    stream.close()
+
+
+def test_connection_that_is_closed_while_it_is_replaced_closes_the_new_one(engine):
+    asked, closed = threading.Event(), threading.Event()
+
+    def late():
+        asked.set()
+        assert closed.wait(PROMPT_SECONDS)
+        return again(engine)
+
+    stream, far = engine.attach(renewal=Renewal(60, late))
+    far.close()
+    assert asked.wait(PROMPT_SECONDS)
+    stream.close()
+    closed.set()
+    with engine.ends.get(timeout=PROMPT_SECONDS) as second:
+        while second.recv(100):
+            pass
 
 
 def test_thread_comes_back_after_each_end(engine):

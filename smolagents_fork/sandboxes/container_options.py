@@ -1,4 +1,4 @@
-"""Options of containers that other engines' sandboxes do not have."""
+"""Options of containers, for engines of every kind."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ContainerOptions:
     environment: Mapping[str, str] = field(default_factory=dict)
     volumes: Any = None
     workdir: str = "/workspace"
-    lease_seconds: float = 5.0
+    lease_seconds: float = 15.0
     container_run_kwargs: Mapping[str, Any] = field(default_factory=dict)
 
     @property

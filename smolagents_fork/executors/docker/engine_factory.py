@@ -1,0 +1,62 @@
+"""Executors on one kind of engine, for the engines that ``executor_type`` takes by name."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from ...errors import ConfigurationError
+from ...sandboxes.engine_protocol import Engine
+from .executor import DockerExecutor
+
+__all__ = ["EngineFactory"]
+
+
+class EngineFactory:
+    """Makes executors on one kind of engine: what ``executor_type`` means by an engine's name.
+
+    Args:
+        name: that ``executor_type`` takes.
+        engine_class: of the engine; its constructor reads what is not given from the environment.
+    """
+
+    supports_managed_agents: ClassVar[bool] = True
+
+    def __init__(self, name: str, engine_class: type[Engine]) -> None:
+        self._name = name
+        self._engine_class = engine_class
+
+    def __call__(
+        self, additional_authorized_imports: Sequence[str], logger: Any, **keywords: Any
+    ) -> DockerExecutor:
+        """Make an executor.
+
+        Args:
+            additional_authorized_imports: as for ``DockerExecutor``.
+            logger: as for ``DockerExecutor``.
+            **keywords: of the engine's constructor and of ``DockerExecutor``. A name that both
+                have is the engine's.
+
+        Raises:
+            ConfigurationError: an engine of another kind, or arguments for an engine beside one.
+        """
+        parameters = inspect.signature(self._engine_class).parameters
+        own = {name: keywords.pop(name) for name in parameters if name in keywords}
+        pool = keywords.get("pool")
+        engine = keywords.pop("engine", None)
+        if engine is None:
+            engine = getattr(pool, "engine", None)
+        if engine is None:
+            engine = self._engine_class(**own)
+        elif own:
+            raise ConfigurationError(
+                f"{', '.join(sorted(own))}: an engine is given as engine= or by the pool, so give "
+                f"these to {self._engine_class.__name__}(...)"
+            )
+        elif not isinstance(engine, self._engine_class):
+            raise ConfigurationError(
+                f"executor_type={self._name!r} with {engine!r}: give a "
+                f"{self._engine_class.__name__}, or executor_type='docker' with engine="
+            )
+        return DockerExecutor(additional_authorized_imports, logger, engine=engine, **keywords)

@@ -1,0 +1,113 @@
+"""Docker's engine as a description: where it is, and how to connect to it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from ...errors import ConfigurationError
+from ..cluster_owner import ClusterOwner
+from ..container_options import ContainerOptions
+from ..engine_protocol import Note, no_note
+from .docker_provisioner import DockerProvisioner
+from .engine_address import EngineAddress, hidden_password
+
+__all__ = ["DockerEngine"]
+
+_SCHEMES = ("unix://", "tcp://", "ssh://", "npipe://", "http://", "https://")
+_TLS_FILES = ("ca.pem", "cert.pem", "key.pem")
+
+
+@dataclass(frozen=True, repr=False)
+class DockerEngine:
+    """Docker's engine, or a compatible one, at an address.
+
+    Args:
+        host: address as in ``DOCKER_HOST``, such as ``"unix:///run/user/1000/docker.sock"``,
+            ``"tcp://10.0.0.5:2376"`` or ``"ssh://user@machine"``; ``None``: the one in
+            ``DOCKER_HOST``, or the local one.
+        tls: folder with ``ca.pem``, ``cert.pem`` and ``key.pem``, which the engine and this
+            process prove themselves with; ``False``: no TLS, whatever the environment says;
+            ``None``: ``DOCKER_TLS_VERIFY`` and ``DOCKER_CERT_PATH``.
+        owner: the supervisor of a cluster that containers belong to; ``None`` outside a cluster.
+
+    Raises:
+        ConfigurationError: not an address, or a folder without these files.
+    """
+
+    host: str | None = None
+    tls: str | os.PathLike[str] | Literal[False] | None = None
+    owner: ClusterOwner | None = None
+
+    def __post_init__(self) -> None:
+        if self.host is not None and (
+            not isinstance(self.host, str)
+            or not any(self.host.startswith(s) and self.host != s for s in _SCHEMES)
+        ):
+            shown = hidden_password(self.host) if isinstance(self.host, str) else self.host
+            raise ConfigurationError(
+                f"DockerEngine: host={shown!r} is not an engine's address: give one that begins "
+                f"with {', '.join(_SCHEMES)}, or None for the one in DOCKER_HOST"
+            )
+        if self.owner is not None and not isinstance(self.owner, ClusterOwner):
+            raise ConfigurationError(
+                f"DockerEngine: owner={self.owner!r}: give a ClusterOwner, or None"
+            )
+        if self.tls is None or self.tls is False:
+            return
+        if not isinstance(self.tls, (str, os.PathLike)):
+            raise ConfigurationError(
+                f"DockerEngine: tls={self.tls!r}: give a folder with {', '.join(_TLS_FILES)}, "
+                "False for no TLS, or None for the environment's settings"
+            )
+        missing = [name for name in _TLS_FILES if not Path(self.tls, name).is_file()]
+        if missing:
+            raise ConfigurationError(
+                f"DockerEngine: tls={os.fspath(self.tls)!r}: {', '.join(missing)} not found in "
+                f"that folder, which needs {', '.join(_TLS_FILES)}"
+            )
+        # Paths of every type name the same folder; equal engines have to compare equal.
+        object.__setattr__(self, "tls", os.fspath(self.tls))
+
+    def __repr__(self) -> str:
+        host = None if self.host is None else hidden_password(self.host)
+        owner = "" if self.owner is None else f", owner={self.owner!r}"
+        return f"DockerEngine(host={host!r}, tls={self.tls!r}{owner})"
+
+    @property
+    def name(self) -> str:
+        """Name for messages."""
+        return "docker"
+
+    @property
+    def refused_options(self) -> Mapping[str, str]:
+        """No option: all are Docker's."""
+        return {}
+
+    @property
+    def address(self) -> EngineAddress:
+        """The address that :meth:`connect` connects to now."""
+        environment = EngineAddress.of()
+        url = environment.url if self.host is None else self.host
+        setting = environment.setting if self.host is None else "host= of DockerEngine"
+        if self.tls is None:
+            folder, verify = environment.tls_folder, environment.tls_verify
+        else:
+            folder, verify = (os.fspath(self.tls), "1") if self.tls else (None, None)
+        return EngineAddress(url, folder, verify, setting)
+
+    def connect(self, options: ContainerOptions, *, note: Note = no_note) -> DockerProvisioner:
+        """Connect to the engine.
+
+        Args:
+            options: of the containers.
+            note: takes a line for the user's log.
+
+        Raises:
+            EngineUnavailableError: docker-py is missing, or the engine does not answer.
+            ConfigurationError: a port was asked for that could not be reached from here.
+        """
+        return DockerProvisioner(options, address=self.address, owner=self.owner, note=note)

@@ -1,0 +1,59 @@
+"""Attachment to the standard input and output of a container's main process."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..engine import connect, disconnect, one_call_client
+from ..engine_address import EngineAddress
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+__all__ = ["attach", "attach_again"]
+
+# Limit of each call while a lease runs.
+_AGAIN_SECONDS = 10
+
+
+def attach(client: DockerClient, container: str, *, output: bool, timeout: float) -> Any:
+    """Attach to a container, which may not have been started yet.
+
+    Args:
+        client: docker-py client.
+        container: its id or name.
+        output: whether its output is read; if it is not, its writes would block.
+        timeout: seconds until the engine has to answer.
+
+    Returns:
+        docker-py's object for the connection.
+    """
+    params = {"stdin": 1, "stdout": int(output), "stderr": int(output), "stream": 1}
+    # docker-py sets no limit for this call.
+    return one_call_client(client.api, timeout).attach_socket(container, params=params)
+
+
+def attach_again(address: EngineAddress, container: str) -> Any | None:
+    """Attach to a running container after a connection to it was lost.
+
+    Args:
+        address: of its engine.
+        container: its id.
+
+    Returns:
+        docker-py's object for the connection; ``None`` if the container has ended.
+
+    Raises:
+        Exception: the engine does not answer, or does not allow it.
+    """
+    import docker
+
+    client = connect(address, timeout=_AGAIN_SECONDS)
+    try:
+        if not client.api.inspect_container(container)["State"].get("Running"):
+            return None
+        return attach(client, container, output=True, timeout=_AGAIN_SECONDS)
+    except docker.errors.NotFound:
+        return None
+    finally:
+        disconnect(client)
