@@ -274,3 +274,18 @@ def test_program_of_an_agent_with_an_instance_says_what_to_write(model, tmp_path
 def test_text_that_names_no_class_is_an_error(model, text):
     with pytest.raises(ConfigurationError, match=r"executor_class='.*module:qualname"):
         make(model, executor_class=text)
+
+
+@pytest.mark.parametrize("options", [{"executor_class": RecordingExecutor}, {"executor_type": "x"}])
+def test_requirements_of_an_agent_with_an_executor_ask_for_the_fork(model, tmp_path, options):
+    agent = make(model)
+    agent.executor_class, agent.executor_type = options.get("executor_class"), "x"
+    agent.save(tmp_path)
+    version = smolagents.__version__
+    assert "+fork." in version
+    assert f"smolagents=={version}\n" in (tmp_path / "requirements.txt").read_text()
+
+
+def test_requirements_of_an_agent_with_local_code_are_upstreams(model, tmp_path):
+    CodeAgent([], model, executor_type="local", verbosity_level=0).save(tmp_path)
+    assert "smolagents\n" in (tmp_path / "requirements.txt").read_text()

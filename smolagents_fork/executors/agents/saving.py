@@ -29,6 +29,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from smolagents_fork._version import fork_revision, upstream_version
 from smolagents_fork.errors import ConfigurationError, ConfigurationTypeError, EncodeError
 from smolagents_fork.executors import registry
 from smolagents_fork.executors.agents.saved_arguments import KWARGS, as_saved
@@ -44,6 +45,7 @@ __all__ = [
     "with_saved_executor",
 ]
 
+_DISTRIBUTION = "smolagents"
 ALLOWED = "allowed_executor_classes"
 # Names, inside a from_dict call, the arguments that the caller gave.
 _EXPLICIT = "_explicit_arguments"
@@ -54,17 +56,27 @@ def _reference(cls: type) -> str:
     return f"{cls.__module__}:{cls.__qualname__}"
 
 
-def describe_executor(agent: CodeAgent) -> dict[str, Any]:
-    """Return the entries that ``CodeAgent.to_dict`` adds or replaces."""
+def describe_executor(agent: CodeAgent, requirements: Iterable[str]) -> dict[str, Any]:
+    """Return the entries that ``CodeAgent.to_dict`` adds or replaces.
+
+    Args:
+        agent: to be saved.
+        requirements: that upstream found. A release of upstream would start the agent with another
+            executor or none, so they ask for the fork unless the code runs in ``local``.
+    """
     entries: dict[str, Any] = {}
     executor_class = getattr(agent, "executor_class", None)
     with contextlib.suppress(EncodeError):
         entries[KWARGS] = as_saved(agent.executor_kwargs)
     if getattr(agent, "_executor_given", False):
         reference = _reference(type(agent.python_executor))
-        return {"executor_type": "instance", "executor_class": reference, "executor_kwargs": {}}
-    if executor_class is not None:
+        entries |= {"executor_type": "instance", "executor_class": reference, KWARGS: {}}
+    elif executor_class is not None:
         entries |= {"executor_type": "class", "executor_class": _reference(executor_class)}
+    elif agent.executor_type == "local":
+        return entries
+    fork = f"{_DISTRIBUTION}=={upstream_version}+fork.{fork_revision}"
+    entries["requirements"] = [fork if one == _DISTRIBUTION else one for one in requirements]
     return entries
 
 
