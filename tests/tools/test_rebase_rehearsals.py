@@ -6,8 +6,11 @@ The made-up release is the real one with edits, served to pip from a folder.
 from __future__ import annotations
 
 import ast
+import os
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,11 +19,13 @@ from rebase_harness import Rebase, all_files, checkout_copy, publish, snapshot
 from buildsys import lock as lockfile
 from buildsys.patchfile import Patch, apply_patch, parse_patch
 from buildsys.series import load_series, series_names
+from buildsys.tree import write_tree
 from buildsys.version import read_version_file
 from tools.git import Git
 from tools.paths import CACHE, PATCHES, ROOT, Project
 from tools.rebase.conflict import REGION
 from tools.rebase.rehearsal import transplant
+from tools.series.needed import tree_of
 from tools.series.repository import exported, patch_bytes
 from tools.upstream.fetch import fetch_sdist, fetch_wheel, unpack_wheel
 from tools.upstream.relock import lock_of_release
@@ -68,9 +73,31 @@ def method(source: bytes, class_name: str, name: str) -> ast.FunctionDef:
     return found
 
 
+#: A sixth built-in executor, as upstream adds one.
+DAYTONA = {
+    b'"modal", "docker"}:': b'"modal", "docker", "daytona"}:',
+    b'"docker": DockerExecutor,': b'"docker": DockerExecutor, "daytona": Daytona,',
+    b"\nclass CodeAgent(": b"""
+class Daytona(PythonExecutor):
+    __init__ = __call__ = send_tools = send_variables = lambda *_, **__: None
+
+
+class CodeAgent(""",
+}
+USE = """
+from smolagents import CodeAgent, Model
+for name in ("daytona", "process"):
+    with CodeAgent([], Model(), executor_type=name) as agent:
+        print(type(agent.python_executor).__name__)
+"""
+
+
 def upstream_next(release: dict[str, bytes], patch: Patch) -> dict[str, bytes]:
-    """A release with the text of one patch, and an edit that conflicts with another."""
+    """A release with the text of one patch, a new executor, and an edit that conflicts."""
     tree = apply_patch(patch, release)
+    for old, new in DAYTONA.items():
+        assert tree[AGENTS].count(old) == 1
+        tree[AGENTS] = tree[AGENTS].replace(old, new)
     node = method(tree[AGENTS], "CodeAgent", "cleanup")
     lines = tree[AGENTS].splitlines(keepends=True)
     first = node.body[1].lineno - 1  # after the docstring
@@ -84,15 +111,25 @@ def changes_of(patch: bytes) -> list[bytes]:
 
 
 def test_series_written_on_1_24_0_reaches_the_next_release(rebase, links, release, tmp_path):
-    """By the command alone, but for two conflicts; the next release contains one of the patches.
+    """By the command alone, but for conflicts; the next release contains one of the patches.
 
-    One conflict is real: releases change the check below which executor-class has its hook.
+    Releases that have a new executor change the check right below executor-class's hook. The
+    new executor works in the fork, beside the fork's own.
     """
+
+    def keep_both() -> None:
+        text = file.read_bytes()
+        (region,) = REGION.finditer(text)
+        hook = region["patch"].removesuffix(region["base"])
+        file.write_bytes(text[: region.start()] + hook + region["upstream"] + text[region.end() :])
+        rebase.git("add", AGENTS)
+
     project = rebase.project
     committed = patch_bytes(project)
     contained = "export-executor-types.patch"
     (patch,) = (one for one in load_series(project.patches) if one.name.endswith(contained))
-    version = next_release(links, upstream_next(release, patch))
+    coming = upstream_next(release, patch)
+    version = next_release(links, coming)
     assert transplant(project, "1.24.0") == ["executor-class.patch"]
     assert lockfile.load(project.lock).version == "1.24.0"
     assert read_version_file(project.version_file) == ("1.24.0", 1)
@@ -106,13 +143,11 @@ def test_series_written_on_1_24_0_reaches_the_next_release(rebase, links, releas
     assert f"from smolagents 1.24.0 to {version}: 1.24.0, 1.25.0, " in said
     assert "conflict: patches/executor-class.patch does not fit upstream 1.2" in said
     file = rebase.folder.repository / AGENTS
-    text = file.read_text()
-    (region,) = REGION.finditer(text.encode())
-    hook = region["patch"].removesuffix(region["base"])
-    file.write_bytes(
-        text.encode()[: region.start()] + hook + region["upstream"] + text.encode()[region.end() :]
-    )
-    rebase.git("add", AGENTS)
+    keep_both()
+    status, said = rebase("continue")
+    assert status == 1, said
+    assert f"conflict: patches/executor-class.patch does not fit upstream {version}" in said
+    keep_both()
     status, said = rebase("continue")
     assert status == 1, said
     assert f"conflict: patches/idempotent-cleanup.patch does not fit upstream {version}" in said
@@ -145,6 +180,17 @@ def test_series_written_on_1_24_0_reaches_the_next_release(rebase, links, releas
     assert f"| `{contained}` (dropped) | 1 | good |" in said
     assert series_names(project.patches) == [name for name in committed if name != contained]
     assert f"`{contained}` is dropped: " in project.changelog.read_text()
+    # The verdict knows only what the fork knew before; what is new works too.
+    write_tree(tree_of(coming, load_series(project.patches), LOCKED), tmp_path / "fork")
+    used = subprocess.run(
+        [sys.executable, "-c", USE],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path / "fork"), str(ROOT)])},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert used.stdout.splitlines() == ["Daytona", "ProcessExecutor"], used.stderr
 
 
 def test_locked_release_is_locked_again_with_the_same_lock():
