@@ -73,10 +73,16 @@ def method(source: bytes, class_name: str, name: str) -> ast.FunctionDef:
     return found
 
 
-#: A sixth built-in executor, as upstream adds one.
-DAYTONA = {
+#: A sixth built-in executor, and executors by entry point, as upstream has announced.
+EXECUTORS = {
     b'"modal", "docker"}:': b'"modal", "docker", "daytona"}:',
     b'"docker": DockerExecutor,': b'"docker": DockerExecutor, "daytona": Daytona,',
+    b'            raise ValueError(f"Unsupported executor type': b"""\
+            import importlib.metadata
+            group = {"group": "smolagents.executors", "name": self.executor_type}
+            for entry in importlib.metadata.entry_points(**group):
+                return entry.load()(self.additional_authorized_imports, self.logger)
+            raise ValueError(f"Unsupported executor type""",
     b"\nclass CodeAgent(": b"""
 class Daytona(PythonExecutor):
     __init__ = __call__ = send_tools = send_variables = lambda *_, **__: None
@@ -85,17 +91,40 @@ class Daytona(PythonExecutor):
 class CodeAgent(""",
 }
 USE = """
+import sys
 from smolagents import CodeAgent, Model
-for name in ("daytona", "process"):
+for name in sys.argv[1:]:
     with CodeAgent([], Model(), executor_type=name) as agent:
         print(type(agent.python_executor).__name__)
 """
+PLUG_IN = {
+    "plug.py": "from smolagents.local_python_executor import PythonExecutor\n"
+    "class Plugged(PythonExecutor):\n    def __init__(self, imports, logger):\n        pass\n"
+    "    __call__ = send_tools = send_variables = None\n",
+    "plug-1.dist-info/METADATA": "Name: plug\nVersion: 1\n",
+    "plug-1.dist-info/entry_points.txt": "[smolagents.executors]\nplugged = plug:Plugged\n",
+}
+
+
+def used(tree: dict[str, bytes], folder: Path, *names: str) -> list[str]:
+    """Make agents with executors of these names, a plug-in's among them; gives their classes."""
+    write_tree({**tree, **{name: text.encode() for name, text in PLUG_IN.items()}}, folder)
+    done = subprocess.run(
+        [sys.executable, "-c", USE, *names],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)])},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
 
 
 def upstream_next(release: dict[str, bytes], patch: Patch) -> dict[str, bytes]:
     """A release with the text of one patch, a new executor, and an edit that conflicts."""
     tree = apply_patch(patch, release)
-    for old, new in DAYTONA.items():
+    for old, new in EXECUTORS.items():
         assert tree[AGENTS].count(old) == 1
         tree[AGENTS] = tree[AGENTS].replace(old, new)
     node = method(tree[AGENTS], "CodeAgent", "cleanup")
@@ -180,17 +209,11 @@ def test_series_written_on_1_24_0_reaches_the_next_release(rebase, links, releas
     assert f"| `{contained}` (dropped) | 1 | good |" in said
     assert series_names(project.patches) == [name for name in committed if name != contained]
     assert f"`{contained}` is dropped: " in project.changelog.read_text()
-    # The verdict knows only what the fork knew before; what is new works too.
-    write_tree(tree_of(coming, load_series(project.patches), LOCKED), tmp_path / "fork")
-    used = subprocess.run(
-        [sys.executable, "-c", USE],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path / "fork"), str(ROOT)])},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert used.stdout.splitlines() == ["Daytona", "ProcessExecutor"], used.stderr
+    # The verdict knows only what the fork knew before. What is new works, and one plug-in in both.
+    assert used(coming, tmp_path / "upstream", "daytona", "plugged") == ["Daytona", "Plugged"]
+    fork = tree_of(coming, load_series(project.patches), LOCKED)
+    names = used(fork, tmp_path / "fork", "daytona", "plugged", "process")
+    assert names == ["Daytona", "Plugged", "ProcessExecutor"]
 
 
 def test_locked_release_is_locked_again_with_the_same_lock():
