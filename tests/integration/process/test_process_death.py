@@ -101,6 +101,15 @@ def test_a_child_that_dies_while_the_host_works_is_noticed():
             ex("fatal()")
 
 
+@pytest.fixture
+def own_fork_server(monkeypatch):
+    """A fork server without the children of other tests, which would end with it."""
+    monkeypatch.setattr(spawn, "_fork_servers", {})
+    yield
+    spawn.stop_fork_servers()
+
+
+@pytest.mark.usefixtures("own_fork_server")
 def test_a_killed_fork_server_is_replaced():
     with executor() as ex:
         ex.send_tools({"three": lambda: 3})

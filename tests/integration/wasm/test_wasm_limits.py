@@ -213,7 +213,7 @@ with raw_executor(timeout_seconds={seconds}, interrupt_grace_seconds=0.5) as exe
     ("seconds", "code"),
     [
         (600, "begun()\nwhile True: pass"),
-        pytest.param(2, "begun()\n" + STUBBORN, marks=pytest.mark.skipif(
+        pytest.param(1, "begun()\n" + STUBBORN, marks=pytest.mark.skipif(
             not hasattr(resource, "prlimit"), reason="no limit of another's processor time here")),
     ],
     ids=["ordinary", "stubborn"],
