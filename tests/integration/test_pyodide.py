@@ -1,4 +1,4 @@
-"""The interpreter's case corpus and hostile programs on CPython 3.14 in WebAssembly.
+"""The interpreter's case corpus and a third of the hostile programs on CPython 3.14 in WebAssembly.
 
 Needs ``deno``, which requirements-dev.txt has, and ``pyodide`` from npm: from ``PYODIDE_DIR``, or
 installed once into ``build/pyodide``. That is done where ``CI`` or ``REQUIRE_PYODIDE`` is set and
@@ -179,4 +179,4 @@ def test_hostile_programs_are_contained_in_wasm(wasm: tuple[str, Path], tmp_path
     tried = [line for line in lines if "ok" in line]
     wrong = [line for line in tried if not line["ok"] and line["id"] not in OPEN_ON_3_14]
     assert not wrong, json.dumps(wrong, indent=1)
-    assert len(tried) >= 200
+    assert len(tried) >= 200  # of every third program

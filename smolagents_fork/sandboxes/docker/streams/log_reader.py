@@ -246,10 +246,12 @@ class _LogReader:
 
     def _renewed(self) -> float | None:
         """Renew the leases that are due; return the seconds until the next renewal."""
+        with self._lock:
+            sources = tuple(self._sources)  # others add theirs meanwhile, and wake this thread
         now = time.monotonic()
-        for source in self._sources:
+        for source in sources:
             source.renew(now)
-        due = min((source.due for source in self._sources), default=float("inf"))
+        due = min((source.due for source in sources), default=float("inf"))
         return None if due == float("inf") else max(0.0, due - now)
 
     def _changed(self) -> selectors.BaseSelector | None:

@@ -421,3 +421,17 @@ def test_connection_that_is_no_socket_is_refused():
 def test_connections_that_a_selector_can_wait_for(address, carries):
     client = SimpleNamespace(api=SimpleNamespace(base_url=address))
     assert carries_output(client) is carries
+
+
+def test_connection_that_comes_while_leases_are_renewed_is_left_to_the_next_look():
+    reader_ = log_reader._LogReader()
+
+    class Source:
+        due = 5.0
+
+        def renew(self, now):
+            reader_._sources.add(Source())  # as another thread does
+
+    reader_._sources.add(Source())
+    assert reader_._renewed() == 0.0
+    assert len(reader_._sources) == 2
