@@ -48,11 +48,11 @@ test: $(VENV)/.dev lint ## all tests, and upstream's own (REQUIRE_DOCKER=1: no e
 .PHONY: test-fast
 test-fast: $(VENV)/.dev ## quick tests for each change, without network or Docker
 	@$(RUN) pytest -n logical --dist worksteal --ignore=tests/integration \
-		-m "not docker and not wasm and not network and not slow"
+		-m "not docker and not ray and not wasm and not network and not slow"
 
 .PHONY: coverage
 coverage: $(VENV)/.dev ## the share of lines of smolagents_fork that tests without Docker run, into reports/
-	@$(RUN) pytest -n auto --dist worksteal -m "not docker and not wasm and not network" \
+	@$(RUN) pytest -n auto --dist worksteal -m "not docker and not ray and not wasm and not network" \
 		--cov --cov-report=term --cov-report=xml
 
 .PHONY: test-python

@@ -23,7 +23,9 @@ ADDED_DEPENDENCIES = {
 }
 
 ADDED_EXTRAS = {
+    "kubernetes": {"kubernetes>=35,<38": "KubernetesEngine is a client of the cluster's API"},
     "mcp": {"mcp<2": "mcpadapt imports a name that mcp 2 has removed"},
+    "ray": {"ray>=2.52,<3": "RayEngine runs sandboxes on the nodes of a cluster"},
     "wasm": {"deno>=2.9,<3": "WasmExecutor runs Pyodide in it"},
 }
 

@@ -86,7 +86,7 @@ def pytest_collection_finish() -> None:
 TEST_SECONDS = int(os.environ.get("TEST_SECONDS", "120"))
 #: The same for tests with a marker that they build, install or start something.
 SLOW_TEST_SECONDS = max(600, TEST_SECONDS)
-SLOW_MARKERS = ("slow", "docker", "network", "wasm")
+SLOW_MARKERS = ("slow", "docker", "network", "ray", "wasm")
 
 _stderr = pytest.StashKey[int]()
 
