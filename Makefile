@@ -42,8 +42,7 @@ demo: $(VENV)/.fork ## a CodeAgent answers a question about a file (EXECUTOR=was
 
 .PHONY: test
 test: $(VENV)/.dev lint ## all tests, and upstream's own (REQUIRE_DOCKER=1: no engine is a failure)
-	@$(RUN) pytest -n auto --dist loadfile --no-loadscope-reorder --durations=20
-	@$(RUN) tools.regression
+	@$(RUN) tools.whole_run
 
 .PHONY: test-fast
 test-fast: $(VENV)/.dev ## quick tests for each change, without network or Docker

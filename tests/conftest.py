@@ -82,6 +82,8 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+#: Exit status of a run that a dead worker ended (of an interrupted one): some tests have not run.
+WORKER_DIED = 2
 #: Seconds for one test with its fixtures, after which the process that runs it is ended.
 TEST_SECONDS = int(os.environ.get("TEST_SECONDS", "120"))
 #: The same for tests with a marker that they build, install or start something.
@@ -138,7 +140,8 @@ def pytest_testnodedown(node: Any, error: object | None) -> None:
     test = session.sched.remove_node(node) if node in session.sched.nodes else None
     if test is not None:
         session.handle_crashitem(test, node)
-    pytest.exit(f"worker {node.gateway.id} died while it ran {test or 'no test'}", returncode=1)
+    what = f"worker {node.gateway.id} died while it ran {test or 'no test'}"
+    pytest.exit(what, returncode=WORKER_DIED)
 
 
 @pytest.fixture(scope="session")

@@ -70,7 +70,7 @@ def test_hung_test_ends_its_worker_and_the_run(tmp_path: Path) -> None:
         check=False,
     )
     name = "tests/test_hangs.py::test_that_hangs_after_it_failed"
-    assert done.returncode == 1, done.stdout
+    assert done.returncode == 2, done.stdout
     assert re.search(rf"Exit: worker gw\d died while it ran {re.escape(name)} !", done.stdout)
     assert re.search(rf"worker 'gw\d' crashed while running '{re.escape(name)}'", done.stdout)
     assert "Timeout (0:00:02)!" in done.stderr
