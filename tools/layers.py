@@ -13,7 +13,17 @@ __all__ = ["ENGINES", "LAYERS", "PACKAGE", "ROOMS", "room_imports", "violations"
 # siblings and never import each other.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("_version", "errors", "inventory", "proc_table"),
-    ("deadline", "distributions", "figures", "hints", "output", "results", "telemetry", "texts"),
+    (
+        "deadline",
+        "distributions",
+        "figures",
+        "hints",
+        "open_figures",
+        "output",
+        "results",
+        "telemetry",
+        "texts",
+    ),
     ("displays",),
     ("checks", "codec", "folders", "local_processes"),
     ("help",),

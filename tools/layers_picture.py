@@ -25,6 +25,7 @@ WORDS = {
     "telemetry": "spans and metrics",
     "displays": "displays as values",
     "hints": "hints for errors",
+    "open_figures": "open figures of programs",
     "help": "help() of programs",
     "output": "what is printed",
     "texts": "texts of values",

@@ -101,7 +101,7 @@ class Interpreter:
         self._streams = StandardStreams(self._write)
         self._on_output = on_output
         self._displays = ProgramDisplays(on_display, self._streams.suspended)
-        self._threads = ProgramThreads(self.meter, self._streams)
+        self._threads = ProgramThreads(self.meter, self._streams, self._displays)
         waiting = waiting_members(self.meter, self._threads)
         self._loops = EventLoops(self.meter, waiting["ThreadPoolExecutor"])
         self._parts = Parts(

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import io
+import threading
 from pathlib import Path
 from typing import Any
 
 import PIL.Image
 import pytest
+from background import at_once
 from recording import ScriptedModel
 from rich.console import Console
-from smolagents import AgentLogger, CodeAgent, LogLevel
+from smolagents import AgentLogger, CodeAgent, LocalPythonExecutor, LogLevel
 from smolagents.models import get_clean_message_list
 
 from smolagents_fork.displays import notebook_forms
@@ -54,6 +57,53 @@ def test_figure_shown_before_an_error_reaches_the_model():
     assert agent.run("plot") == "seen"
     assert "division by zero" in str(agent.memory.steps[1].error)
     assert len(agent.memory.steps[1].observations_images) == 1
+
+
+@pytest.fixture
+def figure_of_host():
+    """Leave a figure open in this process, as an application does."""
+    from matplotlib import pyplot
+
+    figure = pyplot.figure()
+    yield figure
+    pyplot.close(figure)
+
+
+def test_figure_that_the_host_has_open_is_neither_drawn_into_nor_shown(figure_of_host):
+    from matplotlib import pyplot
+
+    agent = agent_of(Seeing(), PLOT, "final_answer('seen')")
+    before = pyplot.get_fignums()
+    assert agent.run("plot") == "seen"
+    assert len(agent.memory.steps[1].observations_images) == 1
+    assert figure_of_host.axes == []
+    assert pyplot.get_fignums() == before
+    assert pyplot.gcf() is figure_of_host
+
+
+def test_figure_that_one_executor_left_open_is_not_anothers():
+    opened = "import matplotlib.pyplot as plt\nfigure = plt.figure()\nplt.plot([1, 2])\nNone"
+    first, second = (LocalPythonExecutor(["matplotlib.*"]) for _ in range(2))
+    first(opened)
+    assert second(f"{PLOT}\nplt.get_fignums()").output == []
+    assert len(second.displays) == 1
+    assert first("len(figure.axes), plt.gcf() is figure").output == (1, True)
+
+
+def test_threads_of_programs_draw_into_their_own_programs_figures(figure_of_host):
+    code = (
+        "import threading\nimport matplotlib.pyplot as plt\n"
+        "threads = [threading.Thread(target=plt.figure) for _ in range(2)]\n"
+        "for one in threads:\n    one.start()\n    one.join()\n"
+        "meet()\nlen(plt.get_fignums())"
+    )
+    barrier = threading.Barrier(2)
+    executors = [LocalPythonExecutor(["matplotlib.*", "threading"]) for _ in range(2)]
+    for one in executors:
+        one.send_tools({"meet": lambda: barrier.wait(60) and None})
+    results = at_once(*(functools.partial(one, code) for one in executors))
+    assert [result.output for result in results] == [2, 2]
+    assert [len(one.displays) for one in executors] == [2, 2]
 
 
 def test_large_figures_are_made_smaller_and_few():
@@ -131,7 +181,7 @@ def test_notebook_gets_no_scripts_of_a_sandbox(page, kept):
 
 CELL = """
 import sys
-sys.path.insert(0, {here!r})
+sys.path[:0] = {folders!r}
 from test_step_figures import PLOT, Seeing, agent_of
 table = "import pandas as pd\\nframe = pd.DataFrame({{'lamp': [4711]}})\\n"
 agent = agent_of(Seeing(), PLOT, table + "display(frame)", "frame", "final_answer(1)",
@@ -148,7 +198,8 @@ def test_notebook_shows_figures_and_tables(kind, tmp_path):
     import nbformat
     from nbclient import NotebookClient
 
-    cell = nbformat.v4.new_code_cell(CELL.format(here=str(Path(__file__).parent), kind=kind))
+    folders = [str(folder) for folder in Path(__file__).parents[:2]]
+    cell = nbformat.v4.new_code_cell(CELL.format(folders=folders, kind=kind))
     notebook = nbformat.v4.new_notebook(cells=[cell])
     NotebookClient(notebook, timeout=200, resources={"metadata": {"path": tmp_path}}).execute()
     shown = [

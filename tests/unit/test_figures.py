@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
+from collections import OrderedDict
+from typing import Any
+
 import pytest
 from PIL import Image
 
@@ -11,6 +16,7 @@ from smolagents_fork.displays import DisplayLog
 from smolagents_fork.errors import ConfigurationError, ProtocolError
 from smolagents_fork.executors.guests.guest_answers import display_bundle
 from smolagents_fork.figures import FigureFolder
+from smolagents_fork.interpreter.modules.showing import ProgramDisplays
 
 
 def test_no_file_is_overwritten(tmp_path):
@@ -42,6 +48,25 @@ def test_folder_that_cannot_be_made_is_an_error(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(ConfigurationError, match="figures_dir="):
         FigureFolder(tmp_path / "file" / "below")
+
+
+def test_figure_of_a_library_that_imports_pyplot_while_it_draws_is_the_programs(monkeypatch):
+    from matplotlib import pyplot
+
+    helpers = sys.modules["matplotlib._pylab_helpers"]
+    monkeypatch.setattr(helpers.Gcf, "figs", OrderedDict())
+    monkeypatch.delitem(sys.modules, "matplotlib._pylab_helpers")
+    given: list[Any] = []
+    displays = ProgramDisplays(given.append, contextlib.nullcontext)
+    with displays.taken():
+        monkeypatch.setitem(sys.modules, "matplotlib._pylab_helpers", helpers)
+        pyplot.figure()
+    assert ["image/png" in bundle for bundle in given] == [True]
+    assert len(displays.open_figures.managers) == 1
+    assert pyplot.get_fignums() == []
+    with displays.routed():
+        pyplot.close("all")
+    assert displays.open_figures.managers == {}
 
 
 def test_large_value_is_counted_and_not_saved():

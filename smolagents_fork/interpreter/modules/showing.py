@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
+from ...open_figures import OpenFigures
 from ...texts import class_name
 
 __all__ = ["ProgramDisplays"]
@@ -32,8 +33,7 @@ class ProgramDisplays:
     """Displays of one interpreter's programs.
 
     Args:
-        give: takes the MIME bundle of each display; ``None``: there is no reader, and nothing is
-            taken from the libraries.
+        give: takes the MIME bundle of each display; ``None``: there is no reader.
         suspended: lets this thread write to the host's own streams while ``give`` works.
     """
 
@@ -44,10 +44,8 @@ class ProgramDisplays:
     ) -> None:
         self._give = give
         self._suspended = suspended
-        #: Figures of programs, and not the host's own. They may be changed in a later run.
-        self._figures: weakref.WeakSet[Any] = weakref.WeakSet()
+        self.open_figures = OpenFigures()
         self._shown: weakref.WeakSet[Any] = weakref.WeakSet()
-        self._before: list[Any] = []
 
     def display(self, *values: Any, **_options: Any) -> None:
         """Display values, as the function of that name does in a notebook."""
@@ -70,34 +68,33 @@ class ProgramDisplays:
         Figures that are open at the end are displayed if they are new or have changed. They stay
         open, unless the host's notebook would close them.
         """
-        if self._give is None:
-            yield
-            return
-        ident = threading.get_ident()
-        outer = _running.get(ident)
-        _running[ident] = self
-        self._before = _open_figures()
-        try:
+        with self.routed():
             try:
                 yield
             finally:
-                if _open_figures():
+                self.open_figures.adopt()
+                if self.open_figures.managers:
                     self._take_figures(
                         close="inline" in str(sys.modules["matplotlib"].get_backend())
                     )
+
+    @contextlib.contextmanager
+    def routed(self) -> Iterator[None]:
+        """Let what this thread shows be a display of this interpreter's programs."""
+        ident = threading.get_ident()
+        outer = _running.get(ident)
+        _running[ident] = self
+        try:
+            with self.open_figures.routed():
+                yield
         finally:
-            self._before = []
             if outer is None:
                 _running.pop(ident, None)
             else:
                 _running[ident] = outer
 
     def _take_figures(self, close: bool) -> None:
-        for figure in _open_figures():
-            if not any(figure is other for other in self._before):
-                self._figures.add(figure)
-            if figure not in self._figures:
-                continue
+        for figure in self.open_figures.figures():
             # A figure that was saved to a file is no longer stale, but has not been displayed.
             if figure.stale or figure not in self._shown:
                 self._show(bundle_of(figure))
@@ -109,11 +106,14 @@ class ProgramDisplays:
 
 
 def note_import(module: ModuleType) -> None:
-    """Prepare a library that a program imports: Pillow's ``show`` asks a list of viewers.
+    """Prepare a library that a program imports: pyplot, and Pillow's list of viewers.
 
     Args:
         module: as the program imports it.
     """
+    running = _running.get(threading.get_ident())
+    if running is not None:
+        running.open_figures.adopt()
     if module.__name__ != "PIL.Image":
         return
     from PIL import ImageShow
@@ -137,13 +137,6 @@ def note_import(module: ModuleType) -> None:
 _viewer_lock = threading.Lock()
 #: The viewer, once Pillow has it.
 _registered: list[type] = []
-
-
-def _open_figures() -> list[Any]:
-    helpers = sys.modules.get("matplotlib._pylab_helpers")
-    if helpers is None:
-        return []
-    return [manager.canvas.figure for manager in helpers.Gcf.get_all_fig_managers()]
 
 
 def bundle_of(value: Any) -> dict[str, Any]:

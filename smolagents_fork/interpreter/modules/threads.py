@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..meter import FinalAnswer, Meter, ProgramStop
+from .showing import ProgramDisplays
 from .streams import StandardStreams
 
 __all__ = ["ENDING_SECONDS", "ProgramThreads"]
@@ -31,11 +32,13 @@ class ProgramThreads:
     Args:
         meter: counts for all of them.
         streams: the program's; a thread's error is written to its standard error.
+        displays: the program's; its threads have the same open figures.
     """
 
-    def __init__(self, meter: Meter, streams: StandardStreams) -> None:
+    def __init__(self, meter: Meter, streams: StandardStreams, displays: ProgramDisplays) -> None:
         self._meter = meter
         self._streams = streams
+        self._displays = displays
         #: Threads at work, by identifier, and whether each is a daemon for the program.
         self._live: dict[int, bool] = {}
         self._starting = 0
@@ -71,7 +74,7 @@ class ProgramThreads:
         with contextlib.suppress(BaseException), self._registered(daemon):
             self.not_started()
             try:
-                with self._streams.routed():
+                with self._streams.routed(), self._displays.routed():
                     function()
             except (FinalAnswer, ProgramStop, SystemExit):
                 return
@@ -83,7 +86,7 @@ class ProgramThreads:
 
     def task(self, function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
         """Run ``function`` as one task of a pool's thread, in that thread."""
-        with self._registered(daemon=True), self._streams.routed():
+        with self._registered(daemon=True), self._streams.routed(), self._displays.routed():
             return function(*arguments, **keywords)
 
     @contextlib.contextmanager
