@@ -41,12 +41,14 @@ class ToolThread:
 
     Connections and event loops are bound to the thread that opened them, hence one thread. It is a
     daemon thread: Python cannot stop it and must not wait for it at exit.
+
+    The thread also ends when this object is collected. That runs no Python code in the thread that
+    collects: a signal's handler that ran within it could not raise.
     """
 
     def __init__(self) -> None:
         self._jobs: SimpleQueue[Any] | None = None
         self._outcome: SimpleQueue[Any] | None = None
-        self._finalizer: Any = None
 
     def run(
         self, function: Callable[[], Any], seconds: float | None, stopped: Callable[[], bool]
@@ -88,15 +90,16 @@ class ToolThread:
 
     def close(self) -> None:
         """Let the thread end when it is idle. Idempotent."""
-        self._jobs = None
-        if self._finalizer is not None:
-            self._finalizer()
+        jobs, self._jobs = self._jobs, None
+        if jobs is not None:
+            jobs.put(None)
 
     def _start(self) -> SimpleQueue[Any]:
         jobs: SimpleQueue[Any] = SimpleQueue()
         self._jobs = jobs
-        self._finalizer = weakref.finalize(self, jobs.put, None)
-        threading.Thread(target=_serve, args=(jobs,), name="tools", daemon=True).start()
+        collected = weakref.ref(self, jobs.put)
+        arguments = (jobs, collected)
+        threading.Thread(target=_serve, args=arguments, name="tools", daemon=True).start()
         return jobs
 
     def _wait(self, outcome: SimpleQueue[Any], seconds: float | None) -> tuple[bool, Any]:
@@ -112,8 +115,9 @@ class ToolThread:
                 raise GivenUp("timeout")
 
 
-def _serve(jobs: SimpleQueue[Any]) -> None:
-    while (job := jobs.get()) is not None:
+def _serve(jobs: SimpleQueue[Any], collected: weakref.ref[ToolThread]) -> None:
+    # The reference is kept for its callback, which puts it into the queue.
+    while (job := jobs.get()) is not None and job is not collected:
         context, function, outcome = job
         try:
             outcome.put((True, context.run(function)))
