@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections import Counter
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from background import acting, eventually
 from bridge_harness import code_agent
-from openinference.instrumentation.smolagents import SmolagentsInstrumentor
-from opentelemetry import metrics, trace
-from opentelemetry.exporter.prometheus import PrometheusMetricReader
-from opentelemetry.sdk.metrics import MeterProvider
-from opentelemetry.sdk.metrics.export import InMemoryMetricReader
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry import trace
 from prometheus_client import REGISTRY, generate_latest
-from smolagents import LocalPythonExecutor, Tool
+from smolagents import LocalPythonExecutor
+from span_records import Price, Recorded
 
 from smolagents_fork import DockerExecutor, DockerPool, ProcessExecutor, telemetry
 from smolagents_fork.errors import SandboxDiedError, SandboxTimeoutError
@@ -31,66 +26,6 @@ from tools.paths import ROOT
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 DASHBOARD = ROOT / "docs" / "grafana" / "smolagents-fork.json"
-
-
-class Price(Tool):
-    name = "price_of"
-    description = "Gives the price of a product."
-    inputs = {"product": {"type": "string", "description": "Its name."}}  # noqa: RUF012 - upstream's
-    output_type = "integer"
-
-    def forward(self, product: str) -> int:
-        return len(product) * 10
-
-
-class Recorded:
-    """Spans and metrics of this process, which has one provider of each."""
-
-    def __init__(self) -> None:
-        self.exporter = InMemorySpanExporter()
-        self.tracers = TracerProvider()
-        self.tracers.add_span_processor(SimpleSpanProcessor(self.exporter))
-        trace.set_tracer_provider(self.tracers)
-        self.reader = InMemoryMetricReader()
-        readers = [self.reader, PrometheusMetricReader()]
-        metrics.set_meter_provider(MeterProvider(metric_readers=readers))
-
-    def spans(self, name: str) -> list[Any]:
-        return [span for span in self.exporter.get_finished_spans() if span.name == name]
-
-    def ancestors(self, span: Any) -> list[str]:
-        """Return the names of a span's parents, the nearest first."""
-        spans = {one.context.span_id: one for one in self.exporter.get_finished_spans()}
-        names = []
-        while span.parent is not None:
-            span = spans[span.parent.span_id]
-            names.append(span.name)
-        return names
-
-    def points(self, name: str) -> list[Any]:
-        data = self.reader.get_metrics_data()
-        return [
-            point
-            for resource in data.resource_metrics
-            for scope in resource.scope_metrics
-            for metric in scope.metrics
-            if metric.name == name
-            for point in metric.data.data_points
-        ]
-
-
-@pytest.fixture(scope="module")
-def providers() -> Recorded:
-    return Recorded()
-
-
-@pytest.fixture
-def recorded(providers) -> Iterator[Recorded]:
-    providers.exporter.clear()
-    instrumentor = SmolagentsInstrumentor()
-    instrumentor.instrument(tracer_provider=providers.tracers, skip_dep_check=True)
-    yield providers
-    instrumentor.uninstrument()
 
 
 UNDER = {
@@ -158,6 +93,7 @@ def test_raising_tool_is_an_error_of_its_span(sandbox, recorded):
 
 
 def test_timeouts_and_deaths_are_counted_by_cause(recorded):
+    timeouts, deaths = timeouts_of(recorded), deaths_of("ProcessExecutor", recorded)
     with ProcessExecutor(timeout_seconds=0.5) as executor, pytest.raises(SandboxTimeoutError):
         executor("import time\ntime.sleep(1000)")
     ends = ("os.abort()", "os.abort()", "ctypes.CDLL(None).exit(7)", "os.close(3)\ntime.sleep(600)")
@@ -165,32 +101,40 @@ def test_timeouts_and_deaths_are_counted_by_cause(recorded):
         for end in ends:
             with pytest.raises(SandboxDiedError):
                 executor(f"import ctypes, os, time\n{end}")
-    executor = "smolagents_fork.executor"
-    (timeouts,) = [
-        point
-        for point in recorded.points("smolagents_fork.timeouts")
-        if point.attributes[executor] == "ProcessExecutor"
-    ]
-    assert timeouts.value == 1
-    assert deaths_of("ProcessExecutor", recorded) == {"signal": 2, "exit": 1, "connection": 1}
+    assert timeouts_of(recorded) == timeouts + 1
+    assert deaths_of("ProcessExecutor", recorded) - deaths == {
+        "signal": 2, "exit": 1, "connection": 1,
+    }  # fmt: skip
     assert {call.attributes["error.type"] for call in recorded.spans("smolagents_fork.call")} == {
         "smolagents_fork.errors.SandboxTimeoutError",
         "smolagents_fork.errors.SandboxDiedError",
     }
 
 
-def deaths_of(executor: str, recorded: Recorded) -> dict[str, int]:
-    return {
-        point.attributes["smolagents_fork.death.cause"]: point.value
-        for point in recorded.points("smolagents_fork.deaths")
-        if point.attributes["smolagents_fork.executor"] == executor
-    }
+def timeouts_of(recorded: Recorded) -> int:
+    """Return the time limits that child processes have reached since the process began."""
+    return sum(
+        point.value
+        for point in recorded.points("smolagents_fork.timeouts")
+        if point.attributes["smolagents_fork.executor"] == "ProcessExecutor"
+    )
+
+
+def deaths_of(executor: str, recorded: Recorded) -> Counter[str]:
+    """Return the deaths since the process began, by cause."""
+    return Counter(
+        {
+            point.attributes["smolagents_fork.death.cause"]: point.value
+            for point in recorded.points("smolagents_fork.deaths")
+            if point.attributes["smolagents_fork.executor"] == executor
+        }
+    )
 
 
 @pytest.mark.docker
 def test_deaths_in_containers_are_counted_by_cause(recorded, engine):
     with DockerExecutor(memory="200m", workdir_size="20m", tmp_size="20m") as executor:
-        before = deaths_of("DockerExecutor", recorded)
+        deaths = deaths_of("DockerExecutor", recorded)
         for end in (
             "os._exit(7)",
             "os.kill(os.getpid(), 9)",
@@ -198,22 +142,27 @@ def test_deaths_in_containers_are_counted_by_cause(recorded, engine):
         ):
             with pytest.raises(SandboxDiedError):
                 executor(f"import os\nhog = []\nprint('before', flush=True)\n{end}")
-    deaths = deaths_of("DockerExecutor", recorded)
-    counted = {cause: count - before.get(cause, 0) for cause, count in deaths.items()}
-    assert counted == {"exit": 1, "signal": 1, "out_of_memory": 1}
+    assert deaths_of("DockerExecutor", recorded) - deaths == {
+        "exit": 1, "signal": 1, "out_of_memory": 1,
+    }  # fmt: skip
 
 
 @pytest.mark.docker
 def test_pool_of_containers_is_read_at_export(recorded, engine):
-    def sandboxes() -> dict[str, int]:
-        points = recorded.points("smolagents_fork.pool.sandboxes")
-        return {point.attributes["smolagents_fork.pool.state"]: point.value for point in points}
-
-    before = {"ready": 0, "starting": 0, "in_use": 0, **sandboxes()}
+    before = pooled(recorded)
     with DockerPool(min_size=0, max_size=1, startup_timeout_seconds=180) as pool:
         with DockerExecutor(pool=pool):
-            assert sandboxes() == {**before, "in_use": before["in_use"] + 1}
-        assert eventually(lambda: sandboxes() == before)
+            assert pooled(recorded) == {**before, "in_use": before["in_use"] + 1}
+        assert eventually(lambda: pooled(recorded) == before)
+
+
+def pooled(recorded: Recorded) -> dict[str, int]:
+    """Return the figures of all pools of the process, those of other tests included."""
+    return {"ready": 0, "starting": 0, "in_use": 0, "waiting": 0} | {
+        point.attributes.get("smolagents_fork.pool.state", "waiting"): point.value
+        for name in ("sandboxes", "waiting")
+        for point in recorded.points(f"smolagents_fork.pool.{name}")
+    }
 
 
 class Busy:
@@ -224,15 +173,15 @@ class Busy:
 
 
 def test_pools_are_read_at_export_and_forgotten_when_collected(recorded):
+    LocalPythonExecutor([])("1")  # the first operation makes the metrics
+    gc.collect()  # pools of other tests
+    before = Counter(pooled(recorded))
     pool = Busy()
     telemetry.watch_pool(pool)
-    LocalPythonExecutor([])("1")  # the first operation makes the metrics
-    points = recorded.points("smolagents_fork.pool.sandboxes")
-    states = {point.attributes["smolagents_fork.pool.state"]: point.value for point in points}
-    assert states == {"ready": 2, "starting": 1, "in_use": 5}
-    assert [point.value for point in recorded.points("smolagents_fork.pool.waiting")] == [3]
+    figures = Counter(pooled(recorded))
+    assert figures - before == {"ready": 2, "starting": 1, "in_use": 5, "waiting": 3}
     del pool
-    assert [point.value for point in recorded.points("smolagents_fork.pool.waiting")] == [0]
+    assert Counter(pooled(recorded)) == before
 
 
 def test_every_metric_of_the_dashboard_is_exported(recorded):
