@@ -23,7 +23,8 @@ def pristine_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def site(pristine_site: Path, tmp_path: Path) -> Path:
     """Copy the release, so that a test may damage it."""
-    return Path(shutil.copytree(pristine_site, tmp_path / "site"))
+    bytecode = shutil.ignore_patterns("__pycache__")
+    return Path(shutil.copytree(pristine_site, tmp_path / "site", ignore=bytecode))
 
 
 @pytest.fixture
