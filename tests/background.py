@@ -29,6 +29,24 @@ def eventually(condition: Callable[[], Any], seconds: float = PATIENCE_SECONDS) 
     return bool(condition())
 
 
+class PrintedLine:
+    """An ``on_output`` function that notes when a whole line has been printed.
+
+    ``print`` writes its text and the end of the line one after the other. An interruption between
+    the two would take the second away.
+    """
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def __call__(self, text: str) -> None:
+        self.text += text
+
+    def is_set(self) -> bool:
+        """Return whether a line has ended."""
+        return "\n" in self.text
+
+
 class Background:
     """One call in a separate thread; created by :func:`running`."""
 

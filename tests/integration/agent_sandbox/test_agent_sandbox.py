@@ -13,7 +13,7 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from background import acting
+from background import PrintedLine, acting
 from smolagents import ChatMessage, CodeAgent, MessageRole, Model, ToolCallingAgent, tool
 from smolagents.models import ChatMessageStreamDelta, InferenceClientModel
 from smolagents.monitoring import TokenUsage
@@ -491,7 +491,7 @@ COUNT = "import os\nprint(len([name for name in os.listdir('/proc') if name.isdi
 
 
 def test_asyncio_programs_take_turns_and_end_with_their_task(box: AgentSandbox) -> None:
-    printed = threading.Event()
+    printed = PrintedLine()
 
     async def main() -> str:
         running = asyncio.ensure_future(box.arun_code("print('seen')\nwhile True: pass"))
@@ -506,15 +506,15 @@ def test_asyncio_programs_take_turns_and_end_with_their_task(box: AgentSandbox) 
             await running
         return await following
 
-    with mock.patch.object(box, "_on_output", lambda text: printed.set() or text):
+    with mock.patch.object(box, "_on_output", printed):
         assert asyncio.run(main()) == box.run_code(COUNT)
     assert box.run_code("import os\nprint(os.path.exists('never'))") == "False\n"
 
 
 def test_interrupted_program_is_an_error_with_its_output(box: AgentSandbox) -> None:
-    printed = threading.Event()
+    printed = PrintedLine()
     with (
-        mock.patch.object(box, "_on_output", lambda text: printed.set() or text),
+        mock.patch.object(box, "_on_output", printed),
         acting(printed.is_set, box.interrupt),
         pytest.raises(AgentProgramError, match=r"interrupted; .*the sandbox's files stay") as error,
     ):

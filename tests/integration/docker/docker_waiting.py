@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
+from background import PrintedLine
 
-def first_print(executor: Any) -> threading.Event:
-    """Set as soon as code of ``executor`` has printed, and so runs; takes the place of on_output.
+
+def first_print(executor: Any) -> PrintedLine:
+    """Set as soon as code of ``executor`` has printed a line, and so runs.
+
+    Takes the place of on_output.
 
     A fixed time after the call is no such moment: a busy machine may not have begun by then.
     """
-    printed = threading.Event()
-    set_options(executor, on_output=lambda _text: printed.set())
+    printed = PrintedLine()
+    set_options(executor, on_output=printed)
     return printed
 
 

@@ -266,7 +266,7 @@ def test_parameter_of_the_wrong_type_is_named(shared):
 
 def test_image_without_a_command_says_what_it_has_to_start(engine):
     tag = "smolagents-fork-test-no-command"
-    engine.images.build(fileobj=io.BytesIO(b"FROM scratch\nLABEL a=1\n"), tag=tag)
+    engine.images.build(fileobj=io.BytesIO(b"FROM scratch\nLABEL a=1\n"), tag=tag, rm=True)
     try:
         message = f"image '{tag}' has no command .*Jupyter kernel gateway on port 8888"
         with pytest.raises(ExecutorStartError, match=message):

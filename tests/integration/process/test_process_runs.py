@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from background import acting
+from background import PrintedLine, acting
 from process_harness import executor
 
 from smolagents_fork import ProcessExecutor
@@ -58,8 +58,8 @@ def test_output_is_streamed_while_the_code_runs():
 
 
 def test_a_single_print_before_a_long_silence_is_seen_at_once():
-    seen = threading.Event()
-    with executor(on_output=lambda text: seen.set(), timeout_seconds=600) as ex:
+    seen = PrintedLine()
+    with executor(on_output=seen, timeout_seconds=600) as ex:
         # Interrupted here as soon as the print is seen; otherwise it would reach its limit.
         with (
             acting(seen.is_set, ex.interrupt),
