@@ -1,8 +1,9 @@
 """``docs/executors/index.md``: what every executor promises, from the contract suite's own run.
 
-``python -m tools.contract_table`` runs ``tests/contract/executors`` on every executor and writes
+``python -m tools.contract_table`` runs ``tests/contract/executors`` on every executor, and the
+tests of ``tests/integration/hosted`` that the page names on the double of every service. It writes
 the page when every promise held on each; a container engine is needed. A test holds the committed
-page against the suite's declarations.
+page against the declarations of both.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import tempfile
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from tools.paths import ROOT
@@ -24,6 +26,7 @@ __all__ = ["PAGE", "SUITE", "draw", "main", "problems"]
 
 PAGE = ROOT / "docs" / "executors" / "index.md"
 SUITE = ROOT / "tests" / "contract" / "executors"
+HOSTED = ROOT / "tests" / "integration" / "hosted"
 #: What JUnit's file says of a strict expected failure: a known fault, listed by the run.
 EXPECTED = "pytest.xfail"
 
@@ -40,6 +43,7 @@ a test that runs on every executor, and a difference is held by the same test.
 | [`process`](process.md) | in a child process that the kernel confines | code of models |
 | [`docker`](docker.md) | in a container without a network | code you do not trust |
 | [`wasm`](wasm.md) | in WebAssembly, in a Deno without permissions | the same without Docker |
+| [`e2b`, `modal`, `blaxel`](hosted.md) | in a sandbox of a company | code that runs elsewhere |
 
 ```python
 from smolagents import CodeAgent
@@ -53,6 +57,15 @@ CodeAgent(tools=[...], model=model, executor_class=DockerExecutor, executor_kwar
 
 Promises that hold without a difference, of all in their area. Each promise is a row further below.
 Times are medians from [the benchmarks](../benchmarks.md), which name the machine.
+"""
+_HOSTED = """
+### Hosted executors
+
+Each row with tests holds with the services' own SDKs against a double of each service
+([how](hosted.md#what-was-tested-and-how)). No statement is about a service itself.
+
+| | e2b, modal, blaxel | tests |
+|---|---|---|
 """
 _DETAILS = """
 ## What holds where
@@ -106,7 +119,7 @@ def draw(behaviours: Sequence[Any], differences: Sequence[Any], faults: Sequence
         cells.update(
             ((name, t), "[not yet](#not-yet)") for name in one.executors for t in one.tests
         )
-    lines = [_HEAD, *_glance(behaviours, cells, executors), _DETAILS]
+    lines = [_HEAD, *_glance(behaviours, cells, executors), _hosted_table(), _DETAILS]
     area = None
     for one in behaviours:
         if one.area != area:
@@ -139,6 +152,14 @@ def _glance(
     return lines
 
 
+def _hosted_table() -> str:
+    rows = []
+    for one in _hosted().ROWS:
+        tests = ", ".join(f"`{test}`" for test in one.tests) or "none"
+        rows.append(f"| {one.area} | {one.text} | {tests} |\n")
+    return _HOSTED + "".join(rows)
+
+
 def _figure(executor: str, label: str) -> str:
     """Return a figure of the benchmarks' page with its unit, if the last run recorded it."""
     section, column = SECTIONS[executor]
@@ -156,7 +177,7 @@ def problems(behaviours: Sequence[Any], executors: Sequence[str], results: Path)
     """List the reasons for not writing the page: what failed, was skipped or did not run.
 
     Args:
-        behaviours: the suite's promises.
+        behaviours: the suite's promises, or other declarations that name a test.
         executors: their names.
         results: the run's file in JUnit's format.
     """
@@ -185,10 +206,24 @@ def problems(behaviours: Sequence[Any], executors: Sequence[str], results: Path)
 
 def _declarations() -> Any:
     """Import the module of the suite, whose folder and shared folder are not packages."""
-    for folder in (SUITE, ROOT / "tests"):
+    return _module("contract_declarations", SUITE, ROOT / "tests")
+
+
+def _hosted() -> Any:
+    return _module("hosted_declarations", HOSTED)
+
+
+def _module(name: str, *folders: Path) -> Any:
+    for folder in folders:
         if str(folder) not in sys.path:
             sys.path.insert(0, str(folder))
-    return importlib.import_module("contract_declarations")
+    return importlib.import_module(name)
+
+
+def _hosted_tests() -> list[Any]:
+    """Return one declaration for each test that a row of the hosted executors names."""
+    rows = _hosted().ROWS
+    return [SimpleNamespace(test=test) for one in rows for test in one.tests]
 
 
 def main() -> int:
@@ -198,11 +233,13 @@ def main() -> int:
     behaviours = declarations.all_behaviours()
     with tempfile.TemporaryDirectory() as folder:
         results = Path(folder) / "results.xml"
-        command = [sys.executable, "-m", "pytest", str(SUITE), "-q", f"--junitxml={results}"]
+        folders = [str(SUITE), str(HOSTED)]
+        command = [sys.executable, "-m", "pytest", *folders, "-q", f"--junitxml={results}"]
         others = f"--ignore={SUITE / 'test_contract_page.py'}"
         environment = {**os.environ, "REQUIRE_DOCKER": "1"}
         subprocess.run([*command, others], cwd=ROOT, env=environment, check=False)
         found = problems(behaviours, declarations.EXECUTORS, results)
+        found += problems(_hosted_tests(), _hosted().SERVICES, results)
     if found:
         print("the page is not written:", *found, sep="\n  ")
         return 1

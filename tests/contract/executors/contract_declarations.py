@@ -16,6 +16,7 @@ from typing import TypeVar
 
 AREAS = (
     "Isolation",
+    "Network",
     "State",
     "Tools",
     "Managed agents",

@@ -338,7 +338,9 @@ REMEDIES = {
 }
 
 
-@behaviour("Errors", "An error of code that looks for a network names the parameter that gives it.")
+@behaviour(
+    "Network", "An error of code that looks for a network names the parameter that gives it."
+)
 @pytest.mark.parametrize(
     "code",
     [
@@ -357,7 +359,7 @@ def test_missing_network_is_named(contract, code):
     assert len(told) < 600
 
 
-@behaviour("Errors", "Output with the text of such an error names that parameter, too.")
+@behaviour("Network", "Output with the text of such an error names that parameter, too.")
 def test_missing_network_is_named_where_its_error_is_printed(contract):
     code = (
         "import socket\ntry:\n    socket.create_connection(('example.org', 80), timeout=5)\n"

@@ -26,7 +26,7 @@ def attempted(contract, action: str):
     return executor(f"attempt(lambda: {action})").output
 
 
-@behaviour("Isolation", "Code opens no connection to a server of the host.")
+@behaviour("Network", "Code opens no connection to a server of the host.")
 def test_connections_of_code(contract):
     reached = threading.Event()
     with socket.create_server(("127.0.0.1", 0)) as server:

@@ -26,7 +26,7 @@ class Price(Tool):
 
 
 class Recorded:
-    """What the providers of this process have recorded."""
+    """Spans and metrics that the providers of this process have recorded."""
 
     def __init__(self) -> None:
         self.exporter = InMemorySpanExporter()
