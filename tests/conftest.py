@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import faulthandler
 import gc
+import importlib.util
 import os
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from ray_cluster.cluster import RayCluster
+from ray_cluster.sharing import using_cluster
 
 with contextlib.suppress(ImportError):  # environments with pytest only
     import hypothesis
@@ -181,3 +184,25 @@ def wasm_machine() -> None:
         if os.environ.get("REQUIRE_WASM") == "1":
             pytest.fail(f"REQUIRE_WASM=1, but {error}")
         pytest.skip(str(error))
+
+
+def _run_folder(factory: pytest.TempPathFactory) -> Path:
+    """Return the temporary folder that all workers of a run share."""
+    base = factory.getbasetemp()
+    return base.parent if base.name.startswith("popen-") else base
+
+
+def _require_ray() -> None:
+    """Skip without Ray; fail when ``REQUIRE_RAY=1``."""
+    if importlib.util.find_spec("ray") is None:
+        if os.environ.get("REQUIRE_RAY") == "1":
+            pytest.fail("REQUIRE_RAY=1, but the package ray is not installed")
+        pytest.skip("the package ray is not installed")
+
+
+@pytest.fixture(scope="session")
+def ray_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RayCluster]:
+    """Give the run's Ray cluster, which no test damages. It has one node where links need root."""
+    _require_ray()
+    with using_cluster(_run_folder(tmp_path_factory) / "ray") as cluster:
+        yield cluster

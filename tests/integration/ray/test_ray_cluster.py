@@ -1,0 +1,43 @@
+"""The tests' own cluster: what the other tests of this folder rely on."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from ray_cluster import network
+from ray_cluster.cluster import RayCluster
+
+_TESTS = Path(__file__).parents[2]
+
+
+def test_all_nodes_are_alive(cluster: RayCluster) -> None:
+    addresses = [cluster.address_of(node) for node in cluster.nodes]
+    assert set(addresses) <= set(cluster.alive())
+    assert [cluster.node_at(address) for address in addresses] == list(cluster.nodes)
+
+
+def test_wrong_token_is_refused(cluster: RayCluster) -> None:
+    other = RayCluster(cluster.pid, cluster.folder, "0" * 48, cluster.subnet)
+    assert other.alive() == {}
+
+
+def test_nodes_have_no_route_out(links: None, cluster: RayCluster) -> None:
+    for node in cluster.nodes:
+        where = f"{network.PREFIX}{cluster.pid}-{node}"
+        routes = subprocess.check_output(["ip", "-n", where, "route"], text=True).splitlines()
+        assert [line.split()[0] for line in routes] == [f"10.231.{cluster.subnet}.0/24"]
+
+
+@pytest.mark.usefixtures("links")
+def test_namespaces_of_a_dead_process_are_removed() -> None:
+    make = (
+        "import os; from ray_cluster.network import Network; "
+        "made = Network(os.getpid()); made.create(['node1']); print(made.namespace('node1'))"
+    )
+    name = subprocess.check_output([sys.executable, "-c", make], cwd=_TESTS, text=True).strip()
+    assert name in subprocess.check_output(["ip", "netns", "list"], text=True)
+    network.remove_stale()
+    assert name not in subprocess.check_output(["ip", "netns", "list"], text=True)

@@ -1,0 +1,298 @@
+"""The nodes of a cluster, and the faults that tests cause.
+
+An object has no state of its own but names and addresses: one process may make a cluster and
+others use and damage it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from . import network as networks
+from .network import Network
+from .processes import alive, end, in_session, program
+
+__all__ = ["DRIVER", "HEAD", "NODES", "RayCluster", "remove_stale"]
+
+HEAD, DRIVER = "head", "driver"
+NODES = ("node1", "node2", "node3")
+#: Cores that a node says it has. No test computes: they decide how many sandboxes fit.
+CPUS = 16
+#: Only detects hangs.
+START_SECONDS = 240.0
+_PORT = 6379
+_OBJECT_STORE_BYTES = 80 << 20
+_RAY = "from ray.scripts.scripts import main; main()"
+_STARTED = "Ray runtime started"
+#: Prints the addresses of the nodes that Ray counts as alive, each with the node's id.
+_ALIVE = """
+import json, sys
+from ray._raylet import GcsClient
+nodes = GcsClient(address=sys.argv[1]).get_all_node_info(timeout=20).values()
+print(json.dumps([[n.node_manager_address, n.node_id.hex()] for n in nodes if n.state == 0]))
+"""
+
+
+def _log_end(path: Path) -> str:
+    with contextlib.suppress(OSError):
+        return path.read_text(errors="replace")[-3000:]
+    return ""
+
+
+def remove_stale() -> None:
+    """Remove what is left of clusters whose maker was killed."""
+    with contextlib.suppress(OSError):  # there is no program ip, or no right to use it
+        networks.remove_stale()
+    for folder in Path(tempfile.gettempdir()).glob(f"{networks.PREFIX}*-*"):
+        made_by = re.match(rf"{networks.PREFIX}(\d+)-", folder.name)
+        if made_by is None or alive(int(made_by.group(1))):
+            continue
+        for session in folder.glob("*.session"):
+            with contextlib.suppress(OSError, ValueError):
+                number = int(session.read_text())
+                end(lambda: set(in_session(number, str(folder))))  # noqa: B023
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class RayCluster:
+    """A cluster that runs.
+
+    Attributes:
+        pid: of the process that made it.
+        folder: of its logs, temporary files and the sessions of its processes.
+        token: that Ray asks for.
+        subnet: third number of its addresses; ``None``: there is one node, on the loopback.
+    """
+
+    pid: int
+    folder: str
+    token: str
+    subnet: int | None
+
+    # -- what tests read --
+
+    @property
+    def address(self) -> str:
+        """Address of the head for drivers and nodes."""
+        return f"{self.address_of(HEAD)}:{_PORT}"
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """Names of the nodes that run sandboxes."""
+        return NODES if self.subnet is not None else (HEAD,)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Variables by which a driver shows that it may use the cluster."""
+        return {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": self.token}
+
+    def address_of(self, node: str) -> str:
+        """Return a node's IP address."""
+        if self.subnet is None:
+            return "127.0.0.1"
+        return self._network.address((DRIVER, HEAD, *NODES).index(node) + 1)
+
+    def node_at(self, address: str) -> str:
+        """Return the name of the node with an IP address."""
+        return next(node for node in self._all if self.address_of(node) == address)
+
+    def alive(self) -> dict[str, str]:
+        """Return the ids of the nodes that Ray counts as alive, by address."""
+        command = [sys.executable, "-c", _ALIVE, self.address]
+        done = subprocess.run(
+            command, env=self._environment, capture_output=True, text=True, timeout=90, check=False
+        )
+        return dict(json.loads(done.stdout)) if done.returncode == 0 else {}
+
+    def log(self, node: str) -> str:
+        """Return the end of what a node's ``ray start`` printed."""
+        return _log_end(self._log(node))
+
+    # -- its life --
+
+    @classmethod
+    def create(cls, *, namespaces: bool) -> RayCluster:
+        """Start a cluster in this process.
+
+        Args:
+            namespaces: whether its nodes get namespaces; otherwise there is one node.
+        """
+        folder = tempfile.mkdtemp(prefix=f"{networks.PREFIX}{os.getpid()}-")
+        made = cls(os.getpid(), folder, os.urandom(24).hex(), None)
+        try:
+            if namespaces:
+                network = Network(os.getpid())
+                network.create([HEAD, *NODES])
+                made = replace(made, subnet=network.subnet)
+            made.complete()
+        except BaseException:
+            made.remove()
+            raise
+        return made
+
+    @classmethod
+    def load(cls, text: str) -> RayCluster:
+        """Return the cluster that :meth:`dump` wrote."""
+        return cls(**json.loads(text))
+
+    def dump(self) -> str:
+        """Describe the cluster, for another process."""
+        return json.dumps(asdict(self))
+
+    def complete(self) -> None:
+        """Restore links, start what does not run, and wait until Ray knows of it and no more."""
+        deadline = time.monotonic() + START_SECONDS
+        if self.subnet is not None:
+            for node in (HEAD, *NODES):
+                self._network.restore(node)
+        if self._raylet(HEAD) is None or not self._runs("gcs_server", HEAD):
+            for node in self._all:  # a new head knows of no node, and the nodes of no new head
+                self.kill_node(node)
+            self._start(HEAD)
+            self._wait(HEAD, deadline)
+        while True:
+            lost = [node for node in self._all if self._raylet(node) is None]
+            for node in lost:
+                self.kill_node(node)
+                self._start(node)
+            for node in lost:
+                self._wait(node, deadline)
+            if sorted(self.alive().values()) == sorted(map(self._node_id, self._all)):
+                return
+            assert time.monotonic() < deadline, f"{self.alive()}, {self.log(HEAD)}"
+            time.sleep(0.5)
+
+    def remove(self) -> None:
+        """End all its processes and remove its namespaces and files. Idempotent."""
+        for node in self._all:
+            self.kill_node(node)
+        if self.subnet is not None or self.pid == os.getpid():
+            with contextlib.suppress(OSError):  # there is no program ip
+                self._network.remove()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    # -- faults --
+
+    def kill_raylet(self, node: str) -> None:
+        """Kill a node's own process of Ray; Ray ends the rest of the node afterwards."""
+        pid = self._raylet(node)
+        assert pid is not None, f"{node} does not run"
+        os.kill(pid, signal.SIGKILL)
+
+    def kill_node(self, node: str) -> None:
+        """Kill all processes of Ray on a node. Idempotent."""
+        end(lambda: self._pids(node))
+
+    def kill_head(self) -> None:
+        """Kill the head with all it knows."""
+        self.kill_node(HEAD)
+
+    def cut(self, node: str) -> None:
+        """Cut a node's link: packets are lost, and neither side is told."""
+        self._network.cut(node)
+
+    def restore(self, node: str) -> None:
+        """Restore a node's link. Idempotent."""
+        self._network.restore(node)
+
+    # -- processes --
+
+    @property
+    def _all(self) -> tuple[str, ...]:
+        return (HEAD, *NODES, DRIVER) if self.subnet is not None else (HEAD,)
+
+    @property
+    def _network(self) -> Network:
+        return Network(self.pid, self.subnet)
+
+    @property
+    def _environment(self) -> dict[str, str]:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+        return {**kept, **self.environment, "RAY_USAGE_STATS_ENABLED": "0"}
+
+    def _log(self, node: str) -> Path:
+        return Path(self.folder) / f"{node}.log"
+
+    def _pids(self, node: str) -> set[int]:
+        """Return the processes of a node."""
+        found = set()
+        with contextlib.suppress(OSError, ValueError):
+            session = int((Path(self.folder) / f"{node}.session").read_text())
+            found.update(in_session(session, self.folder))
+        if self.subnet is not None and node != DRIVER:
+            found |= self._network.pids(node)
+        return found - {os.getpid()}
+
+    def _runs(self, name: str, node: str) -> bool:
+        return any(program(pid) == name for pid in self._pids(node))
+
+    def _raylet(self, node: str) -> int | None:
+        return next((pid for pid in self._pids(node) if program(pid) == "raylet"), None)
+
+    def _node_id(self, node: str) -> str:
+        """Return the id that a node has given itself."""
+        with contextlib.suppress(OSError, StopIteration):
+            words = Path(f"/proc/{self._raylet(node)}/cmdline").read_text().split("\0")
+            return next(w.partition("=")[2] for w in words if w.startswith("--node_id="))
+        return "(none)"
+
+    def _arguments(self, node: str) -> Iterator[str]:
+        if node == HEAD:
+            yield from ("--head", f"--port={_PORT}", "--include-dashboard=false")
+        else:
+            yield f"--address={self.address}"
+        yield f"--num-cpus={CPUS if node in self.nodes else 0}"
+        yield f"--node-ip-address={self.address_of(node)}"
+        yield f"--temp-dir={self.folder}/{node}"
+        yield f"--object-store-memory={_OBJECT_STORE_BYTES}"
+        yield from ("--include-log-monitor=false", "--disable-usage-stats", "--block")
+
+    def _start(self, node: str) -> None:
+        """Start a node in a session of its own, as an orphan: Ray's ``--block`` ends with it."""
+        command = [sys.executable, "-c", _RAY, "start", *self._arguments(node)]
+        if self.subnet is not None and node != DRIVER:
+            command = ["ip", "netns", "exec", self._network.namespace(node), *command]
+        with self._log(node).open("w") as log:
+            subprocess.run(
+                [sys.executable, "-c", _ORPHAN, f"{self.folder}/{node}.session", *command],
+                env=self._environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                check=True,
+                timeout=START_SECONDS,
+            )
+
+    def _wait(self, node: str, deadline: float) -> None:
+        while _STARTED not in self.log(node):
+            late = time.monotonic() > deadline
+            assert not late, f"{node} did not start: {self.log(node)}"
+            assert any(map(alive, self._pids(node))), f"{node} ended: {self.log(node)}"
+            time.sleep(0.1)
+
+
+#: Starts a command as an orphan in a session of its own, whose id it writes to a file.
+_ORPHAN = """
+import os, sys
+begun, running = os.pipe()  # both are closed by exec
+if os.fork() == 0:
+    os.setsid()
+    with open(sys.argv[1], "w") as file:
+        file.write(str(os.getpid()))
+    os.execvp(sys.argv[2], sys.argv[2:])
+os.close(running)
+os.read(begun, 1)
+"""
