@@ -19,6 +19,7 @@ _EXPORTS: dict[str, str] = {
     "DockerPool": "smolagents_fork.executors.docker",
     "LocalPythonExecutor": "smolagents_fork.executors.local",
     "ProcessExecutor": "smolagents_fork.executors.process",
+    "RayEngine": "smolagents_fork.ray_cluster.ray_engine",
     "WasmExecutor": "smolagents_fork.executors.wasm",
     "WasmPool": "smolagents_fork.executors.wasm",
 }

@@ -30,6 +30,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("interpreter", "jupyter", "sandboxes"),
     ("guest",),
     ("process", "wasm"),
+    ("ray_cluster",),
     ("upstream",),
     ("bridge",),
     ("agent_sandbox",),
@@ -53,11 +54,13 @@ ROOMS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("base",),
         ("guests", "jupyter", "pools"),
         ("agents", "docker", "hosted", "local", "process", "wasm"),
+        ("ray",),
     ),
 }
 # Who may import what has an engine's name, the engine's library included.
 ENGINES: dict[str, tuple[str, ...]] = {
-    "docker": ("executors/docker/", "sandboxes/docker/"),
+    "docker": ("executors/docker/", "executors/ray/", "sandboxes/docker/"),
+    "ray": ("executors/ray/", "ray_cluster/"),
 }
 _RANKS = {part: rank for rank, row in enumerate(LAYERS) for part in row}
 

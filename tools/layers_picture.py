@@ -36,6 +36,7 @@ WORDS = {
     "jupyter": "protocol, channel",
     "guest": "a program beside the host: frames, worker",
     "process": "confined child, fork server",
+    "ray_cluster": "sandboxes on Ray's nodes",
     "wasm": "Pyodide under Deno",
     "upstream": "the only import of smolagents",
     "bridge": "host side of a sandbox's call",

@@ -61,7 +61,9 @@ _ENGINE_FACTORY = "smolagents_fork.executors.docker.engine_factory:EngineFactory
 BUILT_IN: dict[str, str] = {**_OWN, **_HOSTED}
 
 # Engines that ``executor_type`` takes by name, each with its class: ``DockerExecutor`` runs there.
-ENGINES: dict[str, str] = {}
+ENGINES: dict[str, str] = {"ray": "smolagents_fork.ray_cluster.ray_engine:RayEngine"}
+# Engines that have other sandboxes than containers, too.
+_OTHER_FACTORIES = {"ray": "smolagents_fork.executors.ray.ray_factory:RayFactory"}
 
 # What the command line asks about an executor; other names have nothing to ask.
 _ADMINISTRATIONS = {
@@ -112,7 +114,8 @@ def built_in(name: str) -> Factory | None:
     engine = ENGINES.get(name)
     if engine is None:
         return None
-    factory: Factory = imported(_ENGINE_FACTORY)(name, imported(engine))
+    reference = _OTHER_FACTORIES.get(name, _ENGINE_FACTORY)
+    factory: Factory = imported(reference)(name, imported(engine))
     return factory
 
 

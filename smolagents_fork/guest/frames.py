@@ -20,7 +20,9 @@ __all__ = [
     "Kind",
     "from_guest",
     "from_host",
+    "of_relay",
     "packed",
+    "to_relay",
 ]
 
 HEADER = struct.Struct("!BII")
@@ -45,6 +47,8 @@ class Kind(enum.IntEnum):
     DISPLAY = 9  # body: the MIME bundle of a figure or displayed value, encoded
     CONTENT = 10  # body: the answer to FILE
     STATE = 11  # body: the program's variables, encoded
+    STARTED = 12  # of a relay on another machine; body: the guest's process number, encoded
+    ENDED = 13  # of a relay; body: cause and message of the guest's end, encoded
     SETUP = 16  # body: imports and limits, encoded
     RUN = 17  # body: code, UTF-8
     REPLY = 18  # body: the bridge's answer
@@ -54,6 +58,8 @@ class Kind(enum.IntEnum):
     PACKAGE = 22  # body: a wheel
     FILE = 23  # body: a request of the host for a file of the guest
     READ_STATE = 24  # the guest answers with STATE
+    INTERRUPT = 25  # for a relay: stop the program of the run
+    KILL = 26  # for a relay: kill the guest
 
 
 @dataclass(frozen=True)
@@ -150,3 +156,13 @@ def from_host() -> dict[Kind, int]:
     longest = (1 << 32) - 1
     kinds = ("SETUP", "RUN", "REPLY", "TOOLS", "VARIABLES", "PACKAGE", "FILE")
     return {**{Kind[name]: longest for name in kinds}, Kind.READ_STATE: 0}
+
+
+def of_relay() -> dict[Kind, int]:
+    """Return the kinds of frames from the relay of a guest on another machine."""
+    return {Kind.STARTED: _MAX_SMALL, Kind.ENDED: _MAX_SMALL}
+
+
+def to_relay() -> dict[Kind, int]:
+    """Return the kinds of frames that a relay accepts from the host."""
+    return {**from_host(), Kind.INTERRUPT: 0, Kind.KILL: 0}

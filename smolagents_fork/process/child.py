@@ -114,6 +114,19 @@ class Child:
             if frame is not None:
                 return frame
 
+    def wait(self, other: socket.socket, seconds: float) -> None:
+        """Wait until the child or another socket has something to read.
+
+        Args:
+            other: the socket.
+            seconds: to wait at most.
+        """
+        watched: list[Any] = [self._data, self._status, other]
+        if self._output is not None:
+            watched.append(self._output)
+        if self._output in _ready(watched, select.POLLIN, seconds):
+            self._read_output()
+
     def _wait(self, seconds: float) -> bool:
         watched: list[Any] = [self._data, self._status]
         if self._output is not None:

@@ -55,6 +55,8 @@ class _Starting:
 def main(control_number: int) -> None:
     """Serve the host until it closes the connection; never returns."""
     try:
+        # The thread that started this process may block signals, which children would inherit.
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
         _warm_up()
         ForkServer(socket.socket(fileno=control_number)).serve()
     except KeyboardInterrupt:

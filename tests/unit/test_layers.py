@@ -71,11 +71,11 @@ def write(folder: Path, files: dict[str, str]) -> None:
         ),
         (
             {"executors/base.py": "from ..sandboxes.docker.engine import connect"},
-            "only executors/docker/ and sandboxes/docker/ know docker",
+            "only executors/docker/ and executors/ray/ and sandboxes/docker/ know docker",
         ),
         (
             {"bridge/x.py": "import docker.errors"},
-            "only executors/docker/ and sandboxes/docker/ know docker",
+            "only executors/docker/ and executors/ray/ and sandboxes/docker/ know docker",
         ),
         (
             {

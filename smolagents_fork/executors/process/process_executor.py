@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...errors import ConfigurationError, ExecutorStartError
-from ...folders.work_folder import WorkFolder
 from ...interpreter import DEFAULT_IMPORTS
-from ...process.confinement_report import Kernel, MeasureTable, table_of
+from ...process.child_places import ChildEngine, ChildPlace, ChildRequest, LocalChildren
+from ...process.confinement_report import Bounds, Kernel, MeasureTable, table_of
 from ...process.sandbox_paths import layout_for
 from ...results import ExecutorStats
 from ...upstream import LogLevel
@@ -35,8 +34,10 @@ class ProcessExecutor(GuestExecutor):
 
     Args:
         additional_authorized_imports: modules the code may import besides the built-in list; they
-            must be installed where the host runs. ``["*"]``: any that is installed.
+            must be installed where the child runs. ``["*"]``: any that is installed.
         logger: upstream's ``AgentLogger``.
+        engine: whose nodes run the child, such as ``RayEngine(sandbox="process")``; ``None``: this
+            machine.
         timeout_seconds: wall-clock time of one call, without that of its tools on the host;
             ``None`` for no limit. At the limit the program is interrupted and its state kept; a
             program that does not stop is killed.
@@ -72,6 +73,7 @@ class ProcessExecutor(GuestExecutor):
 
     Raises:
         ConfigurationError: an argument that cannot work.
+        EngineUnavailableError: the engine does not answer.
         ExecutorStartError: the child did not start, or a required measure is missing.
     """
 
@@ -83,10 +85,14 @@ class ProcessExecutor(GuestExecutor):
         self,
         additional_authorized_imports: Sequence[str] = (),
         logger: Any = None,
+        *,
+        engine: ChildEngine | None = None,
         **keywords: Unpack[ProcessKeywords],
     ) -> None:
-        own = ("additional_authorized_imports", "logger")
+        own = ("additional_authorized_imports", "engine", "logger")
         self.options = Options.of(type(self).__name__, own, **keywords)
+        #: The nodes on which the child runs; ``None``: this machine.
+        self.engine = checked_engine(engine)
         super().__init__(additional_authorized_imports, logger, self.options)
         self._launcher: ProcessLauncher | None = None
         self.start()
@@ -94,16 +100,8 @@ class ProcessExecutor(GuestExecutor):
     # -- lifecycle --
 
     def _start(self) -> None:
-        _check_platform(self.kernel.platform, self.options.allow_unconfined)
-        if message := missing_modules(self.additional_imports):
-            raise ConfigurationError(message)
-        imports = [*DEFAULT_IMPORTS, *self.additional_imports]
-        self._launcher = ProcessLauncher(
-            self.options,
-            layout_for(imports, self.options.paths, network=self.options.network),
-            list(self.additional_imports),
-            self.kernel,
-        )
+        imports = list(self.additional_imports)
+        self._launcher = ProcessLauncher(self.options, imports, self._place())
         self._launch(self._launcher)
         disabled = {"memory"} if self.options.memory_bytes is None else set()
         disabled |= {"network"} if self.options.network else set()
@@ -111,6 +109,32 @@ class ProcessExecutor(GuestExecutor):
         unexpected = self.confinement["missing"].keys() - disabled
         level = LogLevel.INFO if unexpected else LogLevel.DEBUG
         self._log(f"ProcessExecutor: {self._measures_text()}", level)
+
+    def _place(self) -> ChildPlace:
+        imports = [*DEFAULT_IMPORTS, *self.additional_imports]
+        options = self.options
+        bounds = Bounds(
+            folder="",
+            memory_bytes=options.memory_bytes,
+            file_bytes=options.file_bytes,
+            open_files=options.open_files,
+            threads=options.max_threads,
+            network=options.network,
+            kernel=self.kernel,
+        )
+        if self.engine is not None:
+            request = ChildRequest(
+                imports=tuple(imports),
+                readable=tuple(options.paths),
+                bounds=bounds,
+                max_value_bytes=options.max_value_bytes,
+                start_seconds=options.startup_timeout_seconds,
+            )
+            return self.engine.children(request, note=self._log)
+        _check_platform(self.kernel.platform, options.allow_unconfined)
+        if message := missing_modules(self.additional_imports):
+            raise ConfigurationError(message)
+        return LocalChildren(layout_for(imports, options.paths, network=options.network), bounds)
 
     def _measures_text(self) -> str:
         confinement = self.confinement
@@ -136,16 +160,16 @@ class ProcessExecutor(GuestExecutor):
     @property
     def folder(self) -> str | None:
         """Folder the code works in, the only one it may write to."""
-        return self._started_launcher().folder
+        return self._started_launcher().place.folder
 
     def _files_of_guest(self, _ask: Callable[[bytes], bytes]) -> FileStore:
-        return WorkFolder(self._started_launcher().folder or "")
+        return self._started_launcher().place.files()
 
     @contextlib.contextmanager
     def _file_store(self, action: str) -> Iterator[FileStore]:
         # The host's own access, so that tools can exchange files with the code that calls them.
         self._check_open(action)
-        yield WorkFolder(self._started_launcher().folder or "")
+        yield self._started_launcher().place.files()
 
     def _started_launcher(self) -> ProcessLauncher:
         if self._launcher is None:
@@ -158,21 +182,7 @@ class ProcessExecutor(GuestExecutor):
         Raises:
             ExecutorStartError: the system has no ``/proc``, or there is no child.
         """
-        pid = self.pid
-        try:
-            with open(f"/proc/{pid}/statm", encoding="ascii") as file:
-                resident = int(file.read().split()[1])
-            with open(f"/proc/{pid}/stat", encoding="ascii") as file:
-                fields = file.read().rpartition(")")[2].split()
-        except (OSError, ValueError) as error:
-            raise ExecutorStartError(f"no statistics of process {pid}: {error}") from error
-        ticks = os.sysconf("SC_CLK_TCK")
-        return ExecutorStats(
-            memory_bytes=resident * os.sysconf("SC_PAGE_SIZE"),
-            memory_limit_bytes=self.options.memory_bytes,
-            cpu_seconds=(int(fields[11]) + int(fields[12])) / ticks,
-            pids=int(fields[17]),
-        )
+        return self._started_launcher().place.stats(self.pid)
 
 
 def _check_platform(platform: str, allow_unconfined: bool) -> None:
@@ -188,3 +198,19 @@ def _check_platform(platform: str, allow_unconfined: bool) -> None:
             "executor_type='docker'; allow_unconfined=True gives only a separate process that can "
             "be killed"
         )
+
+
+def checked_engine(engine: object) -> ChildEngine | None:
+    """Return an engine that can run confined children.
+
+    Raises:
+        ConfigurationError: it is not one.
+    """
+    if engine is None:
+        return None
+    if isinstance(engine, type) or not isinstance(engine, ChildEngine):
+        raise ConfigurationError(
+            f"engine={engine!r} runs no confined processes: give RayEngine(sandbox='process'), or "
+            "None for this machine"
+        )
+    return engine

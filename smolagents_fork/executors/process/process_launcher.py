@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from typing import Any
 
 from ...errors import ExecutorStartError, ProtocolError
-from ...folders.removal import remove_tree
 from ...guest.frames import from_guest
-from ...process.child import Child
-from ...process.confinement_report import MEASURES, Bounds, Kernel
-from ...process.sandbox_paths import Layout
-from ...process.spawn import spawn
+from ...guest.guest_process import GuestProcess
+from ...process.child_places import ChildPlace
+from ...process.confinement_report import MEASURES
 from .process_options import Options
 
 __all__ = ["ProcessLauncher"]
@@ -23,39 +19,21 @@ class ProcessLauncher:
 
     Args:
         options: the executor's.
-        layout: where a child finds modules.
-        imports: modules programs may import.
-        kernel: the features of the kernel that are used.
+        imports: modules programs may import besides the built-in list.
+        place: where the children run.
     """
 
-    def __init__(
-        self, options: Options, layout: Layout, imports: list[str], kernel: Kernel
-    ) -> None:
+    def __init__(self, options: Options, imports: list[str], place: ChildPlace) -> None:
         self._options = options
-        self._layout = layout
         self._imports = imports
-        self._kernel = kernel
-        #: The only folder a child may write to.
-        self.folder: str | None = None
+        self.place = place
         #: The measures in force, and those that are missing.
         self.report: dict[str, dict[str, str]] = {"in_force": {}, "missing": {}}
 
-    def start(self) -> Child:
+    def start(self) -> GuestProcess:
         """Fork a child."""
-        if self.folder is None:
-            self.folder = os.path.realpath(tempfile.mkdtemp(prefix="smolagents-process-"))
-        options = self._options
-        bounds = Bounds(
-            folder=self.folder,
-            memory_bytes=options.memory_bytes,
-            file_bytes=options.file_bytes,
-            open_files=options.open_files,
-            threads=options.max_threads,
-            network=options.network,
-            kernel=self._kernel,
-        )
-        kinds = from_guest(options.max_value_bytes, options.max_value_bytes)
-        return spawn(self._layout, bounds, kinds)
+        most = self._options.max_value_bytes
+        return self.place.start(from_guest(most, most))
 
     def setup(self) -> dict[str, Any]:
         """The content of the SETUP frame."""
@@ -90,9 +68,7 @@ class ProcessLauncher:
 
     def remove(self) -> None:
         """Remove the folder. Idempotent."""
-        if self.folder is not None:
-            remove_tree(self.folder)
-            self.folder = None
+        self.place.remove()
 
 
 def checked_report(data: Any) -> dict[str, dict[str, str]]:

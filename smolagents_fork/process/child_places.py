@@ -1,0 +1,133 @@
+"""Places where confined children run: this machine, or an engine's nodes."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
+
+from ..folders.removal import remove_tree
+from ..folders.work_folder import WorkFolder
+from ..guest.frames import Kind
+from ..guest.guest_process import GuestProcess
+from ..results import ExecutorStats, FileInfo
+from .child_figures import child_figures
+from .confinement_report import Bounds
+from .sandbox_paths import Layout
+from .spawn import spawn
+
+__all__ = ["ChildEngine", "ChildFiles", "ChildPlace", "ChildRequest", "LocalChildren"]
+
+
+@dataclass(frozen=True)
+class ChildRequest:
+    """Limits and access rights of the children of one executor.
+
+    Attributes:
+        imports: modules programs may import.
+        readable: files and folders they may read besides libraries.
+        bounds: their limits; the place completes paths.
+        max_value_bytes: largest encoded value in either direction.
+        start_seconds: limit of a start.
+    """
+
+    imports: tuple[str, ...]
+    readable: tuple[str, ...]
+    bounds: Bounds
+    max_value_bytes: int
+    start_seconds: float
+
+
+class ChildFiles(Protocol):
+    """Files in the folder of the children, also while a program runs."""
+
+    def describe(self, path: str) -> str: ...
+    def write_file(self, path: str, pieces: Iterable[bytes], size: int) -> None: ...
+    def read_file(self, path: str, max_bytes: int) -> bytes: ...
+    def list_files(self, path: str) -> list[FileInfo]: ...
+
+
+class ChildPlace(Protocol):
+    """Starts children that share a folder, one after the other."""
+
+    @property
+    def folder(self) -> str | None:
+        """The only folder a child may write to; ``None`` before the first start."""
+
+    def start(self, kinds: dict[Kind, int]) -> GuestProcess:
+        """Start a child, which waits for its SETUP frame.
+
+        Args:
+            kinds: frames that are accepted from it.
+
+        Raises:
+            ExecutorStartError: it did not start; says why.
+        """
+
+    def files(self) -> ChildFiles:
+        """Return the files of the folder."""
+
+    def stats(self, pid: int | None) -> ExecutorStats:
+        """Return a child's resource use now.
+
+        Args:
+            pid: of the child on its machine.
+
+        Raises:
+            ExecutorError: there is no child.
+        """
+
+    def remove(self) -> None:
+        """Remove the folder. Idempotent, safe in a finaliser."""
+
+
+@runtime_checkable
+class ChildEngine(Protocol):
+    """An engine whose nodes run confined children."""
+
+    def children(self, request: ChildRequest, *, note: Callable[[str], None]) -> ChildPlace:
+        """Return a place for the children of one executor.
+
+        Args:
+            request: what they may do.
+            note: takes a line for the user's log.
+
+        Raises:
+            EngineUnavailableError: the engine does not answer.
+        """
+
+
+class LocalChildren:
+    """This machine.
+
+    Args:
+        layout: where a child finds modules.
+        bounds: limits of a child; the folder is added.
+    """
+
+    def __init__(self, layout: Layout, bounds: Bounds) -> None:
+        self._layout = layout
+        self._bounds = bounds
+        self.folder: str | None = None
+
+    def start(self, kinds: dict[Kind, int]) -> GuestProcess:
+        """Fork a child."""
+        if self.folder is None:
+            self.folder = os.path.realpath(tempfile.mkdtemp(prefix="smolagents-process-"))
+        return spawn(self._layout, replace(self._bounds, folder=self.folder), kinds)
+
+    def files(self) -> ChildFiles:
+        """Return the folder, which the host opens itself."""
+        return WorkFolder(self.folder or "")
+
+    def stats(self, pid: int | None) -> ExecutorStats:
+        """Return a child's resource use now."""
+        return child_figures(pid, self._bounds.memory_bytes)
+
+    def remove(self) -> None:
+        """Remove the folder."""
+        if self.folder is not None:
+            remove_tree(self.folder)
+            self.folder = None

@@ -1,0 +1,307 @@
+"""Host side of a cluster: starts sandboxes on its nodes, and opens streams to them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import ExecutorError, ForkError, ProtocolError, SandboxDiedError
+from ..sandboxes.engine_protocol import Note, no_note
+from .direct_transport import connect_directly, uses_tls
+from .helper_process import HelperProcess, released, shared_helper
+from .ray_connection import CLIENT_SCHEME
+from .reservation import Reservation
+
+__all__ = ["Cluster", "NodeStats", "RemoteSandbox"]
+
+_DIRECT_SECONDS = 2.0
+_REQUEST_SECONDS = 30.0
+_LOST_SECONDS = 1.5
+
+
+@dataclass(frozen=True)
+class NodeStats:
+    """Figures of one supervisor.
+
+    Attributes:
+        node: id of its node.
+        supervisor: its id.
+        slots: sandboxes that it may have.
+        in_use: sandboxes that it has.
+        starting: sandboxes that start.
+        lost: why it was given up; empty while it was not.
+        heard_seconds_ago: time since its last heartbeat, in seconds.
+    """
+
+    node: str
+    supervisor: str
+    slots: int
+    in_use: int
+    starting: int
+    lost: str
+    heard_seconds_ago: float
+
+
+class RemoteSandbox:
+    """One sandbox on a node of the cluster.
+
+    Args:
+        helper: of the cluster.
+        made: what the start returned.
+        tenant: empty for none.
+        transport: ``auto``, ``direct`` or ``ray``.
+        note: takes a line for the user's log.
+    """
+
+    def __init__(
+        self,
+        helper: HelperProcess,
+        made: dict[str, Any],
+        tenant: str,
+        transport: str,
+        note: Note,
+    ) -> None:
+        self.id: str = made["sandbox"]
+        self.node: str = made["node"]
+        self.supervisor: str = made["supervisor"]
+        self.tenant = tenant
+        #: What the node says about the sandbox; plain data that is not trusted.
+        self.info: dict[str, Any] = made["info"]
+        self._address: tuple[str, int] | None = None
+        if made["port"] is not None:
+            self._address = (made["address"], made["port"])
+        self._why_no_port: str = made["why_no_port"]
+        self._tls: bool = made["tls"]
+        self._ticket: bytes = made["ticket"]
+        self._helper = helper
+        self._owner = os.getpid()
+        self._transport = transport
+        self._note = note
+        self._lost = ""
+        self._lost_event = threading.Event()
+        self._removed = False
+        self._lock = threading.RLock()
+        self._streams: set[socket.socket] = set()
+        helper.watch(self.supervisor, self._on_lost)
+
+    def __str__(self) -> str:
+        tenant = f" of tenant {self.tenant}" if self.tenant else ""
+        return f"sandbox {self.id} on node {self.node}{tenant}"
+
+    @property
+    def lost(self) -> str:
+        """Reason for which its supervisor was given up, and when it was last heard of; or empty."""
+        return self._lost
+
+    def why_lost(self, seconds: float = _LOST_SECONDS) -> str:
+        """Return :attr:`lost`, which comes a moment after the end of a stream.
+
+        Args:
+            seconds: to wait at most.
+        """
+        self._lost_event.wait(seconds)
+        return self._lost
+
+    def _on_lost(self, reason: str) -> None:
+        self._lost = reason
+        self._lost_event.set()
+        with self._lock:
+            streams = list(self._streams)
+        for stream in streams:
+            with contextlib.suppress(OSError):
+                stream.shutdown(socket.SHUT_RDWR)
+
+    def open_stream(self, purpose: str, *, timeout: float = _REQUEST_SECONDS) -> socket.socket:
+        """Open a stream. It ends when the node is lost.
+
+        Args:
+            purpose: as the kind of the sandbox knows it; of the first one, as asked at the start.
+            timeout: seconds to wait at most.
+
+        Raises:
+            SandboxDiedError: the sandbox or its node is gone.
+            ExecutorError: no transport reached it; says which was tried.
+        """
+        with self.named():
+            stream = self._opened(purpose, timeout)
+        with self._lock:
+            self._streams = {one for one in self._streams if one.fileno() >= 0} | {stream}
+        if self._lost:
+            stream.close()
+            raise SandboxDiedError(f"{self}: {self._lost}", cause="node")
+        return stream
+
+    def _opened(self, purpose: str, timeout: float) -> socket.socket:
+        reason = ""
+        if self._transport != "ray":
+            reason = self._why_not_direct()
+            if not reason:
+                seconds = _DIRECT_SECONDS if self._transport == "auto" else timeout
+                try:
+                    assert self._address is not None
+                    ticket = self._ticket_for(purpose)
+                    stream = connect_directly(self._address, ticket, min(seconds, timeout))
+                    self._note(f"Ray: {self}: transport direct")
+                    return stream
+                except OSError as error:
+                    reason = str(error)
+            if self._transport == "direct":
+                raise ExecutorError(
+                    f"transport='direct' does not reach the supervisor at {self._address}: "
+                    f"{reason}; open the way, or use transport='auto' or 'ray'"
+                )
+            self._note(f"Ray: {self}: transport ray, for direct does not work: {reason}")
+            self._transport = "ray"
+        ours, theirs = socket.socketpair()
+        try:
+            ticket = self._ticket_for(purpose)
+            descriptor = os.dup(theirs.fileno())
+            self._helper.ask("relay", timeout, descriptor, sandbox=self.id, ticket=ticket)
+        except BaseException:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+        return ours
+
+    def _why_not_direct(self) -> str:
+        if self._helper.address.startswith(CLIENT_SCHEME):
+            return "the cluster is reached through ray://"
+        if self._address is None:
+            return f"the supervisor has no port ({self._why_no_port})"
+        if self._tls != uses_tls():
+            return "RAY_USE_TLS is not the same here and on the node"
+        return ""
+
+    def _ticket_for(self, purpose: str) -> bytes:
+        ticket, self._ticket = self._ticket, b""
+        if not ticket:
+            ticket = self._helper.ask("ticket", _REQUEST_SECONDS, sandbox=self.id, purpose=purpose)
+        if type(ticket) is not bytes:
+            raise ProtocolError("a ticket is bytes")
+        return ticket
+
+    def call(
+        self, method: str, arguments: dict[str, Any], *, timeout: float = _REQUEST_SECONDS
+    ) -> Any:
+        """Carry out a small request on the node and return plain data, which is not trusted.
+
+        Args:
+            method: as the kind of the sandbox knows it.
+            arguments: plain data, at most a few megabytes.
+            timeout: seconds to wait at most.
+
+        Raises:
+            ForkError: what the node raised, or the sandbox or its node is gone.
+        """
+        with self.named():
+            return self._helper.ask(
+                "call",
+                timeout,
+                sandbox=self.id,
+                method=method,
+                arguments=arguments,
+                limit=timeout,
+            )
+
+    @contextlib.contextmanager
+    def named(self) -> Iterator[None]:
+        """Name sandbox, node and tenant in the errors of the block."""
+        try:
+            yield
+        except ForkError as error:
+            text = str(error)
+            raise (error if self.id in text else error.reworded(f"{self}: {text}")) from error
+
+    def remove(self) -> None:
+        """End it in the background. Idempotent; safe in a finaliser."""
+        if self._removed or self._owner != os.getpid():
+            return
+        self._removed = True
+        self._helper.unwatch(self.supervisor, self._on_lost)
+        self._helper.post("remove", sandbox=self.id)
+
+
+class Cluster:
+    """A user of a cluster's helper process.
+
+    Args:
+        address: of the head, as ``ray.init`` takes it.
+        transport: ``auto``, ``direct`` or ``ray``.
+        note: takes a line for the user's log.
+
+    Raises:
+        EngineUnavailableError: the cluster cannot be reached; says why.
+    """
+
+    def __init__(self, address: str, transport: str, *, note: Note = no_note) -> None:
+        self._address = address
+        self._transport = transport
+        self._note = note
+        self._lock = threading.Lock()
+        self._closed = False
+        self._helper = shared_helper(address, self)
+
+    def start(
+        self,
+        reservation: Reservation,
+        options: dict[str, Any],
+        *,
+        tenant: str = "",
+        purpose: str = "",
+        timeout: float = 60.0,
+    ) -> RemoteSandbox:
+        """Start a sandbox on any node with a free slot; a lost node is replaced by another.
+
+        Args:
+            reservation: of its supervisor; supervisors with an equal one are shared.
+            options: of the kind of sandbox; plain data.
+            tenant: named in messages; empty for none.
+            purpose: of the stream that is opened first; empty for none.
+            timeout: seconds to wait at most, also for a free slot.
+
+        Raises:
+            EngineUnavailableError: the cluster is lost.
+            ExecutorStartError: it did not start, or no slot was free.
+        """
+        helper = self._running_helper()
+        made = helper.ask(
+            "start",
+            timeout,
+            reservation=reservation.as_data(),
+            options=options,
+            tenant=tenant,
+            purpose=purpose,
+            limit=timeout,
+        )
+        return RemoteSandbox(helper, made, tenant, self._transport, self._note)
+
+    def check_fits(self, reservation: Reservation) -> None:
+        """Refuse a reservation that no node can have.
+
+        Raises:
+            ExecutorStartError: names the largest node and what was asked for.
+        """
+        self._running_helper().ask("fits", _REQUEST_SECONDS, reservation=reservation.as_data())
+
+    def stats(self) -> list[NodeStats]:
+        """Return the figures of each supervisor of this process."""
+        found = self._running_helper().ask("stats", _REQUEST_SECONDS)
+        return [NodeStats(**one) for one in found]
+
+    def _running_helper(self) -> HelperProcess:
+        with self._lock:
+            if self._helper.ended or self._helper.owner != os.getpid():
+                self._helper = shared_helper(self._address, self)
+            return self._helper
+
+    def close(self) -> None:
+        """Give the helper back; sandboxes are removed one by one. Idempotent."""
+        if not self._closed:
+            self._closed = True
+            released(self._helper, self)

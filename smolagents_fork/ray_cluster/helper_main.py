@@ -1,0 +1,228 @@
+"""Program of the helper process, which alone calls Ray.
+
+Ray ends its process a minute after the head is lost. Here that ends the helper, and the host lives
+on. The helper ends when the host closes the connection, or dies.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ConfigurationError, ExecutorStartError, ForkError, SandboxDiedError
+from .failure_data import failure_data
+from .helper_frames import FrameSocket
+from .ray_connection import connect_to_ray, probe_head
+from .relayed_transport import pump
+from .reservation import Reservation
+
+if TYPE_CHECKING:
+    from .supervisors import Remote, Supervisors
+
+__all__ = ["main"]
+
+_HEAD_SECONDS = 3.0
+_READ_SECONDS = 0.5
+_REQUEST_SECONDS = 30.0
+
+
+def main(number: int) -> None:
+    """Serve the host until it closes the connection; never returns.
+
+    Args:
+        number: descriptor of the connection.
+    """
+    code = 0
+    try:
+        # Ctrl-C on a terminal is the host's to handle.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        threading.Thread(target=_watch_parent, args=(os.getppid(),), daemon=True).start()
+        Helper(FrameSocket(socket.socket(fileno=number))).serve()
+    except BaseException:
+        code = 1
+        raise
+    finally:
+        # Not Ray's own handlers at exit, which wait for a head that may be gone.
+        os._exit(code)
+
+
+def _watch_parent(parent: int) -> None:
+    # A fork of the host may have the other end open for longer than the host lives.
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    time.sleep(5.0)
+    os._exit(0)
+
+
+class Helper:
+    """Serves the requests of the host, each in a thread of its own.
+
+    Args:
+        frames: the connection.
+    """
+
+    def __init__(self, frames: FrameSocket) -> None:
+        self._frames = frames
+        self._sending = threading.Lock()
+        self._lock = threading.Lock()
+        self._supervisors: Supervisors | None = None
+        self._sandboxes: dict[str, Remote] = {}
+        self._head = ""
+
+    def serve(self) -> None:
+        """Serve until the host closes the connection."""
+        while (request := self._frames.receive()) is not None:
+            if request["op"] == "connect":
+                # In the main thread: Ray sets handlers of signals.
+                self._answer(request, None)
+                continue
+            descriptor = self._frames.take_descriptor() if request.get("descriptor") else None
+            threading.Thread(target=self._answer, args=(request, descriptor), daemon=True).start()
+        if self._supervisors is not None:
+            self._supervisors.close()
+
+    def _answer(self, request: dict[str, Any], descriptor: int | None) -> None:
+        try:
+            work: Callable[..., Any] = getattr(self, f"do_{request['op']}")
+            extra = () if descriptor is None else (descriptor,)
+            answer = {"id": request["id"], "ok": work(*extra, **request["arguments"])}
+        except ForkError as error:
+            answer = {"id": request["id"], "error": failure_data(error)}
+        except Exception as error:
+            failure = ExecutorStartError(f"Ray: {type(error).__name__}: {error}")
+            answer = {"id": request["id"], "error": failure_data(failure)}
+        self._send(answer)
+
+    def _send(self, value: dict[str, Any]) -> None:
+        with self._sending, contextlib.suppress(OSError):
+            self._frames.send(value)
+
+    def _lost(self, remote: Remote) -> None:
+        with self._lock:
+            for name in [n for n, one in self._sandboxes.items() if one is remote]:
+                del self._sandboxes[name]
+        self._send({"event": "lost", "supervisor": remote.name, "reason": remote.lost})
+
+    # -- requests --
+
+    def do_connect(self, address: str) -> dict[str, Any]:
+        """Connect to the cluster."""
+        self._head = connect_to_ray(address)
+        from .supervisors import Supervisors
+
+        self._supervisors = Supervisors(self._head, self._lost)
+        return {"head": self._head}
+
+    def do_start(
+        self,
+        reservation: dict[str, Any],
+        options: dict[str, Any],
+        tenant: str,
+        purpose: str,
+        limit: float,
+    ) -> dict[str, Any]:
+        """Start a sandbox; elsewhere if its node is lost meanwhile, for no code has run."""
+        end = time.monotonic() + limit
+        asked = Reservation.from_data(reservation)
+        probe_head(self._head, _HEAD_SECONDS)
+        while True:
+            left = max(1.0, end - time.monotonic())
+            remote = self._open_supervisors().acquire(asked, left)
+            try:
+                left = max(1.0, end - time.monotonic())
+                made = remote.ask(left, "start", options, tenant, purpose)
+                break
+            except SandboxDiedError as error:
+                self._open_supervisors().release(remote)
+                if error.cause != "node" or time.monotonic() > end:
+                    raise
+                # Its end is certain, or is about to be noticed.
+                time.sleep(0.1)
+            except BaseException as error:
+                self._open_supervisors().release(remote)
+                if isinstance(error, ForkError):
+                    raise error.reworded(f"node {remote.node}: {error}") from error
+                raise
+        with self._lock:
+            self._sandboxes[made["sandbox"]] = remote
+        return {**made, **remote.place}
+
+    def do_ticket(self, sandbox: str, purpose: str) -> bytes:
+        """Return a ticket for a stream."""
+        found: bytes = self._remote(sandbox).ask(_REQUEST_SECONDS, "ticket", sandbox, purpose)
+        return found
+
+    def do_call(self, sandbox: str, method: str, arguments: dict[str, Any], limit: float) -> Any:
+        """Carry out a request for a sandbox."""
+        return self._remote(sandbox).ask(limit, "call", sandbox, method, arguments)
+
+    def do_relay(self, descriptor: int, sandbox: str, ticket: bytes) -> None:
+        """Begin to relay a stream; the descriptor is the host's end."""
+        end = socket.socket(fileno=descriptor)
+        try:
+            remote = self._remote(sandbox)
+            name = remote.ask(_REQUEST_SECONDS, "relay_open", ticket, group="relay")
+        except BaseException:
+            end.close()
+            raise
+        threading.Thread(target=_relay, args=(end, remote, name), daemon=True).start()
+
+    def do_remove(self, sandbox: str) -> None:
+        """End a sandbox."""
+        with self._lock:
+            remote = self._sandboxes.pop(sandbox, None)
+        if remote is None:
+            return
+        try:
+            remote.ask(_REQUEST_SECONDS, "remove", sandbox)
+        finally:
+            self._open_supervisors().release(remote)
+
+    def do_stats(self) -> list[dict[str, Any]]:
+        """Return the figures of each supervisor."""
+        return self._open_supervisors().stats()
+
+    def do_fits(self, reservation: dict[str, Any]) -> None:
+        """Refuse a reservation that no node can have."""
+        from .cluster_capacity import check_fits
+
+        check_fits(Reservation.from_data(reservation))
+
+    def _remote(self, sandbox: str) -> Remote:
+        with self._lock:
+            remote = self._sandboxes.get(sandbox)
+        if remote is None:
+            raise SandboxDiedError(f"there is no sandbox {sandbox} any more", cause="removed")
+        return remote
+
+    def _open_supervisors(self) -> Supervisors:
+        if self._supervisors is None:
+            raise ConfigurationError("the helper process is not connected")
+        return self._supervisors
+
+
+def _relay(end: socket.socket, remote: Remote, name: str) -> None:
+    def write(number: int, chunk: bytes) -> Callable[[], int]:
+        reference = remote.begin("relay_write", name, number, chunk, group="relay")
+        return lambda: int(remote.finish(reference, _REQUEST_SECONDS))
+
+    def ask(method: str, *arguments: Any) -> Any:
+        return remote.ask(_REQUEST_SECONDS, method, name, *arguments, group="relay")
+
+    def close() -> None:
+        with contextlib.suppress(ForkError):
+            ask("relay_close")
+
+    pump(
+        end,
+        write,
+        lambda: int(ask("relay_waiting")),
+        lambda: ask("relay_read", _READ_SECONDS),
+        close,
+    )

@@ -1,0 +1,351 @@
+"""Host side of the helper process: one for each address, shared and counted."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import os
+import queue
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from ..deadline import Deadline
+from ..errors import EngineUnavailableError, ForkError, ProtocolError
+from .failure_data import failure_of
+from .helper_frames import FrameSocket
+
+__all__ = ["BOOTSTRAP", "HelperProcess", "released", "shared_helper", "stop_helpers"]
+
+#: Program of a helper; its command line tells it from other processes.
+BOOTSTRAP = (
+    "import json, sys\n"
+    "number, path = json.loads(sys.argv[1])\n"
+    "sys.path[:] = path\n"
+    "from smolagents_fork.ray_cluster import helper_main\n"
+    "helper_main.main(number)\n"
+)
+# Time an unused helper stays, for the next executor to use, in seconds.
+_LINGER_SECONDS = 5.0
+# Ray takes 20 s to say that it cannot connect; a connection takes one or two.
+_CONNECT_SECONDS = 8.0
+# Beyond the time that the helper itself waits, in seconds.
+_GRACE_SECONDS = 5.0
+_EXIT_SECONDS = 5.0
+_KEPT_LINES = 30
+#: Words on the helper's error stream by which Ray says that it keeps trying, and why it will fail.
+_WRONG_TOKEN = ("InvalidAuthToken", "Unauthenticated", "Authentication token")
+
+
+class _Request:
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.done = threading.Event()
+        self.value: Any = None
+        self.error: ForkError | None = None
+
+
+class HelperProcess:
+    """A helper process that is connected to one cluster.
+
+    Args:
+        address: of the cluster's head.
+
+    Raises:
+        EngineUnavailableError: it did not connect; says why.
+    """
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self.owner = os.getpid()
+        #: Why it ended; empty while it runs.
+        self.ended = ""
+        #: Those who use it; a set, because a finaliser may leave without a lock.
+        self.users: set[object] = set()
+        self.unused_since = time.monotonic()
+        self._lock = threading.RLock()
+        self._requests: dict[int, _Request] = {}
+        self._number = 0
+        self._lost: dict[str, str] = {}
+        self._watchers: dict[str, list[Callable[[str], None]]] = {}
+        self._stderr: deque[str] = deque(maxlen=_KEPT_LINES)
+        self._outgoing: queue.SimpleQueue[tuple[dict[str, Any], int | None] | None]
+        self._outgoing = queue.SimpleQueue()
+        self._start()
+        try:
+            self._connect()
+        except BaseException:
+            self.close()
+            raise
+
+    def _start(self) -> None:
+        ours, theirs = socket.socketpair()
+        arguments = json.dumps([theirs.fileno(), sys.path])
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-X", "utf8", "-c", BOOTSTRAP, arguments],
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                pass_fds=[theirs.fileno()], start_new_session=True,
+                env={**os.environ, "RAY_USAGE_STATS_ENABLED": "0"},
+            )  # fmt: skip
+        except OSError as error:
+            ours.close()
+            raise EngineUnavailableError(f"Ray's helper process did not start: {error}") from error
+        finally:
+            theirs.close()
+        self._frames = FrameSocket(ours)
+        for work in (self._read_errors, self._receive, self._write):
+            threading.Thread(target=work, name="smolagents-fork-ray", daemon=True).start()
+
+    def _connect(self) -> None:
+        request = self.begin("connect", address=self.address)
+        deadline = Deadline(_CONNECT_SECONDS * 8)
+        connecting = time.monotonic()
+        while not request.done.wait(0.05):
+            lines = list(self._stderr)
+            if any(word in line for line in lines for word in _WRONG_TOKEN):
+                raise EngineUnavailableError(
+                    f"the Ray cluster at {self.address} refused the token of this process: set "
+                    "RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH to the "
+                    "cluster's token"
+                )
+            if time.monotonic() - connecting > _CONNECT_SECONDS or deadline.expired():
+                said = f": {lines[-1]}" if lines else ""
+                raise EngineUnavailableError(
+                    f"the head of the Ray cluster at {self.address} accepts connections and did "
+                    f"not answer within {_CONNECT_SECONDS:.0f} s{said}"
+                )
+        if request.error is not None:
+            raise request.error
+
+    # -- requests --
+
+    def begin(self, op: str, descriptor: int | None = None, **arguments: Any) -> _Request:
+        """Send a request and return without waiting.
+
+        Args:
+            op: its name.
+            descriptor: goes with it, and is closed here once it has gone.
+            **arguments: plain data.
+        """
+        with self._lock:
+            self._number += 1
+            number = self._number
+            request = _Request(number)
+            self._requests[number] = request
+            if self.ended:
+                self._fail(number)
+        frame = {"id": number, "op": op, "arguments": arguments}
+        if descriptor is not None:
+            frame["descriptor"] = True
+        self._outgoing.put((frame, descriptor))
+        return request
+
+    def ask(self, op: str, seconds: float, descriptor: int | None = None, **arguments: Any) -> Any:
+        """Carry out a request and return its value.
+
+        Args:
+            op: its name.
+            seconds: that the helper waits at most.
+            descriptor: see :meth:`begin`.
+            **arguments: plain data.
+
+        Raises:
+            EngineUnavailableError: the helper has ended, or does not answer.
+            ForkError: the request failed; says why.
+        """
+        request = self.begin(op, descriptor, **arguments)
+        if not request.done.wait(seconds + _GRACE_SECONDS):
+            with self._lock:
+                self._requests.pop(request.number, None)
+            raise EngineUnavailableError(
+                f"Ray's helper process for the cluster at {self.address} did not answer within "
+                f"{seconds + _GRACE_SECONDS:.0f} s"
+            )
+        if request.error is not None:
+            raise request.error
+        return request.value
+
+    def post(self, op: str, **arguments: Any) -> None:
+        """Send a request whose answer nobody waits for; safe in a finaliser."""
+        self._outgoing.put(({"id": 0, "op": op, "arguments": arguments}, None))
+
+    def _write(self) -> None:
+        while (item := self._outgoing.get()) is not None:
+            frame, descriptor = item
+            try:
+                self._frames.send(frame, descriptor)
+            except (OSError, ForkError):
+                # The receiver notices the end; a value that cannot be sent has no answer.
+                with self._lock:
+                    self._fail(frame["id"], f"{frame['op']} could not be sent")
+            finally:
+                if descriptor is not None:
+                    os.close(descriptor)
+
+    def _receive(self) -> None:
+        reason = ""
+        try:
+            while (frame := self._frames.receive()) is not None:
+                self._took(frame)
+        except (ProtocolError, KeyError, TypeError) as error:
+            reason = f"it sent what it may not ({error})"
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(1.0)
+        said = f"; it said: {self._stderr[-1]}" if self._stderr else ""
+        self._end(reason or f"it ended with exit code {self._process.poll()}{said}")
+
+    def _took(self, frame: dict[str, Any]) -> None:
+        if frame.get("event") == "lost":
+            self._give_up(frame["supervisor"], str(frame["reason"]))
+            return
+        with self._lock:
+            request = self._requests.pop(frame["id"], None)
+        if request is not None:
+            if "error" in frame:
+                request.error = failure_of(frame["error"])
+            else:
+                request.value = frame["ok"]
+            request.done.set()
+        elif type(frame.get("ok")) is dict and "sandbox" in frame["ok"]:
+            # Nobody waits for this start any more.
+            self.post("remove", sandbox=frame["ok"]["sandbox"])
+
+    def _fail(self, number: int, why: str = "") -> None:
+        """Fail a request. The caller has the lock."""
+        request = self._requests.pop(number, None)
+        if request is not None:
+            request.error = EngineUnavailableError(
+                f"the Ray cluster at {self.address} is lost: "
+                f"{why or f'the helper process: {self.ended}'}"
+            )
+            request.done.set()
+
+    def _end(self, reason: str) -> None:
+        with self._lock:
+            self.ended = self.ended or reason
+            for number in list(self._requests):
+                self._fail(number)
+            names = list(self._watchers)
+        for name in names:
+            self._give_up(name, f"Ray's helper process: {self.ended}")
+
+    def _read_errors(self) -> None:
+        stream: Any = self._process.stderr
+        with contextlib.suppress(OSError, ValueError):
+            for line in stream:
+                self._stderr.append(line.decode(errors="replace").strip()[:500])
+        stream.close()
+
+    # -- supervisors --
+
+    def watch(self, supervisor: str, on_lost: Callable[[str], None]) -> None:
+        """Have a function called, with the reason, when a supervisor is given up."""
+        with self._lock:
+            reason = self._lost.get(supervisor) or self.ended
+            if not reason:
+                self._watchers.setdefault(supervisor, []).append(on_lost)
+                return
+        on_lost(reason)
+
+    def unwatch(self, supervisor: str, on_lost: Callable[[str], None]) -> None:
+        """Undo :meth:`watch`."""
+        with self._lock, contextlib.suppress(KeyError, ValueError):
+            self._watchers[supervisor].remove(on_lost)
+
+    def _give_up(self, supervisor: str, reason: str) -> None:
+        with self._lock:
+            self._lost[supervisor] = reason
+            watchers = self._watchers.pop(supervisor, [])
+        for on_lost in watchers:
+            on_lost(reason)
+
+    # -- the end --
+
+    def close(self) -> None:
+        """End the helper, its supervisors and their sandboxes. Idempotent."""
+        if self.owner != os.getpid():
+            return
+        self.ended = self.ended or "it was closed"
+        self._outgoing.put(None)
+        self._frames.close()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for the process to end; return whether it has.
+
+        Args:
+            seconds: to wait at most; then it is killed.
+        """
+        try:
+            self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(1.0)
+            return False
+        return True
+
+
+_helpers: dict[str, HelperProcess] = {}
+_helpers_lock = threading.RLock()
+
+
+def shared_helper(address: str, user: object) -> HelperProcess:
+    """Return the helper of a cluster, started if necessary.
+
+    Args:
+        address: of the cluster's head.
+        user: keeps it running until :func:`released`.
+
+    Raises:
+        EngineUnavailableError: it did not connect; says why.
+    """
+    with _helpers_lock:
+        found = _helpers.get(address)
+        if found is None or found.ended or found.owner != os.getpid():
+            found = _helpers[address] = HelperProcess(address)
+            threading.Thread(
+                target=_linger, args=(found,), name="smolagents-fork-ray", daemon=True
+            ).start()
+        found.users.add(user)
+        return found
+
+
+def released(helper: HelperProcess, user: object) -> None:
+    """Give a helper back; it ends when it has had no user for a few seconds."""
+    helper.unused_since = time.monotonic()
+    helper.users.discard(user)
+
+
+def _linger(helper: HelperProcess) -> None:
+    while not helper.ended:
+        time.sleep(0.5)
+        with _helpers_lock:
+            unused = time.monotonic() - helper.unused_since
+            if not helper.users and unused > _LINGER_SECONDS:
+                helper.close()
+    with _helpers_lock:
+        if _helpers.get(helper.address) is helper:
+            del _helpers[helper.address]
+    helper.close()
+    helper.wait(_EXIT_SECONDS)
+
+
+def stop_helpers() -> None:
+    """End every helper of this process."""
+    with _helpers_lock:
+        helpers = [one for one in _helpers.values() if one.owner == os.getpid()]
+        _helpers.clear()
+    for helper in helpers:
+        helper.close()
+    for helper in helpers:
+        helper.wait(_EXIT_SECONDS)
+
+
+atexit.register(stop_helpers)

@@ -1,0 +1,225 @@
+"""Process sandboxes on a node: a folder, and a confined child for each stream."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import socket
+import tempfile
+import threading
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any
+
+from ..codec import encode
+from ..deadline import Deadline
+from ..errors import ConfigurationError, ExecutorError, ForkError, ProtocolError, SandboxDiedError
+from ..folders.removal import remove_tree
+from ..guest.frames import FrameReader, Kind, from_guest, packed, to_relay
+from ..process.child import Child
+from ..process.child_figures import child_figures
+from ..process.confinement_report import Bounds
+from ..process.sandbox_paths import Layout, layout_for
+from ..process.spawn import spawn, stop_fork_servers
+from ..sandboxes.cluster_owner import ClusterOwner
+from .folder_pieces import FolderPieces
+
+__all__ = ["ProcessKind", "ProcessSandbox"]
+
+_SLICE = 0.05
+_PIECE = 1 << 20
+# Time the host may take to read what is sent to it, in seconds; more at a breakpoint.
+_SEND_SECONDS = 3600.0
+
+
+class ProcessKind:
+    """Starts process sandboxes.
+
+    Args:
+        owner: the supervisor.
+    """
+
+    def __init__(self, owner: ClusterOwner) -> None:
+        self._owner = owner
+
+    def start(self, sandbox: str, options: dict[str, Any]) -> ProcessSandbox:
+        """Make the folder of a sandbox; each of its streams gets a child."""
+        imports = list(options["imports"])
+        missing = sorted({name.split(".")[0] for name in imports if name != "*"})
+        missing = [name for name in missing if find_spec(name) is None]
+        if missing:
+            raise ConfigurationError(
+                f"{', '.join(missing)}: authorized, and not installed on node {self._owner.node}; "
+                "install them on every node, or remove them from the authorized imports"
+            )
+        layout = layout_for(imports, options["readable"], network=options["bounds"]["network"])
+        folder = os.path.realpath(tempfile.mkdtemp(prefix=f"smolagents-process-{sandbox}-"))
+        bounds = Bounds(folder=folder, **options["bounds"])
+        return ProcessSandbox(layout, bounds, options["max_value_bytes"])
+
+    def close(self) -> None:
+        """End the fork servers."""
+        stop_fork_servers()
+
+
+class ProcessSandbox:
+    """A folder, and at most one child at a time.
+
+    Args:
+        layout: where a child finds modules.
+        bounds: limits of a child.
+        max_value_bytes: largest encoded value in either direction.
+    """
+
+    def __init__(self, layout: Layout, bounds: Bounds, max_value_bytes: int) -> None:
+        self._layout = layout
+        self._bounds = bounds
+        self._kinds = from_guest(max_value_bytes, max_value_bytes)
+        self._lock = threading.Lock()
+        self._child: Child | None = None
+        self._closed = False
+        self._files = FolderPieces(bounds.folder)
+        self.info = {"folder": bounds.folder}
+
+    def serve(self, stream: socket.socket, purpose: str) -> None:
+        """Fork a child and relay its frames until it, or the stream, ends."""
+        if purpose != "child":
+            return
+        try:
+            child = spawn(self._layout, self._bounds, self._kinds)
+        except ForkError as error:
+            _send_end(stream, SandboxDiedError(f"the child did not start: {error}"))
+            return
+        with self._lock:
+            older, self._child = self._child, child
+            closed = self._closed
+        if older is not None:
+            older.kill()
+        try:
+            if not closed:
+                GuestRelay(child, stream).run()
+        finally:
+            with self._lock:
+                if self._child is child:
+                    self._child = None
+            child.close()
+
+    def call(self, method: str, arguments: dict[str, Any]) -> Any:
+        """Read or write a file of the folder, or return figures of the child."""
+        if method == "stats":
+            with self._lock:
+                pid = None if self._child is None else self._child.pid
+            return vars(child_figures(pid, self._bounds.memory_bytes))
+        if method not in FolderPieces.METHODS:
+            raise ExecutorError(f"a process sandbox has no request {method!r}")
+        work: Callable[..., Any] = getattr(self._files, method)
+        return work(**arguments)
+
+    def close(self) -> None:
+        """Kill the child and remove the folder."""
+        with self._lock:
+            self._closed = True
+            child = self._child
+        if child is not None:
+            child.kill()
+        self._files.close()
+        remove_tree(self._bounds.folder)
+
+
+class GuestRelay:
+    """Relays frames between a child and a stream, in one thread.
+
+    Args:
+        child: its frames are checked here as on one machine.
+        stream: to the host.
+    """
+
+    def __init__(self, child: Child, stream: socket.socket) -> None:
+        self._child = child
+        self._stream = stream
+        self._reader = FrameReader(to_relay())
+
+    def run(self) -> None:
+        """Relay until one of the two ends."""
+        self._stream.setblocking(False)
+        try:
+            with contextlib.suppress(OSError):
+                self._send(Kind.STARTED, 0, encode(self._child.pid))
+                while self._from_host() and self._from_child():
+                    self._wait()
+        except (SandboxDiedError, ProtocolError) as error:
+            self._end(error)
+
+    def _wait(self) -> None:
+        self._child.wait(self._stream, _SLICE)
+
+    def _from_host(self) -> bool:
+        """Pass on what the host has sent; return whether it is still there."""
+        while True:
+            wanted = self._reader.wanted
+            try:
+                data = self._stream.recv(min(wanted, _PIECE)) if wanted else b""
+            except BlockingIOError:
+                return True
+            if wanted and not data:
+                return False
+            frame = self._reader.feed(data)
+            if frame is None:
+                continue
+            if frame.kind is Kind.INTERRUPT:
+                self._child.interrupt(frame.run)
+            elif frame.kind is Kind.KILL:
+                self._child.kill()
+            else:
+                limit = Deadline(30.0 + len(frame.body) / 1e6)
+                self._child.send(frame.kind, frame.run, frame.body, limit)
+
+    def _from_child(self) -> bool:
+        """Pass on what the child has sent and printed; return whether the host is still there."""
+        while True:
+            # With time to wait, the end of a child is noticed whose connection lives on.
+            frame = self._child.receive(0.01 if self._child.ended else 0)
+            if frame is None:
+                text = self._child.text_in_log()
+                if text:
+                    self._send_text(text)
+                return True
+            if frame.kind is Kind.OUTPUT:
+                self._send_text(self._child.text_of(frame), frame.run)
+            else:
+                self._send(frame.kind, frame.run, frame.body)
+
+    def _end(self, error: ForkError) -> None:
+        with contextlib.suppress(OSError, ForkError):
+            self._child.kill()
+            death = self._child.death()
+            self._send_text(self._child.remaining_text())
+            _send_end(self._stream, error if isinstance(error, ProtocolError) else death)
+
+    def _send_text(self, text: str, run: int = 0) -> None:
+        body = text.encode("utf-8", "surrogatepass")
+        for start in range(0, len(body), 1 << 15):
+            self._send(Kind.OUTPUT, run, body[start : start + (1 << 15)])
+
+    def _send(self, kind: Kind, run: int, body: bytes) -> None:
+        _send_all(self._stream, packed(kind, run, body))
+
+
+def _send_end(stream: socket.socket, error: ForkError) -> None:
+    cause = error.cause if isinstance(error, SandboxDiedError) else "protocol"
+    with contextlib.suppress(OSError):
+        _send_all(stream, packed(Kind.ENDED, 0, encode([cause, str(error)])))
+
+
+def _send_all(stream: socket.socket, data: bytes) -> None:
+    rest = memoryview(data)
+    deadline = Deadline(_SEND_SECONDS)
+    while rest:
+        try:
+            rest = rest[stream.send(rest) :]
+        except BlockingIOError:
+            poll = select.poll()
+            poll.register(stream, select.POLLOUT)
+            if not poll.poll(1000) and deadline.expired():
+                raise OSError("the host does not read") from None

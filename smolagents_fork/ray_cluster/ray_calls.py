@@ -1,0 +1,58 @@
+"""Calls of Ray that have a deadline, and their errors as the fork's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ray
+from ray.exceptions import RayActorError, RayError
+
+from ..errors import ExecutorStartError, ProtocolError, SandboxDiedError
+from .failure_data import failure_of
+
+__all__ = ["NO_ANSWER", "answer_of", "value_of"]
+
+#: Begins the message about a call that was not answered in time.
+NO_ANSWER = "no answer within"
+
+
+def value_of(reference: Any, seconds: float) -> Any:
+    """Return what an actor's method returned.
+
+    Args:
+        reference: of the call.
+        seconds: to wait at most.
+
+    Raises:
+        TimeoutError: no answer in time.
+        SandboxDiedError: the actor has ended, or cannot be reached now.
+        ExecutorStartError: Ray could not carry out the call.
+    """
+    done, _ = ray.wait([reference], timeout=seconds)
+    if not done:
+        raise TimeoutError(f"{NO_ANSWER} {seconds:.1f} s")
+    try:
+        return ray.get(done[0], timeout=max(1.0, seconds))
+    except RayActorError as error:
+        raise SandboxDiedError(_first_line(error), cause="node") from error
+    except RayError as error:
+        raise ExecutorStartError(f"{type(error).__name__}: {_first_line(error)}") from error
+
+
+def answer_of(reference: Any, seconds: float) -> Any:
+    """Return the value of a supervisor's answer.
+
+    Raises:
+        ForkError: the error that it answered with; otherwise as :func:`value_of`.
+    """
+    answer = value_of(reference, seconds)
+    if type(answer) is not tuple or len(answer) != 2:
+        raise ProtocolError("a supervisor answers with ok or an error")
+    if answer[0] == "ok":
+        return answer[1]
+    raise failure_of(answer[1])
+
+
+def _first_line(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return " ".join(lines)[:600] or type(error).__name__

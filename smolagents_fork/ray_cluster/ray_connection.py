@@ -1,0 +1,109 @@
+"""The helper's connection to Ray: a probe of the head first, then ``ray.init``, then versions."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import platform
+import socket
+from typing import Any
+
+from .._version import fork_revision, upstream_version
+from ..errors import EngineUnavailableError
+
+__all__ = ["CLIENT_SCHEME", "connect_to_ray", "probe_head"]
+
+CLIENT_SCHEME = "ray://"
+_PROBE_SECONDS = 3.0
+_NAMESPACE = "smolagents_fork"
+
+
+def host_and_port(address: str) -> tuple[str, int] | None:
+    """Return host and port of an address; ``None`` where it has none, as ``auto``."""
+    host, _, port = address.removeprefix(CLIENT_SCHEME).partition("/")[0].rpartition(":")
+    return (host.strip("[]"), int(port)) if host and port.isdigit() else None
+
+
+def probe_head(address: str, seconds: float = _PROBE_SECONDS) -> None:
+    """Connect to the head's port, because Ray itself takes 20 s to say that it cannot.
+
+    Args:
+        address: of the head.
+        seconds: to wait at most.
+
+    Raises:
+        EngineUnavailableError: nobody listens there, or it cannot be reached.
+    """
+    target = host_and_port(address)
+    if target is None:
+        return
+    try:
+        socket.create_connection(target, timeout=seconds).close()
+    except OSError as error:
+        raise EngineUnavailableError(
+            f"the head of the Ray cluster at {address} cannot be reached ({error}): start it, or "
+            "give RayEngine another address or set RAY_ADDRESS"
+        ) from error
+
+
+def connect_to_ray(address: str) -> str:
+    """Connect this process to a cluster, and return an address of its head.
+
+    Args:
+        address: as ``ray.init`` takes it.
+
+    Raises:
+        EngineUnavailableError: Ray is missing, is of another version, or did not connect.
+    """
+    try:
+        import ray
+    except ImportError as error:
+        raise EngineUnavailableError(
+            f"RayEngine needs Ray, which cannot be imported ({error}): install smolagents[ray]"
+        ) from error
+    probe_head(address)
+    try:
+        arguments: dict[str, Any] = {"address": address, "namespace": _NAMESPACE}
+        if not address.startswith(CLIENT_SCHEME):
+            arguments |= {"log_to_driver": False, "configure_logging": False}
+            own = _own_address(address)
+            if own:
+                arguments["_node_ip_address"] = own
+        context: Any = ray.init(**arguments)
+    except Exception as error:
+        raise EngineUnavailableError(_said(address, error, ray.__version__)) from error
+    with contextlib.suppress(Exception):
+        found = context.address_info.get("gcs_address")
+        return str(found or address)
+    return address
+
+
+def _own_address(address: str) -> str:
+    """Return the address by which nodes reach this machine, if it is one of the nodes.
+
+    Ray looks for processes of a head on this machine, and may take the head's address for its own;
+    nodes then call back the wrong machine.
+    """
+    target = host_and_port(address)
+    if target is None:
+        return ""
+    family = socket.AF_INET6 if ":" in target[0] else socket.AF_INET
+    with contextlib.suppress(Exception), socket.socket(family, socket.SOCK_DGRAM) as probe:
+        # Sends nothing: the system only chooses a route.
+        probe.connect(target)
+        own = str(probe.getsockname()[0])
+        # The client of Ray's own command line.
+        client: Any = importlib.import_module("ray._raylet").GcsClient
+        infos = client(address=address).get_all_node_info(timeout=_PROBE_SECONDS).values()
+        if any(info.state == 0 and info.node_manager_address == own for info in infos):
+            return own
+    return ""
+
+
+def _said(address: str, error: Exception, version: str) -> str:
+    text = " ".join(str(error).split())[:600]
+    here = (
+        f"here are Ray {version}, Python {platform.python_version()} and smolagents "
+        f"{upstream_version}+fork.{fork_revision}"
+    )
+    return f"Ray did not connect to {address}: {type(error).__name__}: {text}; {here}"

@@ -1,0 +1,198 @@
+"""Ray as a description of a place: the cluster, and how sandboxes run on its nodes."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ..deadline import check_seconds
+from ..errors import ConfigurationError, EngineUnavailableError
+from ..process.child_places import ChildPlace, ChildRequest
+from ..sandboxes.container_options import ContainerOptions
+from ..sandboxes.engine_protocol import Note, no_note
+from ..sandboxes.provisioner import Provisioner
+from ..sandboxes.resource_limits import check_size, parse_size
+from .cluster_client import Cluster
+from .remote_children import RemoteChildren
+from .reservation import Reservation
+
+__all__ = ["RayEngine"]
+
+_SANDBOXES = ("docker", "process")
+_TRANSPORTS = ("auto", "direct", "ray")
+_LEAST_LEASE_SECONDS = 5.0
+_MOST_SLOTS = 1000
+# Processes share a node's cores: few of them compute at the same time.
+_CPUS_PER_PROCESS = 0.25
+_MEMORY_PER_PROCESS = 64 << 20
+_HERE = "describes this machine, and the sandbox is on a node of the cluster"
+_REFUSED = {
+    "volumes": "paths of this machine do not exist on the nodes; give files= instead",
+    "host": f"it {_HERE}",
+    "port": f"it {_HERE}",
+    "ca_bundle": "a file of this machine does not exist on the nodes; put it in the image",
+}
+
+
+@dataclass(frozen=True)
+class RayEngine:
+    """A Ray cluster, on whose nodes sandboxes run.
+
+    Args:
+        address: of the head, such as ``"10.0.0.1:6379"`` or ``"ray://10.0.0.1:10001"``; ``None``:
+            the one in ``RAY_ADDRESS``.
+        sandbox: ``"docker"``: a container on a node; ``"process"``: a confined child process.
+        transport: ``"direct"``: a TCP connection to the node for each sandbox; ``"ray"``: through
+            calls of Ray; ``"auto"``: direct for 2 s, then Ray.
+        slots_per_node: sandboxes for which Ray sets resources aside at once.
+        lease_seconds: time without a heartbeat of this process after which a node closes its
+            sandboxes.
+        cpus_per_slot: cores that Ray sets aside for a sandbox; ``None``: the sandbox's ``cpus``, a
+            quarter of a core for a process.
+        memory_per_slot: bytes or text such as ``"2g"``, as above; ``None``: the sandbox's
+            ``memory``, 64 MiB for a process.
+        tenant: whose sandboxes these are, for messages and figures; empty for none.
+
+    Raises:
+        ConfigurationError: an argument that cannot work.
+    """
+
+    address: str | None = None
+    sandbox: Literal["docker", "process"] = "docker"
+    transport: Literal["auto", "direct", "ray"] = "auto"
+    slots_per_node: int = 8
+    lease_seconds: float = 15.0
+    cpus_per_slot: float | None = None
+    memory_per_slot: int | str | None = None
+    tenant: str = ""
+
+    def __post_init__(self) -> None:
+        if self.address is not None and (not isinstance(self.address, str) or not self.address):
+            raise ConfigurationError(
+                f"RayEngine: address={self.address!r}: give text such as '10.0.0.1:6379', or None "
+                "for the one in RAY_ADDRESS"
+            )
+        _check_choice("sandbox", self.sandbox, _SANDBOXES)
+        _check_choice("transport", self.transport, _TRANSPORTS)
+        slots = self.slots_per_node
+        if type(slots) is not int or not 1 <= slots <= _MOST_SLOTS:
+            raise ConfigurationError(
+                f"RayEngine: slots_per_node={slots!r}: give a whole number from 1 to {_MOST_SLOTS}"
+            )
+        check_seconds("lease_seconds", self.lease_seconds, optional=False)
+        if self.lease_seconds < _LEAST_LEASE_SECONDS:
+            raise ConfigurationError(
+                f"RayEngine: lease_seconds={self.lease_seconds!r}: give {_LEAST_LEASE_SECONDS:g} "
+                "or more, because heartbeats come each second"
+            )
+        cpus = self.cpus_per_slot
+        if cpus is not None and not _is_cpus(cpus):
+            raise ConfigurationError(
+                f"RayEngine: cpus_per_slot={cpus!r}: give a number of cores, 0 or more, or None"
+            )
+        check_size("memory_per_slot", self.memory_per_slot)
+        if not isinstance(self.tenant, str) or len(self.tenant) > 200:
+            raise ConfigurationError(f"RayEngine: tenant={self.tenant!r}: give a short text")
+
+    @property
+    def name(self) -> str:
+        """Name for messages."""
+        return "ray"
+
+    @property
+    def refused_options(self) -> Mapping[str, str]:
+        """Options that describe this machine."""
+        return _REFUSED
+
+    def reservation(self, cpus: float | None, memory: int | None) -> Reservation:
+        """Return what Ray sets aside for the supervisor of sandboxes.
+
+        Args:
+            cpus: cores of a sandbox; ``None`` without a limit.
+            memory: bytes of a sandbox; ``None`` without a limit.
+        """
+        if self.cpus_per_slot is not None:
+            cpus = self.cpus_per_slot
+        if self.memory_per_slot is not None:
+            memory = parse_size(self.memory_per_slot)
+        return Reservation(
+            kind=self.sandbox,
+            slots=self.slots_per_node,
+            cpus=1.0 if cpus is None else float(cpus),
+            memory=memory or 0,
+            lease_seconds=float(self.lease_seconds),
+        )
+
+    def cluster(self, *, note: Note = no_note) -> Cluster:
+        """Connect to the cluster; the caller closes what it gets.
+
+        Args:
+            note: takes a line for the user's log.
+
+        Raises:
+            EngineUnavailableError: Ray is missing, or the cluster cannot be reached; says why.
+        """
+        address = self.address or os.environ.get("RAY_ADDRESS", "")
+        if not address:
+            raise EngineUnavailableError(
+                "no address of a Ray cluster: give RayEngine(address=...), such as "
+                "'10.0.0.1:6379', or set RAY_ADDRESS"
+            )
+        if importlib.util.find_spec("ray") is None:
+            raise EngineUnavailableError(
+                "RayEngine needs Ray, which is not installed: install smolagents[ray]"
+            )
+        return Cluster(address, self.transport, note=note)
+
+    def connect(self, options: ContainerOptions, *, note: Note = no_note) -> Provisioner:
+        """Connect to the cluster for containers.
+
+        Args:
+            options: of the containers.
+            note: takes a line for the user's log.
+
+        Raises:
+            ConfigurationError: ``sandbox="process"``, which has no containers.
+        """
+        if self.sandbox == "process":
+            raise ConfigurationError(
+                "RayEngine(sandbox='process') runs no containers: use ProcessExecutor(engine=...) "
+                "or executor_type='ray', or RayEngine(sandbox='docker')"
+            )
+        del options, note
+        raise ConfigurationError("RayEngine(sandbox='docker') is not there yet")
+
+    def children(self, request: ChildRequest, *, note: Note = no_note) -> ChildPlace:
+        """Connect to the cluster for process sandboxes.
+
+        Args:
+            request: what the children may do.
+            note: takes a line for the user's log.
+
+        Raises:
+            EngineUnavailableError: the cluster cannot be reached; says why.
+        """
+        if self.sandbox != "process":
+            raise ConfigurationError(
+                f"{self!r} runs containers: use DockerExecutor(engine=...), or "
+                "RayEngine(sandbox='process')"
+            )
+        reservation = self.reservation(_CPUS_PER_PROCESS, _MEMORY_PER_PROCESS)
+        return RemoteChildren(self.cluster(note=note), reservation, request, self.tenant)
+
+
+def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ConfigurationError(
+            f"RayEngine: {name}={value!r}: give one of {', '.join(map(repr, choices))}"
+        )
+
+
+def _is_cpus(value: Any) -> bool:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    return math.isfinite(value) and 0 <= value < 1_000_000

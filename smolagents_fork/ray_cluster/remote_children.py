@@ -1,0 +1,401 @@
+"""Confined children on a node of the cluster, as an executor on the host uses them."""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import dataclasses
+import select
+import socket
+import threading
+import time
+from collections.abc import Iterable
+from typing import Any
+
+from ..codec import decode
+from ..deadline import Deadline
+from ..errors import (
+    DecodeError,
+    ExecutorError,
+    ExecutorStartError,
+    ProtocolError,
+    SandboxDiedError,
+)
+from ..guest.frames import Frame, FrameReader, Kind, of_relay, packed
+from ..process.child_places import ChildFiles, ChildRequest
+from ..results import ExecutorStats, FileInfo
+from .cluster_client import Cluster, RemoteSandbox
+from .reservation import Reservation
+
+__all__ = ["RemoteChild", "RemoteChildren"]
+
+_PURPOSE = "child"
+_PIECE = 1 << 20
+_MOST_FILE = 64 << 20
+_FILE_SECONDS = 60.0
+_MOST_LISTED = 10_000
+#: Code may have run: the last word of the node is missing.
+_UNKNOWN = "the code may have run, in part or to its end"
+
+
+class RemoteChildren:
+    """A sandbox on a node, whose children share a folder there.
+
+    Args:
+        cluster: closed with this object.
+        reservation: of the supervisor.
+        request: what the children may do.
+        tenant: empty for none.
+    """
+
+    def __init__(
+        self, cluster: Cluster, reservation: Reservation, request: ChildRequest, tenant: str
+    ) -> None:
+        self._cluster = cluster
+        self._reservation = reservation
+        self._request = request
+        self._tenant = tenant
+        self._sandbox: RemoteSandbox | None = None
+
+    @property
+    def folder(self) -> str | None:
+        """Path of the folder on the node."""
+        if self._sandbox is None:
+            return None
+        folder = self._sandbox.info.get("folder")
+        return folder if isinstance(folder, str) else None
+
+    def start(self, kinds: dict[Kind, int]) -> RemoteChild:
+        """Fork a child in the sandbox; make the sandbox, or another if its node is lost.
+
+        Args:
+            kinds: frames that are accepted from the child.
+        """
+        deadline = Deadline(self._request.start_seconds)
+        while True:
+            sandbox = self._sandbox
+            try:
+                if sandbox is None or sandbox.lost:
+                    sandbox = self._new_sandbox(deadline.at_most(self._request.start_seconds))
+                return self._child(sandbox, kinds, deadline)
+            except SandboxDiedError as error:
+                # No program has run in it.
+                self._forget()
+                if deadline.expired():
+                    raise ExecutorStartError(f"the sandbox did not start: {error}") from error
+                time.sleep(0.1)
+
+    def _new_sandbox(self, seconds: float) -> RemoteSandbox:
+        self._forget()
+        request = self._request
+        bounds = dataclasses.asdict(request.bounds)
+        for name in ("folder", "readable", "listable", "kernel"):
+            del bounds[name]
+        options = {
+            "imports": list(request.imports),
+            "readable": list(request.readable),
+            "bounds": bounds,
+            "max_value_bytes": request.max_value_bytes,
+        }
+        self._sandbox = self._cluster.start(
+            self._reservation,
+            options,
+            tenant=self._tenant,
+            purpose=_PURPOSE,
+            timeout=max(1.0, seconds),
+        )
+        return self._sandbox
+
+    def _child(
+        self, sandbox: RemoteSandbox, kinds: dict[Kind, int], deadline: Deadline
+    ) -> RemoteChild:
+        left = max(1.0, deadline.at_most(self._request.start_seconds))
+        child = RemoteChild(sandbox, sandbox.open_stream(_PURPOSE, timeout=left), kinds)
+        try:
+            child.begin(Deadline(left))
+        except BaseException:
+            child.close()
+            raise
+        return child
+
+    def _forget(self) -> None:
+        sandbox, self._sandbox = self._sandbox, None
+        if sandbox is not None:
+            sandbox.remove()
+
+    def files(self) -> ChildFiles:
+        """Return the files of the folder on the node."""
+        if self._sandbox is None:
+            raise ExecutorStartError("the sandbox has not been started")
+        return RemoteFolder(self._sandbox)
+
+    def stats(self, pid: int | None) -> ExecutorStats:
+        """Return the child's resource use now."""
+        if self._sandbox is None or pid is None:
+            raise ExecutorStartError("the sandbox has not been started")
+        found = self._sandbox.call("stats", {})
+        names = {one.name for one in dataclasses.fields(ExecutorStats)}
+        if type(found) is not dict or found.keys() != names:
+            raise ProtocolError("figures of a child that are none")
+        return ExecutorStats(**found)
+
+    def remove(self) -> None:
+        """Remove the sandbox and give the cluster back."""
+        self._forget()
+        self._cluster.close()
+
+
+class RemoteFolder:
+    """The folder of a sandbox on a node.
+
+    Args:
+        sandbox: that has it.
+    """
+
+    def __init__(self, sandbox: RemoteSandbox) -> None:
+        self._sandbox = sandbox
+
+    def describe(self, path: str) -> str:
+        """Return ``path`` for messages."""
+        return f"{path} in {self._sandbox}"
+
+    def write_file(self, path: str, pieces: Iterable[bytes], size: int) -> None:
+        """Write a file; see :class:`ChildFiles`."""
+        part = ""
+        position = 0
+        for piece in pieces:
+            arguments = {
+                "path": path, "data": bytes(piece), "part": part, "position": position, "size": size
+            }  # fmt: skip
+            part = self._sandbox.call("write", arguments, timeout=_FILE_SECONDS)
+            position += len(piece)
+        if position != size:
+            raise ExecutorError(f"{size - position} bytes are missing from its content")
+
+    def read_file(self, path: str, max_bytes: int) -> bytes:
+        """Read a file; see :class:`ChildFiles`."""
+        found = bytearray()
+        while True:
+            arguments = {"path": path, "position": len(found), "max_bytes": max_bytes}
+            piece = self._sandbox.call("read", arguments, timeout=_FILE_SECONDS)
+            if type(piece) is not bytes or len(found) + len(piece) > max_bytes:
+                raise ProtocolError(f"a file of more than {max_bytes} bytes, or none")
+            found += piece
+            if len(piece) < _PIECE:
+                return bytes(found)
+
+    def list_files(self, path: str) -> list[FileInfo]:
+        """List files; see :class:`ChildFiles`."""
+        found = self._sandbox.call("list_files", {"path": path}, timeout=_FILE_SECONDS)
+        if type(found) is not list or len(found) > _MOST_LISTED:
+            raise ProtocolError("a list of files that is none")
+        infos = []
+        for entry in found:
+            if type(entry) is not tuple or [type(one) for one in entry] != [str, int]:
+                raise ProtocolError("a list of files has paths and sizes")
+            infos.append(FileInfo(*entry))
+        return infos
+
+
+class RemoteChild:
+    """A child on a node, whose frames come through a stream; see :class:`GuestProcess`.
+
+    Args:
+        sandbox: that it runs in.
+        stream: to its relay; closed with this object.
+        kinds: frames that are accepted from it.
+    """
+
+    def __init__(
+        self, sandbox: RemoteSandbox, stream: socket.socket, kinds: dict[Kind, int]
+    ) -> None:
+        self.pid = 0
+        self._sandbox = sandbox
+        self._stream = stream
+        self._reader = FrameReader({**kinds, **of_relay()})
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._lock = threading.RLock()
+        self._closed = False
+        self._killed = False
+        self._death: SandboxDiedError | None = None
+        stream.setblocking(False)
+
+    def begin(self, deadline: Deadline) -> None:
+        """Wait until the child has been forked.
+
+        Args:
+            deadline: for that.
+
+        Raises:
+            SandboxDiedError: it did not start, or its node was lost.
+            ExecutorStartError: no answer in time.
+        """
+        while (frame := self.receive(deadline.at_most(1.0))) is None:
+            if deadline.expired():
+                raise ExecutorStartError(
+                    f"{self._sandbox}: its child did not start within {deadline.seconds:.0f} s"
+                )
+        if frame.kind is not Kind.STARTED:
+            raise ProtocolError(f"{self._sandbox}: a {frame.kind.name} frame before STARTED")
+        pid = _decoded(frame.body)
+        if type(pid) is not int:
+            raise ProtocolError(f"{self._sandbox}: a STARTED frame has a process number")
+        self.pid = pid
+
+    def send(self, kind: Kind, run: int, body: bytes, deadline: Deadline) -> None:
+        """Send a frame."""
+        data = packed(kind, run, body)
+        with self._lock:
+            self._send(data, deadline)
+
+    def _send(self, data: bytes, deadline: Deadline) -> None:
+        rest = memoryview(data)
+        while rest:
+            try:
+                rest = rest[self._stream.send(rest) :]
+            except BlockingIOError:
+                left = deadline.remaining()
+                ready = self._ready(select.POLLOUT, 1.0 if left is None else left)
+                if not ready and deadline.expired():
+                    raise ProtocolError(
+                        f"{self._sandbox} read only {len(data) - len(rest)} of {len(data)} bytes "
+                        f"in {deadline.seconds} s"
+                    ) from None
+            except OSError as error:
+                raise self.death() from error
+
+    def receive(self, seconds: float) -> Frame | None:
+        """Return the next frame; ``None`` if no complete one arrives within ``seconds``."""
+        end = time.monotonic() + seconds
+        while True:
+            wanted = self._reader.wanted
+            try:
+                data = self._stream.recv(min(wanted, _PIECE)) if wanted else b""
+            except BlockingIOError:
+                left = end - time.monotonic()
+                if left <= 0 or not self._ready(select.POLLIN, left):
+                    return None
+                continue
+            except OSError as error:
+                raise self.death() from error
+            if wanted and not data:
+                raise self.death()
+            frame = self._reader.feed(data)
+            if frame is None:
+                continue
+            if frame.kind is Kind.ENDED:
+                raise self._ended(frame.body)
+            return frame
+
+    def _ready(self, event: int, seconds: float) -> bool:
+        poll = select.poll()
+        try:
+            poll.register(self._stream, event)
+        except ValueError:  # closed by another thread: using it raises the error
+            return True
+        return bool(poll.poll(max(1, round(seconds * 1000))))
+
+    def _ended(self, body: bytes) -> SandboxDiedError | ProtocolError:
+        found = _decoded(body)
+        if type(found) is not list or [type(one) for one in found] != [str, str]:
+            raise ProtocolError(f"{self._sandbox}: an ENDED frame has a cause and a message")
+        cause, message = found
+        text = f"{self._sandbox}: {message}"
+        if cause == "protocol":
+            self._death = SandboxDiedError(text, cause="connection")
+            return ProtocolError(text)
+        self._death = SandboxDiedError(text, cause=cause)
+        return self._death
+
+    @property
+    def ended(self) -> bool:
+        """True if the child is known to have ended."""
+        if self._death is None and not self._closed:
+            # An idle child sends nothing; what is there is its end, or late output before it.
+            try:
+                data = self._stream.recv(1, socket.MSG_PEEK)
+            except BlockingIOError:
+                return bool(self._sandbox.lost)
+            except OSError:
+                data = b""
+            if not data:
+                return True
+            if data[0] == Kind.ENDED and not self._reader.partial:
+                with contextlib.suppress(SandboxDiedError, ProtocolError):
+                    self.receive(1.0)
+        return self._death is not None or self._closed
+
+    def death(self) -> SandboxDiedError:
+        """Return the error that describes the end; a child still running is killed."""
+        if self._death is None and not self._closed:
+            # Its relay says why, unless its node is lost.
+            end = Deadline(2.0)
+            with contextlib.suppress(OSError, ProtocolError, SandboxDiedError):
+                while not end.expired() and (data := self._stream.recv(_PIECE)):
+                    del data
+        if self._death is None:
+            reason = "" if self._killed else self._sandbox.why_lost()
+            if reason:
+                text = f"{self._sandbox}: {reason}; {_UNKNOWN}"
+                self._death = SandboxDiedError(text, cause="node")
+            else:
+                text = f"{self._sandbox}: the connection to its process {self.pid} has ended"
+                self._death = SandboxDiedError(f"{text}; {_UNKNOWN}", cause="connection")
+            self.kill()
+        return self._death
+
+    def text_of(self, frame: Frame) -> str:
+        """Return the text of an OUTPUT frame."""
+        return self._decoder.decode(frame.body)
+
+    def text_in_log(self) -> str:
+        """Return nothing: the relay sends what the child's log has."""
+        return ""
+
+    def remaining_text(self) -> str:
+        """Return all remaining text of a child that has ended, or is about to end."""
+        parts = []
+        end = Deadline(1.0)
+        with contextlib.suppress(SandboxDiedError, ProtocolError):
+            while not end.expired() and (frame := self.receive(end.at_most(1.0))) is not None:
+                if frame.kind is Kind.OUTPUT:
+                    parts.append(self.text_of(frame))
+        parts.append(self._decoder.decode(b"", True))
+        return "".join(parts)
+
+    def interrupt(self, run: int) -> None:
+        """Stop the program of ``run``; from any thread."""
+        self._post(Kind.INTERRUPT, run)
+
+    def kill(self) -> None:
+        """Kill the child; from any thread."""
+        self._killed = True
+        self._post(Kind.KILL, 0)
+
+    def _post(self, kind: Kind, run: int) -> None:
+        # Between frames only. Another thread that sends just now has time to finish: the relay
+        # reads, or the node is lost.
+        if not self._lock.acquire(timeout=1.0):
+            return
+        try:
+            with contextlib.suppress(OSError):
+                self._stream.send(packed(kind, run))
+        finally:
+            self._lock.release()
+
+    def close(self) -> None:
+        """Kill the child and release all resources. Idempotent."""
+        if self._closed:
+            return
+        self._closed = True
+        self.kill()
+        with contextlib.suppress(OSError):
+            self._stream.shutdown(socket.SHUT_RDWR)
+        self._stream.close()
+
+
+def _decoded(body: bytes) -> Any:
+    try:
+        return decode(body, path="frame")
+    except DecodeError as error:
+        raise ProtocolError(f"a frame of a relay that cannot be read: {error}") from error

@@ -1,0 +1,45 @@
+"""The actor around a supervisor; imports Ray, in which it runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ray
+import ray.util
+
+from .node_supervisor import Supervisor
+
+__all__ = ["SupervisorActor", "actor_class"]
+
+# Threads for control; beats have theirs, or a slow start would look like silence.
+_CONTROL_THREADS = 16
+_BEAT_THREADS = 2
+
+
+class SupervisorActor(Supervisor):
+    """A supervisor on the node where Ray has placed it.
+
+    Args:
+        reservation: its resources, as plain data.
+        asked: versions of the driver.
+        cluster: name of the cluster.
+    """
+
+    def __init__(self, reservation: dict[str, Any], asked: dict[str, str], cluster: str) -> None:
+        node = ray.get_runtime_context().get_node_id()
+        address: str = ray.util.get_node_ip_address()  # type: ignore[no-untyped-call]  # Ray's own
+        super().__init__(reservation, asked, cluster, node, address)
+
+
+def actor_class(slots: int) -> Any:
+    """Return the actor's class for Ray.
+
+    Args:
+        slots: sandboxes at once; each may have a stream that is relayed.
+    """
+    groups = {"beats": _BEAT_THREADS, "relay": 2 * slots + 8}
+    decorate: Any = ray.remote
+    decorated = decorate(
+        max_restarts=0, max_concurrency=_CONTROL_THREADS, concurrency_groups=groups
+    )
+    return decorated(SupervisorActor)

@@ -1,0 +1,287 @@
+"""Supervisors of one driver, in the helper process: made on demand, shared, watched."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import ray
+
+from ..deadline import Deadline
+from ..errors import ExecutorStartError, ForkError, SandboxDiedError
+from .cluster_capacity import check_fits, shown_capacity, unusable_nodes
+from .node_supervisor import versions
+from .ray_calls import answer_of
+from .reservation import Reservation
+from .supervisor_actor import actor_class
+
+__all__ = ["Remote", "Supervisors"]
+
+_BEAT_SECONDS = 1.0
+#: Silence after which a supervisor is given up, in seconds.
+_SILENT_SECONDS = 7.0
+_CREATE_SECONDS = 600.0
+_CLOSE_SECONDS = 3.0
+
+
+class Remote:
+    """A supervisor as the helper process sees it.
+
+    Args:
+        actor: its handle.
+        place: what it says about itself.
+        slots: sandboxes at once.
+    """
+
+    def __init__(self, actor: Any, place: dict[str, Any], slots: int) -> None:
+        self.actor = actor
+        self.place = place
+        self.name: str = place["supervisor"]
+        self.node: str = place["node"]
+        self.slots = slots
+        self.used = 0
+        self.heard = time.monotonic()
+        self.counts: dict[str, int] = {}
+        #: Why it was given up; empty while it was not.
+        self.lost = ""
+
+    def ask(self, seconds: float, method: str, *arguments: Any, group: str | None = None) -> Any:
+        """Call a method and return its value.
+
+        Args:
+            seconds: to wait at most; less when the supervisor is given up meanwhile.
+            method: of :class:`Supervisor`.
+            *arguments: of the method.
+            group: of threads.
+
+        Raises:
+            SandboxDiedError: the supervisor was given up.
+            ForkError: what the method raised.
+        """
+        return self.finish(self.begin(method, *arguments, group=group), seconds)
+
+    def begin(self, method: str, *arguments: Any, group: str | None = None) -> Any:
+        """Call a method and return a reference to its answer."""
+        call = getattr(self.actor, method)
+        if group is not None:
+            call = call.options(concurrency_group=group)
+        return call.remote(*arguments)
+
+    def finish(self, reference: Any, seconds: float) -> Any:
+        """Return the answer to a call; see :meth:`ask`."""
+        deadline = Deadline(seconds)
+        while True:
+            if self.lost:
+                raise SandboxDiedError(self.lost, cause="node")
+            try:
+                return answer_of(reference, deadline.at_most(0.5))
+            except TimeoutError:
+                if deadline.expired():
+                    raise ExecutorStartError(
+                        f"node {self.node} did not answer within {seconds:.1f} s"
+                    ) from None
+
+
+class Supervisors:
+    """Finds a supervisor with a free slot for each sandbox, or makes one.
+
+    Args:
+        cluster: name of the cluster.
+        on_lost: called when a supervisor is given up.
+    """
+
+    def __init__(self, cluster: str, on_lost: Callable[[Remote], None]) -> None:
+        self._cluster = cluster
+        self._on_lost = on_lost
+        self._changed = threading.Condition()
+        self._remotes: dict[Reservation, list[Remote]] = {}
+        self._pending: dict[Reservation, int] = {}
+        self._waiting: dict[Reservation, int] = {}
+        self._errors: dict[Reservation, tuple[int, ForkError]] = {}
+        self._made = 0
+        self._silent_nodes: dict[str, float] = {}
+        self._closed = False
+
+    def acquire(self, reservation: Reservation, seconds: float) -> Remote:
+        """Return a supervisor, of which a slot is the caller's until :meth:`release`.
+
+        Args:
+            reservation: of the supervisor.
+            seconds: to wait at most.
+
+        Raises:
+            ExecutorStartError: no node is large enough, or none was free in time.
+        """
+        deadline = Deadline(seconds)
+        with self._changed:
+            self._waiting[reservation] = self._waiting.get(reservation, 0) + 1
+            begun = self._made
+            try:
+                while True:
+                    remote = self._free(reservation)
+                    if remote is not None:
+                        remote.used += 1
+                        return remote
+                    number, error = self._errors.get(reservation, (0, None))
+                    if error is not None and number > begun:
+                        raise error
+                    self._create_missing(reservation)
+                    if deadline.expired():
+                        raise ExecutorStartError(self._busy(reservation, seconds))
+                    self._changed.wait(deadline.at_most(1.0))
+            finally:
+                self._waiting[reservation] -= 1
+
+    def release(self, remote: Remote) -> None:
+        """Give a slot back."""
+        with self._changed:
+            remote.used -= 1
+            self._changed.notify_all()
+
+    def stats(self) -> list[dict[str, Any]]:
+        """Return the figures of each supervisor, also of those that were given up."""
+        now = time.monotonic()
+        with self._changed:
+            remotes = [one for group in self._remotes.values() for one in group]
+            return [
+                {
+                    "node": one.node,
+                    "supervisor": one.name,
+                    "slots": one.slots,
+                    "in_use": one.counts.get("in_use", one.used),
+                    "starting": one.counts.get("starting", 0),
+                    "lost": one.lost,
+                    "heard_seconds_ago": now - one.heard,
+                }
+                for one in remotes
+            ]
+
+    def close(self) -> None:
+        """End all supervisors; waits a few seconds for them."""
+        with self._changed:
+            self._closed = True
+            remotes = [one for group in self._remotes.values() for one in group if not one.lost]
+        references = [one.begin("close") for one in remotes]
+        if references:
+            with contextlib.suppress(Exception):
+                ray.wait(references, num_returns=len(references), timeout=_CLOSE_SECONDS)
+
+    # -- the caller of these has the lock --
+
+    def _free(self, reservation: Reservation) -> Remote | None:
+        group = [one for one in self._remotes.get(reservation, ()) if not one.lost]
+        group = [one for one in group if one.used < one.slots]
+        return min(group, key=lambda one: one.used / one.slots, default=None)
+
+    def _create_missing(self, reservation: Reservation) -> None:
+        waiting = self._waiting[reservation]
+        pending = self._pending.get(reservation, 0)
+        while pending * reservation.slots < waiting and not self._closed:
+            pending += 1
+            self._pending[reservation] = pending
+            threading.Thread(
+                target=self._create, args=(reservation,), name="create", daemon=True
+            ).start()
+
+    def _busy(self, reservation: Reservation, seconds: float) -> str:
+        group = [one for one in self._remotes.get(reservation, ()) if not one.lost]
+        used = sum(one.used for one in group)
+        total = sum(one.slots for one in group)
+        return (
+            f"no slot for a sandbox became free in {seconds:.0f} s: {used} of {total} slots in use "
+            f"on {len(group)} nodes, {self._pending.get(reservation, 0)} more asked of Ray, each "
+            f"with {reservation}; {shown_capacity()}: close executors that are no longer used, add "
+            "nodes, or lower slots_per_node="
+        )
+
+    # -- in threads of their own --
+
+    def _create(self, reservation: Reservation) -> None:
+        remote: Remote | None = None
+        failure: ForkError | None = None
+        try:
+            remote = self._created(reservation)
+        except ForkError as error:
+            failure = error
+        except Exception as error:
+            failure = ExecutorStartError(f"no supervisor: {type(error).__name__}: {error}")
+        with self._changed:
+            self._made += 1
+            self._pending[reservation] -= 1
+            if remote is not None:
+                self._remotes.setdefault(reservation, []).append(remote)
+                threading.Thread(target=self._watch, args=(remote,), daemon=True).start()
+            elif failure is not None:
+                self._errors[reservation] = (self._made, failure)
+            self._changed.notify_all()
+
+    def _created(self, reservation: Reservation) -> Remote | None:
+        check_fits(reservation)
+        options: dict[str, Any] = {"num_cpus": reservation.whole_cpus}
+        if reservation.whole_memory:
+            options["memory"] = reservation.whole_memory
+        avoided = unusable_nodes(self._silent_nodes)
+        if avoided:
+            options["label_selector"] = {"ray.io/node-id": f"!in({','.join(avoided)})"}
+        made = actor_class(reservation.slots).options(scheduling_strategy="SPREAD", **options)
+        actor = made.remote(reservation.as_data(), versions(), self._cluster)
+        reference = actor.describe.remote()
+        deadline = Deadline(_CREATE_SECONDS)
+        while True:
+            try:
+                place = answer_of(reference, 1.0)
+                return Remote(actor, place, reservation.slots)
+            except TimeoutError:
+                with self._changed:
+                    wanted = self._waiting.get(reservation, 0) > 0 and not self._closed
+                if not wanted or deadline.expired():
+                    ray.kill(actor)
+                    return None
+            except BaseException:
+                with contextlib.suppress(Exception):
+                    ray.kill(actor)
+                raise
+
+    def _watch(self, remote: Remote) -> None:
+        silent, reference = 0.0, None
+        reason = ""
+        while not reason:
+            begun = time.monotonic()
+            reference = reference or remote.begin("beat", group="beats")
+            try:
+                remote.counts = answer_of(reference, _BEAT_SECONDS)
+                remote.heard, silent, reference = time.monotonic(), 0.0, None
+                time.sleep(_BEAT_SECONDS)
+                continue
+            except TimeoutError:
+                pass
+            except ForkError as error:
+                reference = None
+                if "ActorUnavailable" not in str(error) and "unavailable" not in str(error):
+                    reason = f"Ray says that its process has ended: {error}"
+                    break
+                time.sleep(_BEAT_SECONDS / 2)
+            # A pause of this machine is not silence of the other.
+            silent += min(time.monotonic() - begun, 2 * _BEAT_SECONDS)
+            if silent > _SILENT_SECONDS:
+                reason = f"it did not answer for {silent:.0f} s"
+                with self._changed:
+                    self._silent_nodes[remote.node] = time.monotonic()
+        self._give_up(remote, reason)
+
+    def _give_up(self, remote: Remote, reason: str) -> None:
+        ago = time.monotonic() - remote.heard
+        with self._changed:
+            if remote.lost:
+                return
+            remote.lost = (
+                f"the supervisor {remote.name} on node {remote.node} was given up: {reason}; it "
+                f"was last heard of {ago:.1f} s ago"
+            )
+            self._changed.notify_all()
+        self._on_lost(remote)
+        with contextlib.suppress(Exception):
+            ray.kill(remote.actor)

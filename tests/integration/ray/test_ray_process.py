@@ -1,0 +1,206 @@
+"""Process sandboxes on a Ray cluster: the same results, errors and limits as on one machine."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from ray_cluster.cluster import RayCluster
+from smolagents import CodeAgent, tool
+from smolagents.models import ChatMessage, MessageRole, Model
+
+from smolagents_fork import ProcessExecutor, RayEngine
+from smolagents_fork.errors import (
+    EngineUnavailableError,
+    ExecutorStartError,
+    InterpreterError,
+    SandboxDiedError,
+    SandboxTimeoutError,
+)
+
+# Only detects hangs.
+_SECONDS = 120.0
+
+
+def make(cluster: RayCluster, transport: str = "auto", **keywords) -> ProcessExecutor:
+    engine = RayEngine(cluster.address, sandbox="process", transport=transport)
+    return ProcessExecutor(engine=engine, startup_timeout_seconds=_SECONDS, **keywords)
+
+
+def folders() -> set[str]:
+    return {path.name for path in Path("/tmp").glob("smolagents-process-*-*")}
+
+
+def wait_until(condition: Callable[[], bool], what: str) -> None:
+    end = time.monotonic() + _SECONDS
+    while not condition():
+        assert time.monotonic() < end, what
+        time.sleep(0.1)
+
+
+class Scripted(Model):
+    def __init__(self, *codes: str) -> None:
+        super().__init__(model_id="scripted")
+        self.codes = list(codes)
+
+    def generate(self, messages, **keywords):
+        code = self.codes.pop(0)
+        return ChatMessage(role=MessageRole.ASSISTANT, content=f"<code>\n{code}\n</code>")
+
+
+@tool
+def double(number: int) -> int:
+    """Double a number.
+
+    Args:
+        number: to double.
+    """
+    return 2 * number
+
+
+def test_agent_uses_the_cluster_by_name(cluster: RayCluster, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("RAY_ADDRESS", cluster.address)
+    model = Scripted("x = double(number=20)", "final_answer(x + 2)")
+    keywords = {"sandbox": "process", "startup_timeout_seconds": _SECONDS}
+    with CodeAgent([double], model, executor_type="ray", executor_kwargs=keywords) as agent:
+        assert agent.run("compute") == 42
+        assert agent.python_executor.engine == RayEngine(sandbox="process")
+
+
+@pytest.mark.parametrize("transport", ["auto", "direct", "ray"])
+def test_results_errors_tools_and_state(cluster: RayCluster, transport: str):
+    with make(cluster, transport) as executor:
+        assert executor("1 + 1").output == 2
+        executor.send_tools({"double": double})
+        assert executor("double(4)").output == 8
+        executor("state = [1, 2]")
+        with pytest.raises(InterpreterError, match="ZeroDivisionError: division by zero"):
+            executor("print('before')\n1 / 0")
+        assert executor.state["_print_outputs"] == "before\n"
+        assert executor("state").output == [1, 2]
+        data = os.urandom(5_000_000)
+        executor.send_variables({"data": data})
+        assert executor("data").output == data
+        executor.put_file(data, "folder/data.bin")
+        assert executor("len(open('folder/data.bin', 'rb').read())").output == len(data)
+        assert executor.get_file("folder/data.bin") == data
+        assert [info.path for info in executor.list_files()] == ["folder/data.bin"]
+        assert executor.stats().memory_bytes > 0
+
+
+def test_transport_is_logged(cluster: RayCluster):
+    lines: list[str] = []
+
+    class Logger:
+        def log(self, text, level=None):
+            lines.append(str(text))
+
+        def log_error(self, text):
+            lines.append(str(text))
+
+    with make(cluster, logger=Logger()) as executor:
+        assert executor("1").output == 1
+    assert any("transport direct" in line and "on node" in line for line in lines), lines
+
+
+def test_time_limit_keeps_state(cluster: RayCluster):
+    with make(cluster, timeout_seconds=1.0) as executor:
+        executor("kept = 1")
+        with pytest.raises(SandboxTimeoutError, match="its state kept"):
+            executor("import time\ntime.sleep(600)")
+        assert executor("kept").output == 1
+
+
+def test_dead_child_is_reported_with_its_sandbox_and_node(cluster: RayCluster):
+    with make(cluster, additional_authorized_imports=["os"], max_threads=8) as executor:
+        pid = executor.pid
+        with pytest.raises(SandboxDiedError) as caught:
+            executor("import os\nos.kill(os.getpid(), 9)")
+        text = str(caught.value)
+        assert f"process {pid} was ended by SIGKILL" in text
+        assert "on node" in text
+        assert text.startswith("sandbox ")
+        assert executor("1 + 1").output == 2
+
+
+def test_sandboxes_of_one_engine_share_a_supervisor(cluster: RayCluster):
+    engine = RayEngine(cluster.address, sandbox="process", slots_per_node=3)
+    keywords = {"engine": engine, "startup_timeout_seconds": _SECONDS}
+    with ProcessExecutor(**keywords) as one, ProcessExecutor(**keywords) as other:
+        users = engine.cluster()
+        try:
+            (stats,) = [node for node in users.stats() if node.slots == 3]
+        finally:
+            users.close()
+        assert stats.lost == ""
+        assert stats.in_use <= 2
+        assert one("1").output == other("1").output
+
+
+def test_cleanup_leaves_nothing(cluster: RayCluster):
+    before = folders()
+    executor = make(cluster)
+    executor("open('file', 'w').write('x')")
+    assert folders() - before
+    executor.cleanup()
+    wait_until(lambda: not folders() - before, f"{folders()}")
+
+
+def test_killed_host_leaves_nothing(cluster: RayCluster):
+    before = folders()
+    program = (
+        "import sys, time\n"
+        "from smolagents_fork import ProcessExecutor, RayEngine\n"
+        f"engine = RayEngine({cluster.address!r}, sandbox='process')\n"
+        f"executor = ProcessExecutor(engine=engine, startup_timeout_seconds={_SECONDS})\n"
+        "print('started', flush=True)\n"
+        "time.sleep(600)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as host:
+        assert host.stdout is not None
+        assert host.stdout.readline() == b"started\n"
+        assert folders() - before
+        host.kill()
+    wait_until(lambda: not folders() - before, f"{folders()}")
+
+
+def test_unclosed_executor_does_not_hang_at_exit(cluster: RayCluster):
+    program = (
+        "from smolagents_fork import ProcessExecutor, RayEngine\n"
+        f"engine = RayEngine({cluster.address!r}, sandbox='process')\n"
+        f"executor = ProcessExecutor(engine=engine, startup_timeout_seconds={_SECONDS})\n"
+        "print(executor('1 + 1').output)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program],
+        capture_output=True,
+        text=True,
+        timeout=2 * _SECONDS,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "2\n", "")
+
+
+def test_wrong_token_is_said(cluster: RayCluster, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("RAY_AUTH_TOKEN", "0" * 48)
+    # Another address for the same head: helpers are shared by address.
+    host, _, port = cluster.address.rpartition(":")
+    with pytest.raises(EngineUnavailableError, match="refused the token"):
+        RayEngine(f"{host}:0{port}", sandbox="process").cluster()
+
+
+def test_wrong_address_is_said():
+    with pytest.raises(EngineUnavailableError, match=r"the head .* at 127.0.0.1:1 cannot be reach"):
+        ProcessExecutor(engine=RayEngine("127.0.0.1:1", sandbox="process"))
+
+
+def test_more_than_any_node_has_is_said_at_once(cluster: RayCluster):
+    engine = RayEngine(cluster.address, sandbox="process", cpus_per_slot=1000, slots_per_node=2)
+    with pytest.raises(ExecutorStartError) as caught:
+        ProcessExecutor(engine=engine, startup_timeout_seconds=_SECONDS)
+    assert "largest node has 16 CPUs" in str(caught.value)
+    assert "asked for 2000 CPUs" in str(caught.value)
