@@ -39,7 +39,7 @@ _Taken = TypeVar("_Taken", bound=_Closeable)
 
 
 class _Pool(Protocol[_Taken]):
-    async def acquire_async(self) -> _Taken: ...
+    async def acquire_async(self, *, tenant: str) -> _Taken: ...
     def release(self, taken: _Taken, /) -> None: ...
 
 
@@ -140,7 +140,9 @@ class AsyncCalls:
                 time.sleep(0.02)
 
 
-async def created(make: Callable[[_Taken | None], _Made], pool: _Pool[_Taken] | None) -> _Made:
+async def created(
+    make: Callable[[_Taken | None], _Made], pool: _Pool[_Taken] | None, tenant: str = ""
+) -> _Made:
     """Return the result of ``make`` without blocking the event loop.
 
     Waiting for the pool needs no thread. When the task is cancelled, the executor that is being
@@ -149,8 +151,9 @@ async def created(make: Callable[[_Taken | None], _Made], pool: _Pool[_Taken] | 
     Args:
         make: the constructor; gets the connection taken from the pool.
         pool: of connections; ``None`` for none.
+        tenant: whose quota of the pool counts.
     """
-    taken = None if pool is None else await pool.acquire_async()
+    taken = None if pool is None else await pool.acquire_async(tenant=tenant)
 
     def work() -> _Made:
         try:

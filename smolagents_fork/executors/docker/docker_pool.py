@@ -10,6 +10,7 @@ from ...sandboxes.engine_protocol import Engine
 from ...sandboxes.termination import exit_on_sigterm
 from ..jupyter.connection import KernelConnection
 from ..jupyter.image_progress import shown_progress
+from ..pools.demand import OnDemand
 from ..pools.sandbox_pool import POOL_PARAMETERS, SandboxPool
 from .engine_choice import engine_for
 from .options import Options, connection_to
@@ -32,6 +33,10 @@ class DockerPool(SandboxPool[KernelConnection]):
         acquire_timeout_seconds: time an executor waits for a container.
         concurrent_starts: most starts at a time.
         additional_imports: as for the executor; executors may ask for these and no others.
+        max_per_tenant: most containers in use by executors with the same ``tenant``; ``None``: no
+            limit but ``max_size``.
+        on_demand: called as ``on_demand(needed, capacity)`` when executors have to wait: ``needed``
+            containers are in use or would be if there were enough, ``capacity`` is ``max_size``.
         engine: where the containers run; ``None``: Docker's engine that the environment names.
         **keywords: the executor's options of the container.
 
@@ -63,6 +68,8 @@ class DockerPool(SandboxPool[KernelConnection]):
         *,
         concurrent_starts: int = 2,
         additional_imports: Sequence[str] = (),
+        max_per_tenant: int | None = None,
+        on_demand: OnDemand | None = None,
         engine: Engine | None = None,
         **keywords: Unpack[DockerKeywordsWithUpstreams],
     ) -> None:
@@ -73,6 +80,8 @@ class DockerPool(SandboxPool[KernelConnection]):
             acquire_timeout_seconds,
             concurrent_starts,
             additional_imports,
+            max_per_tenant,
+            on_demand,
         )
         self.options = Options.of("DockerPool", ("engine", *POOL_PARAMETERS), **keywords)
         #: Where the containers run.

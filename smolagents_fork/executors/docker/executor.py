@@ -31,6 +31,7 @@ from ..jupyter.image_progress import shown_progress
 from ..jupyter.packages import Packages
 from ..jupyter.sandbox_files import SandboxFiles
 from ..jupyter.session import Interrupted, KernelSession
+from ..pools.pool_queue import check_tenant
 from ..pools.sandbox_pool import check_pool
 from ..validation import check_code, names_of
 from .docker_pool import DockerPool
@@ -47,7 +48,15 @@ __all__ = ["DockerExecutor"]
 
 
 # Parameters of the constructor that are not options.
-_OWN = ("additional_authorized_imports", "additional_imports", "engine", "files", "logger", "pool")
+_OWN = (
+    "additional_authorized_imports",
+    "additional_imports",
+    "engine",
+    "files",
+    "logger",
+    "pool",
+    "tenant",
+)
 
 
 class DockerExecutor(Executor):
@@ -72,6 +81,7 @@ class DockerExecutor(Executor):
         dockerfile_content: a Dockerfile in place of the fork's; its image must start a Jupyter
             kernel gateway on port 8888.
         pool: take a ready container from this pool.
+        tenant: whose quota of the pool the container counts for (``max_per_tenant``).
         engine: where the container runs, such as ``DockerEngine(host=...)``; ``None``: the pool's,
             or Docker's engine that the environment names.
         files: the code's paths to paths of this machine or bytes; written for each new kernel.
@@ -110,6 +120,7 @@ class DockerExecutor(Executor):
         *,
         additional_authorized_imports: Sequence[str] = (),
         pool: DockerPool | None = None,
+        tenant: str = "",
         engine: Engine | None = None,
         files: Files | None = None,
         _connection: KernelConnection | None = None,
@@ -136,6 +147,7 @@ class DockerExecutor(Executor):
         values = {name: value for name, (value, _) in upstreams.items()}
         self.options = Options.of(type(self).__name__, _OWN, **values, **keywords)
         check_pool(pool, DockerPool)
+        self._tenant = check_tenant(tenant)
         #: Where the container runs.
         self.engine = chosen_engine(engine, pool, self.options)
         if pool is not None:
@@ -202,12 +214,14 @@ class DockerExecutor(Executor):
         # Here, because the constructor runs in another thread than the main one.
         exit_on_sigterm()
         return await created(
-            lambda connection: cls(*args, _connection=connection, **keywords), keywords.get("pool")
+            lambda connection: cls(*args, _connection=connection, **keywords),
+            keywords.get("pool"),
+            keywords.get("tenant", ""),
         )
 
     def _start(self) -> None:
         if self._pool is not None:
-            connection = self._ready_connection or self._pool.acquire()
+            connection = self._ready_connection or self._pool.acquire(tenant=self._tenant)
             self._session = self._session_on(connection)
         else:
             provisioner = self.engine.connect(self.options.container, note=self._note)

@@ -1,15 +1,32 @@
-"""Queue of callers that wait for a sandbox of a pool, and the pool's statistics."""
+"""Queue of callers that wait for a sandbox of a pool, quotas of tenants, and statistics."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections import Counter, deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-__all__ = ["PoolStats", "Waiter"]
+from ...errors import ConfigurationError
+
+__all__ = ["PoolQueue", "PoolStats", "TenantStats", "Waiter", "check_tenant"]
 
 _Sandbox = TypeVar("_Sandbox")
+_MOST_CHARACTERS = 200
+
+
+@dataclass(frozen=True)
+class TenantStats:
+    """A tenant of a pool at one moment.
+
+    Attributes:
+        in_use: sandboxes of the tenant's executors that are open.
+        waiting: the tenant's executors that wait for a sandbox.
+    """
+
+    in_use: int
+    waiting: int
 
 
 @dataclass(frozen=True)
@@ -25,6 +42,7 @@ class PoolStats:
         failed: starts that failed.
         handed_out: sandboxes handed out.
         discarded: ready sandboxes removed, because they were idle too long or dead.
+        tenants: those that have or wait for sandboxes, by name; ``""`` is executors without one.
     """
 
     ready: int
@@ -35,16 +53,19 @@ class PoolStats:
     failed: int
     handed_out: int
     discarded: int
+    tenants: Mapping[str, TenantStats] = field(default_factory=dict)
 
 
 class Waiter(Generic[_Sandbox]):
     """An entry of the queue, with the sandbox or the error that it receives.
 
     Args:
+        tenant: whose executor waits.
         notify: called after either was given, in the thread that gave it.
     """
 
-    def __init__(self, notify: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, tenant: str = "", notify: Callable[[], None] = lambda: None) -> None:
+        self.tenant = tenant
         self.sandbox: _Sandbox | None = None
         self.error: BaseException | None = None
         self.given = threading.Event()
@@ -60,3 +81,102 @@ class Waiter(Generic[_Sandbox]):
         """Wait again, because the sandbox cannot be used."""
         self.sandbox = None
         self.given.clear()
+
+
+class PoolQueue(Generic[_Sandbox]):
+    """Callers that wait, and the sandboxes that are in use, each with its tenant.
+
+    First come, first served, among the tenants below their quota: a tenant that has all it may
+    have keeps its place, and the others are served meanwhile. The pool's lock protects it.
+
+    Args:
+        max_per_tenant: most sandboxes in use by one tenant; ``None``: as many as there are.
+    """
+
+    def __init__(self, max_per_tenant: int | None = None) -> None:
+        self._max_per_tenant = max_per_tenant
+        self._waiters: deque[Waiter[_Sandbox]] = deque()
+        self._tenant_of: dict[_Sandbox, str] = {}
+        self._used: Counter[str] = Counter()
+
+    @property
+    def in_use(self) -> int:
+        """Number of sandboxes in use."""
+        return len(self._tenant_of)
+
+    @property
+    def waiting(self) -> int:
+        """Number of callers that wait."""
+        return len(self._waiters)
+
+    def add(self, waiter: Waiter[_Sandbox], *, first: bool = False) -> None:
+        """Let ``waiter`` wait behind all others, or before them."""
+        if first:
+            self._waiters.appendleft(waiter)
+        else:
+            self._waiters.append(waiter)
+
+    def remove(self, waiter: Waiter[_Sandbox]) -> None:
+        """Let ``waiter`` wait no longer. Idempotent."""
+        if waiter in self._waiters:
+            self._waiters.remove(waiter)
+
+    def take_all(self) -> list[Waiter[_Sandbox]]:
+        """Empty the queue and return the callers that waited."""
+        taken, self._waiters = list(self._waiters), deque()
+        return taken
+
+    def take_next(self) -> Waiter[_Sandbox] | None:
+        """Take the first caller out whose tenant may have another sandbox; ``None``: none may."""
+        for waiter in self._waiters:
+            if not self.is_full(waiter.tenant):
+                self._waiters.remove(waiter)
+                return waiter
+        return None
+
+    def is_full(self, tenant: str) -> bool:
+        """Tell whether a tenant has all it may have."""
+        return self._max_per_tenant is not None and self._used[tenant] >= self._max_per_tenant
+
+    def servable(self) -> int:
+        """Count the waiting callers that could have a sandbox at once if there were enough."""
+        waiting = Counter(waiter.tenant for waiter in self._waiters)
+        if self._max_per_tenant is None:
+            return waiting.total()
+        most = self._max_per_tenant
+        return sum(min(count, most - self._used[name]) for name, count in waiting.items())
+
+    def use(self, sandbox: _Sandbox, tenant: str) -> None:
+        """Note that a tenant's caller has ``sandbox``."""
+        self._tenant_of[sandbox] = tenant
+        self._used[tenant] += 1
+
+    def release(self, sandbox: _Sandbox) -> None:
+        """Note that ``sandbox`` is no longer in use. Idempotent."""
+        tenant = self._tenant_of.pop(sandbox, None)
+        if tenant is not None:
+            self._used[tenant] -= 1
+            if not self._used[tenant]:
+                del self._used[tenant]
+
+    def tenants(self) -> dict[str, TenantStats]:
+        """Return the figures of each tenant that has or waits for a sandbox."""
+        waiting = Counter(waiter.tenant for waiter in self._waiters)
+        names = sorted({*waiting, *(name for name, count in self._used.items() if count)})
+        return {name: TenantStats(self._used[name], waiting[name]) for name in names}
+
+
+def check_tenant(tenant: object) -> str:
+    """Return ``tenant`` if it can name one.
+
+    Args:
+        tenant: an argument named ``tenant``.
+
+    Raises:
+        ConfigurationError: it is not text, is too long, or has characters that cannot be printed.
+    """
+    if not isinstance(tenant, str) or len(tenant) > _MOST_CHARACTERS or not tenant.isprintable():
+        raise ConfigurationError(
+            f"tenant={tenant!r}: give up to {_MOST_CHARACTERS} printable characters"
+        )
+    return tenant

@@ -31,7 +31,8 @@ from ...errors import (
 )
 from ..async_calls import in_thread
 from ..validation import check_count, names_of
-from .pool_queue import PoolStats, Waiter
+from .demand import Demand, OnDemand
+from .pool_queue import PoolQueue, PoolStats, Waiter, check_tenant
 
 __all__ = ["POOL_PARAMETERS", "SandboxPool", "check_pool"]
 
@@ -41,8 +42,10 @@ POOL_PARAMETERS = (
     "additional_imports",
     "concurrent_starts",
     "idle_seconds",
+    "max_per_tenant",
     "max_size",
     "min_size",
+    "on_demand",
 )
 _FIRST_PAUSE_SECONDS = 0.5
 _LONGEST_PAUSE_SECONDS = 30.0
@@ -70,6 +73,11 @@ class SandboxPool(ABC, Generic[_Sandbox]):
         acquire_timeout_seconds: time an executor waits for a sandbox.
         concurrent_starts: most starts at a time.
         additional_imports: executors may ask for these and no others.
+        max_per_tenant: most sandboxes in use by executors with the same ``tenant``; ``None``: no
+            limit but ``max_size``.
+        on_demand: called as ``on_demand(needed, capacity)`` when executors have to wait, in a
+            thread of the pool and without its lock: ``needed`` sandboxes are in use or would be if
+            there were enough, ``capacity`` is ``max_size``. Its errors are logged.
 
     Raises:
         ConfigurationError: an argument that cannot work.
@@ -88,6 +96,8 @@ class SandboxPool(ABC, Generic[_Sandbox]):
         acquire_timeout_seconds: float,
         concurrent_starts: int,
         additional_imports: Sequence[str],
+        max_per_tenant: int | None = None,
+        on_demand: OnDemand | None = None,
     ) -> None:
         check_count("min_size", min_size, 0)
         check_count("max_size", max_size)
@@ -96,6 +106,12 @@ class SandboxPool(ABC, Generic[_Sandbox]):
             raise ConfigurationError(
                 f"min_size={min_size} is more than max_size={max_size}: lower the first, or raise "
                 "the second"
+            )
+        if max_per_tenant is not None:
+            check_count("max_per_tenant", max_per_tenant)
+        if on_demand is not None and not callable(on_demand):
+            raise ConfigurationError(
+                f"on_demand={on_demand!r}: give a function that takes two numbers, or None"
             )
         check_seconds("idle_seconds", idle_seconds, optional=False)
         check_seconds("acquire_timeout_seconds", acquire_timeout_seconds, optional=False)
@@ -106,9 +122,10 @@ class SandboxPool(ABC, Generic[_Sandbox]):
         self.acquire_timeout_seconds = acquire_timeout_seconds
         self._changed = threading.Condition()
         self._ready: deque[tuple[_Sandbox, float]] = deque()
-        self._waiters: deque[Waiter[_Sandbox]] = deque()
+        self.max_per_tenant = max_per_tenant
+        self._queue: PoolQueue[_Sandbox] = PoolQueue(max_per_tenant)
+        self._demand = None if on_demand is None else Demand(on_demand)
         self._starting = 0
-        self._in_use: set[_Sandbox] = set()
         self._started = self._failed = self._handed_out = self._discarded = 0
         self._pause = 0.0
         self._not_before = 0.0
@@ -137,11 +154,15 @@ class SandboxPool(ABC, Generic[_Sandbox]):
 
     # -- for executors --
 
-    def acquire(self, timeout: float | None = None) -> _Sandbox:
+    def acquire(self, timeout: float | None = None, *, tenant: str = "") -> _Sandbox:
         """Return a ready sandbox for the caller alone; first come, first served.
+
+        Callers of a tenant that has ``max_per_tenant`` sandboxes wait until it has fewer; they do
+        not delay others.
 
         Args:
             timeout: seconds to wait; ``None``: ``acquire_timeout_seconds``.
+            tenant: whose quota counts.
 
         Raises:
             ExecutorStartError: no sandbox became free in time, or none can be started.
@@ -150,7 +171,7 @@ class SandboxPool(ABC, Generic[_Sandbox]):
         """
         seconds = self.acquire_timeout_seconds if timeout is None else timeout
         deadline = Deadline(seconds)
-        waiter: Waiter[_Sandbox] = Waiter()
+        waiter: Waiter[_Sandbox] = Waiter(check_tenant(tenant))
         self._enqueue(waiter)
         try:
             while True:
@@ -163,11 +184,12 @@ class SandboxPool(ABC, Generic[_Sandbox]):
             self._leave(waiter)
             raise
 
-    async def acquire_async(self, timeout: float | None = None) -> _Sandbox:
+    async def acquire_async(self, timeout: float | None = None, *, tenant: str = "") -> _Sandbox:
         """Do as :meth:`acquire`, for asyncio: waiting needs no thread, cancelling leaves the queue.
 
         Args:
             timeout: seconds to wait; ``None``: ``acquire_timeout_seconds``.
+            tenant: whose quota counts.
         """
         seconds = self.acquire_timeout_seconds if timeout is None else timeout
         deadline = Deadline(seconds)
@@ -177,7 +199,7 @@ class SandboxPool(ABC, Generic[_Sandbox]):
             with contextlib.suppress(RuntimeError):  # the loop has been closed
                 loop.call_soon_threadsafe(given.set)
 
-        waiter: Waiter[_Sandbox] = Waiter(notify)
+        waiter: Waiter[_Sandbox] = Waiter(check_tenant(tenant), notify)
         self._enqueue(waiter)
         try:
             while True:
@@ -198,7 +220,8 @@ class SandboxPool(ABC, Generic[_Sandbox]):
         if self._is_inherited():
             return
         with self._changed:
-            self._in_use.discard(sandbox)
+            self._queue.release(sandbox)
+            self._hand_out()  # a ready one, to the next caller of the same tenant
             self._changed.notify_all()
 
     def chosen(self, given: Mapping[str, Any], imports: Sequence[str]) -> dict[str, Any]:
@@ -252,10 +275,11 @@ class SandboxPool(ABC, Generic[_Sandbox]):
         with self._changed:
             self._closed = True
             ready, self._ready = list(self._ready), deque()
-            for waiter in self._waiters:
+            for waiter in self._queue.take_all():
                 waiter.give(error=ExecutorClosedError("the pool has been closed"))
-            self._waiters.clear()
             self._changed.notify_all()
+        if self._demand is not None:
+            self._demand.close()
         for sandbox, _ in ready:
             sandbox.close()
 
@@ -285,9 +309,12 @@ class SandboxPool(ABC, Generic[_Sandbox]):
         with self._changed:
             if self._closed:
                 raise ExecutorClosedError("the pool has been closed")
-            self._waiters.append(waiter)
+            self._queue.add(waiter)
             self._hand_out()
+            needed = self._queue.in_use + self._queue.servable()
             self._changed.notify_all()
+        if self._demand is not None and not waiter.given.is_set():
+            self._demand.report(needed, self.max_size)
 
     def _given(self, waiter: Waiter[_Sandbox], seconds: float) -> _Sandbox:
         """Return the sandbox that ``waiter`` was given.
@@ -299,16 +326,21 @@ class SandboxPool(ABC, Generic[_Sandbox]):
             if not waiter.given.is_set():
                 raise ExecutorStartError(
                     f"no {self.noun} became free in acquire_timeout_seconds={seconds}: "
-                    f"{self._stats()}; {self._advice()}"
+                    f"{self._stats()}; {self._advice(waiter.tenant)}"
                 )
         if waiter.error is not None:
             raise waiter.error
         assert waiter.sandbox is not None
         return waiter.sandbox
 
-    def _advice(self) -> str:
-        """Say what ends a wait for a sandbox. The caller holds the lock."""
-        if len(self._in_use) >= self.max_size:
+    def _advice(self, tenant: str) -> str:
+        """Say what ends a tenant's wait for a sandbox. The caller holds the lock."""
+        if self._queue.is_full(tenant):
+            return (
+                f"tenant {tenant!r} has all it may have: raise "
+                f"max_per_tenant={self.max_per_tenant}, or close executors of the tenant"
+            )
+        if self._queue.in_use >= self.max_size:
             return f"raise max_size={self.max_size}, or close executors that are no longer used"
         return (
             f"its {self.noun}s are still starting: call pool.wait_until_ready() first, or raise "
@@ -323,9 +355,9 @@ class SandboxPool(ABC, Generic[_Sandbox]):
             if self._closed:
                 raise ExecutorClosedError("the pool has been closed")
             waiter.wait_again()
-            self._waiters.appendleft(waiter)
+            self._queue.add(waiter, first=True)
             if sandbox is not None:
-                self._in_use.discard(sandbox)
+                self._queue.release(sandbox)
             self._hand_out()
             self._changed.notify_all()
         if sandbox is not None:
@@ -334,8 +366,7 @@ class SandboxPool(ABC, Generic[_Sandbox]):
     def _leave(self, waiter: Waiter[_Sandbox]) -> None:
         """Take ``waiter`` out of the queue; remove the sandbox it may have been given."""
         with self._changed:
-            if waiter in self._waiters:
-                self._waiters.remove(waiter)
+            self._queue.remove(waiter)
         sandbox = waiter.sandbox
         if sandbox is not None:
             self._discard(sandbox)
@@ -345,28 +376,29 @@ class SandboxPool(ABC, Generic[_Sandbox]):
         return PoolStats(
             ready=len(self._ready),
             starting=self._starting,
-            in_use=len(self._in_use),
-            waiting=len(self._waiters),
+            in_use=self._queue.in_use,
+            waiting=self._queue.waiting,
             started=self._started,
             failed=self._failed,
             handed_out=self._handed_out,
             discarded=self._discarded,
+            tenants=self._queue.tenants(),
         )
 
     def _hand_out(self) -> None:
         """Give ready sandboxes to waiters, the oldest first. The caller holds the lock."""
-        while self._ready and self._waiters:
+        while self._ready and (waiter := self._queue.take_next()) is not None:
             sandbox, _ = self._ready.popleft()
-            self._in_use.add(sandbox)
+            self._queue.use(sandbox, waiter.tenant)
             self._handed_out += 1
-            self._waiters.popleft().give(sandbox)
+            waiter.give(sandbox)
 
     # -- the pool's own threads --
 
     def _wanted(self) -> int:
         """Count the starts that are needed and allowed now. The caller holds the lock."""
-        total = len(self._ready) + self._starting + len(self._in_use)
-        missing = self.min_size + len(self._waiters) - len(self._ready) - self._starting
+        total = len(self._ready) + self._starting + self._queue.in_use
+        missing = self.min_size + self._queue.servable() - len(self._ready) - self._starting
         free = self._concurrent_starts - self._starting
         return max(0, min(missing, self.max_size - total, free))
 
@@ -443,11 +475,10 @@ class SandboxPool(ABC, Generic[_Sandbox]):
             self._failed += 1
             self._pause = min(_LONGEST_PAUSE_SECONDS, self._pause * 2 or _FIRST_PAUSE_SECONDS)
             self._not_before = time.monotonic() + self._pause
-            if self._waiters:
+            waiter = self._queue.take_next()
+            if waiter is not None:
                 known = isinstance(error, ForkError)
-                self._waiters.popleft().give(
-                    error=error if known else ExecutorStartError(f"{error!r}")
-                )
+                waiter.give(error=error if known else ExecutorStartError(f"{error!r}"))
             self._changed.notify_all()
 
 

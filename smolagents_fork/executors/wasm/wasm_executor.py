@@ -12,6 +12,7 @@ from ..async_calls import created
 from ..file_transfers import FileStore
 from ..guests.guest_executor import GuestExecutor
 from ..guests.guest_files import GuestFiles
+from ..pools.pool_queue import check_tenant
 from ..pools.sandbox_pool import check_pool
 from ..validation import names_of
 from .guest_source import GuestSource, check_imports, installation
@@ -37,6 +38,7 @@ class WasmExecutor(GuestExecutor):
             provides them is fetched by pip on the host, once an executor.
         logger: upstream's ``AgentLogger``.
         pool: take a ready guest from this pool.
+        tenant: whose quota of the pool the guest counts for (``max_per_tenant``).
         timeout_seconds: wall clock of one call, without the time the host works for it in tools;
             ``None`` for no limit. At the limit the program is stopped with its state kept; one that
             does not stop is killed.
@@ -78,12 +80,14 @@ class WasmExecutor(GuestExecutor):
         logger: Any = None,
         *,
         pool: WasmPool | None = None,
+        tenant: str = "",
         _guest: DenoProcess | None = None,
         **keywords: Unpack[WasmKeywords],
     ) -> None:
-        own = ("additional_authorized_imports", "logger", "pool")
+        own = ("additional_authorized_imports", "logger", "pool", "tenant")
         self.options = WasmOptions.of(type(self).__name__, own, **keywords)
         check_pool(pool, WasmPool)
+        self._tenant = check_tenant(tenant)
         if pool is not None:
             names = names_of("additional_authorized_imports", additional_authorized_imports)
             self.options = pool.options_for(self.options, names, keywords)
@@ -100,7 +104,9 @@ class WasmExecutor(GuestExecutor):
         started for it is closed.
         """
         return await created(
-            lambda guest: cls(*args, _guest=guest, **keywords), keywords.get("pool")
+            lambda guest: cls(*args, _guest=guest, **keywords),
+            keywords.get("pool"),
+            keywords.get("tenant", ""),
         )
 
     def _start(self) -> None:
@@ -109,7 +115,7 @@ class WasmExecutor(GuestExecutor):
             source = GuestSource(self.options, self.additional_imports)
         else:
             source = self._pool.source
-            self._first = self._first or self._pool.acquire()
+            self._first = self._first or self._pool.acquire(tenant=self._tenant)
         imports = list(self.additional_imports)
         self._launch(WasmLauncher(self.options, imports, source, self._first))
 

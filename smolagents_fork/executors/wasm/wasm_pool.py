@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ...errors import ExecutorStartError, ProtocolError, SandboxDiedError
 from ...wasm.deno_process import DenoProcess
 from ..guests.guest_options import GuestOptions, option_names
+from ..pools.demand import OnDemand
 from ..pools.sandbox_pool import POOL_PARAMETERS, SandboxPool
 from .guest_source import GuestSource
 from .wasm_options import WasmOptions
@@ -31,6 +32,10 @@ class WasmPool(SandboxPool[DenoProcess]):
         acquire_timeout_seconds: time an executor waits for a guest.
         concurrent_starts: most starts at a time.
         additional_imports: modules that executors may ask for besides the built-in list.
+        max_per_tenant: most guests in use by executors with the same ``tenant``; ``None``: no
+            limit but ``max_size``.
+        on_demand: called as ``on_demand(needed, capacity)`` when executors have to wait: ``needed``
+            guests are in use or would be if there were enough, ``capacity`` is ``max_size``.
         **keywords: the executor's options of the guest.
 
     Raises:
@@ -54,6 +59,8 @@ class WasmPool(SandboxPool[DenoProcess]):
         *,
         concurrent_starts: int = 2,
         additional_imports: Sequence[str] = (),
+        max_per_tenant: int | None = None,
+        on_demand: OnDemand | None = None,
         **keywords: Unpack[WasmKeywords],
     ) -> None:
         super().__init__(
@@ -63,6 +70,8 @@ class WasmPool(SandboxPool[DenoProcess]):
             acquire_timeout_seconds,
             concurrent_starts,
             additional_imports,
+            max_per_tenant,
+            on_demand,
         )
         self.options = WasmOptions.of("WasmPool", POOL_PARAMETERS, **keywords)
         #: Starts the guests, also those that follow an executor's first one.

@@ -35,6 +35,7 @@ NAMES = ["numpy", 5, [5], [""], {"numpy": 1}]
 MAPPING = [5, "a", ["a"]]
 FUNCTION = ["print", 5]
 LOGGER = [5, "log"]
+TENANT = [None, 5, "a\n", "a" * 201]
 FILES = [*MAPPING, {5: b""}, {"../x": b""}, {"x": 5}, {"x": "no such file"}]
 FUNCTIONS = [*MAPPING, {"a": 5}]
 
@@ -81,6 +82,7 @@ WASM = {
     "packages_dir": [5, ""],
     "cache_dir": [5, ""],
     "pool": [5, WasmPool, DockerPool],
+    "tenant": TENANT,
 }
 DOCKER = {
     **SHARED,
@@ -116,6 +118,7 @@ DOCKER = {
     "requirements": NAMES,
     "ca_bundle": [5],
     "pool": [5, DockerPool],
+    "tenant": TENANT,
     "engine": ["docker", 5, DockerEngine],
 }
 POOL = {
@@ -125,6 +128,8 @@ POOL = {
     "acquire_timeout_seconds": NEEDED_SECONDS,
     "concurrent_starts": COUNT,
     "additional_imports": NAMES,
+    "max_per_tenant": OPTIONAL_COUNT,
+    "on_demand": FUNCTION,
     "engine": ["docker", 5, DockerEngine],
 }
 

@@ -14,6 +14,7 @@ from smolagents_fork.errors import ConfigurationError
 from smolagents_fork.executors.docker import DockerExecutor, DockerPool, PoolStats
 from smolagents_fork.executors.docker.options import Options, option_names
 from smolagents_fork.executors.pools import sandbox_pool
+from smolagents_fork.executors.pools.pool_queue import TenantStats
 from smolagents_fork.jupyter import wire
 from smolagents_fork.results import ExecutorStats
 from smolagents_fork.sandboxes.docker import engine
@@ -137,6 +138,6 @@ def test_option_given_with_its_default_counts_in_a_pool():
 
 
 def test_figures_of_stats_are_named():
-    for cls in (ExecutorStats, PoolStats):
+    for cls in (ExecutorStats, PoolStats, TenantStats):
         for field in dataclasses.fields(cls):
             assert f"`{field.name}`" in PAGE, field.name

@@ -34,7 +34,8 @@ def value(default: str) -> object:
 
 def test_every_parameter_of_the_executor_has_a_row_with_its_default():
     found = rows("Parameters")
-    assert sorted(found) == sorted([*option_names(WasmOptions), "pool"])
+    assert sorted(found) == sorted([*option_names(WasmOptions), "pool", "tenant"])
+    assert found.pop("tenant") == '""'
     assert found.pop("max_print_outputs_length") == "50,000"  # for None
     defaults = {field.name: field.default for field in dataclasses.fields(WasmOptions)}
     for name, default in found.items():

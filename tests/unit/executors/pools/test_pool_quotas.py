@@ -1,0 +1,236 @@
+"""Queue of a pool: order, quotas of tenants, reports of demand."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import threading
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+from background import Background, eventually, running
+from counting_pool import PATIENCE, CountingPool, Numbered
+
+from smolagents_fork.errors import ConfigurationError, ExecutorClosedError, ExecutorStartError
+from smolagents_fork.executors.pools.pool_queue import TenantStats
+
+
+class Callers:
+    """Callers of a pool in threads, in the order in which they have joined the queue."""
+
+    def __init__(self, pool: CountingPool, stack: contextlib.ExitStack) -> None:
+        self.pool, self._stack = pool, stack
+        self.served: list[str] = []
+        self.taken: dict[str, Numbered] = {}
+        self.owners: dict[Numbered, str] = {}
+        self._lock = threading.Lock()
+
+    def join(self, name: str, tenant: str = "") -> Background:
+        """Let another caller ask for a sandbox; return when it is in the queue or has one."""
+        before = self.pool.stats()
+        seen = before.waiting + before.handed_out
+
+        def take() -> None:
+            try:
+                sandbox = self.pool.acquire(tenant=tenant)
+            except ExecutorClosedError:
+                return
+            with self._lock:
+                self.taken[name] = sandbox
+                self.owners[sandbox] = name
+                self.served.append(name)
+
+        call = self._stack.enter_context(running(take, stop=self.pool.close))
+        call.until(lambda: (now := self.pool.stats()).waiting + now.handed_out > seen)
+        return call
+
+    def leave(self, name: str) -> None:
+        """Close a caller's sandbox."""
+        sandbox = self.taken.pop(name)
+        sandbox.close()
+        self.pool.release(sandbox)
+
+    def wait_for(self, count: int) -> None:
+        """Wait until so many callers have been served."""
+        assert eventually(lambda: len(self.served) >= count), (self.served, self.pool.stats())
+
+
+@contextlib.contextmanager
+def callers(pool: CountingPool) -> Iterator[Callers]:
+    with contextlib.ExitStack() as stack, pool:  # closed first: nobody waits any longer
+        yield Callers(pool, stack)
+
+
+def test_tenant_with_all_it_may_have_does_not_delay_another() -> None:
+    with callers(CountingPool(4, max_per_tenant=2)) as queue:
+        for name in ("a1", "a2", "a3", "a4"):
+            queue.join(name, "a")
+        queue.wait_for(2)
+        queue.join("b1", "b")
+        queue.wait_for(3)
+        assert queue.served[2] == "b1"
+        stats = queue.pool.stats()
+        assert stats.tenants == {"a": TenantStats(2, 2), "b": TenantStats(1, 0)}
+        assert (stats.in_use, stats.waiting) == (3, 2)
+        # In their own order, as soon as one of their own is closed.
+        for count, name in ((4, "a3"), (5, "a4")):
+            queue.leave(queue.served[0] if count == 4 else queue.served[1])
+            queue.wait_for(count)
+            assert queue.served[-1] == name
+
+
+def test_ready_sandbox_goes_to_the_tenant_that_falls_below_its_quota() -> None:
+    with callers(CountingPool(4, min_size=1, max_per_tenant=1)) as queue:
+        queue.join("a1", "a")
+        queue.join("a2", "a")
+        queue.wait_for(1)
+        assert eventually(lambda: queue.pool.stats().ready == 1)
+        queue.leave("a1")
+        queue.wait_for(2)
+
+
+def test_order_is_kept_among_all_who_may_have_one() -> None:
+    with callers(CountingPool(1, max_per_tenant=1)) as queue:
+        names = [f"{tenant}{number}" for number in range(3) for tenant in "abc"]
+        for name in names:
+            queue.join(name, name[0])
+        for count, name in enumerate(names, 1):
+            queue.wait_for(count)
+            queue.leave(name)
+        assert queue.served == names
+
+
+def test_forty_eight_callers_on_twelve_slots() -> None:
+    """One tenant asks for 40, the other for 8; each may have 4 of 12 at a time."""
+    pool = CountingPool(12, max_per_tenant=4)
+    most: Counter[str] = Counter()
+    with callers(pool) as queue:
+        greedy = [f"greedy{number}" for number in range(40)]
+        modest = [f"modest{number}" for number in range(8)]
+        for name in greedy:
+            queue.join(name, "greedy")
+        queue.wait_for(4)
+        for name in modest:
+            queue.join(name, "modest")
+        # Four of the second tenant, while 36 of the first wait and none of its four has ended.
+        queue.wait_for(8)
+        assert sorted(queue.served) == sorted(greedy[:4] + modest[:4])
+        for ended in range(48):
+            queue.wait_for(min(48, ended + 1))
+            for tenant, figures in pool.stats().tenants.items():
+                most[tenant] = max(most[tenant], figures.in_use)
+            queue.leave(queue.served[ended])
+        # Callers wake in any order; the pool gives in order.
+        given = [queue.owners[sandbox] for sandbox in pool.given]
+        assert [name for name in given if name in greedy] == greedy
+        assert [name for name in given if name in modest] == modest
+    assert max(most.values()) <= 4
+    assert pool.most_open <= 12
+    assert all(one.closed for one in pool.started)
+    assert pool.stats().tenants == {}
+
+
+def test_error_of_a_full_tenant_names_it_and_its_quota() -> None:
+    with callers(CountingPool(3, max_per_tenant=1)) as queue:
+        queue.join("a1", "team a")
+        queue.wait_for(1)
+        message = r"tenant 'team a' has all it may have: raise max_per_tenant=1, or close executors"
+        with pytest.raises(ExecutorStartError, match=message):
+            queue.pool.acquire(timeout=0.01, tenant="team a")
+        assert queue.pool.stats().waiting == 0
+
+
+def test_failed_start_is_an_error_of_a_caller_who_may_have_one() -> None:
+    pool = CountingPool(3, max_per_tenant=1)
+    with callers(pool) as queue:
+        queue.join("a1", "a")
+        queue.wait_for(1)
+        waiting = queue.join("a2", "a")
+        pool.failure = ExecutorStartError("no place")
+        with pytest.raises(ExecutorStartError, match="no place"):
+            pool.acquire(tenant="b")
+        pool.failure = None
+        assert not waiting.ended
+        queue.leave("a1")
+        queue.wait_for(2)
+
+
+def test_dead_sandbox_is_replaced_within_the_quota() -> None:
+    pool = CountingPool(3, min_size=1, max_per_tenant=1)
+    with callers(pool) as queue:
+        assert pool.wait_until_ready(timeout=PATIENCE)
+        pool.started[0].alive = False
+        queue.join("a1", "a")
+        queue.wait_for(1)
+        assert queue.taken["a1"].alive
+        assert pool.started[0].closed
+        assert pool.stats().tenants == {"a": TenantStats(1, 0)}
+
+
+def test_asyncio_has_the_same_quota() -> None:
+    async def main(pool: CountingPool) -> None:
+        first = await pool.acquire_async(tenant="a")
+        second = asyncio.ensure_future(pool.acquire_async(tenant="a"))
+        other = await asyncio.wait_for(pool.acquire_async(tenant="b"), PATIENCE)
+        assert not second.done()
+        pool.release(first)
+        await asyncio.wait_for(second, PATIENCE)
+        pool.release(other)
+
+    with CountingPool(4, max_per_tenant=1) as pool:
+        asyncio.run(main(pool))
+
+
+def test_demand_is_reported_when_callers_wait() -> None:
+    reports: list[tuple[int, int]] = []
+
+    def on_demand(needed: int, capacity: int) -> None:
+        pool.stats()  # the lock is free
+        reports.append((needed, capacity))
+
+    pool = CountingPool(2, max_per_tenant=3, on_demand=on_demand)
+    with callers(pool) as queue:
+        for number in range(4):
+            queue.join(f"a{number}", "a")
+        # Three are what the quota allows, whatever is asked for.
+        assert eventually(lambda: reports and reports[-1] == (3, 2))
+        queue.join("b1", "b")
+        assert eventually(lambda: reports[-1] == (4, 2))
+
+
+def test_error_of_on_demand_is_logged_and_the_next_report_comes(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    calls: list[int] = []
+
+    def on_demand(needed: int, capacity: int) -> None:
+        calls.append(needed)
+        raise ValueError("no machine to be had")
+
+    pool = CountingPool(1, on_demand=on_demand)
+    with caplog.at_level(logging.ERROR), callers(pool) as queue:
+        for number in range(3):
+            queue.join(f"a{number}")
+            assert eventually(lambda n=number: calls and calls[-1] == n + 1)
+    assert "no machine to be had" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"max_per_tenant": 0}, "max_per_tenant=0: give a whole number above 0"),
+        ({"max_per_tenant": True}, "max_per_tenant=True: give a whole number"),
+        ({"on_demand": "scale"}, "on_demand='scale': give a function that takes two numbers"),
+    ],
+)
+def test_wrong_options_are_refused(options: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        CountingPool(1, **options)
+
+
+@pytest.mark.parametrize("tenant", [None, 3, "a\nb", "a" * 201])
+def test_wrong_tenants_are_refused(tenant: object) -> None:
+    with CountingPool(1) as pool, pytest.raises(ConfigurationError, match="tenant="):
+        pool.acquire(tenant=tenant)  # type: ignore[arg-type]
