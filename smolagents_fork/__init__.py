@@ -17,6 +17,7 @@ _EXPORTS: dict[str, str] = {
     "DockerEngine": "smolagents_fork.sandboxes.docker.docker_engine",
     "DockerExecutor": "smolagents_fork.executors.docker",
     "DockerPool": "smolagents_fork.executors.docker",
+    "KubernetesEngine": "smolagents_fork.sandboxes.kubernetes.kubernetes_engine",
     "LocalPythonExecutor": "smolagents_fork.executors.local",
     "ProcessExecutor": "smolagents_fork.executors.process",
     "RayEngine": "smolagents_fork.ray_cluster.ray_engine",

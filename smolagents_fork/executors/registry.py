@@ -61,7 +61,10 @@ _ENGINE_FACTORY = "smolagents_fork.executors.docker.engine_factory:EngineFactory
 BUILT_IN: dict[str, str] = {**_OWN, **_HOSTED}
 
 # Engines that ``executor_type`` takes by name, each with its class: ``DockerExecutor`` runs there.
-ENGINES: dict[str, str] = {"ray": "smolagents_fork.ray_cluster.ray_engine:RayEngine"}
+ENGINES: dict[str, str] = {
+    "kubernetes": "smolagents_fork.sandboxes.kubernetes.kubernetes_engine:KubernetesEngine",
+    "ray": "smolagents_fork.ray_cluster.ray_engine:RayEngine",
+}
 # Engines that have other sandboxes than containers, too.
 _OTHER_FACTORIES = {"ray": "smolagents_fork.executors.ray.ray_factory:RayFactory"}
 

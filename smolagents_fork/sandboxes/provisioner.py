@@ -86,6 +86,7 @@ class SandboxSpec:
         environment: variables of the sandbox; never a secret, the program can read them.
         workdir: absolute path of the folder the program may write to.
         lease_seconds: time the sandbox may outlive a host process that was killed.
+        start_seconds: time the engine may take to find it a place and start it.
     """
 
     image: str
@@ -93,6 +94,7 @@ class SandboxSpec:
     environment: Mapping[str, str] = field(default_factory=dict)
     workdir: str = "/workspace"
     lease_seconds: float = 60.0
+    start_seconds: float = 60.0
 
 
 @dataclass(frozen=True)

@@ -127,6 +127,7 @@ class Options:
             environment={name: str(value) for name, value in container.environment.items()},
             workdir=container.workdir,
             lease_seconds=container.lease_seconds,
+            start_seconds=self.limits.startup_timeout_seconds,
         )
 
 

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 from ...deadline import Deadline
 from ...errors import ExecutorStartError
 from ...results import ExecutorStats, FileInfo
+from .. import container_files
 from ..container_options import GATEWAY_PORT
 from ..provisioner import ByteStream, SandboxSpec, SandboxStatus
-from . import container_files
+from ..stream_errors import StreamUnsupported
 from .engine import engine_responds, mapped_errors
 from .exit_info import container_status
 from .gateway_access import GatewayAccess, connect_to_gateway
@@ -25,7 +26,6 @@ from .streams.exec_stream import (
     RELAY,
     AttachedConnection,
     ExecStream,
-    StreamUnsupported,
     exec_stream,
 )
 

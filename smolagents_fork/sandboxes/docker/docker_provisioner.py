@@ -14,6 +14,7 @@ from ..cluster_owner import ClusterOwner
 from ..container_options import ContainerOptions
 from ..engine_protocol import Note, no_note
 from ..provisioner import ImageSpec, Report, SandboxSpec
+from ..stream_errors import StreamUnsupported
 from .container import DockerSandbox, StartedContainer
 from .create_arguments import container_arguments
 from .engine import (
@@ -33,7 +34,7 @@ from .lifetime import reaper
 from .lifetime.labels import LABEL, owner_label
 from .lifetime.lease import main_command
 from .streams.attaching import attach, attach_again
-from .streams.exec_stream import AttachedConnection, StreamUnsupported
+from .streams.exec_stream import AttachedConnection
 from .streams.log_reader import LoggedConnection, Renewal
 
 __all__ = ["DockerProvisioner"]

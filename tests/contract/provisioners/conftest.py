@@ -17,6 +17,7 @@ from process_provisioner import ProcessEngine
 from smolagents_fork.sandboxes.container_options import ContainerOptions
 from smolagents_fork.sandboxes.docker.docker_engine import DockerEngine
 from smolagents_fork.sandboxes.engine_protocol import Engine
+from smolagents_fork.sandboxes.kubernetes.kubernetes_engine import KubernetesEngine
 from smolagents_fork.sandboxes.provisioner import (
     ImageSpec,
     Limits,
@@ -75,7 +76,26 @@ def kernel_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 PLACES = [
     pytest.param("docker", marks=pytest.mark.docker),
     pytest.param("process", marks=pytest.mark.network),
+    pytest.param("kubernetes", marks=pytest.mark.docker),
 ]
+
+
+@pytest.fixture
+def pods(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ImageSpec]:
+    """A double of a cluster that ``KUBECONFIG`` names, and an image that it has."""
+    from cluster_double import ClusterDouble
+
+    engine = request.getfixturevalue("engine")
+    double = ClusterDouble(engine)
+    docker = DockerEngine().connect(ContainerOptions())
+    try:
+        image = docker.prepare_image(ImageSpec(), report=lambda _line: None)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("KUBECONFIG", str(double.kubeconfig(tmp_path / "kubeconfig")))
+            yield ImageSpec(image=image)
+    finally:
+        docker.close()
+        double.close()
 
 
 @pytest.fixture(params=PLACES)
@@ -86,6 +106,9 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
         request.getfixturevalue("engine")
         image, workdir = ImageSpec(), "/workspace"
         engine: Engine = DockerEngine()
+    elif request.param == "kubernetes":
+        image, workdir = request.getfixturevalue("pods"), "/workspace"
+        engine = KubernetesEngine()
     else:
         python = request.getfixturevalue("kernel_python")
         image, workdir = ImageSpec(image=str(python)), str(tmp_path / "work")

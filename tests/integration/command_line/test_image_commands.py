@@ -15,6 +15,7 @@ import docker
 import pytest
 
 from smolagents_fork import DockerExecutor
+from smolagents_fork.sandboxes import process_owner
 from smolagents_fork.sandboxes.docker.images.installation import CACHE_LABEL
 from smolagents_fork.sandboxes.docker.lifetime import labels
 
@@ -49,7 +50,7 @@ def name() -> str:
 def orphan(engine: Any, build: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A container whose owner has ended, on a machine that only this process believes to be on."""
     machine = f"machine-of-{os.getpid()}-{secrets.token_hex(4)}"
-    monkeypatch.setattr(labels, "this_machine", lambda: machine)
+    monkeypatch.setattr(process_owner, "this_machine", lambda: machine)
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
     owner = {labels.LABEL: f"{machine}:{ended.pid}:1"}

@@ -22,7 +22,8 @@ from smolagents_fork.errors import ForkError
 from smolagents_fork.executors.docker import DockerExecutor, DockerPool
 from smolagents_fork.executors.jupyter.connection import KernelConnection
 from smolagents_fork.sandboxes.docker.lifetime import reaper
-from smolagents_fork.sandboxes.docker.lifetime.labels import LABEL, labels, this_machine
+from smolagents_fork.sandboxes.docker.lifetime.labels import LABEL, labels
+from smolagents_fork.sandboxes.process_owner import this_machine
 
 
 def containers_of(engine, pid):
@@ -113,7 +114,7 @@ def test_exception_in_the_constructor_at_every_stage(
 LEASE_SECONDS = 5
 PROGRAM = """
 import sys, time
-from smolagents_fork.sandboxes.docker.lifetime import labels
+from smolagents_fork.sandboxes import process_owner
 from smolagents_fork.executors.docker import DockerExecutor
 {first}
 executor = DockerExecutor(lease_seconds={lease}, on_output=lambda text: print(text, flush=True))
@@ -123,7 +124,7 @@ print("ready", flush=True)
 """
 # Every process of this machine that starts an executor removes containers of dead processes of this
 # machine, and other tests' processes do so at any moment.
-ALONE = "import os; labels.this_machine = lambda: f'machine-of-{os.getpid()}'"
+ALONE = "import os; process_owner.this_machine = lambda: f'machine-of-{os.getpid()}'"
 
 
 @contextlib.contextmanager

@@ -19,7 +19,7 @@ from smolagents_fork.errors import ConfigurationError, EngineUnavailableError, E
 from smolagents_fork.executors.docker import DockerExecutor
 from smolagents_fork.sandboxes.docker import container
 from smolagents_fork.sandboxes.docker.lifetime import reaper
-from smolagents_fork.sandboxes.docker.streams.exec_stream import StreamUnsupported
+from smolagents_fork.sandboxes.stream_errors import StreamUnsupported
 
 QUICK_SECONDS = 30
 

@@ -21,7 +21,7 @@ from smolagents_fork.errors import (
 )
 from smolagents_fork.executors.docker import DockerExecutor
 from smolagents_fork.sandboxes.docker import container
-from smolagents_fork.sandboxes.docker.streams.exec_stream import StreamUnsupported
+from smolagents_fork.sandboxes.stream_errors import StreamUnsupported
 
 
 @pytest.fixture

@@ -25,10 +25,10 @@ OWN = (
 )
 PROGRAM = """
 import os, time
-from smolagents_fork.sandboxes.docker.lifetime import labels
+from smolagents_fork.sandboxes import process_owner
 # What removes the container is to be the lease: any process of this machine that starts an executor
 # removes containers of this machine's dead processes.
-labels.this_machine = lambda: "machine-of-" + str(os.getpid())
+process_owner.this_machine = lambda: "machine-of-" + str(os.getpid())
 from smolagents_fork.executors.docker import DockerExecutor
 from smolagents_fork.executors.docker import DockerPool
 {start}

@@ -1,22 +1,18 @@
 """Labels of containers, which name the process that owns each.
 
-A process id alone is reused, and has another meaning on another machine or in another container. So
-the label has the machine (boot id and PID namespace), the process id and its start time. Where a
-supervisor of a cluster is the owner, further labels name cluster, node and supervisor.
+Where a supervisor of a cluster is the owner, further labels name cluster, node and supervisor.
 """
 
 from __future__ import annotations
 
-import functools
-import os
 import platform
 import time
-import uuid
 from collections.abc import Mapping
 
 from ....errors import ConfigurationError
 from ....inventory import ELSEWHERE, GONE, RUNNING, Owner
 from ....proc_table import command_of
+from ... import process_owner
 from ...cluster_owner import ClusterOwner
 
 __all__ = [
@@ -27,7 +23,6 @@ __all__ = [
     "owner_is_gone",
     "owner_label",
     "owner_of",
-    "this_machine",
 ]
 
 LABEL = "smolagents-fork.owner"
@@ -75,7 +70,7 @@ def cluster_owner_of(container_labels: Mapping[str, str]) -> ClusterOwner | None
 
 def owner_label() -> str:
     """Return the value of :data:`LABEL` for this process."""
-    return f"{this_machine()}:{os.getpid()}:{_start_time(os.getpid()) or 0}"
+    return process_owner.owner_text()
 
 
 def owner_is_gone(container_labels: Mapping[str, str]) -> bool:
@@ -83,13 +78,7 @@ def owner_is_gone(container_labels: Mapping[str, str]) -> bool:
 
     An owner on another machine, or one that cannot be identified, counts as alive.
     """
-    parts = container_labels.get(LABEL, "").split(":")
-    if len(parts) != 3 or parts[0] != this_machine() or not parts[1].isdigit():
-        return False
-    started = _start_time(int(parts[1]))
-    if started is None:
-        return not _exists(int(parts[1]))
-    return str(started) != parts[2]
+    return process_owner.process_is_gone(container_labels.get(LABEL, ""))
 
 
 def owner_of(container_labels: Mapping[str, str]) -> Owner:
@@ -100,48 +89,9 @@ def owner_of(container_labels: Mapping[str, str]) -> Owner:
     number = int(pid) if pid.isdigit() else None
     supervisor = cluster_owner_of(container_labels)
     cluster = "" if supervisor is None else str(supervisor)
-    if machine != this_machine() or number is None:
+    if machine != process_owner.this_machine() or number is None:
         return Owner(host, number, ELSEWHERE, cluster=cluster)
     host = host or platform.node()
     if owner_is_gone(container_labels):
         return Owner(host, number, GONE, cluster=cluster)
     return Owner(host, number, RUNNING, command_of(number), cluster)
-
-
-@functools.cache
-def this_machine() -> str:
-    """Return a name for this boot of this machine and this PID namespace."""
-    try:
-        with open("/proc/sys/kernel/random/boot_id") as file:
-            boot = file.read().strip()
-        return f"{boot}-{os.stat('/proc/self/ns/pid').st_ino}"
-    except OSError:
-        return f"{platform.node()}-{uuid.getnode():x}"
-
-
-def _start_time(pid: int) -> int | None:
-    """Return a process's start in clock ticks since boot; ``None`` where /proc does not say."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            fields = file.read().rsplit(b")", 1)[1].split()
-    except (OSError, IndexError):
-        return None
-    # A zombie has ended, though its process id is still in use.
-    return None if fields[0] in (b"Z", b"X") else int(fields[19])
-
-
-def _exists(pid: int) -> bool:
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return file.read().rsplit(b")", 1)[1].split()[0] not in (b"Z", b"X")
-    except (OSError, IndexError):
-        pass
-    if os.path.isdir("/proc/self"):
-        return False
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True

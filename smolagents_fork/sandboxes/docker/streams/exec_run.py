@@ -12,22 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 from ....deadline import Deadline
 from ....errors import ExecutorError
+from ...stream_errors import TooMuchOutput
 from ..engine import mapped_errors
 from .exec_stream import STDERR, AttachedConnection, ExecStream, frames
 
 if TYPE_CHECKING:
     from docker.api.client import APIClient
 
-__all__ = ["TooMuchOutput", "exit_code", "run_attached", "run_detached", "run_lines"]
+__all__ = ["exit_code", "run_attached", "run_detached", "run_lines"]
 
 # Bytes of standard error that are kept.
 _MAX_STDERR = 8192
 # Time the engine may take to notice the end of a program after the end of its output.
 _EXIT_SECONDS = 15.0
-
-
-class TooMuchOutput(ExecutorError):
-    """A program wrote more than the caller allowed."""
 
 
 def run_attached(

@@ -17,6 +17,8 @@ import struct
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
+from ...stream_errors import StreamUnsupported
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -27,7 +29,6 @@ __all__ = [
     "STDERR",
     "AttachedConnection",
     "ExecStream",
-    "StreamUnsupported",
     "exec_stream",
     "frames",
     "plain_socket",
@@ -79,10 +80,6 @@ _open: set[Any] = set()
 # Number of the stream that carries standard error.
 STDERR = 2
 _MAX_STDERR = 8192
-
-
-class StreamUnsupported(Exception):
-    """This connection to the engine cannot be a raw stream, such as a Windows named pipe."""
 
 
 class ExecStream:

@@ -23,15 +23,15 @@ from smolagents_fork.sandboxes.docker.lifetime.labels import (
     labels,
     owner_is_gone,
     owner_of,
-    this_machine,
 )
 from smolagents_fork.sandboxes.docker.streams.exec_stream import (
     ExecStream,
-    StreamUnsupported,
     exec_stream,
 )
+from smolagents_fork.sandboxes.process_owner import this_machine
 from smolagents_fork.sandboxes.provisioner import SandboxSpec, SandboxStatus
 from smolagents_fork.sandboxes.resource_limits import parse_size
+from smolagents_fork.sandboxes.stream_errors import StreamUnsupported
 
 
 @pytest.mark.parametrize(

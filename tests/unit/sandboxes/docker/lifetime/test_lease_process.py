@@ -11,7 +11,8 @@ import time
 
 import pytest
 
-from smolagents_fork.sandboxes.docker.lifetime.lease import FIRST_PROCESS, leased
+from smolagents_fork.sandboxes.docker.lifetime.lease import leased
+from smolagents_fork.sandboxes.first_process import FIRST_PROCESS
 
 # Only to see that nothing hangs.
 PROMPT_SECONDS = 60

@@ -22,9 +22,9 @@ from background import eventually, running
 from smolagents_fork.errors import ExecutorStartError
 from smolagents_fork.sandboxes.docker.engine import carries_output
 from smolagents_fork.sandboxes.docker.streams import log_reader
-from smolagents_fork.sandboxes.docker.streams.exec_stream import StreamUnsupported
 from smolagents_fork.sandboxes.docker.streams.log_reader import LoggedConnection, Renewal
 from smolagents_fork.sandboxes.docker.streams.log_tail import KEPT_BYTES
+from smolagents_fork.sandboxes.stream_errors import StreamUnsupported
 
 
 def frame(data: bytes, stream: int = 2) -> bytes:

@@ -11,10 +11,9 @@ import json
 from collections.abc import Iterable
 from typing import Any, Protocol
 
-from ...errors import ExecutorError, FileTooLargeError
-from ...results import FileInfo
-from .streams.exec_run import TooMuchOutput
-from .streams.exec_stream import StreamUnsupported
+from ..errors import ExecutorError, FileTooLargeError
+from ..results import FileInfo
+from .stream_errors import StreamUnsupported, TooMuchOutput
 
 __all__ = ["list_files", "read_file", "write_file"]
 

@@ -1,0 +1,92 @@
+"""First process of a sandbox: ends it when the host process is not heard of for a lease.
+
+The host process writes a byte to its standard input several times in each lease. When none has come
+for the time of the lease, it exits, and the system ends all other processes of its PID namespace
+(``pid_namespaces(7)``). It also does the work of an init process: reaps orphans, and passes signals
+on to the main process. The lease begins with the first byte, or with the end of the input.
+
+It has to be process 1, because the code has the same user and could kill or stop any other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+__all__ = ["FIRST_PROCESS", "first_command"]
+
+# Run as: python3 -I -S -c FIRST_PROCESS LEASE COMMAND... Works with any Python 3 of an image.
+# An exception ends it and the container: it fails safe.
+FIRST_PROCESS = r"""
+import os,select,signal,sys,time
+lease,_,first=sys.argv[1].partition(":")
+lease=float(lease)
+try:
+    # PR_SET_DUMPABLE: or the code, of the same user, could trace this process, or open the other
+    # end of its standard input through /proc/1/fd.
+    import ctypes
+    ctypes.CDLL(None).prctl(4,0,0,0,0)
+except Exception: pass
+woken,wake=os.pipe()
+for end in woken,wake: os.set_blocking(end,False)
+signal.set_wakeup_fd(wake)
+signal.signal(signal.SIGCHLD,lambda *_: None)
+passed=[getattr(signal,"SIG"+name) for name in "TERM INT HUP QUIT USR1 USR2".split()]
+# Signals that come before this process can pass them on wait, or they would be lost.
+before=signal.pthread_sigmask(signal.SIG_BLOCK,passed)
+main=os.fork()
+if not main:
+    try:
+        signal.set_wakeup_fd(-1)
+        for number in range(1,signal.NSIG):
+            try: signal.signal(number,signal.SIG_DFL)
+            except (OSError,ValueError): pass
+        signal.pthread_sigmask(signal.SIG_SETMASK,before)
+        os.dup2(os.open(os.devnull,os.O_RDWR),0)
+        os.execvp(sys.argv[2],sys.argv[2:])
+    except BaseException as error: sys.stderr.write("%s: %s\n"%(sys.argv[2:],error))
+    finally: os._exit(127)
+def passed_on(number,_):
+    try: os.kill(main,number)
+    except ProcessLookupError: pass
+for number in passed: signal.signal(number,passed_on)
+signal.pthread_sigmask(signal.SIG_SETMASK,before)
+poll=select.poll()
+for end in 0,woken: poll.register(end,select.POLLIN)
+over=time.monotonic()+float(first) if first else None
+while 1:
+    ready=dict(poll.poll(None if over is None else min(1e6,max(0,over-time.monotonic())*1000+1)))
+    if woken in ready: os.read(woken,4096)
+    while 1:
+        ended,status=os.waitpid(-1,os.WNOHANG)
+        if not ended: break
+        if ended==main: os._exit(128+os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status))
+    if 0 in ready:
+        try: data=os.read(0,65536)
+        except OSError: data=b""
+        if not data:
+            poll.unregister(0)
+            if over is None: over=time.monotonic()+lease
+        else: over=time.monotonic()+lease
+    if over is not None and time.monotonic()>=over:
+        # The code may have filled the pipe, which has no reader any more: do not block.
+        os.set_blocking(2,False)
+        try: os.write(2,b"the host process has not been heard of for %d s: the lease is over\n"%lease)
+        finally: os._exit(137)
+"""  # noqa: E501 - sent as it is
+
+
+def first_command(
+    lease_seconds: float, command: Sequence[str] = (), *, first_seconds: float | None = None
+) -> list[str]:
+    """Return the command that runs ``command`` under the lease.
+
+    Args:
+        lease_seconds: rounded up.
+        command: the main process and its arguments.
+        first_seconds: time until the first byte, rounded up; ``None``: it may take for ever.
+    """
+    lease = str(math.ceil(lease_seconds))
+    if first_seconds is not None:
+        lease += f":{math.ceil(first_seconds)}"
+    return ["python3", "-I", "-S", "-c", FIRST_PROCESS, lease, *command]

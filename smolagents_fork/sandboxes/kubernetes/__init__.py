@@ -1,0 +1,1 @@
+"""Kubernetes as an engine: each sandbox is a pod without a network."""

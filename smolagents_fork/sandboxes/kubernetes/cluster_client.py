@@ -1,0 +1,372 @@
+"""Client of a cluster's API: the official client's authentication, with deadlines and clear errors.
+
+Kubernetes' answers are plain dictionaries here, because the official client's classes differ
+between its releases. Error 429 is waited for as long as the server asks, within the deadline.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import ssl
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote, urlencode, urlsplit
+
+from ...deadline import Deadline
+from ...errors import EngineUnavailableError, ExecutorStartError
+from .streams.channel_socket import PROTOCOLS, ChannelSocket
+
+if TYPE_CHECKING:
+    from kubernetes.client import ApiClient
+
+__all__ = ["CHECK_SECONDS", "ClusterClient", "ClusterRefusal"]
+
+#: Time for the first answer of a cluster.
+CHECK_SECONDS = 4.5
+# Time for one call.
+_CALL_SECONDS = 15.0
+_CONNECT_SECONDS = 4.0
+# Credentials may come from a program that the kubeconfig names.
+_LOAD_SECONDS = 30.0
+# Pause where a server that is overloaded names none.
+_PAUSE_SECONDS = 0.5
+_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+_KUBECONFIG = "~/.kube/config"
+_Result = TypeVar("_Result")
+
+
+class ClusterRefusal(ExecutorStartError):
+    """The cluster's answer is an error.
+
+    Args:
+        message: what was refused, in the cluster's words.
+        status: HTTP status.
+    """
+
+    def __init__(self, message: str = "", status: int = 0) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class ClusterClient:
+    """Connection to one namespace of a cluster.
+
+    Args:
+        context: of the kubeconfig; ``None``: the current one, or this pod's service account.
+        namespace: ``None``: that of the context or of this pod.
+
+    Raises:
+        EngineUnavailableError: no package, no kubeconfig, no answer, or a token that is refused.
+        ClusterRefusal: the account may not list pods there.
+    """
+
+    def __init__(self, context: str | None, namespace: str | None) -> None:
+        try:
+            import kubernetes.client
+        except ImportError as error:
+            raise EngineUnavailableError(
+                "KubernetesEngine needs the package kubernetes, which is not installed: "
+                "pip install 'smolagents[kubernetes]'"
+            ) from error
+        self._api, found = _within(
+            _LOAD_SECONDS, lambda: _loaded(context), "loading the kubeconfig and its credentials"
+        )
+        self.namespace = namespace or found
+        self.core = kubernetes.client.CoreV1Api(self._api)
+        self.custom = kubernetes.client.CustomObjectsApi(self._api)
+
+    @property
+    def address(self) -> str:
+        """The API server's address."""
+        return str(self._api.configuration.host)
+
+    def check(self, label: str) -> None:
+        """Check address, token and permission with one call.
+
+        Args:
+            label: selector of pods.
+
+        Raises:
+            EngineUnavailableError: no answer within five seconds, or a token that is refused.
+            ClusterRefusal: the account may not list pods.
+        """
+        _within(
+            CHECK_SECONDS,
+            lambda: self.call(
+                "listing pods",
+                self.core.list_namespaced_pod,
+                self.namespace,
+                label_selector=label,
+                limit=1,
+                seconds=CHECK_SECONDS,
+            ),
+            f"asking the cluster at {self.address}",
+        )
+
+    def call(
+        self, action: str, function: Callable[..., Any], *args: Any, seconds: float = _CALL_SECONDS,
+        **keywords: Any,
+    ) -> dict[str, Any]:  # fmt: skip
+        """Call the API and return its answer.
+
+        Args:
+            action: for messages.
+            function: method of the official client.
+            *args: of it.
+            seconds: for all attempts together.
+            **keywords: of it.
+
+        Raises:
+            EngineUnavailableError: no answer, or the server cannot work now.
+            ClusterRefusal: the answer is an error.
+        """
+        found = json.loads(self._answer(action, function, args, keywords, Deadline(seconds)))
+        return found if isinstance(found, dict) else {}
+
+    def text(
+        self, action: str, function: Callable[..., Any], *args: Any, seconds: float = _CALL_SECONDS,
+        **keywords: Any,
+    ) -> str:  # fmt: skip
+        """Call the API and return its answer as text; see :meth:`call`."""
+        answer = self._answer(action, function, args, keywords, Deadline(seconds))
+        return answer.decode("utf-8", "replace")
+
+    def _answer(
+        self,
+        action: str,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        keywords: Mapping[str, Any],
+        deadline: Deadline,
+    ) -> bytes:
+        from kubernetes.client.exceptions import ApiException
+        from urllib3.exceptions import HTTPError
+
+        while True:
+            seconds = max(0.1, deadline.at_most(_CALL_SECONDS))
+            timeouts = (min(seconds, _CONNECT_SECONDS), seconds)
+            try:
+                answer = function(
+                    *args, **keywords, _preload_content=False, _request_timeout=timeouts
+                )
+                status, headers, data = int(answer.status), answer.headers, bytes(answer.data)
+            except ApiException as error:
+                if not error.status:
+                    raise self._unreachable(action, error.reason) from error
+                body = error.body if isinstance(error.body, str) else ""
+                status, headers, data = int(error.status), error.headers or {}, body.encode()
+            except (HTTPError, OSError) as error:
+                raise self._unreachable(action, error) from error
+            if 200 <= status < 300:
+                return data
+            if status != 429 or not _paused(headers, deadline):
+                raise self.refusal(action, status, data)
+
+    def _unreachable(self, action: str, error: object) -> EngineUnavailableError:
+        return EngineUnavailableError(
+            f"{action}: the cluster at {self.address} does not answer ({_short(error)}): check the "
+            "address in the kubeconfig, and the way there"
+        )
+
+    def refusal(self, action: str, status: int, body: bytes) -> ExecutorStartError:
+        """Return the error for an answer of the API.
+
+        Args:
+            action: that was refused.
+            status: HTTP status.
+            body: of the answer, mostly a ``Status`` as JSON.
+        """
+        words = _words(body) or f"HTTP status {status}"
+        where = f"{action} in namespace {self.namespace!r} of {self.address}"
+        if status == 401:
+            return EngineUnavailableError(
+                f"{where}: the cluster does not accept the token or certificate ({words}): renew "
+                "the credentials in the kubeconfig"
+            )
+        if status >= 500:
+            return EngineUnavailableError(f"{where}: the cluster cannot work now ({words})")
+        advice = {
+            403: "; 'smolagents-fork setup kubernetes --print' writes the Role that is needed",
+            429: "; the API server is overloaded: start fewer sandboxes at once",
+        }.get(status, "")
+        return ClusterRefusal(f"{where}: {words} (HTTP status {status}){advice}", status)
+
+    def stream(
+        self, pod: str, subresource: str, parameters: Mapping[str, Any], seconds: float
+    ) -> ChannelSocket:
+        """Open an exec or an attachment.
+
+        Args:
+            pod: its name.
+            subresource: ``exec`` or ``attach``.
+            parameters: of the query; a list is given once for each entry.
+            seconds: to wait at most.
+
+        Raises:
+            EngineUnavailableError: no answer.
+            ClusterRefusal: the answer is an error.
+        """
+        import websocket
+
+        action = f"opening a stream into pod {pod}"
+        configuration: Any = self._api.configuration
+        path = f"/api/v1/namespaces/{quote(self.namespace)}/pods/{quote(pod)}/{subresource}"
+        query = urlencode(parameters, doseq=True, quote_via=quote)
+        address = configuration.host.replace("http", "ws", 1) + f"{path}?{query}"
+        bearer = configuration.auth_settings().get("BearerToken", {}).get("value")
+        opened = websocket.WebSocket(sslopt=_tls(configuration), skip_utf8_validation=True)
+        try:
+            opened.connect(  # type: ignore[no-untyped-call]  # the package is half typed
+                address,
+                header=[f"Authorization: {bearer}"] if bearer else [],
+                subprotocols=list(PROTOCOLS),
+                suppress_origin=True,
+                timeout=max(0.1, min(seconds, _CALL_SECONDS)),
+                redirect_limit=0,
+                **_proxy(configuration),
+            )
+        except websocket.WebSocketBadStatusException as error:
+            body = error.resp_body
+            data = body.encode() if isinstance(body, str) else bytes(body or b"")
+            raise self.refusal(action, error.status_code, data) from None
+        except (websocket.WebSocketException, OSError, ValueError) as error:
+            with contextlib.suppress(Exception):
+                opened.shutdown()  # type: ignore[no-untyped-call]
+            raise self._unreachable(action, error) from error
+        return ChannelSocket(opened)
+
+    def answers(self, seconds: float) -> bool:
+        """Return whether the cluster answers.
+
+        Args:
+            seconds: to wait at most.
+        """
+        with contextlib.suppress(ClusterRefusal):
+            try:
+                self.call(
+                    "listing pods",
+                    self.core.list_namespaced_pod,
+                    self.namespace,
+                    limit=1,
+                    seconds=seconds,
+                )
+            except EngineUnavailableError:
+                return False
+        return True
+
+    def close(self) -> None:
+        """Close idle connections. Idempotent; the client still works afterwards."""
+        with contextlib.suppress(Exception):
+            self._api.rest_client.pool_manager.clear()
+
+
+def _loaded(context: str | None) -> tuple[ApiClient, str]:
+    """Return a client and its namespace."""
+    from kubernetes import client, config
+
+    # Its functions have no types.
+    load: Any = config
+    try:
+        configuration = client.Configuration()
+        # urllib3 would otherwise repeat calls, and sleep as long as a server asks for.
+        configuration.retries = False
+        if context is None and not _kubeconfig_exists() and (_ACCOUNT / "token").is_file():
+            load.load_incluster_config(client_configuration=configuration)
+            return client.ApiClient(configuration), (_ACCOUNT / "namespace").read_text().strip()
+        # The client itself reads the variable only once, when it is imported.
+        path = os.environ.get("KUBECONFIG") or _KUBECONFIG
+        load.load_kube_config(path, context=context, client_configuration=configuration)
+        names, active = load.list_kube_config_contexts(path)
+        chosen = active if context is None else next(c for c in names if c["name"] == context)
+        return client.ApiClient(configuration), chosen["context"].get("namespace") or "default"
+    except (config.ConfigException, OSError, StopIteration) as error:
+        where = os.environ.get("KUBECONFIG") or _KUBECONFIG
+        raise EngineUnavailableError(
+            f"KubernetesEngine: {where} cannot be used: {_short(error)}: set KUBECONFIG to the "
+            "file of your cluster, or run in a pod with a service account"
+        ) from error
+
+
+def _kubeconfig_exists() -> bool:
+    paths = (os.environ.get("KUBECONFIG") or _KUBECONFIG).split(os.pathsep)
+    return any(Path(path).expanduser().is_file() for path in paths if path)
+
+
+def _within(seconds: float, work: Callable[[], _Result], action: str) -> _Result:
+    """Return the result of ``work``, unless it takes longer; name look-ups have no limit."""
+    found: list[_Result] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            found.append(work())
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=run, name="smolagents-fork-cluster", daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if errors:
+        raise errors[0]
+    if not found:
+        raise EngineUnavailableError(f"{action} took more than {seconds:g} s")
+    return found[0]
+
+
+def _paused(headers: Mapping[str, str], deadline: Deadline) -> bool:
+    """Wait as long as an overloaded server asks; return whether there was time for it."""
+    asked = _PAUSE_SECONDS
+    with contextlib.suppress(ValueError):
+        asked = max(0.0, float(headers.get("Retry-After") or _PAUSE_SECONDS))
+    left = deadline.remaining()
+    if left is not None and asked >= left:
+        return False
+    time.sleep(asked)
+    return True
+
+
+def _words(body: bytes) -> str:
+    with contextlib.suppress(ValueError):
+        status = json.loads(body)
+        if isinstance(status, dict) and status.get("message"):
+            return str(status["message"])[:1000]
+    return body.decode("utf-8", "replace").strip()[:300]
+
+
+def _short(error: object) -> str:
+    text = str(error).strip() or type(error).__name__
+    return text.splitlines()[0][:300]
+
+
+def _tls(configuration: Any) -> dict[str, Any]:
+    """Return websocket-client's options for the client's TLS settings."""
+    if not configuration.host.startswith("https"):
+        return {}
+    made = ssl.create_default_context(
+        cafile=configuration.ssl_ca_cert, cadata=getattr(configuration, "ca_cert_data", None)
+    )
+    if not configuration.verify_ssl:
+        made.check_hostname, made.verify_mode = False, ssl.CERT_NONE
+    elif configuration.assert_hostname is False:
+        made.check_hostname = False
+    if configuration.cert_file:
+        made.load_cert_chain(configuration.cert_file, configuration.key_file)
+    options: dict[str, Any] = {"context": made}
+    if configuration.tls_server_name:
+        options["server_hostname"] = configuration.tls_server_name
+    return options
+
+
+def _proxy(configuration: Any) -> dict[str, Any]:
+    """Return websocket-client's options for the client's proxy; without one it looks for none."""
+    host = urlsplit(configuration.host).hostname or ""
+    excepted = [part.strip() for part in (configuration.no_proxy or "").split(",") if part.strip()]
+    if not configuration.proxy or "*" in excepted or any(host.endswith(part) for part in excepted):
+        return {"http_no_proxy": ["*"]}
+    proxy = urlsplit(configuration.proxy)
+    return {"http_proxy_host": proxy.hostname, "http_proxy_port": proxy.port, "proxy_type": "http"}

@@ -1,0 +1,220 @@
+"""A cluster as a provisioner: each sandbox is a pod."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...errors import ConfigurationError, ExecutorError, ExecutorStartError
+from ..container_options import ContainerOptions
+from ..engine_protocol import Note, no_note
+from ..provisioner import STEP, ImageSpec, Report, SandboxSpec
+from .cluster_client import ClusterClient
+from .image_check import check_image
+from .network_probe import check_isolation
+from .pod_labels import MANAGED_BY, SANDBOX_LABEL, our_selector
+from .pod_manifest import CONTAINER, GATEWAY_COMMAND, pod_manifest
+from .pod_removal import Removals, reap
+from .pod_sandbox import PodSandbox, StartedPod
+from .pod_start import addresses_of_node, await_running
+
+__all__ = ["KubernetesProvisioner", "PodSettings"]
+
+_ID_BYTES = 6
+_TOKEN_BYTES = 24
+
+_lock = threading.Lock()
+# Namespaces whose orphans this process has looked for.
+_reaped: set[tuple[str, str]] = set()
+# Images that a pod of this process has run, by cluster and namespace, with their distributions.
+_checked: set[tuple[str, str, str, tuple[str, ...]]] = set()
+
+
+@dataclass(frozen=True)
+class PodSettings:
+    """Settings of pods that the engine decides.
+
+    Attributes:
+        runtime_class: name of a ``RuntimeClass``.
+        warm_pool: name of a ``SandboxWarmPool``.
+        allow_network: whether pods may have a network.
+        gateway_command: main process of the image.
+        max_seconds: longest life of a pod.
+    """
+
+    runtime_class: str | None = None
+    warm_pool: str | None = None
+    allow_network: bool = False
+    gateway_command: Sequence[str] = GATEWAY_COMMAND
+    max_seconds: float = 86_400.0
+
+
+class KubernetesProvisioner:
+    """A provisioner of pods.
+
+    Args:
+        client: of the cluster; closed with the provisioner.
+        options: of the containers.
+        settings: of the pods.
+        note: takes a line for the user's log.
+
+    Raises:
+        EngineUnavailableError: the cluster does not answer, or refuses the token.
+        ClusterRefusal: the account may not do what is needed.
+    """
+
+    def __init__(
+        self,
+        client: ClusterClient,
+        options: ContainerOptions,
+        settings: PodSettings,
+        note: Note = no_note,
+    ) -> None:
+        self._client, self._options, self._settings = client, options, settings
+        self._note = note
+        self._removals = Removals(client)
+        client.check(MANAGED_BY)
+        self._reap_once()
+
+    def prepare_image(self, spec: ImageSpec, *, report: Report, rebuild: bool = False) -> str:
+        """Have the cluster pull an image, and check that it has the distributions asked for.
+
+        Args:
+            spec: of the image; nothing is built.
+            report: takes a line when the cluster begins to pull.
+            rebuild: check again.
+
+        Raises:
+            ConfigurationError: no image is named.
+            ExecutorStartError: the cluster cannot pull or run it, or a distribution is missing.
+        """
+        image = spec.image
+        if not image:
+            raise ConfigurationError(
+                "image=None with KubernetesEngine: nothing is built in a cluster, so name an image "
+                "that its nodes can pull; 'smolagents-fork setup kubernetes --print' writes its "
+                "Dockerfile"
+            )
+        key = (self._client.address, self._client.namespace, image, tuple(spec.requirements))
+        with _lock:
+            known = key in _checked
+        # A warm pool's image is the template's, which is compared when a sandbox is claimed.
+        if (not known or rebuild) and self._settings.warm_pool is None:
+            self._check_image(spec, image, report)
+            with _lock:
+                _checked.add(key)
+        return image
+
+    def _check_image(self, spec: ImageSpec, image: str, report: Report) -> None:
+        said: list[str] = []
+
+        def waiting(words: str) -> None:
+            if not said:
+                said.append(words)
+                report(f"{STEP}waiting for the cluster to run {image}: {words}")
+
+        sandbox = secrets.token_hex(_ID_BYTES)
+        name = f"smolagents-fork-{sandbox}"
+        self._removals.register(name)
+        try:
+            once = SandboxSpec(image, workdir=self._options.workdir)
+            manifest = self._manifest(once, sandbox, "")
+            check_image(self._client, manifest, spec, waiting=waiting)
+        finally:
+            self._removals.remove(name, wait=False)
+
+    def start(self, spec: SandboxSpec) -> PodSandbox:
+        """Start a pod, and check that its network reaches nothing. From any thread.
+
+        Raises:
+            ConfigurationError: an option that a pod cannot have.
+            ExecutorStartError: the pod cannot run, in the cluster's words, or has a network.
+            EngineUnavailableError: the cluster does not answer.
+        """
+        sandbox, token = secrets.token_hex(_ID_BYTES), secrets.token_urlsafe(_TOKEN_BYTES)
+        manifest = self._manifest(spec, sandbox, token)
+        name = str(manifest["metadata"]["name"])
+        self._removals.register(name)
+        made: PodSandbox | None = None
+        try:
+            self._client.call(
+                f"creating pod {name} (image {spec.image})",
+                self._client.core.create_namespaced_pod,
+                self._client.namespace,
+                manifest,
+            )
+            state = await_running(self._client, name, spec.image, spec.start_seconds)
+            started = StartedPod(name, sandbox, CONTAINER, token, state.node)
+            made = PodSandbox(
+                self._client, started, spec, lambda: self._removals.remove(name, wait=False)
+            )
+            self._check_network(made)
+        except BaseException as error:
+            if made is not None:
+                made.remove()
+            self._removals.remove(name, wait=True)
+            if isinstance(error, ExecutorError) and not isinstance(error, ExecutorStartError):
+                raise ExecutorStartError(f"sandbox {sandbox}: {error}") from error
+            raise
+        return made
+
+    def _check_network(self, sandbox: PodSandbox) -> None:
+        if not self._settings.allow_network:
+            nodes = addresses_of_node(self._client, sandbox.name)
+            check_isolation(sandbox.run, nodes, sandbox.id)
+
+    def _manifest(self, spec: SandboxSpec, sandbox: str, token: str) -> dict[str, Any]:
+        settings = self._settings
+        return pod_manifest(
+            spec,
+            self._options,
+            sandbox=sandbox,
+            token=token,
+            command=settings.gateway_command,
+            runtime_class=settings.runtime_class,
+            network=settings.allow_network,
+            max_seconds=settings.max_seconds,
+        )
+
+    def ours(self) -> list[str]:
+        """Return the ids of this process's pods.
+
+        Raises:
+            EngineUnavailableError: the cluster does not answer.
+        """
+        found = self._client.call(
+            "listing pods",
+            self._client.core.list_namespaced_pod,
+            self._client.namespace,
+            label_selector=our_selector(),
+        )
+        return [str(pod["metadata"]["labels"][SANDBOX_LABEL]) for pod in found.get("items") or ()]
+
+    def _reap_once(self) -> None:
+        place = (self._client.address, self._client.namespace)
+        with _lock:
+            if place in _reaped:
+                return
+            _reaped.add(place)
+
+        def work() -> None:
+            with contextlib.suppress(Exception):
+                reap(self._client)
+
+        threading.Thread(target=work, name="smolagents-fork-pod-reaper", daemon=True).start()
+
+    def wait_until_removed(self, timeout: float) -> bool:
+        """Wait for pending removals, also after :meth:`close`; return whether all are done.
+
+        Args:
+            timeout: seconds to wait at most.
+        """
+        return self._removals.wait(timeout)
+
+    def close(self) -> None:
+        """Close idle connections to the cluster; pods stay."""
+        self._client.close()

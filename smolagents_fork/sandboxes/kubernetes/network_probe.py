@@ -1,0 +1,107 @@
+"""Probe from inside a pod: whether its network reaches anything.
+
+A NetworkPolicy is only words where the cluster's network plugin does not enforce it. So a program
+in the pod tries to reach addresses before any of the user's code runs there: the API server, the
+cluster's name servers, the node, and the internet. An answer of any kind, a refusal too, means that
+packets leave the pod.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+
+from ...errors import ExecutorStartError
+from ..container_files import Run
+
+__all__ = ["check_isolation"]
+
+# Time a network plugin may take to apply a policy to a new pod.
+_APPLY_SECONDS = 10.0
+_PAUSE_SECONDS = 1.0
+_RUN_SECONDS = 20.0
+# Run as: python3 -I -S -c PROBE seconds node... Prints the addresses that it reached, as JSON.
+_PROBE = """
+import errno,json,os,select,socket,sys,time
+targets=[("the internet",a,p,0) for a,p in (("1.1.1.1",443),("8.8.8.8",53),("2606:4700:4700::1111",443))]
+api=os.environ.get("KUBERNETES_SERVICE_HOST")
+if api: targets.append(("the API server",api,int(os.environ.get("KUBERNETES_SERVICE_PORT","443")),0))
+targets+=[("the node",node,10250,0) for node in sys.argv[2:]]
+try:
+    for line in open("/etc/resolv.conf"):
+        words=line.split()
+        if words[:1]==["nameserver"] and len(words)>1:
+            targets+=[("the cluster's name server",words[1],53,udp) for udp in (0,1)]
+except OSError: pass
+query=b"\\x12\\x34\\x01\\0\\0\\x01\\0\\0\\0\\0\\0\\0\\x0akubernetes\\x07default\\x03svc\\0\\0\\x01\\0\\x01"
+poll=select.poll()
+waiting={}
+reached=set()
+def name(target): return "%s (%s port %d)"%target[:3]
+for target in targets:
+    s=socket.socket(socket.AF_INET6 if ":" in target[1] else socket.AF_INET,socket.SOCK_DGRAM if target[3] else socket.SOCK_STREAM)
+    s.setblocking(False)
+    error=s.connect_ex(target[1:3])
+    if not error and target[3]:
+        try: s.send(query); error=errno.EINPROGRESS
+        except OSError as problem: error=problem.errno
+    if error==errno.EINPROGRESS:
+        waiting[s.fileno()]=s,target
+        poll.register(s,select.POLLIN if target[3] else select.POLLOUT)
+    elif error in (0,errno.ECONNREFUSED): reached.add(name(target))
+end=time.monotonic()+float(sys.argv[1])
+while waiting and time.monotonic()<end:
+    for f,_ in poll.poll(max(0,end-time.monotonic())*1000):
+        s,target=waiting.pop(f)
+        poll.unregister(f)
+        error=s.getsockopt(socket.SOL_SOCKET,socket.SO_ERROR)
+        if error in (0,errno.ECONNREFUSED): reached.add(name(target))
+print(json.dumps(sorted(reached)))
+"""  # noqa: E501 - sent as it is
+_WAIT_SECONDS = 1.5
+
+
+def check_isolation(run: Run, nodes: Sequence[str], sandbox: str) -> None:
+    """Refuse a pod whose network reaches anything.
+
+    Args:
+        run: runs programs in the pod.
+        nodes: addresses of its node.
+        sandbox: its id.
+
+    Raises:
+        ExecutorStartError: it reaches something; names what.
+        ExecutorError: the probe could not be run.
+    """
+    end = time.monotonic() + _APPLY_SECONDS
+    argv = ["python3", "-I", "-S", "-c", _PROBE, str(_WAIT_SECONDS), *nodes]
+    while True:
+        code, output, message = run(argv, timeout=_RUN_SECONDS, max_bytes=65_536)
+        if code:
+            words = message.decode("utf-8", "replace").strip() or f"exit code {code}"
+            raise ExecutorStartError(
+                f"sandbox {sandbox}: the probe of its network failed, so no code is run in it: "
+                f"{words[-500:]}"
+            )
+        reached = _names(output)
+        if not reached:
+            return
+        if time.monotonic() > end:
+            raise ExecutorStartError(
+                f"sandbox {sandbox} has a network, and no code is run in it: it reaches "
+                f"{', '.join(reached)}. Apply the NetworkPolicy that 'smolagents-fork setup "
+                "kubernetes --print' writes, with a network plugin that enforces policies; or "
+                "KubernetesEngine(allow_network=True) if the code may have a network"
+            )
+        time.sleep(_PAUSE_SECONDS)
+
+
+def _names(output: bytes) -> list[str]:
+    try:
+        found = json.loads(output)
+    except ValueError:
+        found = None
+    if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
+        raise ExecutorStartError(f"the probe of the pod's network gave no answer: {output[:200]!r}")
+    return found

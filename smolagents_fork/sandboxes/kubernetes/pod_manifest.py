@@ -1,0 +1,151 @@
+"""Manifest of a pod: pod security standard "restricted", and nothing of the cluster inside."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...errors import ConfigurationError
+from ..container_options import GATEWAY_PORT, ContainerOptions
+from ..first_process import first_command
+from ..provisioner import SandboxSpec
+from ..resource_limits import parse_size
+from .pod_labels import metadata
+
+__all__ = ["CONTAINER", "GATEWAY_COMMAND", "TOKEN_VARIABLE", "pod_manifest", "user_and_group"]
+
+#: Name of a pod's container.
+CONTAINER = "sandbox"
+#: Main process of the fork's image. A cluster's API does not say what an image's own is.
+GATEWAY_COMMAND = ("python", "-I", "/opt/kernel/gateway.py")
+TOKEN_VARIABLE = "KG_AUTH_TOKEN"
+# Time the host process may take to attach to a pod that has started; only then the lease begins.
+_LEAST_FIRST_SECONDS = 120.0
+# For the log; the work folder and /tmp are in memory.
+_EPHEMERAL_STORAGE = "1Gi"
+
+
+def user_and_group(user: str) -> tuple[int, int]:
+    """Return the numbers of ``user=``.
+
+    Raises:
+        ConfigurationError: it has names, or is root.
+    """
+    uid, _, gid = user.partition(":")
+    if not uid.isdigit() or not (gid or uid).isdigit() or not int(uid):
+        raise ConfigurationError(
+            f"user={user!r}: on Kubernetes give numbers such as '1000:1000', not root's"
+        )
+    return int(uid), int(gid or uid)
+
+
+def pod_manifest(
+    spec: SandboxSpec,
+    options: ContainerOptions,
+    *,
+    sandbox: str,
+    token: str,
+    command: Sequence[str] = GATEWAY_COMMAND,
+    runtime_class: str | None = None,
+    network: bool = False,
+    max_seconds: float,
+) -> dict[str, Any]:
+    """Return the manifest of a sandbox's pod.
+
+    Args:
+        spec: of the sandbox.
+        options: of the container.
+        sandbox: id of the sandbox.
+        token: that the gateway asks its clients for.
+        command: the container's main process, which runs under the lease.
+        runtime_class: name of a ``RuntimeClass``; ``None``: the cluster's default.
+        network: whether it may use a network.
+        max_seconds: after which the cluster ends it, whatever happens.
+    """
+    uid, gid = user_and_group(options.user)
+    first = max(spec.lease_seconds, spec.start_seconds, _LEAST_FIRST_SECONDS)
+    pod: dict[str, Any] = {
+        "restartPolicy": "Never",
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "activeDeadlineSeconds": math.ceil(max_seconds),
+        "terminationGracePeriodSeconds": 1,
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": uid,
+            "runAsGroup": gid,
+            "fsGroup": gid,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "containers": [
+            {
+                "name": CONTAINER,
+                "image": spec.image,
+                "command": first_command(spec.lease_seconds, command, first_seconds=first),
+                "workingDir": spec.workdir,
+                "env": [
+                    {"name": name, "value": value}
+                    for name, value in environment(spec, token).items()
+                ],
+                # Open for the host process, which renews the lease by writing to it.
+                "stdin": True,
+                "stdinOnce": False,
+                "tty": False,
+                "securityContext": {
+                    "allowPrivilegeEscalation": False,
+                    "readOnlyRootFilesystem": True,
+                    "capabilities": {"drop": ["ALL"]},
+                },
+                "resources": _resources(spec),
+                "volumeMounts": [
+                    {"name": "work", "mountPath": spec.workdir},
+                    {"name": "tmp", "mountPath": "/tmp"},
+                ],
+            }
+        ],
+        "volumes": [
+            _memory_volume("work", spec.limits.workdir_size),
+            _memory_volume("tmp", spec.limits.tmp_size),
+        ],
+    }
+    if runtime_class is not None:
+        pod["runtimeClassName"] = runtime_class
+    named = {"name": f"smolagents-fork-{sandbox}", **metadata(sandbox, network=network)}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": named, "spec": pod}
+
+
+def environment(spec: SandboxSpec, token: str) -> dict[str, str]:
+    """Return the variables of a container.
+
+    Args:
+        spec: of the sandbox.
+        token: that the gateway asks its clients for.
+    """
+    return {
+        "HOME": spec.workdir,
+        "TMPDIR": "/tmp",
+        "JUPYTER_RUNTIME_DIR": "/tmp/jupyter",
+        "IPYTHONDIR": "/tmp/ipython",
+        "MPLCONFIGDIR": "/tmp/matplotlib",
+        "KG_IP": "127.0.0.1",
+        "KG_PORT": str(GATEWAY_PORT),
+        TOKEN_VARIABLE: token,
+        **spec.environment,
+    }
+
+
+def _resources(spec: SandboxSpec) -> Mapping[str, Any]:
+    limits: dict[str, str] = {"ephemeral-storage": _EPHEMERAL_STORAGE}
+    if spec.limits.memory is not None:
+        limits["memory"] = str(parse_size(spec.limits.memory))
+    if spec.limits.cpus is not None:
+        limits["cpu"] = f"{math.ceil(spec.limits.cpus * 1000)}m"
+    return {"limits": limits, "requests": dict(limits)}
+
+
+def _memory_volume(name: str, size: int | str) -> dict[str, Any]:
+    return {
+        "name": name,
+        "emptyDir": {"medium": "Memory", "sizeLimit": str(parse_size(size))},
+    }

@@ -1,0 +1,230 @@
+"""Removal of pods: in the background, at exit, and for owners that died."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import datetime
+import os
+import queue
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ...errors import EngineUnavailableError, ExecutorError, ExecutorStartError
+from ..termination import exit_on_sigterm
+from .cluster_client import ClusterClient, ClusterRefusal
+from .pod_labels import MANAGED_BY, owner_is_gone
+
+__all__ = ["Removals", "reap"]
+
+_EXIT_WAIT_SECONDS = 15.0
+_IDLE_SECONDS = 1.0
+_ATTEMPTS = 3
+_GONE_SECONDS = 30.0
+# Ended pods of owners elsewhere stay this long, for whoever wants to look at them.
+_ENDED_SECONDS = 600.0
+
+#: Removes one object: the function that does it, which raises unless it is gone.
+_Removal = Callable[[], None]
+
+
+class _Pending:
+    """Objects of this process in clusters that have not been removed yet, by name."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.known: dict[str, _Removal] = {}
+        self.queue: queue.Queue[str] = queue.Queue()
+        self.worker: threading.Thread | None = None
+        self.exiting = False
+
+
+_pending = _Pending()
+
+
+class Removals:
+    """Removals in one namespace.
+
+    Args:
+        client: of the cluster.
+    """
+
+    def __init__(self, client: ClusterClient) -> None:
+        self._client = client
+
+    def register(self, name: str, remove: _Removal | None = None) -> None:
+        """Register a pod before it is created: whatever happens, it is removed at exit.
+
+        Args:
+            name: of the pod.
+            remove: removes it; ``None``: by its name.
+
+        Raises:
+            ExecutorStartError: the process is exiting.
+        """
+        with _pending.lock:
+            if _pending.exiting:
+                raise ExecutorStartError("the process is exiting: no pod is started")
+            _pending.known[name] = remove or (lambda: remove_pod(self._client, name))
+        exit_on_sigterm()
+
+    def remove(self, name: str, *, wait: bool) -> None:
+        """Remove a pod; no-op when it is gone.
+
+        Args:
+            name: of the pod.
+            wait: do it now; otherwise in the background.
+        """
+        with _pending.lock:
+            if name not in _pending.known:
+                return
+        if wait or _pending.exiting:
+            _remove_now(name)
+            return
+        _pending.queue.put(name)
+        with _pending.lock:
+            if _pending.worker is None:
+                _pending.worker = threading.Thread(
+                    target=_work, name="smolagents-fork-pod-removal", daemon=True
+                )
+                _pending.worker.start()
+
+    @staticmethod
+    def wait(timeout: float) -> bool:
+        """Wait for pending removals; return whether all are done.
+
+        Args:
+            timeout: seconds.
+        """
+        end = time.monotonic() + timeout
+        while time.monotonic() < end:
+            with _pending.lock:
+                if _pending.queue.empty() and _pending.worker is None:
+                    return True
+            time.sleep(0.01)
+        return False
+
+
+def remove_pod(client: ClusterClient, name: str) -> None:
+    """Delete a pod and wait until it is gone.
+
+    Raises:
+        ExecutorError: the cluster does not do it.
+    """
+    with contextlib.suppress(_Gone), _gone_is_done():
+        client.call(
+            f"deleting pod {name}",
+            client.core.delete_namespaced_pod,
+            name,
+            client.namespace,
+            grace_period_seconds=0,
+        )
+        end = time.monotonic() + _GONE_SECONDS
+        while time.monotonic() < end:
+            client.call(
+                f"asking for pod {name}", client.core.read_namespaced_pod, name, client.namespace
+            )
+            time.sleep(0.05)
+
+
+class _Gone(Exception):
+    pass
+
+
+@contextlib.contextmanager
+def _gone_is_done() -> Any:
+    try:
+        yield
+    except ClusterRefusal as error:
+        if error.status in (404, 410):
+            raise _Gone from None
+        raise
+
+
+def _remove_now(name: str) -> None:
+    with _pending.lock:
+        remove = _pending.known.get(name)
+    if remove is None:
+        return
+    for attempt in range(_ATTEMPTS):
+        try:
+            remove()
+        except EngineUnavailableError:
+            return  # the lease ends it
+        except ExecutorError:
+            time.sleep(0.2 * (attempt + 1))
+            continue
+        with _pending.lock:
+            _pending.known.pop(name, None)
+        return
+
+
+def _work() -> None:
+    """Remove queued pods; end when the queue is empty for a second."""
+    while True:
+        try:
+            name = _pending.queue.get(timeout=_IDLE_SECONDS)
+        except queue.Empty:
+            with _pending.lock:
+                if not _pending.queue.empty():
+                    continue
+                _pending.worker = None
+                return
+        with contextlib.suppress(Exception):
+            _remove_now(name)
+
+
+def reap(client: ClusterClient) -> list[str]:
+    """Remove pods that nobody owns any more; return their names.
+
+    Those are pods whose owner, a process of this machine, has ended, and pods of any owner that
+    ended ten minutes ago.
+
+    Args:
+        client: of the cluster.
+    """
+    removed = []
+    found = client.call(
+        "listing pods", client.core.list_namespaced_pod, client.namespace,
+        label_selector=MANAGED_BY,
+    )  # fmt: skip
+    for pod in found.get("items") or ():
+        if owner_is_gone(pod) or _ended_long_ago(pod):
+            name = str(pod["metadata"]["name"])
+            with contextlib.suppress(ExecutorError):
+                remove_pod(client, name)
+                removed.append(name)
+    return removed
+
+
+def _ended_long_ago(pod: Mapping[str, Any]) -> bool:
+    for container in (pod.get("status") or {}).get("containerStatuses") or ():
+        ended = (container.get("state") or {}).get("terminated") or {}
+        with contextlib.suppress(ValueError):
+            text = str(ended.get("finishedAt") or "").replace("Z", "+00:00")
+            at = datetime.datetime.fromisoformat(text)
+            now = datetime.datetime.now(datetime.timezone.utc)
+            return (now - at).total_seconds() > _ENDED_SECONDS
+    return False
+
+
+def _after_fork() -> None:
+    """Reset a forked child, which owns none of its parent's pods."""
+    global _pending
+    _pending = _Pending()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+@atexit.register
+def _at_exit() -> None:
+    with _pending.lock:
+        _pending.exiting = True
+    Removals.wait(_EXIT_WAIT_SECONDS)
+    for name in list(_pending.known):
+        with contextlib.suppress(Exception):
+            _remove_now(name)

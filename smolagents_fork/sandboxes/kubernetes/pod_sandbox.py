@@ -1,0 +1,249 @@
+"""A running pod as a sandbox: streams, files, statistics, status."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from ...errors import ExecutorError, ExecutorStartError
+from ...results import ExecutorStats, FileInfo
+from .. import container_files
+from ..container_options import GATEWAY_PORT
+from ..provisioner import ByteStream, SandboxSpec, SandboxStatus
+from .cgroup_usage import cgroup_usage
+from .cluster_client import ClusterClient, ClusterRefusal
+from .pod_status import PodState, pod_state
+from .streams.channel_socket import ChannelSocket
+from .streams.pod_exec import run_program, short_command
+from .streams.pod_lease import PodLease
+from .streams.pod_relay import relay_command
+from .streams.resumed_stream import PATIENCE_SECONDS, Carrier, open_resumed
+
+__all__ = ["PodSandbox", "StartedPod"]
+
+_QUERY_SECONDS = 2.0
+_LOG_LINES = 8
+_PING_SECONDS = 2.0
+
+
+@dataclass(frozen=True)
+class StartedPod:
+    """A pod whose container runs.
+
+    Attributes:
+        name: of the pod.
+        sandbox: its id.
+        container: name of its container.
+        gateway_token: that its gateway asks for.
+        node: name of its node.
+    """
+
+    name: str
+    sandbox: str
+    container: str
+    gateway_token: str
+    node: str
+
+
+class PodSandbox:
+    """One running pod. Made by the provisioner.
+
+    Args:
+        client: of the cluster.
+        started: the pod.
+        spec: that it was started from.
+        end: removes it in the background.
+
+    Raises:
+        ExecutorError: its first process cannot be attached to.
+    """
+
+    def __init__(
+        self,
+        client: ClusterClient,
+        started: StartedPod,
+        spec: SandboxSpec,
+        end: Callable[[], None],
+    ) -> None:
+        self._client = client
+        self._started = started
+        self._spec = spec
+        self._end = end
+        self._lock = threading.Lock()
+        self._removed = False
+        self._answered = time.monotonic()
+        self._lease = PodLease(self._attach, spec.lease_seconds, self._may_run)
+
+    @property
+    def id(self) -> str:
+        """Short identifier, part of the pod's name."""
+        return self._started.sandbox
+
+    @property
+    def spec(self) -> SandboxSpec:
+        """Specification that it was started from."""
+        return self._spec
+
+    @property
+    def gateway_token(self) -> str:
+        """Token that the gateway asks for."""
+        return self._started.gateway_token
+
+    @property
+    def name(self) -> str:
+        """The pod's name."""
+        return self._started.name
+
+    @property
+    def node(self) -> str:
+        """Name of its node."""
+        return self._started.node
+
+    def open_stream(self, *, timeout: float) -> ByteStream:
+        """Open a stream to the kernel gateway, which survives lost connections to the cluster.
+
+        Args:
+            timeout: seconds the gateway may take to start.
+
+        Raises:
+            OSError: the gateway did not answer in time.
+            ExecutorError: the pod is gone, or the cluster gives no stream.
+        """
+        self._check_there()
+        name = secrets.token_hex(16)
+        keep = max(self._spec.lease_seconds, PATIENCE_SECONDS)
+
+        def opened(new: bool, seconds: float) -> ChannelSocket:
+            # The relay is given less time than the caller has, to hear its reason.
+            wait = max(0.1, seconds * 0.9) if new else 0.0
+            return self._exec(relay_command(name, GATEWAY_PORT, wait, keep), seconds)
+
+        return open_resumed(Carrier(opened, self._may_run), timeout)
+
+    def _exec(self, argv: list[str], seconds: float) -> ChannelSocket:
+        return self._stream("exec", seconds, command=short_command(argv), stdout=True, stderr=True)
+
+    def _attach(self, seconds: float) -> ChannelSocket:
+        return self._stream("attach", seconds)
+
+    def _stream(self, subresource: str, seconds: float, **parameters: Any) -> ChannelSocket:
+        asked = {"container": self._started.container, "stdin": True, **parameters}
+        # Lower-case, as the API's own clients write it.
+        query = {k: str(v).lower() if isinstance(v, bool) else v for k, v in asked.items()}
+        return self._client.stream(self.name, subresource, query, seconds)
+
+    def run(
+        self, argv: list[str], *, stdin: Iterable[bytes] = (), timeout: float, max_bytes: int
+    ) -> tuple[int, bytes, bytes]:
+        """Run a program in the pod.
+
+        Args:
+            argv: program and arguments, without a shell.
+            stdin: pieces of its input.
+            timeout: seconds it may take.
+            max_bytes: largest standard output allowed.
+
+        Returns:
+            exit code, standard output, the end of standard error.
+
+        Raises:
+            ExecutorError: it took too long, could not be run, or wrote more.
+        """
+        self._check_there()
+        return run_program(self._exec, argv, stdin=stdin, timeout=timeout, max_bytes=max_bytes)
+
+    def write_file(self, path: str, pieces: Iterable[bytes], size: int) -> None:
+        """Write a file; see :meth:`.provisioner.Sandbox.write_file`."""
+        container_files.write_file(self.run, path, pieces, size)
+
+    def read_file(self, path: str, max_bytes: int) -> bytes:
+        """Read a file; see :meth:`.provisioner.Sandbox.read_file`."""
+        return container_files.read_file(self.run, path, max_bytes)
+
+    def list_files(self, path: str) -> list[FileInfo]:
+        """List files; see :meth:`.provisioner.Sandbox.list_files`."""
+        return container_files.list_files(self.run, path)
+
+    def stats(self) -> ExecutorStats:
+        """Return the pod's resource use now.
+
+        Raises:
+            ExecutorError: it is gone.
+        """
+        return cgroup_usage(self.run, self._spec.limits)
+
+    def engine_responds(self) -> bool:
+        """Return whether the cluster answers, or did so before a stream would be given up."""
+        if self._client.answers(_PING_SECONDS):
+            self._answered = time.monotonic()
+        return time.monotonic() - self._answered < PATIENCE_SECONDS
+
+    def status(self) -> SandboxStatus:
+        """Return the pod's status; never raises, takes a few seconds at most."""
+        state = self._state()
+        if isinstance(state, str):
+            return SandboxStatus(state)
+        lines: tuple[str, ...] = ()
+        missing = ""
+        try:
+            text = self._client.text(
+                f"reading the log of pod {self.name}",
+                self._client.core.read_namespaced_pod_log,
+                self.name,
+                self._client.namespace,
+                container=self._started.container,
+                tail_lines=_LOG_LINES,
+                seconds=_QUERY_SECONDS,
+            )
+            lines = tuple(
+                line[:300] for line in text.splitlines()[-_LOG_LINES:]
+                if line.strip() and "IPKernelApp" not in line
+            )  # fmt: skip
+        except ExecutorError as error:
+            missing = str(error)
+        return state.status(lines, missing)
+
+    def _state(self) -> PodState | str:
+        """Return the pod's state, or the text of one that cannot be read."""
+        try:
+            return pod_state(
+                self._client.call(
+                    f"asking for pod {self.name}",
+                    self._client.core.read_namespaced_pod,
+                    self.name,
+                    self._client.namespace,
+                    seconds=_QUERY_SECONDS,
+                )
+            )
+        except ClusterRefusal as error:
+            if error.status in (404, 410):
+                return "ended and was removed"
+            return f"unknown: {error}"
+        except ExecutorError as error:
+            return f"unknown: the cluster does not answer ({error})"
+
+    def _may_run(self) -> bool:
+        """Return whether the pod may still run; a cluster that does not answer says nothing."""
+        if self._removed:
+            return False
+        state = self._state()
+        return state.startswith("unknown") if isinstance(state, str) else state.running
+
+    def _check_there(self) -> None:
+        if self._removed:
+            raise ExecutorStartError(f"sandbox {self.id} has been removed")
+
+    def remove(self) -> None:
+        """Remove the pod in the background; done before the process exits."""
+        with self._lock:
+            if self._removed:
+                return
+            self._removed = True
+        with contextlib.suppress(Exception):
+            self._lease.close()
+        self._end()

@@ -1,0 +1,106 @@
+"""State of a pod in the cluster's words: whether it runs, why it does not start, how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..provisioner import SandboxStatus
+
+__all__ = ["PodState", "pod_state"]
+
+# Reasons of a waiting container that no time mends, or that have failed once already.
+_HOPELESS = frozenset(
+    {
+        "CreateContainerConfigError",
+        "CreateContainerError",
+        "ErrImageNeverPull",
+        "ErrImagePull",
+        "ImageInspectError",
+        "ImagePullBackOff",
+        "InvalidImageName",
+        "RegistryUnavailable",
+        "RunContainerError",
+    }
+)
+
+
+@dataclass(frozen=True)
+class PodState:
+    """State of a pod.
+
+    Attributes:
+        running: whether its container runs.
+        ended: how it ended; empty while it has not.
+        exit_code: of its container.
+        out_of_memory: whether the cluster ended it for lack of memory.
+        waiting: why it does not run yet, in the cluster's words; may be empty.
+        hopeless: whether ``waiting`` is an error.
+        node: name of its node; empty before it has one.
+    """
+
+    running: bool = False
+    ended: str = ""
+    exit_code: int | None = None
+    out_of_memory: bool = False
+    waiting: str = ""
+    hopeless: bool = False
+    node: str = ""
+
+    def status(self, lines: tuple[str, ...], missing: str = "") -> SandboxStatus:
+        """Return it as the status of a sandbox.
+
+        Args:
+            lines: last lines of its log.
+            missing: why there are none.
+        """
+        state = "running" if self.running else self.ended or f"not running yet ({self.waiting})"
+        return SandboxStatus(state, self.exit_code, self.out_of_memory, lines, missing)
+
+
+def pod_state(pod: Mapping[str, Any]) -> PodState:
+    """Return the state that the API describes.
+
+    Args:
+        pod: as the API describes it.
+    """
+    status = pod.get("status") or {}
+    node = str((pod.get("spec") or {}).get("nodeName") or "")
+    containers = status.get("containerStatuses") or [{}]
+    states = containers[0].get("state") or {}
+    ended = states.get("terminated")
+    if isinstance(ended, Mapping):
+        reason = str(ended.get("reason") or "")
+        words = _joined(status.get("reason"), status.get("message"))
+        said = f"ended ({words})" if words else "ended"
+        code = ended.get("exitCode")
+        return PodState(
+            ended=said,
+            exit_code=code if isinstance(code, int) else None,
+            out_of_memory=reason == "OOMKilled",
+            node=node,
+        )
+    if status.get("phase") in ("Failed", "Succeeded"):
+        words = _joined(status.get("reason"), status.get("message"))
+        return PodState(ended=f"ended ({words})" if words else "ended", node=node)
+    if (pod.get("metadata") or {}).get("deletionTimestamp"):
+        return PodState(ended="ended and is being removed", node=node)
+    if "running" in states:
+        return PodState(running=True, node=node)
+    waiting = states.get("waiting") or {}
+    if waiting.get("reason") in _HOPELESS:
+        words = _joined(waiting.get("reason"), waiting.get("message"))
+        return PodState(waiting=words, hopeless=True, node=node)
+    return PodState(waiting=_unscheduled(status) or _joined(waiting.get("reason"), None), node=node)
+
+
+def _unscheduled(status: Mapping[str, Any]) -> str:
+    for condition in status.get("conditions") or ():
+        if condition.get("type") == "PodScheduled" and condition.get("status") == "False":
+            return _joined(condition.get("reason"), condition.get("message"))
+    return ""
+
+
+def _joined(reason: object, message: object) -> str:
+    return ": ".join(str(part)[:1000] for part in (reason, message) if part)

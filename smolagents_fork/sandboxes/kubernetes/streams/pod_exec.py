@@ -1,0 +1,121 @@
+"""Execution of a program in a pod."""
+
+from __future__ import annotations
+
+import base64
+import time
+import zlib
+from collections.abc import Callable, Iterable
+
+from ....errors import ExecutorError
+from ...stream_errors import TooMuchOutput
+from .channel_socket import ERRORS, ChannelSocket
+
+__all__ = ["run_program", "short_command"]
+
+_MAX_STDERR = 8192
+_MOST_UNSENT = 1 << 20
+# Longest program that is sent as it is. A command is part of an address, and servers in front of a
+# cluster allow 8 KiB for that.
+_LONGEST_PROGRAM = 500
+
+
+def short_command(argv: list[str]) -> list[str]:
+    """Return a command with a compressed program, if it runs a long one with Python's ``-c``.
+
+    Args:
+        argv: program and arguments.
+    """
+    if "-c" not in argv or not argv[0].startswith("python"):
+        return argv
+    place = argv.index("-c") + 1
+    program = argv[place]
+    if len(program) <= _LONGEST_PROGRAM:
+        return argv
+    packed = base64.b85encode(zlib.compress(program.encode(), 9)).decode()
+    code = f"import base64,zlib;exec(zlib.decompress(base64.b85decode({packed!r})))"
+    return [*argv[:place], code, *argv[place + 1 :]]
+
+
+def run_program(
+    opened: Callable[[list[str], float], ChannelSocket],
+    argv: list[str],
+    *,
+    stdin: Iterable[bytes] = (),
+    timeout: float,
+    max_bytes: int,
+) -> tuple[int, bytes, bytes]:
+    """Run a program and return its exit code, standard output and the end of standard error.
+
+    Args:
+        opened: opens an exec within seconds.
+        argv: program and arguments, without a shell.
+        stdin: pieces of its input, whose end version 4 of the protocol cannot signal.
+        timeout: seconds it may take.
+        max_bytes: largest standard output allowed.
+
+    Raises:
+        ExecutorError: it took too long, could not be run, or the stream broke.
+        TooMuchOutput: it wrote more.
+    """
+    end = time.monotonic() + timeout
+    sock = opened(short_command(argv), timeout)
+    program = _Program(sock, end, timeout, max_bytes)
+    try:
+        for piece in stdin:
+            if not program.write(piece):
+                break
+        sock.end_input()
+        while program.read():
+            program.wait()
+    finally:
+        sock.close()
+    status = sock.status
+    if status is None:
+        raise ExecutorError(
+            f"the stream to a program in the pod ended after {len(program.output)} bytes without "
+            f"its status: {sock.end_reason}"
+        )
+    if status.exit_code is None:
+        raise ExecutorError(f"a program in the pod could not be run: {status.message}")
+    return status.exit_code, bytes(program.output), bytes(program.stderr)
+
+
+class _Program:
+    def __init__(self, sock: ChannelSocket, end: float, timeout: float, max_bytes: int) -> None:
+        self._sock, self._end, self._timeout, self._max_bytes = sock, end, timeout, max_bytes
+        self.output = bytearray()
+        self.stderr = b""
+
+    def write(self, piece: bytes) -> bool:
+        """Send a piece of input; return whether the program takes more."""
+        view = memoryview(piece)
+        while view:
+            self._sock.send(bytes(view[:_MOST_UNSENT]))
+            view = view[_MOST_UNSENT:]
+            while self._sock.unsent > _MOST_UNSENT:
+                # A program that ends without reading all of its input reports the reason itself.
+                if not self.read():
+                    return False
+                self.wait()
+        return self.read()
+
+    def read(self) -> bool:
+        """Take what has arrived; return whether more may come."""
+        found = self._sock.receive()
+        if found is None:
+            return False
+        for channel, data in found:
+            if channel == ERRORS:
+                self.stderr = (self.stderr + data)[-_MAX_STDERR:]
+            else:
+                self.output += data
+        if len(self.output) > self._max_bytes:
+            raise TooMuchOutput(f"it wrote more than {self._max_bytes} bytes")
+        return self._sock.status is None
+
+    def wait(self) -> None:
+        if not self._sock.wait_until(self._end):
+            raise ExecutorError(
+                f"a program in the pod took longer than it was given ({self._timeout:.0f} s)"
+            )

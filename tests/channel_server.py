@@ -1,0 +1,149 @@
+"""Server side of Kubernetes' exec and attach over a WebSocket, in front of a container."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import hashlib
+import json
+import select
+import socket
+import struct
+import threading
+from collections.abc import Mapping
+from typing import IO, Any
+
+from smolagents_fork.sandboxes.docker.streams.exec_run import exit_code
+from smolagents_fork.sandboxes.docker.streams.exec_stream import ExecStream, exec_stream
+
+_KEY = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+INPUT, OUTPUT, ERRORS, STATUS, CLOSE = 0, 1, 2, 3, 255
+
+
+class ChannelServer:
+    """One connection, after its request.
+
+    Args:
+        connection: to the client.
+        reader: of the connection.
+        headers: of the request.
+        protocol: version of the channels.
+    """
+
+    def __init__(
+        self,
+        connection: socket.socket,
+        reader: IO[bytes],
+        headers: Mapping[str, str],
+        protocol: str | None,
+    ) -> None:
+        self._connection, self._reader = connection, reader
+        self._sending = threading.Lock()
+        key = headers["Sec-WebSocket-Key"].encode()
+        accept = base64.b64encode(hashlib.sha1(key + _KEY).digest()).decode()
+        lines = [
+            "HTTP/1.1 101 Switching Protocols",
+            "Upgrade: websocket",
+            "Connection: Upgrade",
+            f"Sec-WebSocket-Accept: {accept}",
+            *([f"Sec-WebSocket-Protocol: {protocol}"] if protocol else []),
+        ]
+        connection.sendall(("\r\n".join(lines) + "\r\n\r\n").encode())
+
+    def _send(self, channel: int, data: bytes, opcode: int = 2) -> None:
+        payload = (bytes((channel,)) if opcode == 2 else b"") + data
+        length = len(payload)
+        if length < 126:
+            head = struct.pack(">BB", 0x80 | opcode, length)
+        elif length < 65536:
+            head = struct.pack(">BBH", 0x80 | opcode, 126, length)
+        else:
+            head = struct.pack(">BBQ", 0x80 | opcode, 127, length)
+        with self._sending:
+            self._connection.sendall(head + payload)
+
+    def _messages(self) -> Any:
+        """Yield the client's messages until it closes the connection."""
+        while len(head := self._reader.read(2)) == 2:
+            opcode, length = head[0] & 0x0F, head[1] & 0x7F
+            assert head[1] & 0x80, "a client masks its frames"
+            if length == 126:
+                (length,) = struct.unpack(">H", self._reader.read(2))
+            elif length == 127:
+                (length,) = struct.unpack(">Q", self._reader.read(8))
+            mask = self._reader.read(4)
+            data = self._reader.read(length)
+            if len(data) < length or opcode == 8:
+                return
+            full = (mask * (length // 4 + 1))[:length]
+            number = int.from_bytes(data, "big") ^ int.from_bytes(full, "big")
+            plain = number.to_bytes(length, "big")
+            if opcode == 2 and plain:
+                yield plain[0], plain[1:]
+
+    def attach(self, api: Any, container: str) -> None:
+        """Pass the client's input to the container's first process."""
+        attached = api.attach_socket(container, params={"stdin": 1, "stream": 1})
+        stream = exec_stream(attached)
+        stream.setblocking(True)
+        with contextlib.suppress(OSError, ValueError):
+            for channel, data in self._messages():
+                if channel == INPUT:
+                    stream.send(data)
+        stream.close()
+
+    def execute(self, api: Any, container: str, command: list[str]) -> None:
+        """Run a program and pass its streams on."""
+        made = api.exec_create(container, command, stdin=True)["Id"]
+        stream = exec_stream(api.exec_start(made, socket=True))
+        answering = threading.Thread(
+            target=self._answer, args=(api, container, made, stream), daemon=True
+        )
+        answering.start()
+        with contextlib.suppress(OSError, ValueError):
+            for channel, data in self._messages():
+                if channel == INPUT:
+                    _send_all(stream, data)
+                elif channel == CLOSE and data == b"\0":
+                    stream.end_input()
+        with contextlib.suppress(OSError):
+            stream.shutdown(socket.SHUT_RDWR)
+        answering.join(30)
+        stream.close()
+
+    def _answer(self, api: Any, container: str, made: str, stream: ExecStream) -> None:
+        with contextlib.suppress(Exception):
+            while data := _receive(stream):
+                self._send(OUTPUT, data)
+            if stream.stderr:
+                self._send(ERRORS, stream.stderr)
+            code = exit_code(api, container, made)
+            status: dict[str, Any] = {"metadata": {}, "status": "Success"}
+            if code:
+                status = {
+                    "status": "Failure",
+                    "message": f"command terminated with non-zero exit code {code}",
+                    "reason": "NonZeroExitCode",
+                    "details": {"causes": [{"reason": "ExitCode", "message": str(code)}]},
+                }
+            self._send(STATUS, json.dumps(status).encode())
+            self._send(0, b"", opcode=8)
+        with contextlib.suppress(OSError):
+            self._connection.shutdown(socket.SHUT_RDWR)
+
+
+def _receive(stream: ExecStream) -> bytes:
+    while True:
+        try:
+            return stream.recv(32_768)
+        except BlockingIOError:
+            select.select([stream.fileno()], [], [], 30)
+
+
+def _send_all(stream: ExecStream, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        try:
+            view = view[stream.send(bytes(view)) :]
+        except BlockingIOError:
+            select.select([], [stream.fileno()], [], 30)

@@ -1,0 +1,56 @@
+"""A double of a cluster, whose pods are containers of the real engine."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cluster_double import ClusterDouble
+
+from smolagents_fork import DockerExecutor
+from smolagents_fork.sandboxes.kubernetes.kubernetes_engine import KubernetesEngine
+
+#: For a start on a machine that does other work; quiet, it takes two seconds.
+START_SECONDS = 180
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "integration/kubernetes" in item.path.as_posix():
+            item.add_marker(pytest.mark.docker)
+
+
+@pytest.fixture(scope="session")
+def image(engine: Any) -> str:
+    """The fork's image, which a registry of the cluster would have."""
+    return DockerExecutor.setup(progress=lambda _line: None)
+
+
+@pytest.fixture
+def cluster(
+    engine: Any, image: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[ClusterDouble]:
+    """A cluster that ``KUBECONFIG`` names."""
+    made = ClusterDouble(engine)
+    monkeypatch.setenv("KUBECONFIG", str(made.kubeconfig(tmp_path / "kubeconfig")))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def make(cluster: ClusterDouble, image: str) -> Iterator[Callable[..., DockerExecutor]]:
+    """Makes executors on the cluster that are closed after the test."""
+    with contextlib.ExitStack() as stack:
+
+        def build(*args: Any, **keywords: Any) -> DockerExecutor:
+            keywords.setdefault("engine", KubernetesEngine())
+            keywords.setdefault("image", image)
+            keywords.setdefault("startup_timeout_seconds", START_SECONDS)
+            executor = stack.enter_context(DockerExecutor(*args, **keywords))
+            stack.callback(lambda: executor._session.connection.wait_until_removed(60))
+            return executor
+
+        yield build
