@@ -236,6 +236,8 @@ class ClusterDouble:
             security_opt=["no-new-privileges:true"],
             network_mode="none",
             stdin_open=one.get("stdin", False),
+            # As stdinOnce: false: the input stays open when an attachment ends.
+            detach=True,
             mem_limit=int(limits["memory"]) if "memory" in limits else None,
             memswap_limit=int(limits["memory"]) if "memory" in limits else None,
             nano_cpus=int(limits["cpu"][:-1]) * 10**6 if "cpu" in limits else None,

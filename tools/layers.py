@@ -60,7 +60,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], ...]] = {
 # Who may import what has an engine's name, the engine's library included.
 ENGINES: dict[str, tuple[str, ...]] = {
     "docker": ("executors/docker/", "executors/ray/", "sandboxes/docker/"),
-    "kubernetes": ("sandboxes/kubernetes/",),
+    "kubernetes": ("executors/docker/", "sandboxes/kubernetes/"),
     "ray": ("executors/ray/", "ray_cluster/"),
 }
 _RANKS = {part: rank for rank, row in enumerate(LAYERS) for part in row}

@@ -103,11 +103,8 @@ def _checks(name: str) -> Sequence[Check]:
     own = [] if administration is None else administration.checks()
     if name in registry.BUILT_IN:
         return own
-    return (
-        Check("executor", lambda: _plug_in(name)),
-        *own,
-        *CLUSTERS.get(name, ()),
-    )
+    plug_in = () if name in registry.ENGINES else (Check("executor", lambda: _plug_in(name)),)
+    return (*plug_in, *CLUSTERS.get(name, ()), *own)
 
 
 def _plug_in(name: str) -> Finding:

@@ -109,7 +109,7 @@ def _parser() -> argparse.ArgumentParser:
         help="only names or ids that match this shell pattern",
     )
     one = command("setup", "setup_command", "build or fetch what the first start would")
-    one.add_argument("executor", choices=("docker", "wasm"))
+    one.add_argument("executor", choices=("docker", "kubernetes", "wasm"))
     one.add_argument(
         "--packages",
         nargs="+",
@@ -117,6 +117,21 @@ def _parser() -> argparse.ArgumentParser:
         metavar="NAME",
         help="import names, as in additional_authorized_imports; a version may follow (numpy==2.1)",
     )
+    one.add_argument(
+        "--print",
+        action="store_true",
+        help="kubernetes: write the manifests for the cluster and the image's Dockerfile",
+    )
+    one.add_argument(
+        "--namespace",
+        default="smolagents-fork",
+        metavar="NAME",
+        help="kubernetes: of the sandboxes (default: smolagents-fork)",
+    )
+    one.add_argument(
+        "--warm-pool", default="", metavar="NAME", help="kubernetes: write a warm pool, too"
+    )
+    one.add_argument("--image", default="", metavar="NAME", help="kubernetes: of the warm pool")
     return parser
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..checks import Check, Finding, failed, ok
 
-__all__ = ["Administration", "Preparation", "run_check"]
+__all__ = ["Administration", "ClusterPreparation", "Preparation", "run_check"]
 
 _RUN_SECONDS = 60.0
 
@@ -36,6 +36,32 @@ class Preparation(Administration):
         Raises:
             ExecutorError: it cannot be had; says why.
         """
+
+
+class ClusterPreparation(Administration):
+    """Checks of a cluster that is prepared by its administrator."""
+
+    @abstractmethod
+    def manifests(self, namespace: str, image: str, warm_pool: str | None) -> str:
+        """Return what an administrator applies once, as YAML.
+
+        Args:
+            namespace: of the sandboxes.
+            image: of a warm pool's pods.
+            warm_pool: name of a warm pool to make; ``None``: none.
+        """
+
+    @abstractmethod
+    def dockerfile(self, packages: Sequence[str]) -> str:
+        """Return a Dockerfile of the image.
+
+        Args:
+            packages: import names; their distributions are installed.
+        """
+
+    @abstractmethod
+    def context(self) -> str:
+        """Return the folder that the Dockerfile is built in."""
 
 
 def run_check(make: Callable[[], AbstractContextManager[Any]], *, needs: str = "") -> Check:

@@ -73,6 +73,9 @@ _ADMINISTRATIONS = {
     "local": "smolagents_fork.executors.local_administration:LocalAdministration",
     "process": "smolagents_fork.executors.process.process_administration:ProcessAdministration",
     "docker": "smolagents_fork.executors.docker.docker_administration:DockerAdministration",
+    "kubernetes": (
+        "smolagents_fork.executors.docker.kubernetes_administration:KubernetesAdministration"
+    ),
     "wasm": "smolagents_fork.executors.wasm.wasm_administration:WasmAdministration",
     "blaxel": "smolagents_fork.executors.hosted.hosted_administration:BlaxelAdministration",
     "e2b": "smolagents_fork.executors.hosted.hosted_administration:E2BAdministration",

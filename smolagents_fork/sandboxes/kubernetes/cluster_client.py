@@ -36,6 +36,8 @@ _LOAD_SECONDS = 30.0
 # Pause where a server that is overloaded names none.
 _PAUSE_SECONDS = 0.5
 _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+# Words of websocket-client where the server chose none of the protocols offered.
+_NO_PROTOCOL = "Invalid WebSocket Header"
 _KUBECONFIG = "~/.kube/config"
 _Result = TypeVar("_Result")
 
@@ -237,6 +239,11 @@ class ClusterClient:
         except (websocket.WebSocketException, OSError, ValueError) as error:
             with contextlib.suppress(Exception):
                 opened.shutdown()  # type: ignore[no-untyped-call]
+            if _NO_PROTOCOL in str(error):
+                raise ClusterRefusal(
+                    f"{action}: the cluster at {self.address} speaks neither "
+                    f"{' nor '.join(PROTOCOLS)}; Kubernetes 1.30 and later do"
+                ) from error
             raise self._unreachable(action, error) from error
         return ChannelSocket(opened)
 

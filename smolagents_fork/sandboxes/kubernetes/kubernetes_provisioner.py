@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import secrets
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,10 +17,11 @@ from .cluster_client import ClusterClient
 from .image_check import check_image
 from .network_probe import check_isolation
 from .pod_labels import MANAGED_BY, SANDBOX_LABEL, our_selector
-from .pod_manifest import CONTAINER, GATEWAY_COMMAND, pod_manifest
+from .pod_manifest import CONTAINER, GATEWAY_COMMAND, TOKEN_VARIABLE, pod_manifest
 from .pod_removal import Removals, reap
 from .pod_sandbox import PodSandbox, StartedPod
 from .pod_start import addresses_of_node, await_running
+from .sandbox_claims import claimed_pod, delete_claim
 
 __all__ = ["KubernetesProvisioner", "PodSettings"]
 
@@ -138,17 +139,14 @@ class KubernetesProvisioner:
         sandbox, token = secrets.token_hex(_ID_BYTES), secrets.token_urlsafe(_TOKEN_BYTES)
         manifest = self._manifest(spec, sandbox, token)
         name = str(manifest["metadata"]["name"])
-        self._removals.register(name)
+        pool = self._settings.warm_pool
+        self._removals.register(name, None if pool is None else self._delete_claim(name))
         made: PodSandbox | None = None
         try:
-            self._client.call(
-                f"creating pod {name} (image {spec.image})",
-                self._client.core.create_namespaced_pod,
-                self._client.namespace,
-                manifest,
-            )
-            state = await_running(self._client, name, spec.image, spec.start_seconds)
-            started = StartedPod(name, sandbox, CONTAINER, token, state.node)
+            if pool is None:
+                started = self._started(spec, sandbox, token, manifest)
+            else:
+                started = self._claimed(spec, sandbox, pool, manifest)
             made = PodSandbox(
                 self._client, started, spec, lambda: self._removals.remove(name, wait=False)
             )
@@ -161,6 +159,33 @@ class KubernetesProvisioner:
                 raise ExecutorStartError(f"sandbox {sandbox}: {error}") from error
             raise
         return made
+
+    def _started(
+        self, spec: SandboxSpec, sandbox: str, token: str, manifest: dict[str, Any]
+    ) -> StartedPod:
+        name = str(manifest["metadata"]["name"])
+        self._client.call(
+            f"creating pod {name} (image {spec.image})",
+            self._client.core.create_namespaced_pod,
+            self._client.namespace,
+            manifest,
+        )
+        state = await_running(self._client, name, spec.image, spec.start_seconds)
+        return StartedPod(name, sandbox, CONTAINER, token, state.node)
+
+    def _claimed(
+        self, spec: SandboxSpec, sandbox: str, pool: str, manifest: dict[str, Any]
+    ) -> StartedPod:
+        pod = claimed_pod(self._client, pool, str(manifest["metadata"]["name"]), manifest, spec)
+        name = str(pod["metadata"]["name"])
+        state = await_running(self._client, name, spec.image, spec.start_seconds)
+        container = pod["spec"]["containers"][0]
+        variables = {one["name"]: one.get("value") or "" for one in container.get("env") or ()}
+        token = str(variables.get(TOKEN_VARIABLE, ""))
+        return StartedPod(name, sandbox, str(container["name"]), token, state.node)
+
+    def _delete_claim(self, name: str) -> Callable[[], None]:
+        return lambda: delete_claim(self._client, name)
 
     def _check_network(self, sandbox: PodSandbox) -> None:
         if not self._settings.allow_network:
@@ -178,6 +203,7 @@ class KubernetesProvisioner:
             runtime_class=settings.runtime_class,
             network=settings.allow_network,
             max_seconds=settings.max_seconds,
+            warm=settings.warm_pool is not None,
         )
 
     def ours(self) -> list[str]:

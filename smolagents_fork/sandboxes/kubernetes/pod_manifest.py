@@ -50,6 +50,7 @@ def pod_manifest(
     runtime_class: str | None = None,
     network: bool = False,
     max_seconds: float,
+    warm: bool = False,
 ) -> dict[str, Any]:
     """Return the manifest of a sandbox's pod.
 
@@ -62,9 +63,10 @@ def pod_manifest(
         runtime_class: name of a ``RuntimeClass``; ``None``: the cluster's default.
         network: whether it may use a network.
         max_seconds: after which the cluster ends it, whatever happens.
+        warm: whether the pod waits in a warm pool, for any time, before it is used.
     """
     uid, gid = user_and_group(options.user)
-    first = max(spec.lease_seconds, spec.start_seconds, _LEAST_FIRST_SECONDS)
+    first = None if warm else max(spec.lease_seconds, spec.start_seconds, _LEAST_FIRST_SECONDS)
     pod: dict[str, Any] = {
         "restartPolicy": "Never",
         "automountServiceAccountToken": False,

@@ -61,7 +61,9 @@ class PodLease:
                     self._sock.send(b"\n")
                 return
         self._attaching = True
-        threading.Thread(target=self._attach_again, name="smolagents-fork-attach").start()
+        threading.Thread(
+            target=self._attach_again, name="smolagents-fork-attach", daemon=True
+        ).start()
 
     def _attach_again(self) -> None:
         end = time.monotonic() + self._seconds

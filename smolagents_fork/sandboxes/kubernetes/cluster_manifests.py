@@ -1,0 +1,149 @@
+"""Manifests for a cluster: what an administrator applies once, as YAML."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ..container_options import ContainerOptions
+from ..provisioner import SandboxSpec
+from .pod_labels import NETWORK_LABEL, NONE
+from .pod_manifest import pod_manifest
+from .sandbox_claims import CLAIMS, GROUP, SANDBOX_GROUP, VERSION
+
+__all__ = ["cluster_manifests", "yaml_of"]
+
+_NAME = "smolagents-fork"
+# Opening a WebSocket is a GET; since Kubernetes 1.35 it needs the verb "create", too.
+_STREAM_VERBS = ["get", "create"]
+
+
+def cluster_manifests(
+    namespace: str, *, image: str, warm_pool: str | None = None, replicas: int = 2
+) -> list[dict[str, Any]]:
+    """Return the manifests in the order in which they are applied.
+
+    Args:
+        namespace: of the sandboxes.
+        image: of the warm pool's pods.
+        warm_pool: name of a ``SandboxWarmPool`` to make; ``None``: none.
+        replicas: its size.
+    """
+    named = {"name": _NAME, "namespace": namespace}
+    subject = {"kind": "ServiceAccount", "name": _NAME, "namespace": namespace}
+    reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": _NAME}
+    made: list[dict[str, Any]] = [
+        {
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "metadata": {
+                "name": namespace,
+                "labels": {"pod-security.kubernetes.io/enforce": "restricted"},
+            },
+        },
+        {
+            "apiVersion": "networking.k8s.io/v1",
+            "kind": "NetworkPolicy",
+            "metadata": {"name": f"{_NAME}-no-network", "namespace": namespace},
+            "spec": {
+                "podSelector": {"matchLabels": {NETWORK_LABEL: NONE}},
+                "policyTypes": ["Ingress", "Egress"],
+            },
+        },
+        {
+            "apiVersion": "v1",
+            "kind": "ServiceAccount",
+            "metadata": dict(named),
+            "automountServiceAccountToken": False,
+        },
+        {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "Role",
+            "metadata": dict(named),
+            "rules": _rules(warm_pool is not None),
+        },
+        {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "RoleBinding",
+            "metadata": dict(named),
+            "subjects": [subject],
+            "roleRef": reference,
+        },
+    ]
+    if warm_pool is not None:
+        made += _warm_pool(namespace, warm_pool, image, replicas)
+    return made
+
+
+def _rules(claims: bool) -> list[dict[str, Any]]:
+    def rule(group: str, resource: str, verbs: list[str]) -> dict[str, Any]:
+        return {"apiGroups": [group], "resources": [resource], "verbs": list(verbs)}
+
+    rules = [
+        rule("", "pods", ["create", "delete", "get", "list"]),
+        rule("", "pods/log", ["get"]),
+        rule("", "pods/exec", _STREAM_VERBS),
+        rule("", "pods/attach", _STREAM_VERBS),
+    ]
+    if claims:
+        rules.append(rule(GROUP, CLAIMS, ["create", "delete", "get", "list"]))
+        rules.append(rule(SANDBOX_GROUP, "sandboxes", ["get"]))
+    return rules
+
+
+def _warm_pool(namespace: str, name: str, image: str, replicas: int) -> list[dict[str, Any]]:
+    """Return template and pool of pods that executors with default options can claim."""
+    options = ContainerOptions()
+    spec = SandboxSpec(image, lease_seconds=options.lease_seconds)
+    pod = pod_manifest(spec, options, sandbox=name, token="", max_seconds=1, warm=True)
+    # Ready pods live as long as the pool wants; claims have a time of expiry.
+    del pod["spec"]["activeDeadlineSeconds"]
+    return [
+        {
+            "apiVersion": f"{GROUP}/{VERSION}",
+            "kind": "SandboxTemplate",
+            "metadata": {"name": name, "namespace": namespace},
+            "spec": {
+                "networkPolicyManagement": "Unmanaged",
+                "podTemplate": {
+                    "metadata": {"labels": {NETWORK_LABEL: NONE}},
+                    "spec": pod["spec"],
+                },
+            },
+        },
+        {
+            "apiVersion": f"{GROUP}/{VERSION}",
+            "kind": "SandboxWarmPool",
+            "metadata": {"name": name, "namespace": namespace},
+            "spec": {"replicas": replicas, "sandboxTemplateRef": {"name": name}},
+        },
+    ]
+
+
+def yaml_of(manifests: list[dict[str, Any]]) -> str:
+    """Return manifests as YAML documents.
+
+    Args:
+        manifests: of dictionaries, lists and plain values.
+    """
+    return "".join(f"---\n{chr(10).join(_lines(one))}\n" for one in manifests)
+
+
+def _lines(value: Mapping[str, Any] | list[Any], indent: str = "") -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for key, entry in value.items():
+            name = key if "/" not in key else json.dumps(key)
+            if isinstance(entry, (Mapping, list)) and entry:
+                yield f"{indent}{name}:"
+                yield from _lines(entry, f"{indent}  ")
+            else:
+                yield f"{indent}{name}: {json.dumps(entry)}"
+        return
+    for entry in value:
+        if isinstance(entry, Mapping) and entry:
+            first, *rest = _lines(entry, f"{indent}  ")
+            yield f"{indent}- {first.lstrip()}"
+            yield from rest
+        else:
+            yield f"{indent}- {json.dumps(entry)}"

@@ -1,0 +1,272 @@
+"""Ready pods of kubernetes-sigs/agent-sandbox: claimed from a warm pool, and checked.
+
+A ``SandboxClaim`` names a ``SandboxWarmPool``; its controller hands out a sandbox with a running
+pod. The pod was made from the pool's template, so what was asked for is compared with what the pod
+has. The fields that are relied on are in :data:`FIELDS`; ``python -m tools.published_crds``
+compares them with a checkout of the project.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from ...deadline import Deadline
+from ...errors import ConfigurationError, ExecutorError, ExecutorStartError
+from ..provisioner import SandboxSpec
+from .cluster_client import ClusterClient, ClusterRefusal
+from .pod_labels import NETWORK_LABEL
+from .pod_manifest import TOKEN_VARIABLE
+
+__all__ = [
+    "CLAIMS",
+    "FIELDS",
+    "GROUP",
+    "POD_ANNOTATION",
+    "SANDBOX_GROUP",
+    "VERSION",
+    "claimed_pod",
+    "delete_claim",
+]
+
+GROUP, VERSION = "extensions.agents.x-k8s.io", "v1beta1"
+CLAIMS = "sandboxclaims"
+SANDBOX_GROUP = "agents.x-k8s.io"
+#: Annotation of a sandbox with the name of its pod; without it the pod has the sandbox's name.
+POD_ANNOTATION = f"{SANDBOX_GROUP}/pod-name"
+#: Group and plural of each resource -> fields that are relied on, with their types.
+FIELDS: Mapping[tuple[str, str], Mapping[str, str]] = {
+    (GROUP, CLAIMS): {
+        "spec.warmPoolRef.name": "string",
+        "spec.lifecycle.shutdownTime": "string",
+        "spec.lifecycle.shutdownPolicy": "string",
+        "spec.additionalPodMetadata.labels": "object",
+        "spec.additionalPodMetadata.annotations": "object",
+        "status.conditions": "array",
+        "status.sandbox.name": "string",
+    },
+    (GROUP, "sandboxwarmpools"): {"spec.sandboxTemplateRef.name": "string"},
+    (GROUP, "sandboxtemplates"): {"spec.podTemplate.spec": "object"},
+    (SANDBOX_GROUP, "sandboxes"): {"status.conditions": "array"},
+}
+_PAUSE_SECONDS = 0.1
+
+
+def claimed_pod(
+    client: ClusterClient, pool: str, name: str, manifest: Mapping[str, Any], spec: SandboxSpec
+) -> dict[str, Any]:
+    """Claim a sandbox and return its pod, as the API describes it.
+
+    Args:
+        client: of the cluster.
+        pool: name of the warm pool.
+        name: of the claim; the caller deletes it, whatever happens.
+        manifest: of the pod that was asked for.
+        spec: of the sandbox.
+
+    Raises:
+        ConfigurationError: the pod differs from what was asked for; names both values.
+        ExecutorStartError: there is no such pool, or no sandbox in time; in the cluster's words.
+    """
+    deadline = Deadline(spec.start_seconds)
+    _create(client, pool, name, manifest)
+    sandbox = _sandbox_of(client, pool, name, deadline)
+    pod = _pod_of(client, sandbox)
+    differences = _differences(manifest, pod)
+    if differences:
+        raise ConfigurationError(
+            f"warm_pool={pool!r}: pod {pod['metadata']['name']} differs from what was asked for: "
+            f"{'; '.join(differences)}; change the pool's template or the arguments"
+        )
+    return pod
+
+
+def _create(client: ClusterClient, pool: str, name: str, manifest: Mapping[str, Any]) -> None:
+    given = manifest["metadata"]
+    end = time.time() + manifest["spec"]["activeDeadlineSeconds"]
+    expiry = datetime.datetime.fromtimestamp(end, datetime.timezone.utc)
+    claim = {
+        "apiVersion": f"{GROUP}/{VERSION}",
+        "kind": "SandboxClaim",
+        "metadata": {"name": name, "labels": given["labels"], "annotations": given["annotations"]},
+        "spec": {
+            "warmPoolRef": {"name": pool},
+            "lifecycle": {
+                "shutdownTime": expiry.strftime("%Y-%m-%dT%H:%M:%SZ"),
+                "shutdownPolicy": "Delete",
+            },
+            "additionalPodMetadata": {
+                "labels": given["labels"],
+                "annotations": given["annotations"],
+            },
+        },
+    }
+    try:
+        client.call(
+            f"claiming a sandbox of warm pool {pool!r}",
+            client.custom.create_namespaced_custom_object,
+            GROUP,
+            VERSION,
+            client.namespace,
+            CLAIMS,
+            claim,
+        )
+    except ClusterRefusal as error:
+        if error.status != 404:
+            raise
+        raise ExecutorStartError(
+            f"warm_pool={pool!r}: the cluster has no {CLAIMS} of {GROUP}/{VERSION}: install "
+            "kubernetes-sigs/agent-sandbox with its extensions, or omit warm_pool="
+        ) from error
+
+
+def _sandbox_of(client: ClusterClient, pool: str, name: str, deadline: Deadline) -> str:
+    """Wait until the claim has a ready sandbox, and return its name."""
+    while True:
+        found = client.call(
+            f"asking for claim {name}",
+            client.custom.get_namespaced_custom_object,
+            GROUP,
+            VERSION,
+            client.namespace,
+            CLAIMS,
+            name,
+        )
+        status = found.get("status") or {}
+        sandbox = (status.get("sandbox") or {}).get("name")
+        ready = _ready(status)
+        if sandbox and ready.get("status") == "True":
+            return str(sandbox)
+        if deadline.expired():
+            words = ": ".join(str(ready[k]) for k in ("reason", "message") if ready.get(k))
+            raise ExecutorStartError(
+                f"warm_pool={pool!r} gave no sandbox in startup_timeout_seconds="
+                f"{deadline.seconds:g}: {words or 'its controller gives no reason'}"
+            )
+        time.sleep(deadline.at_most(_PAUSE_SECONDS))
+
+
+def _ready(status: Mapping[str, Any]) -> Mapping[str, Any]:
+    conditions = status.get("conditions") or ()
+    return next((one for one in conditions if one.get("type") == "Ready"), {})
+
+
+def _pod_of(client: ClusterClient, sandbox: str) -> dict[str, Any]:
+    found = client.call(
+        f"asking for sandbox {sandbox}",
+        client.custom.get_namespaced_custom_object,
+        SANDBOX_GROUP,
+        VERSION,
+        client.namespace,
+        "sandboxes",
+        sandbox,
+    )
+    annotations = (found.get("metadata") or {}).get("annotations") or {}
+    name = str(annotations.get(POD_ANNOTATION) or sandbox)
+    return client.call(
+        f"asking for pod {name}", client.core.read_namespaced_pod, name, client.namespace
+    )
+
+
+def _differences(manifest: Mapping[str, Any], pod: Mapping[str, Any]) -> list[str]:
+    """Return what the pod does not have as asked for, each with both values."""
+    asked, found = _compared(manifest), _compared(pod)
+    return [
+        f"{name}: asked for {value!r}, has {found.get(name)!r}"
+        for name, value in asked.items()
+        if found.get(name) != value
+    ]
+
+
+def _compared(pod: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of a pod that are compared, with their defaults."""
+    spec = pod.get("spec") or {}
+    containers = spec.get("containers") or [{}]
+    one = containers[0]
+    security = {**(spec.get("securityContext") or {}), **(one.get("securityContext") or {})}
+    limits = (one.get("resources") or {}).get("limits") or {}
+    mounts = {m.get("mountPath"): m.get("name") for m in one.get("volumeMounts") or ()}
+    volumes = {v.get("name"): v.get("emptyDir") or {} for v in spec.get("volumes") or ()}
+    files = {
+        path: (
+            volumes.get(name, {}).get("medium"),
+            _quantity(volumes.get(name, {}).get("sizeLimit")),
+        )
+        for path, name in mounts.items()
+    }
+    environment = {e["name"]: e.get("value") for e in one.get("env") or () if "name" in e}
+    environment.pop(TOKEN_VARIABLE, None)
+    labels = (pod.get("metadata") or {}).get("labels") or {}
+    return {
+        "containers": len(containers),
+        "image": one.get("image"),
+        "command": [*(one.get("command") or ()), *(one.get("args") or ())],
+        "workingDir": one.get("workingDir"),
+        "stdin": bool(one.get("stdin")),
+        "stdinOnce": bool(one.get("stdinOnce")),
+        "memory": _quantity(limits.get("memory")),
+        "cpu": _quantity(limits.get("cpu")),
+        "files": files,
+        "environment": environment,
+        "runtimeClassName": spec.get("runtimeClassName"),
+        "automountServiceAccountToken": spec.get("automountServiceAccountToken", True),
+        "hostNetwork": bool(spec.get("hostNetwork")),
+        "hostPID": bool(spec.get("hostPID")),
+        "shareProcessNamespace": bool(spec.get("shareProcessNamespace")),
+        "runAsNonRoot": security.get("runAsNonRoot"),
+        "runAsUser": security.get("runAsUser"),
+        "privileged": bool(security.get("privileged")),
+        "allowPrivilegeEscalation": security.get("allowPrivilegeEscalation", True),
+        "readOnlyRootFilesystem": bool(security.get("readOnlyRootFilesystem")),
+        "capabilities": (security.get("capabilities") or {}).get("drop"),
+        "seccompProfile": (security.get("seccompProfile") or {}).get("type"),
+        NETWORK_LABEL: labels.get(NETWORK_LABEL),
+    }
+
+
+_FACTORS = {
+    "m": 1e-3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12,
+    "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40,
+}  # fmt: skip
+
+
+def _quantity(text: object) -> float | None:
+    """Return Kubernetes' form of a number; the same number has several."""
+    if text is None:
+        return None
+    written = str(text)
+    suffix = next((s for s in sorted(_FACTORS, key=len, reverse=True) if written.endswith(s)), "")
+    try:
+        number = float(written.removesuffix(suffix)) * _FACTORS.get(suffix, 1.0)
+    except ValueError:
+        return math.nan
+    return round(number, 3)
+
+
+def delete_claim(client: ClusterClient, name: str) -> None:
+    """Delete a claim, and with it its sandbox and pod; wait until the claim is gone.
+
+    Raises:
+        ExecutorError: the cluster does not do it.
+    """
+    arguments = (GROUP, VERSION, client.namespace, CLAIMS, name)
+    end = time.monotonic() + 30
+    try:
+        client.call(
+            f"deleting claim {name}",
+            client.custom.delete_namespaced_custom_object,
+            *arguments,
+        )
+        while time.monotonic() < end:
+            client.call(
+                f"asking for claim {name}",
+                client.custom.get_namespaced_custom_object,
+                *arguments,
+            )
+            time.sleep(_PAUSE_SECONDS)
+    except ClusterRefusal as error:
+        if error.status not in (404, 410):
+            raise ExecutorError(str(error)) from error

@@ -1,0 +1,208 @@
+"""Errors of a cluster in its own words: its API, its pods, its network, wrong settings."""
+
+from __future__ import annotations
+
+import socket
+import sys
+import time
+
+import pytest
+from background import eventually
+from cluster_double import Fault
+
+from smolagents_fork import DockerExecutor
+from smolagents_fork.errors import (
+    ConfigurationError,
+    EngineUnavailableError,
+    ExecutorStartError,
+    SandboxDiedError,
+)
+from smolagents_fork.sandboxes.container_options import ContainerOptions
+from smolagents_fork.sandboxes.kubernetes.kubernetes_engine import KubernetesEngine
+from smolagents_fork.sandboxes.provisioner import ImageSpec, SandboxSpec
+
+
+@pytest.fixture
+def provisioner(cluster):
+    made = KubernetesEngine().connect(ContainerOptions())
+    yield made
+    assert made.wait_until_removed(120)
+    made.close()
+
+
+@pytest.fixture
+def spec(image):
+    return SandboxSpec(image, start_seconds=120)
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (401, "does not accept the token or certificate"),
+        (403, r"forbidden by test.*HTTP status 403.*setup kubernetes --print"),
+        (404, "forbidden by test.*HTTP status 404"),
+        (409, "HTTP status 409"),
+        (410, "HTTP status 410"),
+        (500, "the cluster cannot work now"),
+    ],
+)
+def test_refused_pod_is_an_error_in_the_clusters_words(cluster, provisioner, spec, status, words):
+    cluster.faults.append(Fault("POST", "/pods$", status, "forbidden by test"))
+    with pytest.raises(ExecutorStartError, match=words):
+        provisioner.start(spec)
+    assert cluster.pods == {}
+
+
+def test_overloaded_server_is_waited_for_as_long_as_it_asks(cluster, provisioner, spec):
+    cluster.faults.append(Fault("POST", "/pods$", 429, headers={"Retry-After": "1"}, times=2))
+    started = time.monotonic()
+    provisioner.start(spec).remove()
+    assert time.monotonic() - started >= 2
+
+
+def test_overloaded_server_is_not_waited_for_beyond_the_deadline(cluster, provisioner, spec):
+    cluster.faults.append(Fault("POST", "/pods$", 429, headers={"Retry-After": "86400"}))
+    with pytest.raises(ExecutorStartError, match="overloaded"):
+        provisioner.start(spec)
+
+
+def test_connection_that_breaks_is_an_error(cluster, provisioner, spec):
+    cluster.faults.append(Fault("POST", "/pods$", 0, times=5))
+    with pytest.raises(EngineUnavailableError, match=cluster.url):
+        provisioner.start(spec)
+
+
+def test_refused_exec_is_an_error_and_leaves_nothing(cluster, provisioner, spec):
+    cluster.faults.append(Fault("GET", "/exec$", 403, "pods/exec is forbidden"))
+    with pytest.raises(ExecutorStartError, match="pods/exec is forbidden"):
+        provisioner.start(spec)
+    assert eventually(lambda: not cluster.pods)
+
+
+def test_wrong_token_is_named(cluster, tmp_path, monkeypatch):
+    monkeypatch.setenv("KUBECONFIG", str(cluster.kubeconfig(tmp_path / "wrong", token="wrong")))
+    with pytest.raises(EngineUnavailableError, match="does not accept the token"):
+        KubernetesEngine().connect(ContainerOptions())
+
+
+@pytest.mark.parametrize("kind", ["closed", "silent"])
+def test_wrong_address_is_named(cluster, tmp_path, monkeypatch, kind):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.listen(5)
+        address = f"http://127.0.0.1:{server.getsockname()[1]}"
+        if kind == "closed":
+            server.close()
+        config = cluster.kubeconfig(tmp_path / "wrong", server=address)
+        monkeypatch.setenv("KUBECONFIG", str(config))
+        with pytest.raises(EngineUnavailableError, match=address):
+            KubernetesEngine().connect(ContainerOptions())
+
+
+def test_namespace_that_does_not_exist_is_named(cluster):
+    with pytest.raises(ExecutorStartError, match='namespaces "other" not found'):
+        KubernetesEngine(namespace="other").connect(ContainerOptions())
+
+
+def test_context_that_does_not_exist_is_named(cluster):
+    with pytest.raises(EngineUnavailableError, match="nowhere"):
+        KubernetesEngine(context="nowhere").connect(ContainerOptions())
+
+
+def test_missing_package_says_which_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "kubernetes", None)
+    monkeypatch.setitem(sys.modules, "kubernetes.client", None)
+    with pytest.raises(EngineUnavailableError, match=r"pip install 'smolagents\[kubernetes\]'"):
+        KubernetesEngine().connect(ContainerOptions())
+
+
+def test_image_that_cannot_be_pulled(provisioner, cluster):
+    with pytest.raises(ExecutorStartError, match="no-such-image:1.*ImagePullBackOff: Back-off"):
+        provisioner.prepare_image(ImageSpec(image="no-such-image:1"), report=print)
+    assert eventually(lambda: not cluster.pods)
+
+
+def test_image_without_a_distribution_is_named(provisioner, image):
+    spec = ImageSpec(image=image, requirements=("ipykernel>=6", "no-such-thing==1"))
+    with pytest.raises(ExecutorStartError, match="has no no-such-thing, which the imports need"):
+        provisioner.prepare_image(spec, report=print)
+
+
+def test_pod_without_a_node_says_why(cluster, provisioner, image):
+    def unscheduled(pod):
+        pod.unscheduled = "0/3 nodes are available: 3 Insufficient memory."
+
+    cluster.before_start = unscheduled
+    with pytest.raises(ExecutorStartError, match=r"startup_timeout_seconds=1.*Unschedulable: 0/3"):
+        provisioner.start(SandboxSpec(image, start_seconds=1))
+    assert cluster.pods == {}
+
+
+def test_evicted_pod_is_named(make, cluster):
+    executor = make(timeout_seconds=600)
+    (pod,) = cluster.pods.values()
+
+    def evict() -> None:
+        pod.evicted = ("Evicted", "The node was low on resource: memory.")
+        pod.container.kill()
+
+    executor.send_tools({"evict": evict})
+    with pytest.raises(SandboxDiedError, match=r"ended \(Evicted: The node was low on resource"):
+        executor("evict()\nimport time\ntime.sleep(600)")
+
+
+def test_network_that_reaches_something_is_refused(cluster, provisioner, spec):
+    # The gateway on the pod's own loopback takes the place of the API server.
+    cluster.service = {"KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": "8888"}
+    with pytest.raises(ExecutorStartError, match=r"reaches the API server \(127\.0\.0\.1 port"):
+        provisioner.start(spec)
+    assert eventually(lambda: not cluster.pods)
+
+
+def test_network_is_allowed_on_request(cluster, image):
+    cluster.service = {"KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": "8888"}
+    provisioner = KubernetesEngine(allow_network=True).connect(ContainerOptions())
+    sandbox = provisioner.start(SandboxSpec(image, start_seconds=120))
+    (pod,) = cluster.pods.values()
+    assert pod.manifest["metadata"]["labels"]["smolagents-fork/network"] == "allowed"
+    sandbox.remove()
+    assert provisioner.wait_until_removed(120)
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ({"volumes": ["/a:/b"]}, "no paths of this machine"),
+        ({"network": "bridge"}, "allow_network=True"),
+        ({"port": 8888}, "publish no port"),
+        ({"runtime": "runsc"}, "runtime_class="),
+        ({"dockerfile_content": "FROM x"}, "nothing is built in a cluster"),
+        ({"user": "someone"}, "give numbers"),
+    ],
+)
+def test_options_that_a_pod_cannot_have(cluster, option, words):
+    with pytest.raises(ConfigurationError, match=words):
+        DockerExecutor(engine=KubernetesEngine(), **option)
+    assert cluster.pods == {}
+
+
+def test_image_has_to_be_named(cluster):
+    with pytest.raises(ConfigurationError, match="image=None"):
+        DockerExecutor(engine=KubernetesEngine())
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"namespace": "Upper"},
+        {"context": ""},
+        {"runtime_class": "a b"},
+        {"warm_pool": ""},
+        {"allow_network": "yes"},
+        {"gateway_command": "python x"},
+        {"max_seconds": 0},
+    ],
+)
+def test_arguments_of_the_engine(arguments):
+    (name,) = arguments
+    with pytest.raises(ConfigurationError, match=name):
+        KubernetesEngine(**arguments)

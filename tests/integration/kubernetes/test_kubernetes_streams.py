@@ -1,0 +1,102 @@
+"""Streams into pods when connections are lost, by both versions of the protocol, and over TLS."""
+
+from __future__ import annotations
+
+import threading
+
+import certificates
+import pytest
+from background import acting, eventually
+from cluster_double import ClusterDouble
+
+from smolagents_fork import DockerExecutor
+from smolagents_fork.errors import ExecutorError, SandboxDiedError
+from smolagents_fork.sandboxes.kubernetes.kubernetes_engine import KubernetesEngine
+
+#: Longer than any pause of a busy machine: the stream, not the lease, is the subject.
+LEASE = 300.0
+
+
+def test_running_code_survives_a_restart_of_the_api_server(make, cluster):
+    began = threading.Event()
+    executor = make(lease_seconds=LEASE, timeout_seconds=600)
+    executor.send_tools({"begin": began.set, "restarted": lambda: restarted.is_set()})
+    restarted = threading.Event()
+
+    def restart() -> None:
+        cluster.down()
+        cluster.up()
+        restarted.set()
+
+    code = "begin()\nimport time\nwhile not restarted(): time.sleep(0.1)\n'went on'"
+    with acting(began.is_set, restart):
+        assert executor(code).output == "went on"
+    assert executor("'kept', 1").output == ("kept", 1)
+
+
+def test_stream_that_is_cut_between_calls_goes_on(make, cluster):
+    executor = make(lease_seconds=LEASE)
+    executor("value = 7")
+    for _ in range(3):
+        cluster.cut()
+        assert executor("value").output == 7
+
+
+def test_stream_that_is_cut_within_a_large_value_loses_nothing(make, cluster):
+    executor = make(lease_seconds=LEASE, timeout_seconds=600)
+    data = bytes(range(256)) * 40_000
+    with acting(lambda: True, cluster.cut):
+        executor.send_variables({"data": data})
+    executor.send_tools({"cut": cluster.cut})
+    assert executor("cut()\ndata").output == data
+
+
+def test_lease_goes_on_after_its_attachment_was_cut(make, cluster):
+    executor = make(lease_seconds=6)
+    executor("value = 1")
+
+    def attached() -> int:
+        return sum(path.endswith("/attach") for _, path in cluster.requests)
+
+    before = attached()
+    cluster.cut()
+    assert eventually(lambda: attached() > before)
+    assert executor("import time\ntime.sleep(7)\nvalue").output == 1
+
+
+def test_version_4_without_an_end_of_input(make, cluster):
+    cluster.protocols = ("v4.channel.k8s.io",)
+    executor = make()
+    executor.put_file(b"from the host", "in")
+    assert executor("open('in').read()").output == "from the host"
+    assert executor("1 + 1").output == 2
+
+
+def test_server_without_these_protocols_is_named(make, cluster):
+    cluster.protocols = ()
+    with pytest.raises(ExecutorError, match=r"neither v5\.channel\.k8s\.io nor v4"):
+        make()
+    assert eventually(lambda: not cluster.pods)
+
+
+def test_tls_with_the_authority_of_the_kubeconfig(engine, image, tmp_path, monkeypatch):
+    double = ClusterDouble(engine, tls=certificates.made_in(tmp_path))
+    try:
+        monkeypatch.setenv("KUBECONFIG", str(double.kubeconfig(tmp_path / "config")))
+        with DockerExecutor(
+            engine=KubernetesEngine(), image=image, startup_timeout_seconds=180
+        ) as executor:
+            assert executor("1 + 1").output == 2
+            executor.delete()
+    finally:
+        double.close()
+
+
+def test_cluster_that_stays_out_of_reach_is_named(make, cluster):
+    executor = make(lease_seconds=LEASE, timeout_seconds=600)
+    executor.send_tools({"down": cluster.down})
+    try:
+        with pytest.raises(SandboxDiedError, match="the cluster does not answer"):
+            executor("down()\nimport time\ntime.sleep(600)")
+    finally:
+        cluster.up()
