@@ -116,7 +116,7 @@ def test_missing_package_says_which_extra(monkeypatch):
 
 
 def test_image_that_cannot_be_pulled(provisioner, cluster):
-    with pytest.raises(ExecutorStartError, match="no-such-image:1.*ImagePullBackOff: Back-off"):
+    with pytest.raises(ExecutorStartError, match=r"no-such-image:1.*ImagePullBackOff: Back-off"):
         provisioner.prepare_image(ImageSpec(image="no-such-image:1"), report=print)
     assert eventually(lambda: not cluster.pods)
 

@@ -106,7 +106,7 @@ class Endpoint:
         """
         self._input += data
         position = 0
-        while len(self._input) - position >= _HEAD.size and not self.ended:
+        while len(self._input) - position >= _HEAD.size:
             received, length = _HEAD.unpack_from(self._input, position)
             end = position + _HEAD.size + (0 if length == _END else length)
             if length not in (0, _END) and length > _PIECE:
@@ -118,7 +118,7 @@ class Endpoint:
             self._acknowledge(received)
             self.arrived += self._input[position + _HEAD.size : end]
             self._received += end - position - _HEAD.size
-            self.ended = length == _END
+            self.ended = self.ended or length == _END
             position = end
         del self._input[:position]
 

@@ -1,0 +1,120 @@
+"""Ends of pods: the lease after kill -9, the reaper, the exit of the process, exits and memory."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from background import eventually
+
+from smolagents_fork.errors import SandboxDiedError
+from smolagents_fork.sandboxes import process_owner
+from smolagents_fork.sandboxes.kubernetes.cluster_client import ClusterClient
+from smolagents_fork.sandboxes.kubernetes.pod_removal import reap
+
+PROGRAM = """
+import sys, time
+from smolagents_fork import DockerExecutor, KubernetesEngine
+executor = DockerExecutor(
+    engine=KubernetesEngine(), image=sys.argv[1], lease_seconds=4, startup_timeout_seconds=180
+)
+assert executor("1 + 1").output == 2
+print("ready", flush=True)
+if sys.argv[2] == "wait":
+    time.sleep(600)
+"""
+
+
+def command(image: str, then: str) -> list[str]:
+    return [sys.executable, "-c", PROGRAM, image, then]
+
+
+@contextlib.contextmanager
+def program(image: str):
+    """A process with an executor that has run code; killed at the end of the block."""
+    with subprocess.Popen(command(image, "wait"), stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout.readline() == "ready\n"
+            yield process
+        finally:
+            process.kill()
+
+
+def running(cluster):
+    return [
+        p for p in cluster.pods.values() if cluster.described(p)["status"]["phase"] == "Running"
+    ]
+
+
+def test_killed_host_leaves_nothing_longer_than_the_lease(cluster, image):
+    with program(image) as process:
+        time.sleep(6)  # longer than the lease: it is renewed
+        assert running(cluster)
+        process.kill()
+        process.wait()
+        assert eventually(lambda: not running(cluster))
+    (pod,) = cluster.pods.values()
+    assert b"the lease is over" in pod.container.logs(tail=3)
+    # What is left is a record of the API, which the next process of this machine removes.
+    assert reap(ClusterClient(None, None)) == [pod.name]
+    assert cluster.pods == {}
+
+
+def test_exit_of_the_process_removes_its_pods(cluster, image):
+    ended = subprocess.run(command(image, "exit"), capture_output=True, text=True, check=False)
+    assert (ended.stdout, ended.stderr) == ("ready\n", "")
+    assert cluster.pods == {}
+
+
+def test_sigterm_removes_its_pods(cluster, image):
+    with program(image) as process:
+        process.send_signal(signal.SIGTERM)
+        process.wait(120)
+    assert cluster.pods == {}
+
+
+def test_reaper_spares_pods_of_others(cluster, image, make):
+    executor = make()
+    (mine,) = cluster.pods
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    machine = process_owner.this_machine()
+    owners = {
+        "dead": f"{machine}:{gone.pid}:1",
+        "reused": f"{machine}:{os.getpid()}:1",
+        "elsewhere": f"other-machine:{gone.pid}:1",
+        "unknown": "",
+    }
+    template = cluster.pods[mine].manifest
+    for name, owner in owners.items():
+        annotations = {**template["metadata"]["annotations"], "smolagents-fork/owner": owner}
+        metadata = {**template["metadata"], "name": name, "annotations": annotations}
+        cluster.add({**template, "metadata": metadata})
+    assert sorted(reap(ClusterClient(None, None))) == ["dead", "reused"]
+    assert set(cluster.pods) == {mine, "elsewhere", "unknown"}
+    assert executor("1").output == 1
+
+
+def test_too_much_memory_ends_kernel_or_pod_and_says_so(make):
+    executor = make(memory="300m", workdir_size="20m", tmp_size="20m", timeout_seconds=600)
+    with pytest.raises(SandboxDiedError, match="out of memory") as caught:
+        executor("data = bytearray(b'x') * (1 << 30)")
+    assert caught.value.cause == "out_of_memory"
+    assert executor("1 + 1").output == 2
+
+
+def test_files_and_statistics(make):
+    executor = make()
+    executor.put_file(b"a,b\n1,2\n", "in/data.csv")
+    executor("open('out.txt', 'w').write(open('in/data.csv').read().upper())")
+    assert executor.get_file("out.txt") == b"A,B\n1,2\n"
+    assert [one.path for one in executor.list_files()] == ["in/data.csv", "out.txt"]
+    stats = executor.stats()
+    assert stats.memory_bytes > 10 << 20
+    assert stats.pids > 2
+    assert stats.cpu_seconds > 0
