@@ -1,29 +1,27 @@
 """Run the benchmark, print its table, write JSON; with ``--record`` also the page.
 
-    python -m tools.bench.docker [--upstream-python PYTHON] [--calls 200] [--starts 5] [--record]
+    python -m tools.bench.docker [--calls 200] [--starts 5] [--record]
 
-Upstream's environment is made from the lock when none is named. Both sides and the floor run in one
-go, on the same base image; figures of different runs are not compared with one another.
+Upstream's environment is made from the lock unless UPSTREAM_PYTHON names one. Both sides and the
+floor run in one go, on the same base image; figures of different runs are not compared with one
+another.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import datetime
 import io
 import json
 import os
 import subprocess
 import sys
 import tarfile
-import time
 from pathlib import Path
 from typing import Any
 
 import docker
 
-from smolagents_fork.errors import ForkError
 from smolagents_fork.executors.docker import DockerExecutor
 from smolagents_fork.sandboxes.docker.engine import connect, image_id
 from smolagents_fork.sandboxes.docker.images.image_plans import (
@@ -31,98 +29,54 @@ from smolagents_fork.sandboxes.docker.images.image_plans import (
     DEFAULT_BASE_IMAGE,
 )
 
-from ..machine import busy_words, machine
+from ...paths import ROOT
+from ..machine import machine
 from ..pristine import PristineError, checked_version, pristine_python
-from ..record import write_section
+from ..runner import Benchmark, Measured
 from . import upstream_side
-from .fork_side import IMPORTS, bare_run, repeated, run_fork
-from .report import table
+from .fork_side import IMPORTS, run_fork
+from .report import GOALS, notes, rows
 
-HERE = Path(__file__).parent
 # What .ci/run makes on a machine that reaches no registry.
 LOCAL_BASE = "smolagents-fork-base:bookworm"
-UPSTREAM_IMAGE = "smolagents-fork-bench-upstream"
 #: Seconds upstream's half may take: it has no deadlines of its own.
 UPSTREAM_SECONDS = 900.0
 
 
-def main() -> int:
-    """Run it; the exit code says whether every goal was reached."""
-    options = arguments()
-    try:
-        results = measured(options)
-    except (ForkError, PristineError) as error:
-        print(f"bench-docker: {error}", file=sys.stderr)
-        return 2
-    text, reached = table(results)
-    options.output.mkdir(parents=True, exist_ok=True)
-    (options.output / "bench-docker.json").write_text(json.dumps(results, indent=1) + "\n")
-    if options.record:
-        write_section("docker", text)
-    print(text)
-    return 0 if reached else 1
-
-
-def arguments() -> argparse.Namespace:
-    """The command line."""
-    parser = argparse.ArgumentParser(prog="python -m tools.bench.docker", description=__doc__)
-    parser.add_argument(
-        "--upstream-python",
-        default=os.environ.get("UPSTREAM_PYTHON"),
-        help="interpreter of an environment with the pristine release (or UPSTREAM_PYTHON); "
-        "without one it is made in build/bench",
-    )
-    parser.add_argument("--calls", type=int, default=200, help="calls of 1+1")
-    parser.add_argument("--starts", type=int, default=5, help="cold starts")
-    parser.add_argument("--tool-calls", type=int, default=10_000, help="in one program")
-    parser.add_argument("--output", type=Path, default=Path("reports"), help="folder for results")
-    parser.add_argument("--record", action="store_true", help="write it to docs/benchmarks.md")
-    return parser.parse_args()
-
-
-def measured(options: argparse.Namespace) -> dict[str, Any]:
+def measured(options: argparse.Namespace) -> Measured:
     """Everything the report is made of.
 
     Raises:
         ForkError: no engine, no image.
         PristineError: no upstream to compare with.
     """
-    where = machine()
-    if busy_words(where):
-        say(f"WARNING: {busy_words(where)}")
-    began = time.monotonic()
     client = connect()
     try:
         base = base_image(client)
-        python = options.upstream_python or pristine_python(["docker"], ["numpy"], say=say)
-        results: dict[str, Any] = {
-            "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-            "machine": where,
-            "base_image": base,
-            "upstream_version": checked_version(python),
-        }
-        say("building both images, where they are not there")
+        python = os.environ.get("UPSTREAM_PYTHON") or pristine_python(
+            ["docker"], ["numpy"], say=BENCHMARK.say
+        )
+        version = checked_version(python)
+        BENCHMARK.say("building both images, where they are not there")
         build_upstream_image(client, base)
         image = DockerExecutor.setup(IMPORTS, progress=lambda _line: None)
-        say("a bare container")
-        results["bare"] = {"cold": repeated(lambda: bare_run(client, image), options.starts)}
-        say(f"upstream's {results['upstream_version']}")
+        BENCHMARK.say(f"upstream's {version}")
         remove_upstream_containers(client)  # of a run that was killed: they hold the ports
         try:
-            results["upstream"] = run_upstream(python, options)
+            upstream = run_upstream(python, options)
         finally:
             remove_upstream_containers(client)
-        say("the fork's")
-        results["fork"] = run_fork(options.calls, options.starts, options.tool_calls)
+        BENCHMARK.say("the floor's and the fork's")
+        floor, fork = run_fork(client, image, options.calls, options.starts, options.tool_calls)
     finally:
         client.close()
-    results["seconds"] = round(time.monotonic() - began, 1)
-    return results
-
-
-def say(line: str) -> None:
-    """A line about what is being done, beside the table."""
-    print(f"bench-docker: {line}", file=sys.stderr, flush=True)
+    results = {"floor": floor, "upstream": upstream, "fork": fork, "machine": machine()}
+    return Measured(
+        rows(results),
+        about=f"base image `{base}`; upstream {version}; medians of one run",
+        notes=notes(results),
+        raw={name: results[name] for name in ("floor", "upstream", "fork")},
+    )
 
 
 def base_image(client: Any) -> str:
@@ -153,7 +107,7 @@ def build_upstream_image(client: Any, base: str) -> None:
     context.seek(0)
     last = ""
     for event in client.api.build(
-        fileobj=context, custom_context=True, tag=UPSTREAM_IMAGE, decode=True, rm=True
+        fileobj=context, custom_context=True, tag=upstream_side.IMAGE, decode=True, rm=True
     ):
         last = event.get("stream") or last
         if "error" in event:
@@ -162,7 +116,7 @@ def build_upstream_image(client: Any, base: str) -> None:
 
 def remove_upstream_containers(client: Any) -> None:
     """Remove what upstream's half has left; it has no lease, and its ports are fixed."""
-    for container in client.containers.list(all=True, filters={"ancestor": UPSTREAM_IMAGE}):
+    for container in client.containers.list(all=True, filters={"ancestor": upstream_side.IMAGE}):
         with contextlib.suppress(docker.errors.APIError):  # it is going already
             container.remove(force=True)
 
@@ -173,11 +127,17 @@ def run_upstream(python: str | Path, options: argparse.Namespace) -> Any:
     Raises:
         PristineError: its half failed, or did not end.
     """
-    command = [str(python), str(HERE / "upstream_side.py")]
+    command = [str(python), "-m", "tools.bench.docker.upstream_side"]
     command += [str(options.calls), str(options.starts)]
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=UPSTREAM_SECONDS, cwd="/", check=False
+            command,
+            capture_output=True,
+            text=True,
+            timeout=UPSTREAM_SECONDS,
+            cwd="/",
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            check=False,
         )
     except subprocess.TimeoutExpired:
         raise PristineError(f"upstream's half did not end in {UPSTREAM_SECONDS:.0f} s") from None
@@ -186,5 +146,17 @@ def run_upstream(python: str | Path, options: argparse.Namespace) -> Any:
     return json.loads(done.stdout.splitlines()[-1])
 
 
+BENCHMARK = Benchmark(
+    "docker",
+    __doc__,
+    GOALS,
+    measured,
+    {
+        "calls": (200, "calls of 1+1"),
+        "starts": (5, "cold starts"),
+        "tool-calls": (10_000, "tool calls in one program"),
+    },
+)
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(BENCHMARK.run())

@@ -1,61 +1,80 @@
-"""The fork's half of the benchmark, and the floor."""
+"""The fork's half of the benchmark, which takes turns with the floor."""
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Callable
 from typing import Any
 
 from smolagents_fork.executors.docker import DockerExecutor, DockerPool
 
-__all__ = ["IMPORTS", "bare_run", "repeated", "run_fork"]
+from ..timings import alternated, repeated, timed
+from .floor import answering_run, crossings, driven_kernel, kernel_memory, socket_copies
+from .sides import AT_ONCE, FLOATS, ONE, array_times, load, memory
+
+__all__ = ["IMPORTS", "run_fork"]
 
 IMPORTS = ["numpy"]
+ARRAYS = 3
 
 
-def repeated(action: Callable[[], object], count: int) -> list[float]:
-    """Seconds of each of ``count`` runs."""
-    times = []
-    for _ in range(count):
-        started = time.perf_counter()
-        action()
-        times.append(time.perf_counter() - started)
-    return times
-
-
-def bare_run(client: Any, image: str) -> None:
-    """The floor: a container that does one sum and ends."""
-    client.containers.run(image, ["python3", "-c", "1+1"], network_mode="none", remove=True)
-
-
-def run_fork(calls: int, starts: int, tool_calls: int) -> dict[str, Any]:
-    """The fork's figures.
+def run_fork(
+    client: Any, image: str, calls: int, starts: int, tool_calls: int
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The floor's figures and the fork's.
 
     Args:
+        client: docker-py's.
+        image: the fork's, with numpy.
         calls: of ``1+1``.
         starts: cold ones.
         tool_calls: through the bridge, in one program.
     """
-    found: dict[str, Any] = {"cold": [], "cleanup": []}
-    for _ in range(starts):
-        started = time.perf_counter()
-        executor = DockerExecutor(IMPORTS)
-        executor("1+1")
-        found["cold"].append(time.perf_counter() - started)
-        found["cleanup"] += repeated(executor.cleanup, 1)
-        time.sleep(0.5)  # the removal goes on behind it, and is not to be measured with the next
+    floor: dict[str, Any] = {"memory": kernel_memory(client, image)}
+    found: dict[str, Any] = {"cleanup": []}
+    turns = alternated(
+        {
+            "floor": lambda: answering_run(client, image),
+            "fork": lambda: cold_start(found["cleanup"]),
+        },
+        starts,
+    )
+    floor["cold"], found["cold"] = turns["floor"], turns["fork"]
     with DockerExecutor(IMPORTS) as executor:
-        executor("1+1")
-        found["calls"] = repeated(lambda: executor("1+1"), calls)
+        executor(ONE)
+        container = executor.container.id
+        found["memory"] = memory(client, container)
+        with driven_kernel(client, container) as kernel:
+            turns = alternated(
+                {"floor": lambda: kernel.ask("call"), "fork": lambda: timed(lambda: executor(ONE))},
+                calls,
+            )
+            floor["calls"], found["calls"] = turns["floor"], turns["fork"]
+            with crossings(client, container) as echo:
+                crossing = repeated(lambda: echo.ask("1"), calls)
+            floor["crossing"] = crossing
+            floor |= {
+                "input_once": [kernel.ask("input 1") for _ in range(20)],
+                "input_many": kernel.ask(f"input {tool_calls}"),
+            }
+        found |= tool_times(executor, tool_calls)
         megabyte = max(5, calls // 10)
         found["megabyte"] = repeated(lambda: executor("'x' * 1_000_000"), megabyte)
-        found["memory_bytes"] = executor.stats().memory_bytes
-        found["array"] = array_times(executor)
-        found |= tool_times(executor, tool_calls)
+        floor["array"] = socket_copies(8 * FLOATS, ARRAYS)
+        found["array"] = arrays(executor)
     found["pool"] = pool_times(starts)
-    found["throughput"] = throughput()
-    return found
+    found["load"] = loaded()
+    return floor, found
+
+
+def cold_start(cleanups: list[float]) -> float:
+    """Seconds from nothing to the first result; those of the cleanup are added to a list."""
+    started = time.perf_counter()
+    executor = DockerExecutor(IMPORTS)
+    executor(ONE)
+    seconds = time.perf_counter() - started
+    cleanups.append(timed(executor.cleanup))
+    time.sleep(0.5)  # the removal goes on behind it, and is not to be measured with the next
+    return seconds
 
 
 def tool_times(executor: DockerExecutor, count: int) -> dict[str, Any]:
@@ -73,20 +92,12 @@ def tool_times(executor: DockerExecutor, count: int) -> dict[str, Any]:
     return {"tool_once": single, "tool_many": seconds / count, "tool_calls": count}
 
 
-def array_times(executor: DockerExecutor) -> list[float]:
-    """Seconds for a million floats in and out again."""
-    import numpy as np
+def arrays(executor: DockerExecutor) -> list[float]:
+    """Seconds for 20 MB of floats in and out again."""
     from smolagents import FinalAnswerTool
 
-    array = np.random.default_rng(1).random(1_000_000)
     executor.send_tools({"final_answer": FinalAnswerTool()})
-
-    def both_ways() -> None:
-        executor.send_variables({"array": array})
-        back = executor("final_answer(array)").output
-        assert len(back) == 1_000_000
-
-    return repeated(both_ways, 3)
+    return array_times(executor, ARRAYS)
 
 
 def pool_times(count: int) -> list[float]:
@@ -98,32 +109,20 @@ def pool_times(count: int) -> list[float]:
             time.sleep(0.5)
             started = time.perf_counter()
             executor = DockerExecutor(pool=pool)
-            executor("1+1")
+            executor(ONE)
             times.append(time.perf_counter() - started)
             executor.cleanup()
     return times
 
 
-def throughput(executors: int = 8, seconds: float = 5.0) -> float:
-    """Calls a second of several executors at once."""
-    made = [DockerExecutor(IMPORTS) for _ in range(executors)]
+def loaded() -> dict[str, Any]:
+    """Calls of several executors at once."""
+    made: list[DockerExecutor] = []
     try:
-        for executor in made:
-            executor("1+1")
-        counts = [0] * executors
-        end = time.perf_counter() + seconds
-
-        def work(number: int) -> None:
-            while time.perf_counter() < end:
-                made[number]("1+1")
-                counts[number] += 1
-
-        threads = [threading.Thread(target=work, args=(number,)) for number in range(executors)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        for _ in range(AT_ONCE):
+            made.append(DockerExecutor(IMPORTS))
+            made[-1](ONE)
+        return load(made)
     finally:
         for executor in made:
             executor.cleanup()
-    return sum(counts) / seconds

@@ -1,8 +1,8 @@
 """Upstream's half of the benchmark; runs in the environment that has the pristine release.
 
-    python upstream_side.py CALLS STARTS
+    python -m tools.bench.docker.upstream_side CALLS STARTS
 
-Prints one JSON object. Stands alone: nothing of the fork is importable there.
+Prints one JSON object. Nothing of the fork is imported.
 """
 
 from __future__ import annotations
@@ -11,13 +11,16 @@ import contextlib
 import functools
 import io
 import json
-import subprocess
 import sys
-import threading
 import time
-from collections.abc import Callable
 from typing import Any
 
+from ..timings import repeated, timed
+from .sides import AT_ONCE, ONE, array_times, load, memory
+
+__all__ = ["IMAGE", "dockerfile"]
+
+IMAGE = "smolagents-fork-bench-upstream"
 # numpy for the array; upstream's final_answer imports PIL wherever numpy is.
 NEEDED = "jupyter_kernel_gateway jupyter_client ipykernel numpy pillow"
 
@@ -36,39 +39,59 @@ CMD ["jupyter", "kernelgateway", "--KernelGatewayApp.ip=0.0.0.0", "--KernelGatew
 
 
 def main() -> None:
+    """Measure, and print the figures."""
     calls, starts = int(sys.argv[1]), int(sys.argv[2])
+    with contextlib.redirect_stdout(io.StringIO()):
+        found = measured(calls, starts)
+    print(json.dumps(found))
+
+
+def measured(calls: int, starts: int) -> dict[str, Any]:
+    """Upstream's figures.
+
+    Args:
+        calls: of ``1+1``.
+        starts: cold ones.
+    """
     from smolagents import FinalAnswerTool
+
+    found: dict[str, Any] = {"cold": [], "cleanup": [], "failed_starts": 0}
+    for _ in range(starts):
+        made, started = started_executor(executor, found)
+        found["cold"].append(time.perf_counter() - started)
+        found["cleanup"].append(timed(made.cleanup))
+    made, _ = started_executor(executor, found)
+    try:
+        found["memory"] = memory(made.client, made.container.id)
+        found["calls"] = repeated(lambda: made(ONE), calls)
+        found["megabyte"] = repeated(lambda: made("'x' * 1_000_000"), max(5, calls // 10))
+        made.send_tools({"final_answer": FinalAnswerTool()})
+        try:
+            found["array"] = array_times(made, 3)
+        except Exception as error:
+            # Its array travels as text, and its gateway's limit is 10 MiB a message.
+            found["array"], found["array_error"] = [], f"{type(error).__name__}: {error}"
+    finally:
+        made.cleanup()
+    several: list[Any] = []
+    try:
+        for number in range(AT_ONCE):
+            make = functools.partial(executor, 18890 + number)
+            several.append(started_executor(make, found)[0])
+        found["load"] = load(several)
+    finally:
+        for each in several:
+            each.cleanup()
+    return found
+
+
+def executor(port: int = 18888) -> Any:
+    """One of upstream's, on the image that is there."""
     from smolagents.monitoring import AgentLogger, LogLevel
     from smolagents.remote_executors import DockerExecutor
 
-    image = "smolagents-fork-bench-upstream"
     logger = AgentLogger(LogLevel.OFF)
-
-    def executor(port: int = 18888) -> Any:
-        return DockerExecutor([], logger, image_name=image, build_new_image=False, port=port)
-
-    found: dict[str, Any] = {"cold": [], "cleanup": [], "failed_starts": 0}
-    with contextlib.redirect_stdout(io.StringIO()):
-        for _ in range(starts):
-            made, started = started_executor(executor, found)
-            found["cold"].append(time.perf_counter() - started)
-            started = time.perf_counter()
-            made.cleanup()
-            found["cleanup"].append(time.perf_counter() - started)
-        made, _ = started_executor(executor, found)
-        try:
-            found["calls"] = timed(lambda: made("1+1"), calls)
-            found["megabyte"] = timed(lambda: made("'x' * 1_000_000"), max(5, calls // 10))
-            found["memory_bytes"] = memory(made.container.id)
-            try:
-                found["array"] = array_times(made, FinalAnswerTool)
-            except Exception as error:
-                # Its array travels as text of 20 MB, and its gateway's limit is 10 MiB a message.
-                found["array"], found["array_error"] = [], f"{type(error).__name__}: {error}"
-        finally:
-            made.cleanup()
-        found["throughput"] = throughput(executor, found)
-    print(json.dumps(found))
+    return DockerExecutor([], logger, image_name=IMAGE, build_new_image=False, port=port)
 
 
 def started_executor(make: Any, found: dict[str, Any]) -> tuple[Any, float]:
@@ -81,71 +104,12 @@ def started_executor(make: Any, found: dict[str, Any]) -> tuple[Any, float]:
         started = time.perf_counter()
         try:
             made = make()
-            made("1+1")
+            made(ONE)
             return made, started
         except RuntimeError:
             found["failed_starts"] += 1
             if found["failed_starts"] > 20:
                 raise
-
-
-def throughput(
-    make: Callable[[int], Any], found: dict[str, Any], executors: int = 8, seconds: float = 5.0
-) -> float:
-    """Calls a second of several executors at once, each with a port of its own."""
-    made: list[Any] = []
-    counts = [0] * executors
-    try:
-        for number in range(executors):
-            made.append(started_executor(functools.partial(make, 18890 + number), found)[0])
-        end = time.perf_counter() + seconds
-
-        def work(number: int) -> None:
-            while time.perf_counter() < end:
-                made[number]("1+1")
-                counts[number] += 1
-
-        threads = [threading.Thread(target=work, args=(number,)) for number in range(executors)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        for each in made:
-            each.cleanup()
-    return sum(counts) / seconds
-
-
-def timed(action: Any, count: int) -> list[float]:
-    times = []
-    for _ in range(count):
-        started = time.perf_counter()
-        action()
-        times.append(time.perf_counter() - started)
-    return times
-
-
-def array_times(executor: Any, final_answer: Any) -> list[float]:
-    """Seconds for a million floats in and out again."""
-    import numpy as np
-
-    array = np.random.default_rng(1).random(1_000_000)
-    executor.send_tools({"final_answer": final_answer()})
-
-    def both_ways() -> None:
-        executor.send_variables({"array": array})
-        back = executor("final_answer(array)").output
-        assert len(back) == 1_000_000
-
-    return timed(both_ways, 3)
-
-
-def memory(container: str) -> int:
-    """Bytes the container uses, page cache left out, as the engine reports them."""
-    command = ["docker", "stats", "--no-stream", "--format", "{{.MemUsage}}", container]
-    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()[0]
-    number = float(text.rstrip("BKMGi"))
-    return int(number * {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}.get(text[-3:-2], 1))
 
 
 if __name__ == "__main__":

@@ -10,19 +10,15 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import datetime
-import json
 import os
 import secrets
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import docker
 
 from smolagents_fork.deadline import Deadline
-from smolagents_fork.errors import ForkError
 from smolagents_fork.sandboxes.docker.engine import connect, image_id
 from smolagents_fork.sandboxes.docker.engine_address import EngineAddress
 from smolagents_fork.sandboxes.docker.images.image_builder import ImageBuilder
@@ -37,9 +33,8 @@ from smolagents_fork.sandboxes.docker.images.image_plans import (
 )
 from smolagents_fork.sandboxes.provisioner import STEP
 
-from ..machine import busy_words, machine
-from ..record import write_section
-from .report import table
+from ..runner import Benchmark, Measured
+from .report import GOALS, rows
 
 FIVE = ("matplotlib", "numpy", "pandas", "pillow", "requests")
 MORE = (*FIVE, "scipy")
@@ -48,59 +43,32 @@ LOCAL_BASE = "smolagents-fork-base:bookworm"
 BUILD_SECONDS = 1800.0
 
 
-def main() -> int:
-    """Run it; the exit code says whether every goal was reached."""
-    parser = argparse.ArgumentParser(prog="python -m tools.bench.images", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=2, help="builds of each image")
-    parser.add_argument("--output", type=Path, default=Path("reports"), help="folder for results")
-    parser.add_argument("--record", action="store_true", help="write it to docs/benchmarks.md")
-    options = parser.parse_args()
-    try:
-        results = measured(options.rounds)
-    except ForkError as error:
-        print(f"bench-images: {error}", file=sys.stderr)
-        return 2
-    text, reached = table(results)
-    options.output.mkdir(parents=True, exist_ok=True)
-    (options.output / "bench-images.json").write_text(json.dumps(results, indent=1) + "\n")
-    if options.record:
-        write_section("images", text)
-    print(text)
-    return 0 if reached else 1
-
-
-def measured(rounds: int) -> dict[str, Any]:
+def measured(options: argparse.Namespace) -> Measured:
     """Everything the report is made of.
-
-    Args:
-        rounds: builds of each image that count.
 
     Raises:
         ForkError: no engine, or a build failed.
     """
-    where = machine()
     client = connect()
+    sides: dict[str, list[dict[str, Any]]] = {"floor": [], "fork": []}
     try:
         named = os.environ.get(BASE_IMAGE_VARIABLE)
         base = named or (LOCAL_BASE if image_id(client, LOCAL_BASE) else DEFAULT_BASE_IMAGE)
-        results: dict[str, Any] = {
-            "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-            "machine": where,
-            "busy": busy_words(where),
-            "base_image": base,
-            "packages": {"five": FIVE, "more": MORE},
-            "floor": [],
-            "fork": [],
-        }
-        say("a round of pip alone that fills the cache")
-        results["base_bytes"] = build_all(client, base, floor_plans)["base_bytes"]
-        for number in range(rounds):
+        BENCHMARK.say("a round of pip alone that fills the cache")
+        size = build_all(client, base, floor_plans)["base_bytes"]
+        for number in range(options.rounds):
             for side, plans in (("floor", floor_plans), ("fork", fork_plans)):
-                say(f"{side}'s, round {number + 1} of {rounds}")
-                results[side].append(build_all(client, base, plans))
+                BENCHMARK.say(f"{side}'s, round {number + 1} of {options.rounds}")
+                sides[side].append(build_all(client, base, plans))
     finally:
         client.close()
-    return results
+    more = sorted(set(MORE) - set(FIVE))
+    return Measured(
+        rows(sides["floor"], sides["fork"]),
+        about=f"base image `{base}`, {size / 1e6:.0f} MB; best of {options.rounds}; five packages: "
+        f"{', '.join(FIVE)}; one more: {', '.join(more)}",
+        raw={"base_image": base, "base_bytes": size, **sides},
+    )
 
 
 def build_all(client: Any, base: str, plans: Any) -> dict[str, Any]:
@@ -191,10 +159,9 @@ def floor(
     return addressed("smolagents-fork-bench", {SCRIPT: script.encode(), **(files or {})}, on)
 
 
-def say(line: str) -> None:
-    """A line about what is being done, beside the table."""
-    print(f"bench-images: {line}", file=sys.stderr, flush=True)
-
+BENCHMARK = Benchmark(
+    "images", __doc__, GOALS, measured, {"rounds": (2, "builds of each image that count")}
+)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(BENCHMARK.run())

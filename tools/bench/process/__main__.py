@@ -2,11 +2,15 @@
 
     python -m tools.bench.process [--calls 500] [--starts 40] [--record]
 
-The interpreter in this process and the one in a child take turns, call by call, so both see the
-same machine; figures of different runs are not compared with one another.
+The floor, the interpreter in this process and the one in a child take turns, call by call, so all
+see the same machine; figures of different runs are not compared with one another.
 """
 
 from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
 
 import numpy
 
@@ -14,68 +18,117 @@ from smolagents_fork.executors.process import ProcessExecutor
 from smolagents_fork.interpreter import Interpreter
 from smolagents_fork.process.spawn import stop_fork_servers
 
-from ..timings import Summary, run, summary, timed
+from ..companion import Companion, local_companion
+from ..comparison import Goal, Row
+from ..runner import Benchmark, Measured
+from ..timings import alternated, median, percentile, repeated, timed
 
-# Measure -> most milliseconds, from the executor's specification.
+#: Issue 16's table; the call beyond the interpreter's own is the executor's specification's.
 GOALS = {
-    "start to first result, warm": 150.0,
-    "call beyond the interpreter's own": 1.0,
-    "call of a tool": 0.3,
+    "start to first result, warm": Goal(0.005, of=""),
+    "call of 1+1": Goal(0.00005, of=""),
+    "call beyond the interpreter's own": Goal(0.001, of=""),
+    "call of a tool": Goal(0.0001, of=""),
+    "a million floats in": Goal(0.005, of=""),
+    "a million floats out": Goal(0.005, of=""),
 }
+FLOATS = 1_000_000
+TOOL_CALLS = 10_000
+_FLOOR = Path(__file__).with_name("floor.py")
 
 
-def measured(calls: int, starts: int) -> dict[str, Summary]:
-    """Median and 95th percentile of each measure."""
-    stop_fork_servers()
-    found = {"start to first result, cold": summary([timed(started)])}
-    runs = [timed(started) for _ in range(starts)]
-    found["start to first result, warm"] = summary(runs)
-    with ProcessExecutor(["numpy"], None) as executor:
-        own, beyond = turns(executor, calls)
-        found["call of 1+1, in this process"] = summary(own)
-        found["call of 1+1"] = summary([sum(pair) for pair in zip(own, beyond, strict=True)])
-        found["call beyond the interpreter's own"] = summary(beyond)
-        executor.send_tools({"same": lambda value: value})
-        many = timed(lambda: executor("for i in range(10_000): same(i)"))
-        found["call of a tool"] = summary([many / 10_000])
-        array = numpy.random.default_rng(0).random(1_000_000)
-        found["a million floats in"] = summary(
-            [timed(lambda: executor.send_variables({"array": array})) for _ in range(5)]
-        )
-        found["a million floats out"] = summary(
-            [timed(lambda: executor("array")) for _ in range(5)]
-        )
-        found["a text of 1 MB out"] = summary(
-            [timed(lambda: executor("'x' * 1_000_000")) for _ in range(5)]
-        )
+def measured(options: argparse.Namespace) -> Measured:
+    """The figures of all rows."""
+    with local_companion([sys.executable, "-I", _FLOOR]) as floor:
+        rows = [*starts(floor, options.starts)]
+        with ProcessExecutor(["numpy"], None) as executor:
+            rows += [*calls(executor, floor, options.calls), tool(executor, floor)]
+            rows += transfers(executor, floor)
     cleaned = ProcessExecutor([], None)
-    found["cleanup"] = summary([timed(cleaned.cleanup)])
-    return found
+    rows.append(Row("cleanup", timed(cleaned.cleanup)))
+    return Measured(rows, about=f"medians of {options.calls} calls and {options.starts} starts")
 
 
-def started() -> None:
-    """One executor from nothing to its first result; its cleanup is not what is measured."""
-    executor = ProcessExecutor([], None)
-    executor("1+1")
-    _kept.append(executor)
-    if len(_kept) > 1:
-        _kept.pop(0).cleanup()
+def starts(floor: Companion, count: int) -> list[Row]:
+    """Rows about starts."""
+    stop_fork_servers()
+    cold = started()
+    found = alternated({"floor": lambda: floor.ask("fork"), "warm": started}, count)
+    return [
+        Row("start to first result, cold", cold),
+        Row("start to first result, warm", median(found["warm"]), "s", median(found["floor"])),
+    ]
 
 
-_kept: list[ProcessExecutor] = []
+def started() -> float:
+    """Seconds of one executor from nothing to its first result, without its cleanup."""
+    made: list[ProcessExecutor] = []
+
+    def start() -> None:
+        made.append(ProcessExecutor([], None))
+        made[0]("1+1")
+
+    seconds = timed(start)
+    made[0].cleanup()
+    return seconds
 
 
-def turns(executor: ProcessExecutor, calls: int) -> tuple[list[float], list[float]]:
-    """Times of ``1+1`` here, and what it takes more in the child, call by call."""
+def calls(executor: ProcessExecutor, floor: Companion, count: int) -> list[Row]:
+    """Rows about calls of ``1+1``."""
     interpreter = Interpreter(["numpy"])
-    own, beyond = [], []
-    for _ in range(calls):
-        here = timed(lambda: interpreter.run("1+1"))
-        there = timed(lambda: executor("1+1"))
-        own.append(here)
-        beyond.append(there - here)
-    return own, beyond
+    found = alternated(
+        {
+            "floor": lambda: floor.ask("pipe"),
+            "here": lambda: timed(lambda: interpreter.run("1+1")),
+            "there": lambda: timed(lambda: executor("1+1")),
+        },
+        count,
+    )
+    pipe = median(found["floor"])
+    beyond = [there - here for there, here in zip(found["there"], found["here"], strict=True)]
+    return [
+        Row("call of 1+1, in this process", median(found["here"])),
+        Row("call of 1+1", median(found["there"]), "s", pipe),
+        Row("call of 1+1, p95", percentile(found["there"], 0.95), "s",
+            percentile(found["floor"], 0.95)),
+        Row("call beyond the interpreter's own", median(beyond), "s", pipe),
+    ]  # fmt: skip
 
+
+def tool(executor: ProcessExecutor, floor: Companion) -> Row:
+    """The row about calls of a tool."""
+    pipe = median([floor.ask("pipe") for _ in range(1000)])
+    executor.send_tools({"same": lambda value: value})
+    many = timed(lambda: executor(f"for i in range({TOOL_CALLS}): same(i)"))
+    return Row("call of a tool", many / TOOL_CALLS, "s", pipe)
+
+
+def transfers(executor: ProcessExecutor, floor: Companion) -> list[Row]:
+    """Rows about large values."""
+    array = numpy.random.default_rng(0).random(FLOATS)
+    found = alternated(
+        {
+            "floor": lambda: floor.ask(f"copy {array.nbytes}"),
+            "in": lambda: timed(lambda: executor.send_variables({"array": array})),
+            "out": lambda: timed(lambda: executor("array")),
+        },
+        9,
+    )
+    copy = median(found["floor"])
+    return [
+        Row("a million floats in", median(found["in"]), "s", copy),
+        Row("a million floats out", median(found["out"]), "s", copy),
+        Row("a text of 1 MB out", median(repeated(lambda: executor("'x' * 1_000_000"), 5))),
+    ]
+
+
+BENCHMARK = Benchmark(
+    "process",
+    __doc__,
+    GOALS,
+    measured,
+    {"calls": (500, "calls of 1+1"), "starts": (40, "warm starts")},
+)
 
 if __name__ == "__main__":
-    raise SystemExit(run("process", __doc__, GOALS, measured, calls=500, starts=40))
+    raise SystemExit(BENCHMARK.run())

@@ -8,65 +8,86 @@ same machine; figures of different runs are not compared with one another.
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
 
 from smolagents_fork.executors.wasm import WasmExecutor, WasmPool
 from smolagents_fork.wasm.deno_binary import find_deno
 from smolagents_fork.wasm.pyodide_files import cache_folder, pyodide_files
 
-from ..timings import Summary, run, summary, timed
+from ..companion import Companion, local_companion
+from ..comparison import Goal, Row
+from ..runner import Benchmark, Measured
+from ..timings import alternated, median, percentile, repeated, timed
 
-# Measure -> most milliseconds, from the executor's specification.
-GOALS = {"start to first result, in a new process of the host's": 3000.0, "call of 1+1": 2.0}
+#: From the executor's specification, in seconds.
+GOALS = {
+    "start to first result, in a new process of the host's": Goal(3.0, of=""),
+    "call of 1+1": Goal(0.002, of=""),
+}
 _FLOOR = Path(__file__).with_name("floor.mjs")
 _COLD = (
     "import time; begun = time.perf_counter()\n"
     "from smolagents_fork import WasmExecutor\n"
     "executor = WasmExecutor(); executor('1+1')\n"
-    "print((time.perf_counter() - begun) * 1000); executor.cleanup()"
+    "print(time.perf_counter() - begun); executor.cleanup()"
 )
+_MANY = 1000
 
 
-def measured(calls: int, starts: int) -> dict[str, Summary]:
-    """Median and 95th percentile of each measure."""
+def measured(options: argparse.Namespace) -> Measured:
+    """The figures of all rows."""
     WasmExecutor.setup()
-    floors, colds, warms, cleanups = [], [], [], []
-    for _ in range(starts):
-        begun = time.perf_counter()
-        with floor() as ask:
-            floors.append((time.perf_counter() - begun) * 1000)
-            assert ask() >= 0
-        colds.append(cold_start())
+    rows = [*starts(options.starts), *pooled(options.starts), *calls(options.calls)]
+    return Measured(rows, about=f"medians of {options.calls} calls and {options.starts} starts")
+
+
+def starts(count: int) -> list[Row]:
+    """Rows about starts and their cleanup."""
+    cleanups: list[float] = []
+
+    def warm() -> float:
         executor = WasmExecutor()
-        warms.append(timed(lambda: restarted(executor)))  # noqa: B023
+        seconds = timed(lambda: restarted(executor))
         cleanups.append(timed(executor.cleanup))
-    found = {
-        "Pyodide in a bare Deno: start to first result": summary(floors),
-        "start to first result, in a new process of the host's": summary(colds),
-        "start to first result, another one": summary(warms),
-        **pooled(starts),
-    }
-    with WasmExecutor() as executor, floor() as ask:
-        both = [(ask(), timed(lambda: executor("1+1"))) for _ in range(calls)]
-        found["Pyodide in a bare Deno: call of 1+1"] = summary([bare for bare, _ in both])
-        found["call of 1+1"] = summary([ours for _, ours in both])
-        executor.send_tools({"same": lambda value: value})
-        many = timed(lambda: executor("for i in range(1_000): same(i)"))
-        found["call of a tool"] = summary([many / 1_000])
-        lines = timed(lambda: executor("for i in range(1_000): print(i)"))
-        found["a line of output"] = summary([lines / 1_000])
-        found["a text of 1 MB out"] = summary(
-            [timed(lambda: executor("'x' * 1_000_000")) for _ in range(5)]
+        return seconds
+
+    found = alternated({"floor": bare_start, "cold": cold_start, "warm": warm}, count)
+    bare = median(found["floor"])
+    return [
+        Row(
+            "start to first result, in a new process of the host's",
+            median(found["cold"]), "s", bare,
+        ),
+        Row("start to first result, another one", median(found["warm"]), "s", bare),
+        Row("cleanup", median(cleanups)),
+    ]  # fmt: skip
+
+
+def calls(count: int) -> list[Row]:
+    """Rows about calls."""
+    with WasmExecutor() as executor, bare_pyodide() as bare:
+        found = alternated(
+            {"floor": lambda: bare.ask() / 1000, "call": lambda: timed(lambda: executor("1+1"))},
+            count,
         )
-    found["cleanup"] = summary(cleanups)
-    return found
+        executor.send_tools({"same": lambda value: value})
+        tools = timed(lambda: executor(f"for i in range({_MANY}): same(i)")) / _MANY
+        lines = timed(lambda: executor(f"for i in range({_MANY}): print(i)")) / _MANY
+        text = median(repeated(lambda: executor("'x' * 1_000_000"), 5))
+    floor = found["floor"]
+    return [
+        Row("call of 1+1", median(found["call"]), "s", median(floor)),
+        Row("call of 1+1, p95", percentile(found["call"], 0.95), "s", percentile(floor, 0.95)),
+        Row("call of a tool", tools),
+        Row("a line of output", lines),
+        Row("a text of 1 MB out", text),
+    ]
 
 
 def restarted(executor: WasmExecutor) -> None:
@@ -75,74 +96,76 @@ def restarted(executor: WasmExecutor) -> None:
     executor("1+1")
 
 
-def pooled(starts: int) -> dict[str, Summary]:
-    """Time from a filled pool to the first result, and memory of a guest that waits in it."""
+def pooled(count: int) -> list[Row]:
+    """Rows about a pool: time from a filled one to the first result, memory of a waiting guest."""
     times, memory = [], []
     with WasmPool(min_size=1, max_size=2) as pool:
-        for _ in range(starts):
+        for _ in range(count):
             pool.wait_until_ready(timeout=120)
             guest = pool.acquire()
-            memory.append(private_mebibytes(guest.pid))
+            memory.append(private_bytes(guest.pid))
             guest.close()
             pool.release(guest)
             pool.wait_until_ready(timeout=120)
-            begun = time.perf_counter()
-            with WasmExecutor(pool=pool) as executor:
-                executor("1+1")
-                times.append((time.perf_counter() - begun) * 1000)
-    return {
-        "pool to first result": summary(times),
-        "memory of a guest that waits in a pool": summary(memory, "MiB"),
-    }
+            times.append(timed(lambda: one_call(pool)))
+    return [
+        Row("pool to first result", median(times)),
+        Row("memory of a guest that waits in a pool", median(memory), "MiB"),
+    ]
 
 
-def private_mebibytes(pid: int) -> float:
+def one_call(pool: WasmPool) -> None:
+    """Take a guest of a pool and get its first result."""
+    with WasmExecutor(pool=pool) as executor:
+        executor("1+1")
+
+
+def private_bytes(pid: int) -> int:
     """Memory that only this process has."""
     with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as lines:
-        sizes = [int(line.split()[1]) for line in lines if line.startswith("Private_")]
-    return sum(sizes) / 1024
+        return 1024 * sum(int(line.split()[1]) for line in lines if line.startswith("Private_"))
 
 
 def cold_start() -> float:
-    """Milliseconds from nothing to the first result, the import of the package included."""
+    """Seconds from nothing to the first result, the import of the package included."""
     done = subprocess.run(
         [sys.executable, "-c", _COLD], stdout=subprocess.PIPE, text=True, timeout=300, check=True
     )
     return float(done.stdout)
 
 
+def bare_start() -> float:
+    """Seconds until Pyodide in a bare Deno has run its first program."""
+
+    def start() -> None:
+        made.append(stack.enter_context(bare_pyodide()))
+
+    made: list[Companion] = []
+    with contextlib.ExitStack() as stack:
+        seconds = timed(start)
+        made[0].ask()
+    return seconds
+
+
 @contextlib.contextmanager
-def floor() -> Iterator[Callable[[], float]]:
-    """Pyodide in a bare Deno; gives a function that runs ``1 + 1`` and returns milliseconds."""
+def bare_pyodide() -> Iterator[Companion]:
+    """Pyodide in a bare Deno, which answers with the milliseconds of ``1 + 1``."""
     deno = find_deno()
     folder = pyodide_files(cache_folder(), deno, 600)
     with tempfile.TemporaryDirectory() as scratch:
         # With its code cache, as anyone's Deno has one.
-        process = subprocess.Popen(
-            [deno, "run", "--no-prompt", "--no-config", f"--allow-read={folder}", _FLOOR, folder],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={"DENO_DIR": scratch},
-        )  # fmt: skip
-        out, into = _stream(process.stdout), _stream(process.stdin)
-        try:
-            if out.readline() != b"ready\n":
-                raise RuntimeError("Pyodide did not start in a bare Deno")
-
-            def ask() -> float:
-                into.write(b"\n")
-                into.flush()
-                return float(out.readline())
-
-            yield ask
-        finally:
-            into.close()
-            process.wait(60)
-            out.close()
+        command = [deno, "run", "--no-prompt", "--no-config", f"--allow-read={folder}", _FLOOR]
+        with local_companion([*command, folder], {"DENO_DIR": scratch}) as companion:
+            yield companion
 
 
-def _stream(stream: IO[bytes] | None) -> IO[bytes]:
-    assert stream is not None
-    return stream
-
+BENCHMARK = Benchmark(
+    "wasm",
+    __doc__,
+    GOALS,
+    measured,
+    {"calls": (300, "calls of 1+1"), "starts": (10, "starts of each kind")},
+)
 
 if __name__ == "__main__":
-    raise SystemExit(run("wasm", __doc__, GOALS, measured, calls=300, starts=10))
+    raise SystemExit(BENCHMARK.run())

@@ -1,0 +1,58 @@
+"""Measures that upstream's half and the fork's take with the same code.
+
+Imported in upstream's environment too: standard library, docker-py and numpy only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..timings import at_once, repeated
+
+__all__ = ["AT_ONCE", "ONE", "array_times", "load", "memory"]
+
+#: The call that is timed.
+ONE = "1+1"
+#: Executors at once, and for how many seconds.
+AT_ONCE = 8
+SECONDS = 5.0
+#: Floats of 8 bytes: 20 MB.
+FLOATS = 2_500_000
+
+
+def load(executors: Sequence[Callable[[str], object]]) -> dict[str, Any]:
+    """Calls a second of several executors at once, and the seconds of each call."""
+    calls = [lambda one=one: one(ONE) for one in executors]
+    times = at_once(calls, SECONDS)
+    return {"rate": len(times) / SECONDS, "times": times}
+
+
+def array_times(executor: Any, count: int) -> list[float]:
+    """Seconds for 20 MB of floats in and out again.
+
+    Args:
+        executor: with upstream's ``final_answer`` among its tools.
+        count: of runs.
+    """
+    import numpy
+
+    array = numpy.random.default_rng(1).random(FLOATS)
+
+    def both_ways() -> None:
+        executor.send_variables({"array": array})
+        assert len(executor("final_answer(array)").output) == FLOATS
+
+    return repeated(both_ways, count)
+
+
+def memory(client: Any, container: str) -> int:
+    """Bytes a container uses, as the engine reports them, without inactive files.
+
+    Args:
+        client: docker-py's.
+        container: its id.
+    """
+    found = client.api.stats(container, stream=False)["memory_stats"]
+    details = found.get("stats", {})
+    return int(found["usage"] - details.get("total_inactive_file", details.get("inactive_file", 0)))
