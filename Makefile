@@ -129,14 +129,22 @@ rebase-check: $(VENV)/.dev ## is the series fit for a release, branch or pull re
 	@$(RUN) tools.rebase check $(if $(TO),--to $(TO)) $(if $(PULLS),--pulls $(PULLS)) \
 		$(if $(UPSTREAM_GIT),--upstream-git $(UPSTREAM_GIT))
 
-.PHONY: bench-interpreter bench-docker bench-images bench-process bench-wasm
+.PHONY: bench-interpreter bench-docker bench-images bench-process bench-wasm bench-many bench-soak
 bench-interpreter: $(VENV)/.dev ## the local interpreter beside CPython, upstream's and others
 	@$(RUN) tools.bench.interpreter --record
-bench-docker: $(VENV)/.dev ## the Docker executor beside upstream's and a bare container
+bench-docker: $(VENV)/.dev ## the Docker executor beside upstream's and a bare kernel
 	@$(RUN) tools.bench.docker --record
 bench-images: $(VENV)/.dev ## builds of images beside pip alone, for the same packages
 	@$(RUN) tools.bench.images --record
-bench-process: $(VENV)/.dev ## the process executor beside the interpreter in the same process
+bench-process: $(VENV)/.dev ## the process executor beside fork and a pipe
 	@$(RUN) tools.bench.process --record
 bench-wasm: $(VENV)/.dev ## the Wasm executor beside Pyodide in a bare Deno
 	@$(RUN) tools.bench.wasm --record
+bench-many: $(VENV)/.dev ## 200 executors of each kind: rate, memory, nothing left
+	@$(RUN) tools.bench.many --record
+bench-soak: $(VENV)/.dev ## 50 calls a second of each kind: memory and descriptors stay flat (SECONDS=600)
+	@$(RUN) tools.bench.soak --record $(if $(SECONDS),--seconds $(SECONDS))
+
+.PHONY: bench-record
+bench-record: $(VENV)/.dev ## every benchmark but the soak, one after another, each on an idle machine
+	@$(RUN) tools.bench

@@ -3,7 +3,7 @@
 ``python -m tools.contract_table`` runs ``tests/contract/executors`` on every executor, and the
 tests of ``tests/integration/hosted`` that the page names on the double of every service. It writes
 the page when every promise held on each; a container engine is needed. A test holds the committed
-page against the declarations of both.
+page against the declarations of both. ``python -m tools.bench`` draws its rows of times again.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from tools.bench.comparison import NOW
 from tools.paths import ROOT
 
-__all__ = ["PAGE", "SUITE", "draw", "main", "problems"]
+__all__ = ["PAGE", "SUITE", "draw", "figure", "main", "problems", "write_times"]
 
 PAGE = ROOT / "docs" / "executors" / "index.md"
 SUITE = ROOT / "tests" / "contract" / "executors"
@@ -73,13 +74,8 @@ _DETAILS = """
 A number is a difference by design, described below.
 """
 BENCHMARKS = ROOT / "docs" / "benchmarks.md"
-#: Executor -> section of the benchmarks' page, and column of the figure.
-SECTIONS = {
-    "local": ("process", 1),
-    "process": ("process", 1),
-    "docker": ("docker", 2),
-    "wasm": ("wasm", 1),
-}
+#: Executor -> section of the benchmarks' page.
+SECTIONS = {"local": "process", "process": "process", "docker": "docker", "wasm": "wasm"}
 #: Row of the page -> executor -> row of the benchmarks.
 FIGURES = {
     "start to first result": {
@@ -146,8 +142,15 @@ def _glance(
         counts = [sum((name, test) not in cells for test in tests) for name in executors]
         row = [f"all {len(tests)}" if n == len(tests) else f"{n} of {len(tests)}" for n in counts]
         lines.append(f"| {area} | {' | '.join(row)} |")
+    return lines + _times(executors)
+
+
+def _times(executors: Sequence[str]) -> list[str]:
+    """Rows of times, from the benchmarks' page."""
+    page = BENCHMARKS.read_text("utf-8")
+    lines = []
     for label, rows in FIGURES.items():
-        row = [_figure(name, rows[name]) if name in rows else "none" for name in executors]
+        row = [figure(page, SECTIONS[n], rows[n]) if n in rows else "none" for n in executors]
         lines.append(f"| {label} | {' | '.join(row)} |")
     return lines
 
@@ -160,13 +163,26 @@ def _hosted_table() -> str:
     return _HOSTED + "".join(rows)
 
 
-def _figure(executor: str, label: str) -> str:
-    """Return a figure of the benchmarks' page with its unit, if the last run recorded it."""
-    section, column = SECTIONS[executor]
-    text = BENCHMARKS.read_text("utf-8")
-    recorded = text.split(f"<!-- bench {section} -->")[1].split(f"<!-- end bench {section} -->")[0]
-    rows = [line.strip("| ").split(" | ") for line in recorded.splitlines() if line[:1] == "|"]
-    return next((row[column] for row in rows if row[0] == label), "not recorded")
+def write_times() -> None:
+    """Draw the page's rows of times again, after benchmarks were recorded."""
+    fresh = {line.split(" | ")[0]: line for line in _times(_declarations().EXECUTORS)}
+    lines = PAGE.read_text("utf-8").splitlines()
+    PAGE.write_text("\n".join(fresh.get(one.split(" | ")[0], one) for one in lines) + "\n", "utf-8")
+
+
+def figure(page: str, section: str, label: str) -> str:
+    """Return the fork's figure in a row of the benchmarks' page, if the last run recorded it.
+
+    Args:
+        page: its text.
+        section: of the page.
+        label: of the row.
+    """
+    text = page.split(f"<!-- bench {section} -->")[1].split(f"<!-- end bench {section} -->")[0]
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line[:1] == "|"]
+    column = rows[0].index(NOW) if rows and NOW in rows[0] else None
+    found = next((row for row in rows if row[0] == label), None)
+    return "not recorded" if column is None or found is None else found[column]
 
 
 def _said(one: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import pytest
 
@@ -46,7 +47,7 @@ def test_unfetchable_release_gives_a_line_and_an_exit_status(tmp_path, monkeypat
 def test_checkout_without_the_interpreter_gives_a_line_and_an_exit_status(
     tmp_path, monkeypatch, capsys
 ):
-    monkeypatch.setattr(bench, "interpreters", lambda _options, _console: {})
+    monkeypatch.setattr(bench, "interpreters", lambda _options: {})
     monkeypatch.setattr(sys, "argv", ["bench", "--checkout", str(tmp_path)])
     assert bench.main() == 2
     assert capsys.readouterr().err == (
@@ -86,22 +87,44 @@ def test_ratio_is_the_median_over_the_rounds():
     assert row.cpython == 2.0
 
 
-def test_page_has_the_first_run_of_each_engine():
-    seconds = {"cpython": [0.001], "fork": [0.004], "upstream": [0.002]}
-    first = summary([FirstRun("a", 3, seconds), FirstRun(LONG, 1000, seconds)])
-    document = {
+def document(ratio: float = 1.2, first: float = 0.004) -> dict[str, Any]:
+    seconds = {"cpython": [0.001], "fork": [first], "upstream": [0.002]}
+    return {
         "date": "2026-01-01T00:00:00+00:00",
         "machine": {
             "cores": 2, "processor": "P", "system": "S", "python": "3.11", "load_before": 0.1,
         },
         "rounds": 3,
-        "geometric_means": {},
-        "call_seconds": {},
+        "geometric_means": {"fork": ratio, "upstream": 90.0},
+        "call_seconds": {"cpython": 0.001, "fork": 0.003, "upstream": 0.01},
         "new_call_seconds": {},
-        "first_run": first,
-        "programs": [],
+        "first_run": summary([FirstRun("a", 3, seconds), FirstRun(LONG, 1000, seconds)]),
+        "programs": [
+            {
+                "name": "p",
+                "cpython": 0.1,
+                "ratios": {"fork": ratio, "upstream": None},
+                "errors": {"upstream": "`no` such thing"},
+            }
+        ],
     }  # fmt: skip
-    text = section(document)
-    assert "| 1 everyday programs | 1.000 | 2.000 | 4.000 | 4.00 |" in text
-    assert "| one of 1,000 lines | 1.000 | 2.000 | 4.000 | 4.00 |" in text
-    assert "The worst of the everyday programs: 4.00 times." in text
+
+
+def test_page_is_one_table_of_multiples_of_the_floor():
+    text, reached = section(document())
+    assert reached
+    assert "| program | floor | upstream | now | goal |" in text
+    assert "| p | 100 ms | cannot | 1.20 | <= 2 reached |" in text
+    assert "| **geometric mean** |  | 90.00 | 1.20 | <= 1.3 reached |" in text
+    assert '| call `ex("1+1")` after the first | 1.000 ms | 10.00 | 3.00 |  |' in text
+    assert "| first run, 1 everyday programs | 1.0 ms | 2.00 | 4.00 | <= 8 reached |" in text
+    assert "| first run, one of 1,000 lines | 1.0 ms | 2.00 | 4.00 | <= 8 reached |" in text
+    assert "- p, upstream: `'no' such thing`" in text
+    assert text.count("|---|") == 1
+
+
+@pytest.mark.parametrize("changes", [{"ratio": 1.4}, {"ratio": 2.1}, {"first": 0.009}])
+def test_slower_than_a_goal_is_missed(changes):
+    text, reached = section(document(**changes))
+    assert not reached
+    assert "MISSED" in text

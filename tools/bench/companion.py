@@ -117,8 +117,8 @@ def local_companion(
     with theirs:
         process = subprocess.Popen(
             [str(part) for part in command],
-            stdin=theirs,
-            stdout=theirs,
+            stdin=theirs.fileno(),
+            stdout=theirs.fileno(),
             env=None if environment is None else dict(environment),
         )
     return Companion(" ".join(str(part) for part in command[:3]), ours, process)

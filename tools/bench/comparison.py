@@ -110,7 +110,7 @@ def shown(figure: float, unit: str) -> str:
         return f"{figure / (1 << 20 if unit == 'MiB' else 1e6):.0f} {unit}"
     if unit == "/s":
         return f"{figure:,.0f}/s"
-    return _number(figure)
+    return _count(figure)
 
 
 def _judged(row: Row, goal: Goal) -> tuple[str, bool]:
@@ -142,3 +142,7 @@ def _time(seconds: float) -> str:
 
 def _number(figure: float) -> str:
     return f"{figure:,.0f}" if abs(figure) >= 100 else f"{figure:.2f}"
+
+
+def _count(figure: float) -> str:
+    return f"{figure:,.0f}" if figure == int(figure) else _number(figure)

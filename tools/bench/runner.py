@@ -23,7 +23,7 @@ from .machine import busy_words, machine, machine_words
 from .pristine import PristineError
 from .record import write_section
 
-__all__ = ["Benchmark", "Measured", "heading", "record"]
+__all__ = ["Benchmark", "Measured", "heading", "record", "started_document"]
 
 
 @dataclass(frozen=True)

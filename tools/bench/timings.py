@@ -41,7 +41,7 @@ def at_once(calls: Sequence[Callable[[], object]], seconds: float) -> list[float
 
     Args:
         calls: one for each thread.
-        seconds: time after which no call begins.
+        seconds: time after which no call begins but the first of each.
 
     Raises:
         Exception: the first one that a call has raised.
@@ -52,7 +52,7 @@ def at_once(calls: Sequence[Callable[[], object]], seconds: float) -> list[float
 
     def work(number: int) -> None:
         try:
-            while time.perf_counter() < end:
+            while not times[number] or time.perf_counter() < end:
                 times[number].append(timed(calls[number]))
         except Exception as error:
             errors.append(error)

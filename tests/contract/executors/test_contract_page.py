@@ -37,6 +37,40 @@ def test_the_page_can_be_made_by_its_command():
     assert (ended.stdout, ended.stderr) == (f"{len(all_behaviours())}\n", "")
 
 
+def test_every_time_on_the_page_is_recorded():
+    """The benchmarks' rows keep their names."""
+    page = contract_table.BENCHMARKS.read_text("utf-8")
+    for rows in contract_table.FIGURES.values():
+        for executor, label in rows.items():
+            found = contract_table.figure(page, contract_table.SECTIONS[executor], label)
+            assert found != "not recorded", label
+
+
+def test_times_come_from_the_column_of_the_fork():
+    table = "<!-- bench x -->\n| what | floor | now |\n|---|\n| call | 1 ms | 2 ms |\n"
+    page = f"{table}<!-- end bench x -->\n"
+    assert contract_table.figure(page, "x", "call") == "2 ms"
+    assert contract_table.figure(page, "x", "other") == "not recorded"
+    assert contract_table.figure(page.replace("now", "fork"), "x", "call") == "not recorded"
+
+
+def test_times_are_drawn_again_without_a_run_of_the_suite(tmp_path, monkeypatch):
+    page, benchmarks = tmp_path / "index.md", tmp_path / "benchmarks.md"
+    text = contract_table.PAGE.read_text("utf-8")
+    figures = contract_table.BENCHMARKS.read_text("utf-8")
+    page.write_text(text, "utf-8")
+    old = contract_table.figure(figures, "docker", "later call, p50")
+    benchmarks.write_text(figures.replace(f"| {old} |", "| 1.23 ms |"), "utf-8")
+    monkeypatch.setattr(contract_table, "PAGE", page)
+    monkeypatch.setattr(contract_table, "BENCHMARKS", benchmarks)
+    contract_table.write_times()
+    changed = [one for one in page.read_text("utf-8").splitlines() if "1.23 ms" in one]
+    assert [one.split(" | ")[0] for one in changed] == ["| call of `1+1`"]
+    benchmarks.write_text(figures, "utf-8")
+    contract_table.write_times()
+    assert page.read_text("utf-8") == text
+
+
 def test_every_area_has_behaviours():
     assert {one.area for one in all_behaviours()} == set(AREAS)
 

@@ -23,13 +23,10 @@ from typing import Any
 import docker
 
 from smolagents_fork.executors.docker import DockerExecutor
-from smolagents_fork.sandboxes.docker.engine import connect, image_id
-from smolagents_fork.sandboxes.docker.images.image_plans import (
-    BASE_IMAGE_VARIABLE,
-    DEFAULT_BASE_IMAGE,
-)
+from smolagents_fork.sandboxes.docker.engine import connect
 
 from ...paths import ROOT
+from ..base_image import base_image
 from ..machine import machine
 from ..pristine import PristineError, checked_version, pristine_python
 from ..runner import Benchmark, Measured
@@ -37,8 +34,6 @@ from . import upstream_side
 from .fork_side import IMPORTS, run_fork
 from .report import GOALS, notes, rows
 
-# What .ci/run makes on a machine that reaches no registry.
-LOCAL_BASE = "smolagents-fork-base:bookworm"
 #: Seconds upstream's half may take: it has no deadlines of its own.
 UPSTREAM_SECONDS = 900.0
 
@@ -77,13 +72,6 @@ def measured(options: argparse.Namespace) -> Measured:
         notes=notes(results),
         raw={name: results[name] for name in ("floor", "upstream", "fork")},
     )
-
-
-def base_image(client: Any) -> str:
-    """The base of both sides' images, and the environment set so that ours is built on it."""
-    if not os.environ.get(BASE_IMAGE_VARIABLE) and image_id(client, LOCAL_BASE):
-        os.environ[BASE_IMAGE_VARIABLE] = LOCAL_BASE
-    return os.environ.get(BASE_IMAGE_VARIABLE) or DEFAULT_BASE_IMAGE
 
 
 def build_upstream_image(client: Any, base: str) -> None:

@@ -126,7 +126,7 @@ def socket_copies(size: int, count: int) -> list[float]:
     """
     ours, theirs = socket.socketpair()
     with theirs:
-        process = subprocess.Popen([sys.executable, "-c", _ECHO, str(size)], stdin=theirs)
+        process = subprocess.Popen([sys.executable, "-c", _ECHO, str(size)], stdin=theirs.fileno())
     data, back = os.urandom(size), bytearray(size)
 
     def both_ways() -> None:

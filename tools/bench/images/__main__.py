@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import os
 import secrets
 import sys
 import time
@@ -19,13 +18,11 @@ from typing import Any
 import docker
 
 from smolagents_fork.deadline import Deadline
-from smolagents_fork.sandboxes.docker.engine import connect, image_id
+from smolagents_fork.sandboxes.docker.engine import connect
 from smolagents_fork.sandboxes.docker.engine_address import EngineAddress
 from smolagents_fork.sandboxes.docker.images.image_builder import ImageBuilder
 from smolagents_fork.sandboxes.docker.images.image_definitions import image_folder
 from smolagents_fork.sandboxes.docker.images.image_plans import (
-    BASE_IMAGE_VARIABLE,
-    DEFAULT_BASE_IMAGE,
     SCRIPT,
     ImagePlan,
     addressed,
@@ -33,13 +30,12 @@ from smolagents_fork.sandboxes.docker.images.image_plans import (
 )
 from smolagents_fork.sandboxes.provisioner import STEP
 
+from ..base_image import base_image
 from ..runner import Benchmark, Measured
 from .report import GOALS, rows
 
 FIVE = ("matplotlib", "numpy", "pandas", "pillow", "requests")
 MORE = (*FIVE, "scipy")
-# What .ci/run makes on a machine that reaches no registry.
-LOCAL_BASE = "smolagents-fork-base:bookworm"
 BUILD_SECONDS = 1800.0
 
 
@@ -52,8 +48,7 @@ def measured(options: argparse.Namespace) -> Measured:
     client = connect()
     sides: dict[str, list[dict[str, Any]]] = {"floor": [], "fork": []}
     try:
-        named = os.environ.get(BASE_IMAGE_VARIABLE)
-        base = named or (LOCAL_BASE if image_id(client, LOCAL_BASE) else DEFAULT_BASE_IMAGE)
+        base = base_image(client)
         BENCHMARK.say("a round of pip alone that fills the cache")
         size = build_all(client, base, floor_plans)["base_bytes"]
         for number in range(options.rounds):

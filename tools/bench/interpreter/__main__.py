@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import datetime
 import functools
 import json
 import math
@@ -18,12 +17,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-
-from ..machine import machine
 from ..pristine import PristineError, checked_version, pristine_python
-from ..record import write_section
+from ..runner import record, started_document
 from .first_run import FirstRun, corpus, imported, new_text, summary
 from .page import section
 from .programs import PROGRAMS, Program
@@ -33,14 +28,10 @@ ROOT = Path(__file__).parents[3]
 SLOW = ("upstream",)
 #: What the environment of the other sides holds besides upstream's release.
 OTHERS = ["numpy", "pandas", "pydantic-monty", "RestrictedPython"]
-#: Engines whose first run of new code is measured, and what is timed.
-FIRST = {"cpython": "CPython's compile()", "fork": "this fork", "upstream": "upstream"}
-TITLES = {
-    "fork": "this fork",
-    "upstream": "upstream",
-    "monty": "pydantic-monty",
-    "restricted": "RestrictedPython",
-}
+#: Engines whose first run of new code is measured; CPython's is compile().
+FIRST = ("cpython", "fork", "upstream")
+#: Engines beside CPython.
+ENGINES = ("fork", "upstream", "monty", "restricted")
 
 
 class Engine:
@@ -187,58 +178,6 @@ def geometric_mean(values: Iterable[float]) -> float:
     return statistics.geometric_mean(list(values))
 
 
-def report(rows: list[Row], calls: dict[str, float], engines: dict[str, Engine]) -> Table:
-    """The figures as a table: CPython's milliseconds, then ratios to it."""
-    others = [name for name in engines if name != "cpython" and not engines[name].unavailable]
-    table = Table(title="times CPython's own processor time, medians (lower is better)")
-    table.add_column("program")
-    table.add_column("CPython, ms", justify="right")
-    for name in others:
-        mark = " (small input)" if name in SLOW else ""
-        table.add_column(TITLES[name] + mark, justify="right")
-    for row in rows:
-        cells = [_cell(row, name) for name in others]
-        table.add_row(row.name, f"{row.cpython * 1000:.0f}", *cells)
-    table.add_section()
-    table.add_row("geometric mean", "", *[f"{mean_ratio(rows, n):.2f}" for n in others])
-    table.add_row("programs run", str(len(rows)), *[str(_ran(rows, n)) for n in others])
-    table.add_row("call 1+1, ms", _ms(calls.get("cpython")), *[_ms(calls.get(n)) for n in others])
-    return table
-
-
-def first_run_table(figures: dict[str, Any]) -> Table:
-    """The first run of new code: milliseconds and ratios to CPython's compile, by engine."""
-    table = Table(title="first run of new code, without running it, beside compile()")
-    names = [name for name in FIRST if name in figures]
-    table.add_column("program")
-    for name in names:
-        table.add_column(FIRST[name], justify="right")
-    for title, key, small in (
-        (f"{figures['programs']} everyday programs, ms", "everyday_seconds", False),
-        ("ratio, geometric mean", "everyday_ratio", True),
-        ("ratio, worst", "everyday_worst", True),
-        ("a program of 1,000 lines, ms", "long_seconds", False),
-        ("ratio", "long_ratio", True),
-    ):
-        values = [figures[name][key] for name in names]
-        cells = [f"{value:.2f}" if small else f"{value * 1000:.2f}" for value in values]
-        table.add_row(title, *cells)
-    return table
-
-
-def _cell(row: Row, name: str) -> str:
-    ratio = row.ratio(name)
-    return "cannot" if ratio is None else f"{ratio:.2f}"
-
-
-def _ms(seconds: float | None) -> str:
-    return "-" if seconds is None else f"{seconds * 1000:.3f}"
-
-
-def _ran(rows: list[Row], name: str) -> int:
-    return sum(row.ratio(name) is not None for row in rows)
-
-
 def mean_ratio(rows: list[Row], name: str) -> float:
     """Geometric mean over the programs that the engine can run."""
     ratios = [ratio for row in rows if (ratio := row.ratio(name)) is not None]
@@ -253,7 +192,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", default="", help="part of the programs' names")
     parser.add_argument(
         "--engines",
-        default=",".join(TITLES),
+        default=",".join(ENGINES),
         help="engines beside CPython, by comma: %(default)s",
     )
     parser.add_argument(
@@ -271,12 +210,12 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--checkout", type=Path, default=ROOT, help="the folder whose smolagents_fork is measured"
     )
-    parser.add_argument("--output", type=Path, default=Path("reports/bench-interpreter.json"))
+    parser.add_argument("--output", type=Path, default=Path("reports"), help="folder for JSON")
     parser.add_argument("--record", action="store_true", help="write it to docs/benchmarks.md")
     return parser.parse_args()
 
 
-def interpreters(options: argparse.Namespace, console: Console) -> dict[str, str]:
+def interpreters(options: argparse.Namespace) -> dict[str, str]:
     """The Python of each engine; those that are not named are made.
 
     Raises:
@@ -284,7 +223,7 @@ def interpreters(options: argparse.Namespace, console: Console) -> dict[str, str
     """
     if options.upstream_python:
         checked_version(options.upstream_python)
-    beside = functools.cache(lambda: str(pristine_python([], OTHERS, say=console.print)))
+    beside = functools.cache(lambda: str(pristine_python([], OTHERS, say=say)))
     peers = options.peers_python or beside()
     return {
         "cpython": sys.executable,
@@ -295,96 +234,103 @@ def interpreters(options: argparse.Namespace, console: Console) -> dict[str, str
     }
 
 
+def measured(
+    engines: dict[str, Engine], options: argparse.Namespace
+) -> tuple[list[Row], dict[str, Any]]:
+    """Programs' times, and the document's parts about calls and first runs."""
+    rows = []
+    for program in PROGRAMS:
+        if options.only in program.name:
+            rows.append(measure(program, engines, options.rounds))
+            ratio = rows[-1].ratio("fork")
+            say(f"{program.name}: " + ("error" if ratio is None else f"{ratio:.2f}"))
+    calls: dict[str, dict[str, float]] = {"call_seconds": {}, "new_call_seconds": {}}
+    for name, engine in engines.items():
+        for key, new in (("call_seconds", False), ("new_call_seconds", True)):
+            answer = engine.ask(calls=options.calls, new=new)
+            if "seconds" in answer:
+                calls[key][name] = statistics.median(answer["seconds"])
+    return rows, {**calls, "first_run": summary(measure_first_runs(engines, options.rounds))}
+
+
+def document_of(rows: list[Row], engines: dict[str, Engine]) -> dict[str, Any]:
+    """The document's parts about programs."""
+    others = [name for name in engines if name != "cpython"]
+    means = {name: mean_ratio(rows, name) for name in others}
+    return {
+        "geometric_means": {name: mean for name, mean in means.items() if not math.isnan(mean)},
+        "programs": [
+            {
+                **asdict(row),
+                "cpython": row.cpython,
+                "ratios": {name: row.ratio(name) for name in others},
+            }
+            for row in rows
+        ],
+    }
+
+
 def main() -> int:
     """Measure, print and write.
 
     Returns:
-        0; 1 when a result of the fork differed from CPython's; 2 when there is nothing to compare
-        with.
+        0; 1 when a goal was missed or a result of the fork differed from CPython's; 2 when there
+        is nothing to compare with.
     """
     options = arguments()
-    wanted = options.engines.split(",")
-    if unknown := sorted(set(wanted) - set(TITLES)):
-        raise SystemExit(f"--engines: no {', '.join(unknown)}; there are {', '.join(TITLES)}")
-    if "fork" not in wanted:
-        raise SystemExit("--engines: fork is what is measured; name it, too")
-    if options.record and (options.only or set(wanted) != set(TITLES)):
-        raise SystemExit("--record writes whole runs; leave --only and --engines out")
-    console = Console(width=max(110, Console().width))
+    wanted = wanted_engines(options)
     try:
-        pythons = interpreters(options, console)
+        pythons = interpreters(options)
     except PristineError as problem:
-        print(f"bench-interpreter: {problem}", file=sys.stderr)
+        say(str(problem))
         return 2
     checkout = options.checkout.resolve()
     if not (checkout / "smolagents_fork" / "interpreter").is_dir():
-        print(f"bench-interpreter: no smolagents_fork/interpreter in {checkout}", file=sys.stderr)
+        say(f"no smolagents_fork/interpreter in {checkout}")
         return 2
+    document = started_document()
+    began = time.monotonic()
     engines = {
         name: Engine(name, python, options.cap, checkout)
         for name, python in pythons.items()
         if name in ("cpython", *wanted)
     }
-    for name, engine in engines.items():
-        if engine.unavailable:
-            console.print(f"{name}: left out, {engine.unavailable}")
-    where = machine()
-    started = time.monotonic()
+    absent = {name: one.unavailable for name, one in engines.items() if one.unavailable}
+    for name, reason in absent.items():
+        say(f"{name}: left out, {reason}")
     try:
-        rows = []
-        for program in PROGRAMS:
-            if options.only in program.name:
-                rows.append(measure(program, engines, options.rounds))
-                ratio = rows[-1].ratio("fork")
-                said = "error" if ratio is None else f"{ratio:.2f}"
-                console.print(f"[dim]{program.name}: {said}[/dim]")
-        calls: dict[str, float] = {}
-        new_calls: dict[str, float] = {}
-        for name, engine in engines.items():
-            for kept, new in ((calls, False), (new_calls, True)):
-                answer = engine.ask(calls=options.calls, new=new)
-                if "seconds" in answer:
-                    kept[name] = statistics.median(answer["seconds"])
-        first = summary(measure_first_runs(engines, options.rounds))
+        rows, figures = measured(engines, options)
     finally:
         for engine in engines.values():
             engine.close()
-    console.print(report(rows, calls, engines))
-    console.print(first_run_table(first))
-    console.print(
-        f"{where['processor']}, {where['cores']} cores, {where['system']}, "
-        f"Python {where['python']}; medians of {options.rounds}, engines interleaved; "
-        f"{time.monotonic() - started:.0f} s"
-    )
-    for row in rows:
-        for name, error in row.errors.items():
-            console.print(f"[dim]{row.name} in {name}: {error}[/dim]", highlight=False)
-    options.output.parent.mkdir(parents=True, exist_ok=True)
-    means = {name: mean_ratio(rows, name) for name in engines if name != "cpython"}
-    document = {
-        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-        "machine": where,
-        "rounds": options.rounds,
-        "geometric_means": {k: v for k, v in means.items() if not math.isnan(v)},
-        "call_seconds": calls,
-        "new_call_seconds": new_calls,
-        "first_run": first,
-        "programs": [
-            {
-                **asdict(row),
-                "cpython": row.cpython,
-                "ratios": {n: row.ratio(n) for n in engines if n != "cpython"},
-            }
-            for row in rows
-        ],
-    }
-    options.output.write_text(json.dumps(document, indent=2) + "\n")
-    absent = [TITLES[name] for name, engine in engines.items() if engine.unavailable]
+    document |= {"rounds": options.rounds, **figures, **document_of(rows, engines)}
+    document["seconds"] = round(time.monotonic() - began, 1)
+    text, reached = section(document)
     if options.record and absent:
-        console.print(f"not recorded in docs/benchmarks.md: {', '.join(absent)} did not run")
-    elif options.record:
-        write_section("interpreter", section(document))
-    return 1 if any("fork" in row.errors for row in rows) else 0
+        say(f"not recorded in docs/benchmarks.md: {', '.join(absent)} did not run")
+    record("interpreter", document, text, options.output, options.record and not absent)
+    return 0 if reached and not any("fork" in row.errors for row in rows) else 1
+
+
+def wanted_engines(options: argparse.Namespace) -> list[str]:
+    """The engines that the command line names.
+
+    Raises:
+        SystemExit: an unknown one, none of the fork's, or less than --record writes.
+    """
+    wanted: list[str] = options.engines.split(",")
+    if unknown := sorted(set(wanted) - set(ENGINES)):
+        raise SystemExit(f"--engines: no {', '.join(unknown)}; there are {', '.join(ENGINES)}")
+    if "fork" not in wanted:
+        raise SystemExit("--engines: fork is what is measured; name it, too")
+    if options.record and (options.only or set(wanted) != set(ENGINES)):
+        raise SystemExit("--record writes whole runs; leave --only and --engines out")
+    return wanted
+
+
+def say(line: str) -> None:
+    """Print a line about what is being done, beside the table."""
+    print(f"bench-interpreter: {line}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

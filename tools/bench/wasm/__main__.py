@@ -154,8 +154,9 @@ def bare_pyodide() -> Iterator[Companion]:
     folder = pyodide_files(cache_folder(), deno, 600)
     with tempfile.TemporaryDirectory() as scratch:
         # With its code cache, as anyone's Deno has one.
-        command = [deno, "run", "--no-prompt", "--no-config", f"--allow-read={folder}", _FLOOR]
-        with local_companion([*command, folder], {"DENO_DIR": scratch}) as companion:
+        command = [deno, "run", "--no-prompt", "--no-config", f"--allow-read={folder}"]
+        arguments = [str(_FLOOR), str(folder)]
+        with local_companion([*command, *arguments], {"DENO_DIR": scratch}) as companion:
             yield companion
 
 

@@ -1,0 +1,44 @@
+"""Upstream's environment for a benchmark: made once, and never a build of the fork."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from tools.bench import pristine
+from tools.bench.pristine import PristineError, checked_version, pristine_python
+from tools.paths import Project
+
+
+def test_the_fork_is_refused_as_upstream():
+    with pytest.raises(PristineError, match=r"has smolagents .*\+fork\.\d+, a build of the fork"):
+        checked_version(sys.executable)
+
+
+def test_missing_environment_is_an_error():
+    with pytest.raises(PristineError, match="no/such/python"):
+        checked_version("/no/such/python")
+
+
+def test_wheel_other_than_the_locked_one_is_refused(tmp_path):
+    (tmp_path / "upstream.lock").write_bytes(Project().lock.read_bytes())
+    cache = tmp_path / "build" / "cache"
+    cache.mkdir(parents=True)
+    (cache / "smolagents-1.26.0-py3-none-any.whl").write_bytes(b"another")
+    with pytest.raises(PristineError, match="is not the lock's"):
+        pristine_python(["docker"], [], project=Project(tmp_path))
+
+
+def test_complete_environment_is_reused(tmp_path, monkeypatch):
+    (tmp_path / "upstream.lock").write_bytes(Project().lock.read_bytes())
+    built: list[str] = []
+    monkeypatch.setattr(pristine, "fetch_wheel", lambda *_: built.append("wheel") or 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        pristine_python([], [], project=Project(tmp_path))
+    (lock,) = (tmp_path / "build" / "bench").glob("*.lock")
+    folder = lock.with_suffix("")
+    folder.mkdir()
+    (folder / "complete").touch()
+    assert pristine_python([], [], project=Project(tmp_path)) == folder / "bin" / "python"
+    assert built == ["wheel"]
