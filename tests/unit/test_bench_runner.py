@@ -101,7 +101,7 @@ def commands(monkeypatch):
             self.returncode = statuses.get(command[2].rpartition(".")[2], 0)
 
     monkeypatch.setattr(
-        everything.subprocess, "run", lambda command, check: ran.append(command) or Done(command)
+        everything.subprocess, "run", lambda command, **_: ran.append(command) or Done(command)
     )
     monkeypatch.setattr(everything, "wait_until_idle", lambda _seconds: None)
     monkeypatch.setattr(everything.contract_table, "write_times", lambda: ran.append("times"))

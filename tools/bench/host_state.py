@@ -1,4 +1,4 @@
-"""What this process holds: memory, descriptors, threads, children, scratch folders, containers."""
+"""Counts of what this process has open: descriptors, threads, children, files, containers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from smolagents_fork.proc_table import process_table
@@ -50,16 +50,12 @@ class HostState:
         )
 
     def beyond(self, before: HostState) -> dict[str, int]:
-        """What there is more of than before, by name."""
+        """Return the counts that have grown since ``before``, by name, and by how much."""
         return {
             one.name: more
             for one in fields(self)
             if (more := getattr(self, one.name) - getattr(before, one.name)) > 0
         }
-
-    def as_data(self) -> dict[str, int]:
-        """The counts by name."""
-        return asdict(self)
 
 
 def resident_bytes() -> int:

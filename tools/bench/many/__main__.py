@@ -64,7 +64,7 @@ class Outcome:
 
     @property
     def reached(self) -> bool:
-        """Whether nothing is left, and little memory."""
+        """Tell whether nothing is left, and little memory."""
         return not self.left and self.kept_bytes <= KEPT_BYTES
 
 
