@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from tools.bench.companion import FloorError, local_companion
-from tools.bench.process.__main__ import _FLOOR
+from tools.bench.process.__main__ import FLOOR_PROGRAM
 from tools.bench.timings import alternated, at_once, median, percentile, repeated
 
 ANSWERS = "import sys\nprint('ready', flush=True)\nfor line in sys.stdin: print({}, flush=True)"
@@ -37,7 +37,7 @@ def test_other_answers_are_errors(program, words):
 
 
 def test_process_floor_measures_fork_pipe_and_copy():
-    with local_companion([sys.executable, "-I", _FLOOR]) as floor:
+    with local_companion([sys.executable, "-I", FLOOR_PROGRAM]) as floor:
         for question in ("fork", "pipe", "copy 100000", "copy 100000"):
             assert floor.ask(question) > 0
 

@@ -34,12 +34,12 @@ GOALS = {
 }
 FLOATS = 1_000_000
 TOOL_CALLS = 10_000
-_FLOOR = Path(__file__).with_name("floor.py")
+FLOOR_PROGRAM = Path(__file__).with_name("floor.py")
 
 
 def measured(options: argparse.Namespace) -> Measured:
     """The figures of all rows."""
-    with local_companion([sys.executable, "-I", _FLOOR]) as floor:
+    with local_companion([sys.executable, "-I", FLOOR_PROGRAM]) as floor:
         rows = [*starts(floor, options.starts)]
         with ProcessExecutor(["numpy"], None) as executor:
             rows += [*calls(executor, floor, options.calls), tool(executor, floor)]
