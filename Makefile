@@ -146,5 +146,5 @@ bench-soak: $(VENV)/.dev ## 50 calls a second of each kind: memory and descripto
 	@$(RUN) tools.bench.soak --record $(if $(SECONDS),--seconds $(SECONDS))
 
 .PHONY: bench-record
-bench-record: $(VENV)/.dev ## every benchmark but the soak, one after another, each on an idle machine
-	@$(RUN) tools.bench
+bench-record: $(VENV)/.dev ## every benchmark but the soak, each on an idle machine (NAMES="docker process")
+	@$(RUN) tools.bench $(NAMES)
