@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import telemetry
-from ..codec import DEFAULT_MAX_BYTES, decode, encode
+from ..codec import DEFAULT_MAX_BYTES, decode, encode, encode_message
 from ..deadline import check_seconds
 from ..errors import CodecError, ConfigurationError, DecodeError, EncodeError, ProtocolError
 from .exceptions import described_exception, raised_by_signal, thread_hint
@@ -59,6 +59,7 @@ class Dispatcher:
             their own.
         on_call: called with the record of every served call.
         classes: dataclasses, named tuples and enums that arguments may be decoded to.
+        binary: whether the connection carries bytes; else a reply is JSON text.
 
     A tool in the calling thread cannot be abandoned: interruption waits for it. Other tools run in
     one thread that is reused for each call. A tool that is interrupted or times out is abandoned in
@@ -85,7 +86,9 @@ class Dispatcher:
         calling_thread: bool | None = None,
         on_call: Callable[[CallRecord], None] | None = None,
         classes: Iterable[type] = (),
+        binary: bool = False,
     ) -> None:
+        self._encode = encode_message if binary else encode
         if max_calls < 1:
             raise ConfigurationError(f"max_calls={max_calls!r}: give a number above 0")
         self.max_request_bytes = max_request_bytes
@@ -176,7 +179,7 @@ class Dispatcher:
         self.interrupt()
         self._thread.close()
 
-    def handle(self, request: bytes) -> bytes:
+    def handle(self, request: bytes | bytearray) -> bytes:
         """Serve one request and return the reply.
 
         Every request gets a reply, whatever it contains and whatever the tool raises.
@@ -210,7 +213,7 @@ class Dispatcher:
             return self._refusal(number, TypeError(misfit))
         return self._served(number, name, args, kwargs)
 
-    def _read(self, request: bytes) -> tuple[int, str, list[Any], dict[str, Any]]:
+    def _read(self, request: bytes | bytearray) -> tuple[int, str, list[Any], dict[str, Any]]:
         frame = decode(
             request, path="call", max_bytes=self.max_request_bytes, classes=self._classes
         )
@@ -256,7 +259,7 @@ class Dispatcher:
 
     def _reply(self, number: int, name: str, value: Any) -> bytes:
         try:
-            return encode(
+            return self._encode(
                 {"call": number, "value": _raw(value)}, path="", max_bytes=self.max_reply_bytes
             )
         except EncodeError as error:

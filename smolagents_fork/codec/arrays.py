@@ -7,7 +7,8 @@ import re
 import sys
 from typing import Any
 
-from smolagents_fork.codec.limits import Fault, from_base64, to_base64
+from smolagents_fork.codec.attachments import fills_message
+from smolagents_fork.codec.limits import Fault
 
 # Kinds for which every bit pattern is a value (except U and b, which are checked), so that bytes
 # can be used directly. A dtype string from the data reaches numpy only if it matches.
@@ -57,9 +58,8 @@ def _array(encoder: Any, numpy: Any, value: Any) -> dict[str, Any]:
         value = value.astype(f"{dtype.kind}1")
         dtype = value.dtype
     if dtype.kind in "biufcSUMm":
-        encoder.charge(value.nbytes * 4 // 3)
-        data = to_base64(value.tobytes())
-        return {"$": "ndarray", "d": dtype.str, "s": shape, "v": data}
+        flat = numpy.ascontiguousarray(value).reshape(-1).view("u1")
+        return {"$": "ndarray", "d": dtype.str, "s": shape, "v": encoder.raw(flat)}
     if dtype.kind in "OT":
         flat = value.ravel().tolist() if dtype.kind == "T" else list(value.flat)
         return {"$": "ndarray", "d": dtype.kind, "s": shape, "v": encoder.items(flat, len(flat))}
@@ -72,7 +72,7 @@ def decode_array(decoder: Any, tree: dict[str, Any]) -> Any:
     count = math.prod(shape)
     numpy = numpy_or_none()
     if numpy is None:
-        return _as_lists(dtype, shape, count, tree["v"])
+        return _as_lists(decoder, dtype, shape, count, tree["v"])
     if dtype == "O":
         items = decoder.items(_sized(tree["v"], count))
         out = numpy.empty(count, dtype=object)
@@ -89,7 +89,7 @@ def decode_array(decoder: Any, tree: dict[str, Any]) -> Any:
         return _structured(decoder, numpy, shape, tree["v"])
     if dtype == "wide":
         return _wide(numpy, shape, count, tree["v"])
-    return _raw(numpy, dtype, shape, count, from_base64(tree["v"]))
+    return _raw(numpy, dtype, shape, count, decoder.raw(tree["v"]))
 
 
 def decode_numpy_scalar(decoder: Any, tree: dict[str, Any]) -> Any:
@@ -140,7 +140,9 @@ def _sized(data: Any, count: int) -> list[Any]:
     return data
 
 
-def _raw(numpy: Any, name: Any, shape: tuple[int, ...], count: int, data: bytes) -> Any:
+def _raw(
+    numpy: Any, name: Any, shape: tuple[int, ...], count: int, data: bytes | memoryview
+) -> Any:
     if type(name) is not str or not _RAW_DTYPE.fullmatch(name):
         raise Fault("not a permitted dtype")
     dtype = numpy.dtype(name)
@@ -151,9 +153,11 @@ def _raw(numpy: Any, name: Any, shape: tuple[int, ...], count: int, data: bytes)
         raise Fault("a dtype whose elements have no size")
     if not count:
         return numpy.empty(shape, dtype)
-    if dtype.kind == "b" and max(data) > 1:
+    if dtype.kind == "b" and numpy.frombuffer(data, "u1").max() > 1:
         raise Fault("a bool is 0 or 1")
-    array = numpy.frombuffer(data, dtype).reshape(shape).copy()
+    array = numpy.frombuffer(data, dtype).reshape(shape)
+    if not (isinstance(data, memoryview) and fills_message(data)):
+        array = array.copy()
     if dtype.kind == "U":
         points = numpy.frombuffer(data, "<u4" if dtype.str[0] == "<" else ">u4")
         if points.max() > sys.maxunicode:
@@ -197,11 +201,11 @@ def _wide(numpy: Any, shape: tuple[int, ...], count: int, data: Any) -> Any:
     return out.reshape(shape)
 
 
-def _as_lists(name: Any, shape: tuple[int, ...], count: int, data: Any) -> Any:
+def _as_lists(decoder: Any, name: Any, shape: tuple[int, ...], count: int, data: Any) -> Any:
     form = _FORMATS.get(name[1:]) if type(name) is str else None
     if form is None or name[0] == (">" if sys.byteorder == "little" else "<"):
         raise Fault(f"numpy is needed to decode an array of dtype {str(name)[:20]}")
-    raw = from_base64(data)
+    raw = decoder.raw(data)
     if count * int(name[2:]) != len(raw):
         raise Fault("shape and dtype do not fit the bytes")
     items: Any = memoryview(raw).cast(form).tolist()  # type: ignore[call-overload]

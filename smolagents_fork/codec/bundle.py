@@ -14,6 +14,7 @@ from importlib import resources
 # In import order: a module follows those that it imports.
 _MODULES = (
     "limits",
+    "attachments",
     "dataclass_values",
     "datetimes",
     "arrays",

@@ -10,8 +10,9 @@ import array
 import json
 import sys
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal
 
+from smolagents_fork.codec.attachments import has_attachments, split_message
 from smolagents_fork.codec.limits import (
     DEFAULT_MAX_BYTES,
     DEFAULT_MAX_DEPTH,
@@ -40,7 +41,8 @@ def decode(
     """Return the value that ``data`` encodes.
 
     Args:
-        data: the output of :func:`encode`, or any other bytes.
+        data: the output of :func:`encode` or :func:`encode_message`, or any other bytes. A long
+            array may use a ``bytearray`` in place, which the caller must not change afterwards.
         path: the name of the value in messages.
         max_bytes: largest ``data``, in bytes.
         max_depth: deepest nesting of containers.
@@ -54,12 +56,13 @@ def decode(
         DecodeError: not an encoding, or over a limit. The function raises no other error.
     """
     try:
-        raw = data.encode("ascii") if isinstance(data, str) else bytes(data)
+        raw = data.encode("ascii") if isinstance(data, str) else data
         if len(raw) > max_bytes:
             raise Fault(f"{len(raw)} bytes are over max_bytes={max_bytes}")
-        check_items(raw, max_items)
-        tree = _JSON.decode(raw.decode("ascii"))
-        return Decoder(max_depth, max_items, classes).value(tree)
+        text, attached = split_message(raw) if has_attachments(raw) else (bytes(raw), [])
+        check_items(text, max_items)
+        tree = _JSON.decode(text.decode("ascii"))
+        return Decoder(max_depth, max_items, classes, attached).value(tree)
     except Fault as fault:
         raise DecodeError(fault.at(path)) from fault.__cause__
     except RecursionError:
@@ -71,7 +74,14 @@ def decode(
 class Decoder:
     """State of one decoding: current depth, remaining limits, and registered classes."""
 
-    def __init__(self, max_depth: int, max_items: int, classes: Iterable[type]) -> None:
+    def __init__(
+        self,
+        max_depth: int,
+        max_items: int,
+        classes: Iterable[type],
+        attached: list[memoryview],
+    ) -> None:
+        self._attached: list[memoryview | None] = [*attached]
         self._max_items = self._items_left = max_items
         self._max_depth = max_depth
         self._depth = 0
@@ -139,13 +149,25 @@ class Decoder:
         values = self.items([pair[1] for pair in trees])
         return list(zip(keys, values, strict=True))
 
-    def numbers(self, text: Any, code: str) -> list[Any]:
+    def numbers(self, text: Any, code: Literal["d", "q"]) -> list[Any]:
         """Decode the floats (``d``) or ints (``q``) of a packed list."""
-        packed = array.array(code, from_base64(text))
+        packed: Any = memoryview(self.raw(text)).cast(code)
         self.charge_items(len(packed))  # check_items() counts commas, and these have none
         if sys.byteorder == "big":
+            packed = array.array(code, packed)
             packed.byteswap()
-        return packed.tolist()
+        numbers: list[Any] = packed.tolist()
+        return numbers
+
+    def raw(self, data: Any) -> bytes | memoryview:
+        """Decode bytes: an attachment by its number, or base64 text."""
+        if type(data) is not int:
+            return from_base64(data)
+        view = self._attached[data] if 0 <= data < len(self._attached) else None
+        if view is None:
+            raise Fault(f"no attachment {data}, or it is used twice")
+        self._attached[data] = None
+        return view
 
     def charge_items(self, count: int) -> None:
         """Count items that are not separated by commas in the text."""

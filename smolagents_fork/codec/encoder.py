@@ -18,8 +18,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from smolagents_fork.codec.arrays import encode_array, encode_numpy_scalar
+from smolagents_fork.codec.attachments import Attachments, raw_view
 from smolagents_fork.codec.image_values import encode_image
 from smolagents_fork.codec.limits import (
+    ATTACHED_FROM,
     DEFAULT_MAX_BYTES,
     DEFAULT_MAX_DEPTH,
     DEFAULT_MAX_ITEMS,
@@ -51,6 +53,7 @@ def encode(
     max_bytes: int = DEFAULT_MAX_BYTES,
     max_depth: int = DEFAULT_MAX_DEPTH,
     max_items: int = DEFAULT_MAX_ITEMS,
+    attachments: Attachments | None = None,
 ) -> bytes:
     """Encode ``value`` as JSON text in ASCII.
 
@@ -60,29 +63,59 @@ def encode(
         max_bytes: largest encoding, in bytes.
         max_depth: deepest nesting of containers.
         max_items: largest number of JSON items (list entries, dict entries).
+        attachments: takes long raw data, which is base64 in the text without it; the text is then
+            part of a message, see :meth:`Attachments.message`. Several values may share it.
 
     Raises:
         EncodeError: a part cannot be encoded, or a limit is exceeded; names the path to it.
     """
-    encoder = Encoder(max_bytes, max_depth, max_items)
+    encoder = Encoder(max_bytes, max_depth, max_items, attachments)
+    before, size_before = (0, 0) if attachments is None else (len(attachments), attachments.size)
     try:
         tree = encoder.value(value)
         data = _JSON_WRITER.encode(tree).encode("ascii")
-        if len(data) > max_bytes:
-            raise Fault(f"its encoding of {len(data)} bytes is over max_bytes={max_bytes}")
+        size = len(data) + (0 if attachments is None else attachments.size - size_before)
+        if size > max_bytes:
+            raise Fault(f"its encoding of {size} bytes is over max_bytes={max_bytes}")
         check_items(data, max_items)
-    except Fault as fault:
-        raise EncodeError(fault.at(path)) from fault.__cause__
-    except (RecursionError, ValueError, TypeError) as error:
+    except (Fault, RecursionError, ValueError, TypeError) as error:
+        if attachments is not None:
+            attachments.remove_from(before)
+        if isinstance(error, Fault):
+            raise EncodeError(error.at(path)) from error.__cause__
         # Raised, for example, if another thread changes a container while it is read.
         raise EncodeError(f"{path}: cannot be encoded: {error}") from error
     return data
 
 
+def encode_message(value: Any, *, path: str = "value", max_bytes: int = DEFAULT_MAX_BYTES) -> bytes:
+    """Encode ``value`` for a connection that carries bytes: long raw data is not base64.
+
+    Args:
+        value: as for :func:`encode`.
+        path: the name of the value in messages.
+        max_bytes: largest encoding, in bytes.
+
+    Raises:
+        EncodeError: as :func:`encode`.
+    """
+    attachments = Attachments()
+    return attachments.message(
+        encode(value, path=path, max_bytes=max_bytes, attachments=attachments)
+    )
+
+
 class Encoder:
     """State of one encoding: remaining limits, and the containers being encoded."""
 
-    def __init__(self, max_bytes: int, max_depth: int, max_items: int) -> None:
+    def __init__(
+        self,
+        max_bytes: int,
+        max_depth: int,
+        max_items: int,
+        attachments: Attachments | None = None,
+    ) -> None:
+        self._attachments = attachments
         self._max_bytes = self._bytes_left = max_bytes
         self._max_items = self._items_left = max_items
         self._max_depth = max_depth
@@ -132,10 +165,21 @@ class Encoder:
 
     def text(self, value: str) -> Any:
         """Encode a string; lone surrogates are not plain, since JSON would join adjacent ones."""
+        if len(value) >= ATTACHED_FROM and self._attachments is not None:
+            return {"$": "str", "v": self.raw(value.encode("utf-8", "surrogatepass"))}
         self.charge(len(value))
         if value.isascii() or well_formed(value):
             return value
         return {"$": "str", "v": to_base64(value.encode("utf-8", "surrogatepass"))}
+
+    def raw(self, data: Any) -> str | int:
+        """Encode contiguous bytes: the number of an attachment, or base64 text."""
+        view = raw_view(data)
+        if self._attachments is None or len(view) < ATTACHED_FROM:
+            self.charge(len(view) * 4 // 3)
+            return to_base64(view)
+        self.charge(len(view))
+        return self._attachments.add(view)
 
     def items(self, values: Iterable[Any], count: int) -> list[Any]:
         """Encode the items of a sequence."""

@@ -6,7 +6,7 @@ import io
 import struct
 from typing import Any
 
-from smolagents_fork.codec.limits import Fault, from_base64, to_base64
+from smolagents_fork.codec.limits import Fault
 
 # PNG preserves these. It would narrow I to 16 bits and does not support CMYK, F, HSV, LAB, YCbCr.
 _PNG_MODES = frozenset({"1", "L", "LA", "P", "RGB", "RGBA"})
@@ -22,12 +22,12 @@ def encode_image(encoder: Any, value: Any) -> dict[str, Any]:
         buffer = io.BytesIO()
         # Level 1 writes ten times faster than the default and is a quarter larger.
         type(value).copy(value).save(buffer, format="PNG", compress_level=1)
-        encoder.charge(buffer.tell() * 4 // 3)
-        return {"$": "image", "m": "png", "s": [width, height], "v": to_base64(buffer.getvalue())}
+        data = encoder.raw(buffer.getvalue())
+        return {"$": "image", "m": "png", "s": [width, height], "v": data}
     if mode not in _RAW_MODES and mode not in _PNG_MODES:
         raise Fault(f"an image of mode {mode!r} cannot be encoded; convert it to RGB or RGBA")
     encoder.charge(width * height * 4)
-    return {"$": "image", "m": mode, "s": [width, height], "v": to_base64(value.tobytes())}
+    return {"$": "image", "m": mode, "s": [width, height], "v": encoder.raw(value.tobytes())}
 
 
 def decode_image(decoder: Any, tree: dict[str, Any]) -> Any:
@@ -36,7 +36,7 @@ def decode_image(decoder: Any, tree: dict[str, Any]) -> Any:
         from PIL import Image
     except ImportError:
         raise Fault("Pillow is needed to decode an image and is not installed here") from None
-    mode, data = tree["m"], from_base64(tree["v"])
+    mode, data = tree["m"], bytes(decoder.raw(tree["v"]))
     size = tree["s"]
     if type(size) is not list or len(size) != 2 or not all(type(n) is int and n >= 0 for n in size):
         raise Fault("an image's size is [width, height]")

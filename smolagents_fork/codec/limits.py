@@ -34,6 +34,8 @@ MAX_SAME_HASH = 64
 SMALL_INT = 1 << 63
 # Lists of one number type from this length on are packed.
 PACKED_FROM = 32
+# Raw data from this length on, in bytes, is attached to a message that may have attachments.
+ATTACHED_FROM = 4096
 # A long path is shortened to this many parts at each end, since people and models read it.
 _PARTS_SHOWN = 5
 

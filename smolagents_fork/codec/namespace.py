@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from smolagents_fork.codec.attachments import Attachments
 from smolagents_fork.codec.decoder import decode
 from smolagents_fork.codec.encoder import encode
 from smolagents_fork.codec.limits import (
@@ -39,13 +40,18 @@ def is_public(name: Any) -> bool:
     return type(name) is str and name.isidentifier() and not name.startswith("_")
 
 
-def encode_variables(variables: Mapping[str, Any], max_bytes: int) -> bytes:
+def encode_variables(
+    variables: Mapping[str, Any], max_bytes: int, *, binary: bool = False
+) -> bytes:
     """Encode the public variables of a program, within one limit.
 
     Args:
         variables: the program's namespace.
         max_bytes: of the encoding of all that fit.
+        binary: whether the connection carries bytes; else the encoding is JSON text.
     """
+    attachments = Attachments() if binary else None
+    attached = 0  # bytes
     values: list[bytes] = []
     reasons: dict[str, str] = {}
     bytes_left, items_left = max_bytes, DEFAULT_MAX_ITEMS - 2 * _MOST_REASONS
@@ -59,6 +65,7 @@ def encode_variables(variables: Mapping[str, Any], max_bytes: int) -> bytes:
                 max_bytes=max(0, bytes_left),
                 max_depth=DEFAULT_MAX_DEPTH - _LEVELS,
                 max_items=max(0, items_left),
+                attachments=attachments,
             )
         except EncodeError as error:
             reason = str(error)
@@ -67,14 +74,18 @@ def encode_variables(variables: Mapping[str, Any], max_bytes: int) -> bytes:
         else:
             values.append(encode(name) + b":" + data)
             bytes_left -= len(values[-1]) + 1
+            if attachments is not None:
+                bytes_left -= attachments.size - attached
+                attached = attachments.size
             items_left -= item_bound(data) + 1
             continue
         if len(reasons) < _MOST_REASONS:
             reasons[name] = reason[:_REASON_CHARACTERS]
-    return b'{"values":{' + b",".join(values) + b'},"left_out":' + encode(reasons) + b"}"
+    text = b'{"values":{' + b",".join(values) + b'},"left_out":' + encode(reasons) + b"}"
+    return text if attachments is None else attachments.message(text)
 
 
-def decode_variables(data: bytes, max_bytes: int) -> Variables:
+def decode_variables(data: bytes | bytearray, max_bytes: int) -> Variables:
     """Decode what :func:`encode_variables` made in a sandbox that is not trusted.
 
     Args:

@@ -28,7 +28,6 @@ from smolagents_fork.codec.limits import (
     MAX_INT_BITS,
     MAX_SAME_HASH,
     Fault,
-    from_base64,
 )
 from smolagents_fork.codec.pandas_values import (
     decode_bare_column,
@@ -187,14 +186,14 @@ def _tag(handler: Maker, keys: str = "v") -> tuple[frozenset[str], Maker]:
 
 
 TAGS: dict[str, tuple[frozenset[str], Maker]] = {
-    "str": _tag(lambda _, t: from_base64(t["v"]).decode("utf-8", "surrogatepass")),
+    "str": _tag(lambda d, t: str(d.raw(t["v"]), "utf-8", "surrogatepass")),
     "float": _tag(_float),
     "int": _tag(_int),
     "floats": _tag(lambda d, t: d.numbers(t["v"], "d")),
     "ints": _tag(lambda d, t: d.numbers(t["v"], "q")),
     "complex": _tag(_complex),
-    "bytes": _tag(lambda _, t: from_base64(t["v"])),
-    "bytearray": _tag(lambda _, t: bytearray(from_base64(t["v"]))),
+    "bytes": _tag(lambda d, t: bytes(d.raw(t["v"]))),
+    "bytearray": _tag(lambda d, t: bytearray(d.raw(t["v"]))),
     "tuple": _tag(lambda d, t: tuple(d.items(t["v"]))),
     "set": _tag(_set(set)),
     "frozenset": _tag(_set(frozenset)),

@@ -28,7 +28,6 @@ from smolagents_fork.codec.limits import (
     SMALL_INT,
     Fault,
     key_segment,
-    to_base64,
 )
 
 # The first argument of every handler is the Encoder, which imports this module.
@@ -60,12 +59,11 @@ def _list(encoder: Any, value: list[Any]) -> Any:
         types = set(map(type, value))
         whole = types == {int} and min(value) >= -SMALL_INT and max(value) < SMALL_INT
         if whole or types == {float}:
-            encoder.charge(len(value) * 11)
             encoder.count(len(value))
             packed = array.array("q" if whole else "d", value)
             if sys.byteorder == "big":
                 packed.byteswap()
-            return {"$": "ints" if whole else "floats", "v": to_base64(packed)}
+            return {"$": "ints" if whole else "floats", "v": encoder.raw(packed)}
     return encoder.items(value, len(value))
 
 
@@ -121,8 +119,10 @@ def _default_dict(encoder: Any, value: collections.defaultdict[Any, Any]) -> Any
 
 
 def _bytes(encoder: Any, value: bytes | bytearray) -> Any:
-    encoder.charge(len(value) * 4 // 3)
-    return {"$": "bytes" if isinstance(value, bytes) else "bytearray", "v": to_base64(value)}
+    if isinstance(value, bytes):
+        return {"$": "bytes", "v": encoder.raw(value)}
+    # A copy, because a bytearray that is read in place cannot change its length.
+    return {"$": "bytearray", "v": encoder.raw(bytes(value))}
 
 
 def _fraction(encoder: Any, value: fractions.Fraction) -> Any:

@@ -25,6 +25,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from smolagents_fork.codec.attachments import Attachments
 from smolagents_fork.codec.decoder import decode
 from smolagents_fork.codec.encoder import encode
 from smolagents_fork.codec.limits import DEFAULT_MAX_BYTES
@@ -67,16 +68,20 @@ class HostCalls:
         max_bytes: largest request, in bytes. One argument, or all arguments together, above it
             raise ``EncodeError``.
         stop: called when the host serves no more calls of the run; ends the run by raising.
+        binary: whether the connection carries bytes; else a request is JSON text.
     """
 
     def __init__(
         self,
-        send: Callable[[bytes], bytes],
+        send: Callable[[bytes], bytes | bytearray],
         finish: Callable[[], Any],
         max_bytes: int = DEFAULT_MAX_BYTES,
         stop: Callable[[], Any] = lambda: None,
+        *,
+        binary: bool = False,
     ) -> None:
         self._send = send
+        self._binary = binary
         self._finish = finish
         self._stop = stop
         self._refused: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
@@ -101,20 +106,21 @@ class HostCalls:
         """Call ``name`` on the host and return its value, or raise its exception."""
         if self._refused and threading.current_thread() in self._refused:
             raise RuntimeError(RUN_ENDED)
-        parts = [
-            encode(value, path=f"argument {number} of {name}()", max_bytes=self._max_bytes)
-            for number, value in enumerate(args, 1)
-        ]
+        attachments = Attachments() if self._binary else None
+
+        def encoded(value: Any, argument: object) -> bytes:
+            path = f"argument {argument} of {name}()"
+            return encode(value, path=path, max_bytes=self._max_bytes, attachments=attachments)
+
+        parts = [encoded(value, number) for number, value in enumerate(args, 1)]
         named = [
-            json.dumps(key).encode()
-            + b":"
-            + encode(value, path=f"argument {key!r} of {name}()", max_bytes=self._max_bytes)
+            json.dumps(key).encode() + b":" + encoded(value, repr(key))
             for key, value in kwargs.items()
         ]
         rest = b'"name":%s,"args":[%s],"kwargs":{%s}}' % (
             json.dumps(name).encode(), b",".join(parts), b",".join(named)
         )  # fmt: skip
-        size = len(rest) + _NUMBER_ROOM
+        size = len(rest) + _NUMBER_ROOM + (0 if attachments is None else attachments.size)
         if size > self._max_bytes:
             # Each argument fits. The host would refuse the request without naming the call.
             raise EncodeError(
@@ -125,12 +131,12 @@ class HostCalls:
             # Numbers are assigned in the order of sending, so that the host sees each exactly once.
             self._last += 1
             number = self._last
-            reply = self._exchanged(number, name, rest)
+            reply = self._exchanged(number, name, rest, attachments)
             expected = reply.get("expected") if type(reply) is dict else None
             if type(expected) is int and expected != number:
                 # An earlier call was abandoned midway. The host did not execute this one.
                 self._last = number = expected
-                reply = self._exchanged(number, name, rest)
+                reply = self._exchanged(number, name, rest, attachments)
         if type(reply) is not dict or reply.get("call") not in (number, None):
             raise DecodeError(f"result of {name}(): not a reply to this call")
         if "error" in reply:
@@ -142,8 +148,13 @@ class HostCalls:
             raise RuntimeError(RUN_ENDED)
         return reply.get("value")
 
-    def _exchanged(self, number: int, name: str, rest: bytes) -> Any:
-        return decode(self._send(b'{"call":%d,%s' % (number, rest)), path=f"result of {name}()")
+    def _exchanged(
+        self, number: int, name: str, rest: bytes, attachments: Attachments | None
+    ) -> Any:
+        request = b'{"call":%d,%s' % (number, rest)
+        if attachments is not None:
+            request = attachments.message(request)
+        return decode(self._send(request), path=f"result of {name}()")
 
     def stub(self, name: str, doc: str, parameters: list[ParameterSpec], unpack: bool) -> Any:
         """Return a function that calls the tool ``name``.

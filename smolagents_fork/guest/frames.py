@@ -18,6 +18,7 @@ __all__ = [
     "Frame",
     "FrameReader",
     "Kind",
+    "frame_parts",
     "from_guest",
     "from_host",
     "of_relay",
@@ -31,6 +32,10 @@ MOST_OUTPUT = 64 * 1024
 _MAX_SMALL = 1 << 20
 # A piece of a file, or a list of files.
 _LONGEST_CONTENT = 64 << 20
+# Bytes of a body that are allocated at once.
+_ALLOCATED = 16 << 20
+# Length of a body from which it is not copied.
+_LONG = 64 * 1024
 
 
 class Kind(enum.IntEnum):
@@ -64,11 +69,17 @@ class Kind(enum.IntEnum):
 
 @dataclass(frozen=True)
 class Frame:
-    """One complete frame."""
+    """One complete frame.
+
+    Attributes:
+        kind: its kind.
+        run: the run's number.
+        body: its content; a ``bytearray`` if it is long, so that arrays can use it in place.
+    """
 
     kind: Kind
     run: int
-    body: bytes
+    body: bytes | bytearray
 
 
 def packed(kind: Kind, run: int, body: bytes = b"") -> bytes:
@@ -77,9 +88,23 @@ def packed(kind: Kind, run: int, body: bytes = b"") -> bytes:
     Raises:
         ProtocolError: the body is over 4 GiB.
     """
+    return _header(kind, run, body) + body
+
+
+def frame_parts(kind: Kind, run: int, body: bytes) -> tuple[bytes, ...]:
+    """Encode a frame as the pieces to send; a long body is not copied.
+
+    Raises:
+        ProtocolError: the body is over 4 GiB.
+    """
+    header = _header(kind, run, body)
+    return (header + body,) if len(body) < _LONG else (header, body)
+
+
+def _header(kind: Kind, run: int, body: bytes) -> bytes:
     if len(body) >= 1 << 32:
         raise ProtocolError(f"a frame of {len(body)} bytes; the limit is {(1 << 32) - 1}")
-    return HEADER.pack(kind, run & 0xFFFFFFFF, len(body)) + body
+    return HEADER.pack(kind, run & 0xFFFFFFFF, len(body))
 
 
 class FrameReader:
@@ -91,7 +116,8 @@ class FrameReader:
 
     def __init__(self, kinds: dict[Kind, int]) -> None:
         self._kinds = kinds
-        self._data = bytearray()
+        self._data = bytearray(HEADER.size)
+        self._read = 0
         self._kind: Kind | None = None
         self._run = 0
         self._length = 0
@@ -100,12 +126,17 @@ class FrameReader:
     def wanted(self) -> int:
         """Number of bytes that complete the header or body being read."""
         whole = HEADER.size if self._kind is None else self._length
-        return max(0, whole - len(self._data))
+        return whole - self._read
 
     @property
     def partial(self) -> bool:
         """True while a frame is incomplete."""
-        return self._kind is not None or bool(self._data)
+        return self._kind is not None or bool(self._read)
+
+    @property
+    def space(self) -> memoryview:
+        """Memory for the next bytes, at most :attr:`wanted`; release it before :meth:`filled`."""
+        return memoryview(self._data)[self._read :]
 
     def feed(self, data: bytes) -> Frame | None:
         """Read at most :attr:`wanted` bytes; return the frame if they complete one.
@@ -113,12 +144,23 @@ class FrameReader:
         Raises:
             ProtocolError: an unknown or unexpected kind, or a body over its limit.
         """
-        self._data += data
+        frame = None
+        while True:
+            with self.space as space:
+                size = min(len(space), len(data))
+                space[:size] = data[:size]
+            data = data[size:]
+            frame = self.filled(size)
+            if frame is not None or not data:
+                return frame
+
+    def filled(self, size: int) -> Frame | None:
+        """Take ``size`` bytes that were written to :attr:`space`; as :meth:`feed`."""
+        self._read += size
         if self._kind is None:
-            if len(self._data) < HEADER.size:
+            if self._read < HEADER.size:
                 return None
             number, self._run, self._length = HEADER.unpack(self._data)
-            self._data = bytearray()
             longest = self._kinds.get(number)
             if longest is None:
                 raise ProtocolError(f"an unexpected frame of kind {number}")
@@ -126,10 +168,17 @@ class FrameReader:
                 kind = Kind(number).name
                 raise ProtocolError(f"a {kind} frame of {self._length} bytes, over {longest}")
             self._kind = Kind(number)
-        if len(self._data) < self._length:
+            self._read = 0
+            # The rest is allocated when this much has arrived, not because a header says so.
+            self._data = bytearray(min(self._length, _ALLOCATED))
+        if self._read < self._length:
+            if self._read == len(self._data):
+                self._data += bytes(min(self._length, 2 * self._read) - self._read)
             return None
-        frame = Frame(self._kind, self._run, bytes(self._data))
-        self._data = bytearray()
+        body = self._data if self._length >= _LONG else bytes(self._data)
+        frame = Frame(self._kind, self._run, body)
+        self._data = bytearray(HEADER.size)
+        self._read = 0
         self._kind = None
         return frame
 

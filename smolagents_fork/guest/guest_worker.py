@@ -14,7 +14,7 @@ import types
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NoReturn, Protocol
 
-from ..codec import decode, encode, encode_variables
+from ..codec import decode, encode, encode_message, encode_variables
 from ..codec.rpc import RUN_ENDED, HostCalls
 from ..errors import (
     EncodeError,
@@ -101,7 +101,9 @@ class Worker:
             if memory is not None
             else ""
         )
-        self._calls = HostCalls(self._ask_host, self._finish, self._max_value_bytes, self._stop)
+        self._calls = HostCalls(
+            self._ask_host, self._finish, self._max_value_bytes, self._stop, binary=True
+        )
         self._in_run = False
         self._shielded = 0
 
@@ -115,7 +117,7 @@ class Worker:
             elif frame.kind is Kind.FILE:
                 self._exchange_file(frame)
             elif frame.kind is Kind.READ_STATE:
-                body = encode_variables(self._interpreter.state, self._max_value_bytes)
+                body = encode_variables(self._interpreter.state, self._max_value_bytes, binary=True)
                 self._link.send(Kind.STATE, frame.run, body)
             # A late REPLY, to a call whose program was stopped meanwhile, is ignored.
 
@@ -186,7 +188,7 @@ class Worker:
     def _encoded(self, value: Any) -> bytes:
         """Encode the value of the last expression, or its text if it cannot be encoded."""
         try:
-            return encode(value, max_bytes=self._max_value_bytes)
+            return encode_message(value, max_bytes=self._max_value_bytes)
         except EncodeError:
             text = self._text_of(value)
         return encode(text[: min(_LONGEST_REPR, self._max_value_bytes // 12)])
@@ -231,7 +233,7 @@ class Worker:
                 kept[kind] = form
         if kept and self._in_run:
             with self.shielded():
-                self._link.send(Kind.DISPLAY, self._link.run, encode(kept))
+                self._link.send(Kind.DISPLAY, self._link.run, encode_message(kept))
 
     def _exchange_file(self, frame: Frame) -> None:
         try:
@@ -244,7 +246,7 @@ class Worker:
 
     # -- the bridge --
 
-    def _ask_host(self, request: bytes) -> bytes:
+    def _ask_host(self, request: bytes) -> bytes | bytearray:
         if not self._in_run:
             raise RuntimeError(RUN_ENDED)
         with self.shielded():

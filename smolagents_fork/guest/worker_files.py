@@ -34,7 +34,7 @@ def request(action: str, data: bytes = b"", **arguments: Any) -> bytes:
     return len(head).to_bytes(_LENGTH, "big") + head + data
 
 
-def answer(body: bytes) -> bytes:
+def answer(body: bytes | bytearray) -> bytes:
     """Carry out a request and return the body of its answer.
 
     Raises:
@@ -46,7 +46,7 @@ def answer(body: bytes) -> bytes:
     return _ACTIONS[action](body[end:], **arguments)
 
 
-def _write(data: bytes, *, path: str, part: str, position: int, size: int) -> bytes:
+def _write(data: bytes | bytearray, *, path: str, part: str, position: int, size: int) -> bytes:
     """Write a piece; return the name of the file it is in until the last one has come."""
     if not part:
         os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
@@ -67,7 +67,7 @@ def _write(data: bytes, *, path: str, part: str, position: int, size: int) -> by
     return encode(part)
 
 
-def _read(_data: bytes, *, path: str, position: int, size: int) -> bytes:
+def _read(_data: bytes | bytearray, *, path: str, position: int, size: int) -> bytes:
     # A device has no end.
     if not stat.S_ISREG(os.stat(path).st_mode) and not os.path.isdir(path):
         raise OSError(0, "it is not a regular file")
@@ -76,7 +76,7 @@ def _read(_data: bytes, *, path: str, position: int, size: int) -> bytes:
         return file.read(size)
 
 
-def _list(_data: bytes, *, path: str) -> bytes:
+def _list(_data: bytes | bytearray, *, path: str) -> bytes:
     kind = os.lstat(path)
     found: list[tuple[str, int]] = []
     waiting = [path]

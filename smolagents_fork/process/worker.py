@@ -16,7 +16,7 @@ from typing import Any
 
 from ..codec import decode, encode
 from ..errors import ProtocolError
-from ..guest.frames import HEADER, Frame, FrameReader, Kind, from_host, packed
+from ..guest.frames import Frame, FrameReader, Kind, frame_parts, from_host, packed
 from ..guest.guest_worker import Worker
 from .confinement import confine, cpu_limit
 from .confinement_report import Bounds
@@ -26,7 +26,6 @@ __all__ = ["Link", "main"]
 
 #: Seconds between two frames of printed text. Unsent text is in the log, which the host reads.
 _FLUSH_SECONDS = 0.05
-_LARGE = 1 << 16
 
 
 def main(data_number: int, log_number: int, bounds: Bounds, parent: socket.socket) -> None:
@@ -94,11 +93,13 @@ class Link:
     def receive(self) -> Frame | None:
         """Return the next frame; ``None`` if the host has closed the connection."""
         while True:
-            wanted = self._reader.wanted
-            data = self._socket.recv(min(wanted, 1 << 20)) if wanted else b""
-            if wanted and not data:
-                return None
-            frame = self._reader.feed(data)
+            size = 0
+            if self._reader.wanted:
+                with self._reader.space as space:
+                    size = self._socket.recv_into(space)
+                if not size:
+                    return None
+            frame = self._reader.filled(size)
             if frame is not None:
                 return frame
 
@@ -106,12 +107,8 @@ class Link:
         """Send a frame, after the text printed before it."""
         with self._lock:
             self.flush()
-            if len(body) < _LARGE:
-                self._socket.sendall(packed(kind, run, body))
-            else:
-                # Sent separately, to avoid another copy under a memory limit.
-                self._socket.sendall(HEADER.pack(kind, run, len(body)))
-                self._socket.sendall(body)
+            for part in frame_parts(kind, run, body):
+                self._socket.sendall(part)
 
     def write(self, text: str) -> None:
         """Write printed text to shared memory, so that it survives the child."""

@@ -302,5 +302,5 @@ def body_of(process: DenoProcess, kind: Kind, deadline: Deadline) -> bytes:
     while not deadline.expired():
         frame = process.receive(deadline.at_most(1.0))
         if frame is not None and frame.kind is kind:
-            return frame.body
+            return bytes(frame.body)
     raise ProtocolError(f"no {kind.name} frame within {deadline.seconds} s")

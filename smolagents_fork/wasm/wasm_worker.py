@@ -113,7 +113,7 @@ class _Pipe:
         return len(data)
 
 
-def _install(wheel: bytes) -> None:
+def _install(wheel: bytes | bytearray) -> None:
     """Unpack a wheel; programs of its own are left out, since nothing could start them."""
     target = sysconfig.get_path("purelib")
     with zipfile.ZipFile(io.BytesIO(wheel)) as archive:

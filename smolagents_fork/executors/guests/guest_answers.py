@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection
+from typing import Any
 
 from ... import errors
 from ...codec import decode, encode
+from ...codec.attachments import Attachments, has_attachments
 from ...errors import DecodeError, InterpreterError, ProtocolError
 
-__all__ = ["display_bundle", "failure", "joined", "program_error"]
+__all__ = ["display_bundle", "failure", "messages_of", "program_error", "variable"]
 
 
 def program_error(kind: str) -> type[InterpreterError]:
@@ -22,7 +24,7 @@ def program_error(kind: str) -> type[InterpreterError]:
     return known.get(kind, InterpreterError)
 
 
-def failure(body: bytes) -> tuple[str, str]:
+def failure(body: bytes | bytearray) -> tuple[str, str]:
     """Return kind and message of a FAILED frame."""
     try:
         data = decode(body, path="failure")
@@ -33,7 +35,7 @@ def failure(body: bytes) -> tuple[str, str]:
     return data["kind"], data["message"]
 
 
-def display_bundle(body: bytes, max_value_bytes: int) -> dict[str, str | bytes]:
+def display_bundle(body: bytes | bytearray, max_value_bytes: int) -> dict[str, str | bytes]:
     """Return the MIME bundle of a DISPLAY frame."""
     try:
         bundle = decode(body, path="display", max_bytes=max_value_bytes)
@@ -46,7 +48,23 @@ def display_bundle(body: bytes, max_value_bytes: int) -> dict[str, str | bytes]:
     return bundle
 
 
-def joined(encoded: Mapping[str, bytes]) -> bytes:
-    """Return one encoded dict of encoded values; the encoding is JSON, so they can be joined."""
-    parts = [encode(name) + b":" + value for name, value in encoded.items()]
-    return b"{" + b",".join(parts) + b"}"
+def variable(name: str, value: Any, max_bytes: int) -> bytes:
+    """Encode one variable as a dict, for :func:`messages_of`.
+
+    Raises:
+        EncodeError: it cannot be encoded; names the path to the part.
+    """
+    attachments = Attachments()
+    text = encode(value, path=f"vars[{name!r}]", max_bytes=max_bytes, attachments=attachments)
+    return attachments.message(b"{" + encode(name) + b":" + text + b"}")
+
+
+def messages_of(variables: Collection[bytes]) -> list[bytes]:
+    """Return the bodies of VARIABLES frames: one for all that are JSON text, which can be joined.
+
+    Args:
+        variables: from :func:`variable`.
+    """
+    separate = [one for one in variables if has_attachments(one)]
+    texts = [one[1:-1] for one in variables if not has_attachments(one)]
+    return [*([b"{" + b",".join(texts) + b"}"] if texts else []), *separate]

@@ -19,6 +19,7 @@ from ...upstream import CodeOutput
 from ..base import Executor
 from ..file_transfers import FileStore
 from ..validation import check_code, mapping_of
+from .guest_answers import variable
 from .guest_options import GuestOptions
 from .guest_session import GuestSession, Launcher
 
@@ -65,6 +66,7 @@ class GuestExecutor(Executor):
             tool_timeout_seconds=options.tool_timeout_seconds,
             calling_thread=options.tools_in_calling_thread,
             on_call=self._log_call,
+            binary=True,
         )
 
     # -- lifecycle --
@@ -194,10 +196,7 @@ class GuestExecutor(Executor):
             return
         variables = mapping_of("variables", variables)
         limit = self._guest_options.max_value_bytes
-        encoded = {
-            name: codec.encode(value, path=f"vars[{name!r}]", max_bytes=limit)
-            for name, value in variables.items()
-        }
+        encoded = {name: variable(name, value, limit) for name, value in variables.items()}
         with self._turn("send_variables"):
             self._open_session().send_variables(encoded)
 

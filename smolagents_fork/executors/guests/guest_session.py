@@ -23,7 +23,7 @@ from ...errors import (
 )
 from ...guest.frames import Frame, Kind
 from ...guest.guest_process import GuestProcess
-from .guest_answers import failure, joined
+from .guest_answers import failure, messages_of
 from .guest_options import GuestOptions
 from .guest_run import LOST, SLICE, GuestRun, Outcome
 
@@ -126,9 +126,8 @@ class GuestSession:
         self._dispatcher.connected()
         if self._tools:
             self._exchange(child, Kind.TOOLS, encode(self._tools), "send_tools")
-        if self._variables:
-            variables = joined(self._variables)
-            self._exchange(child, Kind.VARIABLES, variables, "send_variables")
+        for message in messages_of(self._variables.values()):
+            self._exchange(child, Kind.VARIABLES, message, "send_variables")
         self._prepare(lambda body: self._ask_file(child, body))
 
     def close(self, *, from_inside: bool = False) -> None:
@@ -188,7 +187,8 @@ class GuestSession:
     def send_variables(self, encoded: Mapping[str, bytes]) -> None:
         """Set variables, each encoded by itself."""
         try:
-            self._put(Kind.VARIABLES, joined(encoded), "send_variables")
+            for message in messages_of(encoded.values()):
+                self._put(Kind.VARIABLES, message, "send_variables")
         except SandboxDiedError:
             self._variables.update(encoded)
             raise
@@ -213,7 +213,7 @@ class GuestSession:
     def _ask_file(self, child: GuestProcess, body: bytes) -> bytes:
         deadline = Deadline(30.0 + len(body) / 1e6)
         child.send(Kind.FILE, self._run, body, deadline)
-        return self._answer(Kind.CONTENT, self._run, deadline, "files").body
+        return bytes(self._answer(Kind.CONTENT, self._run, deadline, "files").body)
 
     def variables(self) -> Variables:
         """Return the variables of the program, as far as they can be encoded.
@@ -226,7 +226,9 @@ class GuestSession:
         body = self._put(Kind.READ_STATE, b"", "variables", limit)
         return decode_variables(body, limit)
 
-    def _put(self, kind: Kind, body: bytes, action: str, answer_bytes: int = 0) -> bytes:
+    def _put(
+        self, kind: Kind, body: bytes, action: str, answer_bytes: int = 0
+    ) -> bytes | bytearray:
         child = self._ready_child()
         try:
             return self._exchange(child, kind, body, action, answer_bytes)
@@ -236,7 +238,7 @@ class GuestSession:
 
     def _exchange(
         self, child: GuestProcess, kind: Kind, body: bytes, action: str, answer_bytes: int = 0
-    ) -> bytes:
+    ) -> bytes | bytearray:
         # One second per megabyte is enough even on a busy machine.
         deadline = Deadline(30.0 + (len(body) + answer_bytes) / 1e6)
         child.send(kind, self._run, body, deadline)

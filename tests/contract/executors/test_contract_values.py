@@ -63,6 +63,32 @@ def test_arrays(contract):
     assert executor(code).output == (50_000_000, 50_000_000 // 8 - 1)
 
 
+LONG_VALUES: dict[str, Any] = {
+    "floats": [0.5, float("inf"), -0.0, 1e300] * 30_000,
+    "ints": [0, -(1 << 63), (1 << 63) - 1] * 30_000,
+    "text": "ä🙂\x00'" * 100_000,
+    "bytes": bytes(range(256)) * 1000,
+    "bytearray": bytearray(b"ab" * 100_000),
+    "several": {"a": [0.25] * 10_000, "b": ("x" * 100_000, b"y" * 100_000)},
+}
+
+
+@behaviour("Values", "Long lists of numbers, texts and bytes arrive unchanged as well.")
+@pytest.mark.parametrize("name", LONG_VALUES)
+def test_long_values_both_ways(contract, name):
+    value = LONG_VALUES[name]
+    executor = contract.shared
+    seen: list[Any] = []
+    executor.send_tools({"echo": lambda given: seen.append(given) or given})
+    executor.send_variables({"before": 1, "value": value, "after": 2})
+    result = executor("(echo(value), value, before + after)").output
+    for back in (seen[0], *result[:2]):
+        assert back == value
+        assert type(back) is type(value)
+    assert result[2] == 3
+    assert executor.variables()["value"] == value
+
+
 @behaviour("Values", "DataFrames keep columns, index, types and missing values.")
 def test_data_frames(contract):
     if contract.without_wheels("pandas", "pandas"):

@@ -15,6 +15,7 @@ from smolagents_fork.guest.frames import (
     Frame,
     FrameReader,
     Kind,
+    frame_parts,
     from_guest,
     from_host,
     of_relay,
@@ -100,3 +101,27 @@ def test_frame_over_its_length_is_not_created():
 
     with pytest.raises(ProtocolError, match="a frame of 4294967296 bytes"):
         packed(Kind.RUN, 1, Long())
+
+
+@pytest.mark.parametrize("length", [0, 100, 64 * 1024, 40 << 20])
+def test_body_of_any_length_comes_out_as_it_went_in(length):
+    body = bytes(range(256)) * (length // 256) + bytes(length % 256)
+    reader = FrameReader({Kind.DONE: length})
+    frame, data = None, memoryview(b"".join(frame_parts(Kind.DONE, 7, body)))
+    while frame is None:
+        with reader.space as space:
+            size = min(len(space), len(data), 5 << 20)
+            space[:size] = data[:size]
+        data = data[size:]
+        frame = reader.filled(size)
+    assert frame == Frame(Kind.DONE, 7, body)
+    assert not data
+    assert not reader.partial
+
+
+def test_memory_for_a_body_is_not_allocated_before_it_arrives():
+    reader = FrameReader({Kind.DONE: 1 << 31})
+    reader.feed(HEADER.pack(Kind.DONE, 1, 1 << 31))
+    with reader.space as space:
+        assert len(space) <= 16 << 20
+    assert reader.wanted == 1 << 31

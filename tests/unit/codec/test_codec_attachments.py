@@ -1,0 +1,184 @@
+"""Long raw data travels beside the JSON text, and hostile messages are refused."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import random
+import struct
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import PIL.Image
+import pytest
+from codec_values import CLASSES, SAMPLES, same
+from hypothesis import given
+from hypothesis import strategies as st
+
+from smolagents_fork import codec
+from smolagents_fork.codec import rpc
+from smolagents_fork.codec.attachments import Attachments
+from smolagents_fork.codec.limits import ATTACHED_FROM
+from smolagents_fork.errors import DecodeError, EncodeError
+
+LONG = {
+    "array": np.arange(12_000, dtype=">i4").reshape(3, 40, 100).transpose(),
+    "bools": np.arange(9000) % 3 == 0,
+    "dates": np.arange(9000).view("M8[s]"),
+    "texts": np.array(["ä"] * 3000),
+    "floats": [0.5, float("nan"), float("inf"), -0.0] * 1000,
+    "ints": [1, -(1 << 63), (1 << 63) - 1] * 1000,
+    "text": "ä\ud83d\x00\"'" * 3000,
+    "bytes": bytes(range(256)) * 30,
+    "bytearray": bytearray(9000),
+    "frame": pd.DataFrame({"n": range(9000), "t": [str(n) for n in range(9000)]}),
+    "nested": {"a": (np.zeros(9000), {"b": "x" * 9000}), "c": [b"y" * 9000]},
+    "image": PIL.Image.frombytes("L", (100, 100), random.Random(0).randbytes(10_000)),
+}
+
+
+def message(tree: Any, *parts: bytes, count: int | None = None, end: bytes = b"") -> bytes:
+    text = json.dumps(tree).encode()
+    count = len(parts) if count is None else count
+    out = struct.pack("<4sIQ", b"\x00raw", count, len(text))
+    out += b"".join(struct.pack("<Q", len(part)) for part in parts) + text
+    for part in parts:
+        out += bytes(-len(out) % 16) + part
+    return out + end
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+@pytest.mark.parametrize("name", LONG)
+def test_long_values_come_back_as_they_were(name: str, kind: Any) -> None:
+    data = codec.encode_message(LONG[name])
+    assert data[:1] == b"\x00"
+    assert same(codec.decode(kind(data), classes=CLASSES), LONG[name])
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_every_other_value_comes_back_as_it_was(name: str) -> None:
+    data = codec.encode_message(SAMPLES[name])
+    assert same(codec.decode(data, classes=CLASSES), SAMPLES[name])
+
+
+def test_short_values_are_json_text() -> None:
+    value = [np.zeros(3), "text", b"bytes", [0.5] * 100]
+    assert codec.encode_message(value) == codec.encode(value)
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray])
+def test_arrays_can_be_written_to_and_only_long_ones_use_the_message(kind: Any) -> None:
+    data = kind(codec.encode_message([np.zeros(600), np.zeros(10_000)]))
+    short, long = codec.decode(data)
+    assert short.flags.owndata
+    assert long.flags.owndata == (kind is bytes)
+    assert long.flags.aligned
+    for array in (short, long):
+        array[0] = 1
+        assert array[0] == 1
+
+
+def test_limit_of_bytes_includes_attachments_to_the_byte() -> None:
+    value = ["x" * 5000, np.zeros(5000)]
+    size = len(codec.encode_message(value))
+    codec.decode(codec.encode_message(value), max_bytes=size)
+    with pytest.raises(DecodeError, match=f"{size} bytes are over max_bytes={size - 1}"):
+        codec.decode(codec.encode_message(value), max_bytes=size - 1)
+    for limit in range(size - 200, size + 200):
+        with contextlib.suppress(EncodeError):
+            assert len(codec.encode_message(value, max_bytes=limit)) <= limit
+    with pytest.raises(EncodeError, match=f"over max_bytes={size - 200}"):
+        codec.encode_message(value, max_bytes=size - 200)
+
+
+def test_value_that_cannot_be_encoded_leaves_no_attachment() -> None:
+    attachments = Attachments()
+    codec.encode("x" * 5000, attachments=attachments)
+    before = attachments.size
+    with pytest.raises(EncodeError, match=r"value\[1\]: a value of type builtins.object"):
+        codec.encode([b"y" * 5000, object()], attachments=attachments)
+    assert (len(attachments), attachments.size) == (1, before)
+
+
+def test_variables_share_the_limit_and_keep_what_fits() -> None:
+    variables = {"a": np.zeros(5000), "b": np.zeros(50_000), "c": "x" * 5000, "d": object()}
+    data = codec.encode_variables(variables, 100_000, binary=True)
+    found = codec.decode_variables(data, 100_000)
+    assert found.keys() == {"a", "c"}
+    assert found["a"].tolist() == [0.0] * 5000
+    assert "over max_bytes" in found.left_out["b"]
+    assert found.left_out.keys() == {"b", "d"}
+
+
+def test_calls_carry_raw_arguments_and_results() -> None:
+    requests: list[Any] = []
+
+    def host(request: bytes) -> bytes:
+        requests.append(codec.decode(request))
+        return codec.encode_message({"call": requests[-1]["call"], "value": np.ones(5000)})
+
+    calls = rpc.HostCalls(host, lambda: None, 100_000, binary=True)
+    result = calls.call("f", ["x" * 5000, 1], {"k": b"y" * 5000})
+    assert result.tolist() == [1.0] * 5000
+    (request,) = requests
+    assert (request["args"], request["kwargs"]) == (["x" * 5000, 1], {"k": b"y" * 5000})
+    with pytest.raises(EncodeError, match=r"arguments of f\(\): their encoding of \d+ bytes"):
+        calls.call("f", [b"x" * 60_000, b"x" * 60_000], {})
+
+
+DATA = b"x" * ATTACHED_FROM
+BYTES = {"$": "bytes", "v": 0}
+HOSTILE = {
+    "header only": (message(None)[:10], "without a whole header"),
+    "used twice": (message([BYTES, BYTES], DATA), "no attachment 0, or it is used twice"),
+    "number past the end": (message({"$": "bytes", "v": 1}, DATA), "no attachment 1"),
+    "negative number": (message({"$": "bytes", "v": -1}, DATA), "no attachment -1"),
+    "number that is a bool": (message({"$": "bytes", "v": True}, DATA), "base64 text expected"),
+    "number without attachments": (json.dumps(BYTES).encode(), "no attachment 0"),
+    "short attachment": (message(BYTES, b"x" * 40, end=b" " * 9000), "an attachment of 40 bytes"),
+    "more than there is room for": (message(BYTES, DATA, count=1 << 31), "2147483648 attachments"),
+    "truncated": (message(BYTES, DATA)[:-1], "bytes expected, there are"),
+    "trailing": (message(BYTES, DATA, end=b"y"), "bytes expected, there are"),
+    "text past the end": (struct.pack("<4sIQ", b"\x00raw", 0, 1 << 63), "bytes expected"),
+    "another mark": (b"\x00RAW" + message(BYTES, DATA)[4:], "not an encoding"),
+    "floats of odd length": (message({"$": "floats", "v": 0}, DATA + b"x"), "value: "),
+    "array of another size": (
+        message({"$": "ndarray", "d": "<f8", "s": [9], "v": 0}, DATA),
+        "shape and dtype need 72 bytes",
+    ),
+    "bool that is 2": (
+        message({"$": "ndarray", "d": "|b1", "s": [4096], "v": 0}, b"\2" * 4096),
+        "a bool is 0 or 1",
+    ),
+    "pickle": (
+        message({"$": "ndarray", "d": "|O", "s": [512], "v": 0}, DATA),
+        "not a permitted dtype",
+    ),
+    "text that is not UTF-8": (message({"$": "str", "v": 0}, b"\xff" * 4096), "UnicodeDecodeError"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_messages_are_refused_with_the_reason(name: str) -> None:
+    data, reason = HOSTILE[name]
+    with pytest.raises(DecodeError, match=reason):
+        codec.decode(data)
+
+
+@given(
+    st.sampled_from(sorted(LONG)),
+    st.lists(st.tuples(st.integers(0, 400), st.integers(0, 3), st.binary(max_size=4)), max_size=4),
+)
+def test_mutated_messages_are_values_or_refused(name: str, edits: list[Any]) -> None:
+    data = bytearray(codec.encode_message(LONG[name]))
+    for position, cut, new in edits:
+        data[position : position + cut] = new
+    with contextlib.suppress(DecodeError):
+        codec.decode(data, classes=CLASSES)
+
+
+def test_items_of_packed_lists_are_counted() -> None:
+    data = codec.encode_message([[0.5] * 1000, [0.5] * 1000])
+    with pytest.raises(DecodeError, match="more than max_items=1500 items"):
+        codec.decode(data, max_items=1500)
