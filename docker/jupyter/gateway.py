@@ -1,161 +1,298 @@
-"""Main process of the sandbox image: Jupyter's kernel gateway, configured for one executor.
+"""Main process of the sandbox image: a Jupyter kernel gateway for one executor.
 
-It is the packaged gateway with its classes configured. These are the differences and reasons:
+It loads IPython, forks the kernel from itself, and then listens. So imports are paid once, and
+their memory is shared. One loop passes messages between clients (HTTP, WebSockets) and the kernel's
+ZeroMQ sockets. A kernel that ends is logged and replaced by another fork.
 
-* The kernel starts while the gateway is still starting, and the first request gets it.
-* Small frames are sent at once (TCP_NODELAY): Nagle's algorithm and delayed acknowledgements would
-  otherwise add 40 ms to every call.
-* The rate of output is not limited: the executor has a limit, with a marker where output was cut.
-* A dead kernel is detected in a fraction of a second, its exit status is logged, and it is
-  replaced.
-* A new connection polls the kernel every 50 ms instead of every 500 ms.
-
-Settings come from the environment: KG_IP, KG_PORT, KG_AUTH_TOKEN (names defined by the gateway).
+Settings come from the environment, with the names of Jupyter's packaged gateway: KG_IP, KG_PORT,
+KG_AUTH_TOKEN. On the same machine, a client can also hand over its two descriptors: see
+:class:`Listener`.
 """
 
-import asyncio
+import contextlib
+import ctypes
+import errno
+import fcntl
+import gc
+import itertools
+import os
+import shutil
+import signal
+import socket
+import struct
 import sys
+import tempfile
+import uuid
 
-from jupyter_server.services.kernels.connection.channels import ZMQChannelsWebsocketConnection
-from kernel_gateway.gatewayapp import KernelGatewayApp
-from kernel_gateway.services.kernels.manager import (
-    KernelGatewayIOLoopKernelManager,
-    SeedingMappingKernelManager,
-)
-from tornado.httpserver import HTTPServer
-from traitlets.config import Config
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:] = [HERE, *(path for path in sys.path if path != HERE)]
 
-MAX_MESSAGE_BYTES = 1 << 30
-# Every cell would be written to a database that is never read.
-KERNEL_OPTIONS = ["--HistoryManager.enabled=False"]
+import gateway_ipython  # noqa: E402
+from gateway_clients import Client, Refused  # noqa: E402
+from gateway_kernels import Forked, Kernel, note  # noqa: E402
+from gateway_streams import Loop, Stream, socket_stream  # noqa: E402
+
+sys.path.remove(HERE)
+
+TOKEN = "KG_AUTH_TOKEN"
+MOST_KERNELS = 16
+# Connections without the token; the program in the kernel can make them.
+MOST_STRANGERS = 64
+# Pause of accepting connections when there are no descriptors left.
+PAUSE_SECONDS = 0.1
+# Linux's F_SETPIPE_SZ, which Python has a name for since 3.10, and the most that any user may set.
+SET_PIPE_SIZE = 1031
+PIPE_BYTES = 1 << 20
 
 
-def note(text):
-    """Write one line to the container's log, which the executor quotes after a failure."""
-    sys.stderr.write(text + "\n")
-    sys.stderr.flush()
+class Kernels:
+    """The kernels by their ids. One is started before the first request, which gets it."""
+
+    def __init__(self, loop, folder):
+        self._loop, self._folder = loop, folder
+        self._counter = itertools.count(1)
+        self._kernels = {}
+        self._unclaimed = self._started()
+
+    def _started(self):
+        kernel = Kernel(self._loop, str(uuid.uuid4()), self._folder, self._counter)
+        self._kernels[kernel.id] = kernel
+        kernel.start()
+        return kernel
+
+    def create(self, _name):
+        """Return a kernel that no other request got."""
+        kernel, self._unclaimed = self._unclaimed, None
+        if kernel is not None and kernel.state != "dead":
+            return kernel
+        if len(self.all()) >= MOST_KERNELS:
+            raise Refused(503, f"there are {MOST_KERNELS} kernels")
+        return self._started()
+
+    def get(self, name):
+        """Return the kernel with this id; ``None`` without one, also when it was given up."""
+        kernel = self._kernels.get(name)
+        return None if kernel is None or kernel.state == "dead" else kernel
+
+    def all(self):
+        """List the kernels."""
+        return [kernel for kernel in self._kernels.values() if kernel.state != "dead"]
+
+    def remove(self, kernel):
+        """End a kernel."""
+        kernel.end()
+
+    def reap(self):
+        """Notice which processes have ended."""
+        for kernel in list(self._kernels.values()):
+            kernel.reap()
 
 
-def oom_kills():
-    """Return the number of out-of-memory kills in this container, or None if unknown."""
-    for path in ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"):
+class Listener:
+    """Sockets that clients connect to: TCP, and a socket of this machine's abstract names.
+
+    Through the second, a process of the same user sends one byte with two descriptors, from which
+    its client is read and to which it is written. So no byte passes through that process, which
+    stays until the connection ends.
+    """
+
+    def __init__(self, loop, kernels, address, token):
+        self._loop, self._kernels, self._token = loop, kernels, token
+        self._clients = {}
+        local = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        local.bind(f"\0smolagents-fork-gateway-{address[1]}")
+        family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+        tcp = socket.socket(family, socket.SOCK_STREAM)
+        tcp.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        tcp.bind(address)
+        for sock, serve in ((local, self._serve_descriptors), (tcp, self._serve)):
+            sock.listen(128)
+            sock.setblocking(False)
+            self._accept_from(sock, serve)
+
+    def _accept_from(self, listening, serve):
+        def accept(_events):
+            try:
+                sock, _ = listening.accept()
+            except OSError as error:
+                if error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS):
+                    self._loop.watch(listening.fileno(), 0, None)
+                    self._loop.call_later(PAUSE_SECONDS, watch)
+                return
+            self._limit_strangers()
+            try:
+                serve(sock)
+            except Exception as error:
+                note(f"a client was refused: {error!r}")
+                sock.close()
+
+        def watch():
+            self._loop.watch(listening.fileno(), 1, accept)
+
+        watch()
+
+    def _limit_strangers(self):
+        strangers = [client for client in self._clients if not client.known]
+        if len(strangers) >= MOST_STRANGERS:
+            strangers[0].close("too many connections without the token")
+
+    def _serve(self, sock):
+        self._begin(lambda *handlers: socket_stream(self._loop, sock, *handlers))
+
+    def _begin(self, make_stream):
+        client = Client(self._loop, self._kernels, self._token, self._forget)
+        self._clients[client] = True
         try:
-            with open(path) as lines:
-                for line in lines:
-                    name, _, count = line.partition(" ")
-                    if name == "oom_kill":
-                        return int(count)
-        except (OSError, ValueError):
-            continue
-    return None
+            client.begin(make_stream)
+        except OSError:
+            self._forget(client)
+            raise
 
+    def _forget(self, client):
+        self._clients.pop(client, None)
 
-class Manager(KernelGatewayIOLoopKernelManager):
-    """Kernel manager that logs how a kernel ended, before it is replaced."""
+    def _serve_descriptors(self, sock):
+        peer = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+        if struct.unpack("3i", peer)[1] not in (0, os.getuid()):
+            sock.close()
+            return
+        sock.setblocking(False)
+        waiting = [True]
 
-    _seen_oom_kills = 0
-    _ended = 0
+        def arrived(_events):
+            self._loop.watch(sock.fileno(), 0, None)
+            waiting.clear()
+            self._take_descriptors(sock)
 
-    async def _async_launch_kernel(self, kernel_cmd, **kw):
-        env = kw["env"]
-        env.pop("KG_AUTH_TOKEN", None)
-        self._told = False
-        return await super()._async_launch_kernel([*kernel_cmd, *KERNEL_OPTIONS], **kw)
+        def give_up():
+            if waiting:
+                self._loop.watch(sock.fileno(), 0, None)
+                sock.close()
 
-    async def _async_is_alive(self):
-        alive = await super()._async_is_alive()
-        if not alive and not getattr(self, "_told", True) and not self.shutting_down:
-            self._told = True
-            process = getattr(self.provisioner, "process", None)
-            code = process.returncode if process is not None else None
-            kills = oom_kills() or 0
-            oom, Manager._seen_oom_kills = kills > Manager._seen_oom_kills, kills
-            Manager._ended += 1
-            # The executor reads this line; the number distinguishes it from earlier kernels.
-            note(f"kernel {Manager._ended} ended: exit code {code}" + ", out of memory" * oom)
-        return alive
+        self._loop.watch(sock.fileno(), 1, arrived)
+        self._loop.call_later(10.0, give_up)
 
-    is_alive = _async_is_alive
-
-
-class Kernels(SeedingMappingKernelManager):
-    """Kernel manager that starts one kernel ahead of the first request."""
-
-    _ahead = None
-
-    def _kernel_manager_class_default(self):
-        return f"{__name__}.Manager"
-
-    def start_ahead(self):
-        self._ahead = asyncio.ensure_future(super().start_kernel())
-
-    async def start_kernel(self, *args, **kwargs):
-        if self._ahead is not None:
-            ahead, self._ahead = self._ahead, None
-            return await ahead
-        return await super().start_kernel(*args, **kwargs)
-
-
-class Channels(ZMQChannelsWebsocketConnection):
-    """Connection that opens as soon as the kernel answers."""
-
-    def connect(self):
-        # Not when the connection is accepted: tornado enables Nagle's algorithm again after every
-        # response.
-        self.websocket_handler.set_nodelay(True)
-        return super().connect()
-
-    def nudge(self):
-        return asyncio.ensure_future(self._ask_until_heard())
-
-    async def _ask_until_heard(self):
-        heard = asyncio.Event()
-        iopub = self.channels["iopub"]
-        iopub.on_recv(lambda _: heard.set())
-        asking = self.kernel_manager.connect_control()
+    def _take_descriptors(self, sock):
+        received = []
         try:
-            while not heard.is_set() and not iopub.closed():
-                self.session.send(asking, "kernel_info_request")
-                try:
-                    await asyncio.wait_for(heard.wait(), 0.05)
-                except (asyncio.TimeoutError, TimeoutError):
-                    continue
-        finally:
-            asking.close()
-            if not iopub.closed():
-                iopub.stop_on_recv()
+            _, received, _, _ = socket.recv_fds(sock, 1, 2)
+            if len(received) != 2:
+                raise OSError("not two descriptors")
+            self._begin(lambda *handlers: self._over_descriptors(sock, received, *handlers))
+        except OSError:
+            for fd in received:
+                with contextlib.suppress(OSError):
+                    os.close(fd)
+            sock.close()
 
-    async def prepare(self):
-        # The packaged method also requests the kernel's protocol version, for clients with another
-        # version. The executor uses the same version, and the request would delay the start.
-        await self._register_session()
-        self.session.key = self.kernel_manager.session.key
+    def _over_descriptors(self, sock, received, parser, on_end, on_full):
+        reader, writer = received
+        for fd in received:
+            # Fewer turns for long messages, where the system allows it.
+            with contextlib.suppress(OSError):
+                fcntl.fcntl(fd, SET_PIPE_SIZE, PIPE_BYTES)
+
+        def ended(reason):
+            self._loop.watch(sock.fileno(), 0, None)
+            sock.close()
+            on_end(reason)
+
+        stream = Stream(self._loop, reader, writer, parser, ended, on_full, [reader, writer])
+        self._loop.watch(sock.fileno(), 1, lambda _events: stream.end("the relay has ended"))
+        return stream
+
+
+def serve(address, token):
+    """Serve until a signal ends the process.
+
+    Raises:
+        Forked: this is the process of a new kernel.
+    """
+    folder = tempfile.mkdtemp(prefix="kernel-gateway-")
+    woken, wake = os.pipe()
+    for end in (woken, wake):
+        os.set_blocking(end, False)
+    loop = Loop()
+    try:
+        signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        kernels = Kernels(loop, folder)
+        Listener(loop, kernels, address, token)
+
+        def child_ended(_events):
+            with contextlib.suppress(BlockingIOError):
+                os.read(woken, 4096)
+            kernels.reap()
+
+        loop.watch(woken, 1, child_ended)
+        loop.run()
+    except Forked:
+        # Not before: what is registered with the loop's descriptor is the gateway's too.
+        loop.close()
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        raise
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def forget_token():
+    """Take the token from the environment, also as other processes of this user see it."""
+    token = os.environ.pop(TOKEN, "")
+    if not token:
+        return token
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        with open("/proc/self/stat") as line:
+            fields = line.read().rpartition(")")[2].split()
+        start, end = int(fields[47]), int(fields[48])
+        memory = ctypes.string_at(start, end - start)
+        position = memory.find(f"{TOKEN}={token}".encode())
+        if position >= 0:
+            ctypes.memset(start + position, ord("x"), len(TOKEN) + 1 + len(token))
+    return token
+
+
+def close_inherited(kept):
+    """Close all descriptors but standard ones and ``kept``."""
+    for name in os.listdir("/proc/self/fd"):
+        if int(name) > 2 and int(name) != kept:
+            with contextlib.suppress(OSError):
+                os.close(int(name))
+
+
+def rename():
+    """Show this process as a kernel in lists of processes."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        with open("/proc/self/stat") as line:
+            fields = line.read().rpartition(")")[2].split()
+        start, end = int(fields[45]), int(fields[46])
+        ctypes.memset(start, 0, end - start)
+        title = b"ipykernel"[: end - start - 1]
+        ctypes.memmove(start, title, len(title))
 
 
 def main():
-    config = Config()
-    config.KernelGatewayApp.kernel_manager_class = Kernels
-    config.KernelGatewayApp.kernel_websocket_connection_class = Channels
-    config.KernelGatewayApp.port_retries = 0
-    config.KernelGatewayApp.log_level = 30
-    config.KernelGatewayApp.ws_ping_interval = 0
-    config.ZMQChannelsWebsocketConnection.limit_rate = False
-    # Between gateway and kernel: sockets in /tmp, which no other container can reach.
-    config.KernelManager.transport = "ipc"
-    # time_to_dead is the polling interval of the restarter. Ports stay the same, so that
-    # connections stay open.
-    config.KernelRestarter.time_to_dead = 0.2
-    config.KernelRestarter.random_ports_until_alive = False
-    config.KernelRestarter.stable_start_time = 1.0
-    app = KernelGatewayApp(config=config)
-    app.initialize([], new_httpserver=False)
-    app.web_app.settings["websocket_max_message_size"] = MAX_MESSAGE_BYTES
-    app.http_server = HTTPServer(app.web_app, max_buffer_size=MAX_MESSAGE_BYTES)
-    app.http_server.listen(app.port, app.ip)
-    app.io_loop.add_callback(app.kernel_manager.start_ahead)
-    app.start()
+    """Be the gateway; in a forked process, be the kernel."""
+    token = forget_token()
+    address = (os.environ.get("KG_IP") or "127.0.0.1", int(os.environ.get("KG_PORT") or 8888))
+    # What is there now is shared by all processes; a collection would write to all of it.
+    gc.collect()
+    gc.freeze()
+    try:
+        serve(address, token)
+    except Forked as forked:
+        path, ready = forked.path, forked.ready
+    del token
+    gc.collect()
+    close_inherited(ready)
+    rename()
+    gateway_ipython.run(path, ready)
 
 
 if __name__ == "__main__":
-    sys.modules.setdefault("gateway", sys.modules[__name__])
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        note("interrupted")
+        sys.exit(130)

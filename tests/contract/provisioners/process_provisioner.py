@@ -69,7 +69,7 @@ class ProcessSandbox:
         try:
             with self._log.open("wb") as log:
                 self._process = subprocess.Popen(
-                    [spec.image, "-I", str(GATEWAY)],
+                    [spec.image, str(GATEWAY)],
                     cwd=spec.workdir,
                     env=environment,
                     stdin=subprocess.DEVNULL,

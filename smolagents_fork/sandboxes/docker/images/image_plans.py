@@ -31,6 +31,14 @@ __all__ = [
 
 DEFAULT_BASE_IMAGE = "python:3.12-slim"
 REPOSITORY = "smolagents-fork-jupyter"
+# Modules of the kernel gateway.
+_GATEWAY = (
+    "gateway.py",
+    "gateway_clients.py",
+    "gateway_ipython.py",
+    "gateway_kernels.py",
+    "gateway_streams.py",
+)
 #: Name of the script that installs, among the files of a plan.
 SCRIPT = "install.sh"
 #: Name of the file with the instructions that configure the image, in a Dockerfile's form.
@@ -85,7 +93,7 @@ def plan(
         core = addressed(REPOSITORY + "-custom", {DOCKERFILE: dockerfile_content.encode()})
     else:
         folder = image_folder("jupyter")
-        names = (SCRIPT, CONFIG, "requirements.txt", "gateway.py")
+        names = (SCRIPT, CONFIG, "requirements.txt", *_GATEWAY)
         files = {name: folder.joinpath(name).read_bytes() for name in names}
         core = addressed(REPOSITORY, files, base_plan(base_image))
     own = image is None and dockerfile_content is None

@@ -1,0 +1,487 @@
+"""Kernels of the gateway: their processes, and ZeroMQ's protocol on their sockets.
+
+The protocol is ZMTP 3.0 (RFC 23) with the NULL mechanism, for a DEALER or SUB socket that connects
+to one ROUTER or XPUB. A kernel runs programs of anyone, so its sockets can send anything: whatever
+violates the protocol or a limit closes the connection, and nothing else.
+"""
+
+import os
+import signal
+import socket
+import struct
+import sys
+import time
+
+from gateway_streams import FREE_BYTES, StreamError, socket_stream
+
+CHANNELS = ("shell", "iopub", "stdin", "control")
+#: Limit of one message, in bytes, in both directions.
+MAX_MESSAGE_BYTES = 1 << 30
+MAX_PARTS = 1024
+DELIMITER = b"<IDS|MSG>"
+
+_GREETING = b"\xff" + bytes(8) + b"\x7f\x03\x00" + b"NULL".ljust(20, b"\0") + bytes(32)
+_MORE, _LONG, _COMMAND = 1, 2, 4
+_SUBSCRIBE_ALL = b"\x00\x01\x01"
+# Time between the end of a kernel's sockets and of its process.
+_DEATH_SECONDS = 10.0
+# Time in which a kernel has to start, however busy the machine is.
+_START_SECONDS = 60.0
+# A kernel that ends so soon after its start has not started; after so many the gateway gives up.
+_STABLE_SECONDS = 1.0
+_MOST_FAILURES = 5
+_RESTART_SECONDS = 0.2
+
+
+def note(text):
+    """Write one line to the container's log, which the executor quotes after a failure."""
+    try:
+        sys.stderr.write(text + "\n")
+        sys.stderr.flush()
+    except OSError:
+        pass
+
+
+def oom_kills():
+    """Return the number of out-of-memory kills in this container, or None if unknown."""
+    for path in ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"):
+        try:
+            with open(path) as lines:
+                for line in lines:
+                    name, _, count = line.partition(" ")
+                    if name == "oom_kill":
+                        return int(count)
+        except (OSError, ValueError):
+            continue
+    return None
+
+
+def _frame(flags, size):
+    if size < 256:
+        return struct.pack("!BB", flags, size)
+    return struct.pack("!BQ", flags | _LONG, size)
+
+
+def _ready(socket_type, identity):
+    properties = [(b"Socket-Type", socket_type), (b"Identity", identity)]
+    body = b"\x05READY" + b"".join(
+        bytes([len(name)]) + name + struct.pack("!I", len(value)) + value
+        for name, value in properties
+    )
+    return _frame(_COMMAND, len(body)) + body
+
+
+class Connection:
+    """One connection to a socket of a kernel.
+
+    Args:
+        loop: the event loop.
+        path: of the kernel's socket.
+        channel: name of the channel.
+        identity: of this client, the same on all channels.
+        link: takes messages, and learns that the connection is open, full or has ended.
+
+    Raises:
+        OSError: nothing listens at ``path``.
+    """
+
+    def __init__(self, loop, path, channel, identity, link):
+        self._channel, self._link = channel, link
+        self._type = b"SUB" if channel == "iopub" else b"DEALER"
+        self._identity = identity
+        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            sock.connect(path)
+        except OSError:
+            sock.close()
+            raise
+        self.stream = socket_stream(
+            loop, sock, self._parse(), link.lost, lambda full: link.kernel_is_full(channel, full)
+        )
+        self.stream.write(_GREETING)
+
+    def send(self, parts):
+        """Send a message of several parts."""
+        last = len(parts) - 1
+        buffers = []
+        for number, part in enumerate(parts):
+            buffers += (_frame(_MORE if number < last else 0, len(part)), part)
+        self.stream.write(*buffers)
+
+    def _parse(self):
+        greeting = yield 64
+        if greeting[0] != 0xFF or greeting[9] != 0x7F or greeting[10] < 3:
+            raise StreamError("the kernel's socket does not speak ZMTP 3")
+        self.stream.write(_ready(self._type, self._identity))
+        while True:
+            flags, body = yield from self._next_frame()
+            if flags & _COMMAND and bytes(body[:6]) == b"\x05READY":
+                break
+            raise StreamError("the kernel's socket refused the connection")
+        if self._channel == "iopub":
+            self.stream.write(_SUBSCRIBE_ALL)
+        self._link.opened(self._channel)
+        while True:
+            parts = yield from self._next_message()
+            self._link.received(self._channel, parts)
+
+    def _next_message(self):
+        parts, size = [], 0
+        while True:
+            flags, body = yield from self._next_frame(MAX_MESSAGE_BYTES - size)
+            if flags & _COMMAND:
+                continue
+            parts.append(body)
+            size += len(body)
+            if not flags & _MORE:
+                return parts
+            if len(parts) > MAX_PARTS:
+                raise StreamError(f"a message of more than {MAX_PARTS} parts")
+
+    def _next_frame(self, limit=MAX_MESSAGE_BYTES):
+        flags, size = yield 2
+        if flags & ~(_MORE | _LONG | _COMMAND):
+            raise StreamError(f"a frame with the flags {flags:#x}")
+        if flags & _LONG:
+            rest = yield 7
+            size = int.from_bytes(bytes([size]) + rest, "big")
+        if size > limit:
+            raise StreamError(f"a frame of {size} bytes")
+        body = (yield size) if size else b""
+        return flags, body
+
+
+class Link:
+    """The connections of one client to the present process of a kernel.
+
+    Args:
+        kernel: that the client asked for.
+        client: takes ``received(channel, parts)``, ``kernel_is_full(full)``, ``lost(reason)``.
+        identity: of the client.
+    """
+
+    def __init__(self, kernel, client, identity):
+        self._kernel, self._client, self._identity = kernel, client, identity
+        self._connections = {}
+        self._opening = set(CHANNELS)
+        self._waiting = []
+        self._waiting_bytes = 0
+        self._full = set()
+        self._number = 0
+        self._paused = False
+
+    def connect(self):
+        """Connect to the kernel's process, which answers."""
+        self.close()
+        self._number += 1
+        for channel in CHANNELS:
+            try:
+                self._connections[channel] = Connection(
+                    self._kernel.loop,
+                    self._kernel.socket_path(channel),
+                    channel,
+                    self._identity,
+                    _Guarded(self, self._number),
+                )
+            except OSError as error:
+                self.lost(f"connecting to the {channel} channel failed: {error.strerror}")
+                return
+        if self._paused:
+            self.pause()
+
+    def send(self, channel, parts):
+        """Send a message to the kernel, now or when it answers."""
+        if self._opening:
+            self._waiting.append((channel, parts))
+            self._waiting_bytes += sum(map(len, parts))
+            if self._waiting_bytes > FREE_BYTES:
+                self.kernel_is_full("opening", True)
+        else:
+            self._connections[channel].send(parts)
+
+    def opened(self, channel):
+        """Note that a connection is open; that of iopub counts from its first message on."""
+        if channel != "iopub":
+            self._opened(channel)
+
+    def _opened(self, channel):
+        self._opening.discard(channel)
+        if not self._opening:
+            waiting, self._waiting, self._waiting_bytes = self._waiting, [], 0
+            for message in waiting:
+                self.send(*message)
+            self.kernel_is_full("opening", False)
+
+    def received(self, channel, parts):
+        """Pass a message on to the client, without identities and signature."""
+        if self._opening and channel == "iopub":
+            # The kernel greets a subscriber; from then on no message is missed.
+            self._opened(channel)
+        try:
+            start = parts.index(DELIMITER) + 2
+        except ValueError:
+            return
+        if len(parts) >= start + 4:
+            self._client.received(channel, parts[start:])
+
+    def kernel_is_full(self, channel, full):
+        """Pass on whether messages wait that the kernel does not read."""
+        (self._full.add if full else self._full.discard)(channel)
+        self._client.kernel_is_full(bool(self._full))
+
+    def lost(self, reason):
+        """React to the end of a connection: its kernel has ended, or is of no use any more."""
+        self._opening = set(CHANNELS)
+        self._kernel.check_death(lambda: self._client.lost(reason))
+
+    def pause(self):
+        """Read nothing from the kernel until :meth:`resume`."""
+        self._paused = True
+        for connection in self._connections.values():
+            connection.stream.pause("client")
+
+    def resume(self):
+        """Read from the kernel again."""
+        self._paused = False
+        for connection in self._connections.values():
+            connection.stream.resume("client")
+
+    def read_now(self):
+        """Pass on what an ended kernel has sent."""
+        for connection in list(self._connections.values()):
+            connection.stream.read_now()
+
+    def close(self):
+        """Close the connections without notice to the client."""
+        self._number += 1
+        connections, self._connections = self._connections, {}
+        for connection in connections.values():
+            connection.stream.end("closed")
+        self._opening = set(CHANNELS)
+        self._full.clear()
+
+
+class _Guarded:
+    """A link as its connections see it: those that it has closed are not heard."""
+
+    def __init__(self, link, number):
+        self._link, self._number = link, number
+
+    def _if_present(self, method, *arguments):
+        if self._link._number == self._number:
+            method(*arguments)
+
+    def opened(self, channel):
+        self._if_present(self._link.opened, channel)
+
+    def received(self, channel, parts):
+        self._if_present(self._link.received, channel, parts)
+
+    def kernel_is_full(self, channel, full):
+        self._if_present(self._link.kernel_is_full, channel, full)
+
+    def lost(self, reason):
+        self._if_present(self._link.lost, reason)
+
+
+class Forked(BaseException):
+    """Raised in the process of a new kernel: unwinds the gateway, of which nothing is kept."""
+
+    def __init__(self, path, ready):
+        super().__init__(path)
+        self.path = path
+        self.ready = ready
+
+
+class Kernel:
+    """One kernel: a process that is replaced when it ends.
+
+    Args:
+        loop: the event loop.
+        identity: of the kernel, in the gateway's addresses.
+        folder: for its sockets.
+        counter: yields numbers of ended kernels, for the log.
+    """
+
+    def __init__(self, loop, identity, folder, counter):
+        self.loop = loop
+        self.id = identity
+        self.state = "starting"
+        self._folder = folder
+        self._counter = counter
+        self._clients = {}
+        self._pid = None
+        self._ready = None
+        self._started = 0.0
+        self._starts = 0
+        self._failures = 0
+        self._asked_to_end = False
+        self._oom_kills = oom_kills() or 0
+
+    @property
+    def connections(self):
+        """Number of clients."""
+        return len(self._clients)
+
+    def socket_path(self, channel):
+        """Return the path of a channel's socket of the present process."""
+        return f"{self._path()}-{CHANNELS.index(channel) + 1}"
+
+    def _path(self):
+        return os.path.join(self._folder, f"{self.id[:8]}-{self._starts}")
+
+    # -- process --
+
+    def start(self):
+        """Fork the kernel.
+
+        Raises:
+            Forked: this is the new process.
+        """
+        self._starts += 1
+        self._started = time.monotonic()
+        self._asked_to_end = False
+        self.state = "starting"
+        ready, answers = os.pipe()
+        try:
+            pid = os.fork()
+        except OSError as error:  # too many processes
+            os.close(ready)
+            os.close(answers)
+            self._failed(f"the kernel could not be started: {error.strerror}")
+            return
+        if not pid:
+            raise Forked(self._path(), answers)
+        os.close(answers)
+        self._pid, self._ready = pid, ready
+        self.loop.watch(ready, 1, self._answers)
+        self.loop.call_later(_START_SECONDS, lambda: self._check_started(pid))
+
+    def _check_started(self, pid):
+        if self._pid == pid and self._ready is not None:
+            note(f"the kernel did not start in {_START_SECONDS:.0f} s")
+            _signal_group(pid, signal.SIGKILL)
+
+    def _answers(self, _events):
+        ready = os.read(self._ready, 1)
+        self._close_ready()
+        if ready:
+            self.state = "idle"
+            for link in list(self._clients.values()):
+                link.connect()
+
+    def _close_ready(self):
+        if self._ready is not None:
+            self.loop.watch(self._ready, 0, None)
+            os.close(self._ready)
+            self._ready = None
+
+    def reap(self):
+        """Notice the end of the process; start another."""
+        if self._pid is None:
+            return
+        try:
+            pid, status = os.waitpid(self._pid, os.WNOHANG)
+        except ChildProcessError:
+            pid, status = self._pid, 0
+        if not pid:
+            return
+        self._pid = None
+        self._close_ready()
+        for link in list(self._clients.values()):
+            link.read_now()
+            link.close()
+        if self.state == "dead":
+            return
+        if not self._asked_to_end:
+            self._log_end(os.waitstatus_to_exitcode(status))
+        if time.monotonic() - self._started < _STABLE_SECONDS and not self._asked_to_end:
+            self._failed("the kernel ended again and again while it started")
+        else:
+            self._failures = 0
+            self._tell("restarting")
+            self.start()
+
+    def _log_end(self, code):
+        kills = oom_kills() or 0
+        oom, self._oom_kills = kills > self._oom_kills, kills
+        # The executor reads this line; the number distinguishes it from earlier kernels.
+        note(f"kernel {next(self._counter)} ended: exit code {code}" + ", out of memory" * oom)
+
+    def _failed(self, reason):
+        self._failures += 1
+        if self._failures > _MOST_FAILURES:
+            note(reason)
+            self.end()
+            return
+        self._tell("restarting")
+        self.loop.call_later(_RESTART_SECONDS * self._failures, self._start_again)
+
+    def _start_again(self):
+        if self._pid is None and self.state != "dead":
+            self.start()
+
+    def interrupt(self):
+        """Interrupt the program and the processes of its group, as Ctrl-C does."""
+        if self._pid is not None and self._ready is None:
+            _signal_group(self._pid, signal.SIGINT)
+
+    def restart(self):
+        """Replace the process."""
+        self._failures = 0
+        if self._pid is None:
+            self._start_again()
+            return
+        self._asked_to_end = True
+        _signal_group(self._pid, signal.SIGKILL)
+
+    def end(self):
+        """End the process for good, and say so to the clients."""
+        self._tell("dead")
+        self.state = "dead"
+        for client, link in list(self._clients.items()):
+            link.close()
+            client.lost("the kernel is dead")
+        if self._pid is not None:
+            _signal_group(self._pid, signal.SIGKILL)
+
+    # -- clients --
+
+    def attach(self, client, identity):
+        """Return a link of a new client, connected as soon as the kernel answers."""
+        link = self._clients[client] = Link(self, client, identity)
+        if self.state == "idle":
+            link.connect()
+        return link
+
+    def detach(self, client):
+        """Forget a client."""
+        link = self._clients.pop(client, None)
+        if link is not None:
+            link.close()
+
+    def check_death(self, otherwise):
+        """Call ``otherwise`` if the process does not end soon: its sockets have."""
+        starts = self._starts
+        self.reap()
+
+        def check():
+            if self._starts == starts and self._pid is not None:
+                otherwise()
+
+        self.loop.call_later(_DEATH_SECONDS, check)
+
+    def _tell(self, state):
+        for client in list(self._clients):
+            client.status(state)
+
+
+def _signal_group(pid, number):
+    for send in (os.killpg, os.kill):
+        try:
+            send(pid, number)
+            return
+        except ProcessLookupError:  # not yet the leader of its group
+            continue
+        except PermissionError:
+            return
