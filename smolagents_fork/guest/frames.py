@@ -82,7 +82,7 @@ class Frame:
     body: bytes | bytearray
 
 
-def packed(kind: Kind, run: int, body: bytes = b"") -> bytes:
+def packed(kind: Kind, run: int, body: bytes | bytearray = b"") -> bytes:
     """Encode a frame.
 
     Raises:
@@ -91,7 +91,7 @@ def packed(kind: Kind, run: int, body: bytes = b"") -> bytes:
     return _header(kind, run, body) + body
 
 
-def frame_parts(kind: Kind, run: int, body: bytes) -> tuple[bytes, ...]:
+def frame_parts(kind: Kind, run: int, body: bytes | bytearray) -> tuple[bytes | bytearray, ...]:
     """Encode a frame as the pieces to send; a long body is not copied.
 
     Raises:
@@ -101,7 +101,7 @@ def frame_parts(kind: Kind, run: int, body: bytes) -> tuple[bytes, ...]:
     return (header + body,) if len(body) < _LONG else (header, body)
 
 
-def _header(kind: Kind, run: int, body: bytes) -> bytes:
+def _header(kind: Kind, run: int, body: bytes | bytearray) -> bytes:
     if len(body) >= 1 << 32:
         raise ProtocolError(f"a frame of {len(body)} bytes; the limit is {(1 << 32) - 1}")
     return HEADER.pack(kind, run & 0xFFFFFFFF, len(body))

@@ -73,7 +73,7 @@ class Child:
         _open.update((data, status))
         os.set_blocking(output, False)
 
-    def send(self, kind: Kind, run: int, body: bytes, deadline: Deadline) -> None:
+    def send(self, kind: Kind, run: int, body: bytes | bytearray, deadline: Deadline) -> None:
         """Send a frame.
 
         Raises:

@@ -202,7 +202,7 @@ class GuestRelay:
         for start in range(0, len(body), 1 << 15):
             self._send(Kind.OUTPUT, run, body[start : start + (1 << 15)])
 
-    def _send(self, kind: Kind, run: int, body: bytes) -> None:
+    def _send(self, kind: Kind, run: int, body: bytes | bytearray) -> None:
         _send_all(self._stream, packed(kind, run, body))
 
 

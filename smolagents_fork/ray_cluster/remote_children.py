@@ -295,7 +295,7 @@ class RemoteChild:
             return True
         return bool(poll.poll(max(1, round(seconds * 1000))))
 
-    def _ended(self, body: bytes) -> SandboxDiedError | ProtocolError:
+    def _ended(self, body: bytes | bytearray) -> SandboxDiedError | ProtocolError:
         found = _decoded(body)
         if type(found) is not list or [type(one) for one in found] != [str, str]:
             raise ProtocolError(f"{self._sandbox}: an ENDED frame has a cause and a message")
@@ -394,8 +394,8 @@ class RemoteChild:
         self._stream.close()
 
 
-def _decoded(body: bytes) -> Any:
+def _decoded(body: bytes | bytearray) -> Any:
     try:
-        return decode(body, path="frame")
+        return decode(bytes(body), path="frame")
     except DecodeError as error:
         raise ProtocolError(f"a frame of a relay that cannot be read: {error}") from error

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...errors import ExecutorStartError
 from ..provisioner import ImageSpec
-from .cluster_client import ClusterClient
+from .api_client import ClusterClient
 from .pod_start import await_running
 
 __all__ = ["check_image"]

@@ -10,7 +10,7 @@ from ...deadline import check_seconds
 from ...errors import ConfigurationError
 from ..container_options import ContainerOptions
 from ..engine_protocol import Note, no_note
-from .cluster_client import ClusterClient
+from .api_client import ClusterClient
 from .kubernetes_provisioner import KubernetesProvisioner, PodSettings
 from .pod_manifest import GATEWAY_COMMAND, user_and_group
 

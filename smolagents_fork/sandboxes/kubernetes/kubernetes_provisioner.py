@@ -13,7 +13,7 @@ from ...errors import ConfigurationError, ExecutorError, ExecutorStartError
 from ..container_options import ContainerOptions
 from ..engine_protocol import Note, no_note
 from ..provisioner import STEP, ImageSpec, Report, SandboxSpec
-from .cluster_client import ClusterClient
+from .api_client import ClusterClient
 from .image_check import check_image
 from .network_probe import check_isolation
 from .pod_labels import MANAGED_BY, SANDBOX_LABEL, our_selector

@@ -14,7 +14,7 @@ from typing import Any
 
 from ...errors import EngineUnavailableError, ExecutorError, ExecutorStartError
 from ..termination import exit_on_sigterm
-from .cluster_client import ClusterClient, ClusterRefusal
+from .api_client import ClusterClient, ClusterRefusal
 from .pod_labels import MANAGED_BY, owner_is_gone
 
 __all__ = ["Removals", "reap"]

@@ -15,8 +15,8 @@ from ...results import ExecutorStats, FileInfo
 from .. import container_files
 from ..container_options import GATEWAY_PORT
 from ..provisioner import ByteStream, SandboxSpec, SandboxStatus
+from .api_client import ClusterClient, ClusterRefusal
 from .cgroup_usage import cgroup_usage
-from .cluster_client import ClusterClient, ClusterRefusal
 from .pod_status import PodState, pod_state
 from .streams.channel_socket import ChannelSocket
 from .streams.pod_exec import run_program, short_command

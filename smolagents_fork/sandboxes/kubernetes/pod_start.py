@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from ...deadline import Deadline
 from ...errors import EngineUnavailableError, ExecutorStartError
-from .cluster_client import ClusterClient, ClusterRefusal
+from .api_client import ClusterClient, ClusterRefusal
 from .pod_status import PodState, pod_state
 
 __all__ = ["addresses_of_node", "await_running"]

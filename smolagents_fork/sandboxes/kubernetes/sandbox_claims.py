@@ -17,7 +17,7 @@ from typing import Any
 from ...deadline import Deadline
 from ...errors import ConfigurationError, ExecutorError, ExecutorStartError
 from ..provisioner import SandboxSpec
-from .cluster_client import ClusterClient, ClusterRefusal
+from .api_client import ClusterClient, ClusterRefusal
 from .pod_labels import NETWORK_LABEL
 from .pod_manifest import TOKEN_VARIABLE
 
