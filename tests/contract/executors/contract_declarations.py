@@ -44,6 +44,7 @@ class Behaviour:
     area: str
     text: str
     module: str
+    line: int
 
 
 @dataclass(frozen=True)
@@ -259,7 +260,8 @@ def behaviour(area: str, text: str) -> Callable[[_Function], _Function]:
         known = BEHAVIOURS.get(name)
         if known is not None and known.module != module:
             raise ValueError(f"{name} is declared in {known.module} and in {module}")
-        BEHAVIOURS[name] = Behaviour(name, area, text, module)
+        line = function.__code__.co_firstlineno
+        BEHAVIOURS[name] = Behaviour(name, area, text, module, line)
         return function
 
     return declare
@@ -276,8 +278,9 @@ def fault(executor: str, test: str) -> Fault | None:
 
 
 def all_behaviours() -> list[Behaviour]:
-    """Return every promise of the suite by area; imports the suite's modules."""
+    """Return every promise of the suite by area, module and line; imports the suite's modules."""
     for path in sorted(Path(__file__).parent.glob("test_contract_*.py")):
         importlib.import_module(path.stem)
     order = {area: number for number, area in enumerate(AREAS)}
-    return sorted(BEHAVIOURS.values(), key=lambda one: order[one.area])
+    # Not in the order of their import: other tests may have imported some.
+    return sorted(BEHAVIOURS.values(), key=lambda one: (order[one.area], one.module, one.line))

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from contract_declarations import (
     AREAS,
+    BEHAVIOURS,
     DIFFERENCES,
     EXECUTORS,
     FAULTS,
@@ -69,6 +70,14 @@ def test_times_are_drawn_again_without_a_run_of_the_suite(tmp_path, monkeypatch)
     benchmarks.write_text(figures, "utf-8")
     contract_table.write_times()
     assert page.read_text("utf-8") == text
+
+
+def test_order_is_that_of_the_files_whatever_was_imported_first(monkeypatch):
+    before = all_behaviours()
+    monkeypatch.setattr(
+        "contract_declarations.BEHAVIOURS", dict(reversed(list(BEHAVIOURS.items())))
+    )
+    assert all_behaviours() == before
 
 
 def test_every_area_has_behaviours():

@@ -175,7 +175,10 @@ def test_tools_run_in_the_calling_thread(contract):
 
 
 @behaviour("Tools", "KeyboardInterrupt in a tool is the user's Ctrl-C: it leaves the call.")
-def test_ctrl_c_in_a_tool(contract):
+def test_ctrl_c_in_a_tool(contract, request):
+    # A shell's background jobs are started with SIGINT ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
     executor = contract.shared
     executor.send_tools({"sent": lambda: signal.raise_signal(signal.SIGINT), "one": lambda: 1})
     with pytest.raises(KeyboardInterrupt):
