@@ -48,6 +48,16 @@ ROOMS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("engine_protocol",),
         ("docker", "kubernetes"),
     ),
+    "ray_cluster": (
+        ("ray_address", "reservation"),
+        ("links",),
+        ("node",),
+        ("helper",),
+        ("helper_process",),
+        ("cluster_client",),
+        ("remote_children",),
+        ("ray_engine",),
+    ),
     "executors": (
         ("call_lock", "registry", "validation"),
         ("async_calls", "file_transfers"),

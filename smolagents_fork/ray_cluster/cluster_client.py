@@ -12,16 +12,17 @@ from typing import Any
 
 from ..errors import ExecutorError, ForkError, ProtocolError, SandboxDiedError
 from ..sandboxes.engine_protocol import Note, no_note
-from .direct_transport import connect_directly, uses_tls
 from .helper_process import HelperProcess, released, shared_helper
-from .ray_connection import CLIENT_SCHEME
-from .reservation import Reservation
+from .links.direct_transport import connect_directly, uses_tls
+from .ray_address import CLIENT_SCHEME
+from .reservation import Reservation, shown_node
 
 __all__ = ["Cluster", "NodeStats", "RemoteSandbox"]
 
 _DIRECT_SECONDS = 2.0
 _REQUEST_SECONDS = 30.0
-_LOST_SECONDS = 1.5
+# Time in which the helper finds out whether a supervisor is there, in seconds.
+_LOST_SECONDS = 3.0
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,7 @@ class RemoteSandbox:
         self._address: tuple[str, int] | None = None
         if made["port"] is not None:
             self._address = (made["address"], made["port"])
+        self._place = shown_node(made["address"], self.node)
         self._why_no_port: str = made["why_no_port"]
         self._tls: bool = made["tls"]
         self._ticket: bytes = made["ticket"]
@@ -91,7 +93,7 @@ class RemoteSandbox:
 
     def __str__(self) -> str:
         tenant = f" of tenant {self.tenant}" if self.tenant else ""
-        return f"sandbox {self.id} on node {self.node}{tenant}"
+        return f"sandbox {self.id} on node {self._place}{tenant}"
 
     @property
     def lost(self) -> str:
@@ -104,7 +106,9 @@ class RemoteSandbox:
         Args:
             seconds: to wait at most.
         """
-        self._lost_event.wait(seconds)
+        if not self._lost:
+            self._helper.post("suspect", sandbox=self.id)
+            self._lost_event.wait(seconds)
         return self._lost
 
     def _on_lost(self, reason: str) -> None:

@@ -18,8 +18,8 @@ from typing import Any
 
 from ..deadline import Deadline
 from ..errors import EngineUnavailableError, ForkError, ProtocolError
-from .failure_data import failure_of
-from .helper_frames import FrameSocket
+from .links.failure_data import failure_of
+from .links.helper_frames import FrameSocket
 
 __all__ = ["BOOTSTRAP", "HelperProcess", "released", "shared_helper", "stop_helpers"]
 
@@ -28,7 +28,7 @@ BOOTSTRAP = (
     "import json, sys\n"
     "number, path = json.loads(sys.argv[1])\n"
     "sys.path[:] = path\n"
-    "from smolagents_fork.ray_cluster import helper_main\n"
+    "from smolagents_fork.ray_cluster.helper import helper_main\n"
     "helper_main.main(number)\n"
 )
 # Time an unused helper stays, for the next executor to use, in seconds.

@@ -7,7 +7,17 @@ from typing import Any
 
 from ..errors import ConfigurationError
 
-__all__ = ["Reservation"]
+__all__ = ["Reservation", "shown_node"]
+
+
+def shown_node(address: str, node: str) -> str:
+    """Return a node for messages.
+
+    Args:
+        address: of the node.
+        node: its id, of which the begin tells nodes from each other.
+    """
+    return f"{address} ({node[:8]})"
 
 
 @dataclass(frozen=True)

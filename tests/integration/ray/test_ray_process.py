@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +23,7 @@ from smolagents_fork.errors import (
     SandboxDiedError,
     SandboxTimeoutError,
 )
+from smolagents_fork.ray_cluster.node.watched_folder import PREFIX
 
 # Only detects hangs.
 _SECONDS = 120.0
@@ -33,7 +35,7 @@ def make(cluster: RayCluster, transport: str = "auto", **keywords) -> ProcessExe
 
 
 def folders() -> set[str]:
-    return {path.name for path in Path("/tmp").glob("smolagents-process-*-*")}
+    return {str(path) for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*/*")}
 
 
 def wait_until(condition: Callable[[], bool], what: str) -> None:

@@ -8,8 +8,8 @@ import socket
 import pytest
 
 from smolagents_fork.errors import ProtocolError
-from smolagents_fork.ray_cluster.failure_data import failure_data, failure_of
-from smolagents_fork.ray_cluster.helper_frames import MOST_BYTES, FrameSocket
+from smolagents_fork.ray_cluster.links.failure_data import failure_data, failure_of
+from smolagents_fork.ray_cluster.links.helper_frames import MOST_BYTES, FrameSocket
 
 
 @pytest.fixture

@@ -8,9 +8,13 @@ import threading
 import pytest
 
 from smolagents_fork.errors import ExecutorStartError, SandboxDiedError
-from smolagents_fork.ray_cluster import node_sandboxes
-from smolagents_fork.ray_cluster.direct_transport import Listener, connect_directly
-from smolagents_fork.ray_cluster.node_sandboxes import TICKET_BYTES, NodeSandboxes
+from smolagents_fork.ray_cluster.links.direct_transport import (
+    TICKET_BYTES,
+    Listener,
+    connect_directly,
+)
+from smolagents_fork.ray_cluster.node import node_sandboxes
+from smolagents_fork.ray_cluster.node.node_sandboxes import NodeSandboxes
 
 
 class EchoSandbox:

@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from smolagents_fork.errors import ExecutorError, ProtocolError
-from smolagents_fork.ray_cluster.relayed_transport import (
+from smolagents_fork.ray_cluster.links.relayed_transport import (
     CHUNK_BYTES,
     WINDOW,
     ChunkOrder,

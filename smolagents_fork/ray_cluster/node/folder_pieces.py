@@ -8,8 +8,8 @@ import stat
 import tempfile
 from typing import IO, ClassVar
 
-from ..errors import ExecutorError, FileTooLargeError
-from ..folders.work_folder import WorkFolder
+from ...errors import ExecutorError, FileTooLargeError
+from ...folders.work_folder import WorkFolder
 
 __all__ = ["FolderPieces"]
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import ray
 
-from ..errors import ExecutorStartError
-from .reservation import Reservation
+from ...errors import ExecutorStartError
+from ..reservation import Reservation
 
 __all__ = ["check_fits", "shown_capacity", "unusable_nodes"]
 

@@ -13,8 +13,8 @@ import struct
 from collections import deque
 from typing import Any
 
-from ..codec import decode, encode
-from ..errors import DecodeError, ProtocolError
+from ...codec import decode, encode
+from ...errors import DecodeError, ProtocolError
 
 __all__ = ["MOST_BYTES", "FrameSocket"]
 

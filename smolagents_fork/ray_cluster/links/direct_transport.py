@@ -14,12 +14,13 @@ import ssl
 import threading
 from collections.abc import Callable
 
-from ..deadline import Deadline
-from ..errors import ConfigurationError
-from .node_sandboxes import TICKET_BYTES
+from ...deadline import Deadline
+from ...errors import ConfigurationError
 
-__all__ = ["Listener", "connect_directly", "uses_tls"]
+__all__ = ["TICKET_BYTES", "Listener", "connect_directly", "uses_tls"]
 
+#: Length of a ticket.
+TICKET_BYTES = 32
 _HANDSHAKE_SECONDS = 10.0
 _MOST_HANDSHAKES = 64
 _PIECE = 1 << 16

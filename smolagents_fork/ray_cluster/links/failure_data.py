@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import errors
-from ..errors import ExecutorError, ForkError, ProtocolError, SandboxDiedError
+from ... import errors
+from ...errors import ExecutorError, ForkError, ProtocolError, SandboxDiedError
 
 __all__ = ["failure_data", "failure_of"]
 

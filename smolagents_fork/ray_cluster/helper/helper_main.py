@@ -15,12 +15,12 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ConfigurationError, ExecutorStartError, ForkError, SandboxDiedError
-from .failure_data import failure_data
-from .helper_frames import FrameSocket
+from ...errors import ConfigurationError, ExecutorStartError, ForkError, SandboxDiedError
+from ..links.failure_data import failure_data
+from ..links.helper_frames import FrameSocket
+from ..links.relayed_transport import pump
+from ..reservation import Reservation
 from .ray_connection import connect_to_ray, probe_head
-from .relayed_transport import pump
-from .reservation import Reservation
 
 if TYPE_CHECKING:
     from .supervisors import Remote, Supervisors
@@ -147,7 +147,7 @@ class Helper:
             except BaseException as error:
                 self._open_supervisors().release(remote)
                 if isinstance(error, ForkError):
-                    raise error.reworded(f"node {remote.node}: {error}") from error
+                    raise error.reworded(f"node {remote.shown}: {error}") from error
                 raise
         with self._lock:
             self._sandboxes[made["sandbox"]] = remote
@@ -183,6 +183,10 @@ class Helper:
             remote.ask(_REQUEST_SECONDS, "remove", sandbox)
         finally:
             self._open_supervisors().release(remote)
+
+    def do_suspect(self, sandbox: str) -> None:
+        """Find out whether the supervisor of a sandbox is there; its stream has ended."""
+        self._open_supervisors().suspect(self._remote(sandbox))
 
     def do_stats(self) -> list[dict[str, Any]]:
         """Return the figures of each supervisor."""

@@ -9,15 +9,15 @@ import threading
 import time
 from typing import Any
 
-from .._version import fork_revision, upstream_version
-from ..errors import ExecutorStartError, ForkError
-from ..sandboxes.cluster_owner import ClusterOwner
-from .direct_transport import Listener, uses_tls
-from .failure_data import failure_data
+from ..._version import fork_revision, upstream_version
+from ...errors import ExecutorStartError, ForkError
+from ...sandboxes.cluster_owner import ClusterOwner
+from ..links.direct_transport import Listener, uses_tls
+from ..links.failure_data import failure_data
+from ..links.relayed_transport import RelayedStreams
+from ..reservation import Reservation
 from .node_metrics import NodeMetrics
 from .node_sandboxes import NodeSandboxes, kind_of
-from .relayed_transport import RelayedStreams
-from .reservation import Reservation
 
 __all__ = ["Supervisor", "versions"]
 

@@ -15,7 +15,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from ..errors import ExecutorError, ProtocolError
+from ...errors import ExecutorError, ProtocolError
 from .direct_transport import Serve
 
 __all__ = ["CHUNK_BYTES", "WINDOW", "ChunkOrder", "RelayedStreams", "pump"]

@@ -7,8 +7,8 @@ from typing import Any
 import ray
 from ray.exceptions import RayActorError, RayError
 
-from ..errors import ExecutorStartError, ProtocolError, SandboxDiedError
-from .failure_data import failure_of
+from ...errors import ExecutorStartError, ProtocolError, SandboxDiedError
+from ..links.failure_data import failure_of
 
 __all__ = ["NO_ANSWER", "answer_of", "value_of"]
 
@@ -54,5 +54,6 @@ def answer_of(reference: Any, seconds: float) -> Any:
 
 
 def _first_line(error: BaseException) -> str:
+    """Return the first line of Ray's message; the others are about Ray's own classes and logs."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return " ".join(lines)[:600] or type(error).__name__
+    return (lines[0] if lines else type(error).__name__)[:400]

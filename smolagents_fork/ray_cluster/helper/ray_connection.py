@@ -8,20 +8,14 @@ import platform
 import socket
 from typing import Any
 
-from .._version import fork_revision, upstream_version
-from ..errors import EngineUnavailableError
+from ..._version import fork_revision, upstream_version
+from ...errors import EngineUnavailableError
+from ..ray_address import CLIENT_SCHEME, host_and_port
 
-__all__ = ["CLIENT_SCHEME", "connect_to_ray", "probe_head"]
+__all__ = ["connect_to_ray", "probe_head"]
 
-CLIENT_SCHEME = "ray://"
 _PROBE_SECONDS = 3.0
 _NAMESPACE = "smolagents_fork"
-
-
-def host_and_port(address: str) -> tuple[str, int] | None:
-    """Return host and port of an address; ``None`` where it has none, as ``auto``."""
-    host, _, port = address.removeprefix(CLIENT_SCHEME).partition("/")[0].rpartition(":")
-    return (host.strip("[]"), int(port)) if host and port.isdigit() else None
 
 
 def probe_head(address: str, seconds: float = _PROBE_SECONDS) -> None:

@@ -18,15 +18,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from ..errors import ExecutorError, ExecutorStartError, SandboxDiedError
-from ..sandboxes.cluster_owner import ClusterOwner
+from ...errors import ExecutorError, ExecutorStartError, SandboxDiedError
+from ...sandboxes.cluster_owner import ClusterOwner
+from ..links.direct_transport import TICKET_BYTES
 
-__all__ = ["KINDS", "TICKET_BYTES", "NodeKind", "NodeSandbox", "NodeSandboxes", "kind_of"]
+__all__ = ["KINDS", "NodeKind", "NodeSandbox", "NodeSandboxes", "kind_of"]
 
 #: Kinds of sandboxes, each with the class that starts them on a node.
-KINDS: dict[str, str] = {"process": "smolagents_fork.ray_cluster.process_node:ProcessKind"}
-#: Length of a ticket.
-TICKET_BYTES = 32
+KINDS: dict[str, str] = {"process": "smolagents_fork.ray_cluster.node.process_node:ProcessKind"}
 _TICKET_SECONDS = 60.0
 _MOST_TICKETS = 10_000
 

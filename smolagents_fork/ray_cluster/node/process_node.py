@@ -6,24 +6,24 @@ import contextlib
 import os
 import select
 import socket
-import tempfile
 import threading
 from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
 
-from ..codec import encode
-from ..deadline import Deadline
-from ..errors import ConfigurationError, ExecutorError, ForkError, ProtocolError, SandboxDiedError
-from ..folders.removal import remove_tree
-from ..guest.frames import FrameReader, Kind, from_guest, packed, to_relay
-from ..process.child import Child
-from ..process.child_figures import child_figures
-from ..process.confinement_report import Bounds
-from ..process.sandbox_paths import Layout, layout_for
-from ..process.spawn import spawn, stop_fork_servers
-from ..sandboxes.cluster_owner import ClusterOwner
+from ...codec import encode
+from ...deadline import Deadline
+from ...errors import ConfigurationError, ExecutorError, ForkError, ProtocolError, SandboxDiedError
+from ...folders.removal import remove_tree
+from ...guest.frames import FrameReader, Kind, from_guest, packed, to_relay
+from ...process.child import Child
+from ...process.child_figures import child_figures
+from ...process.confinement_report import Bounds
+from ...process.sandbox_paths import Layout, layout_for
+from ...process.spawn import spawn, stop_fork_servers
+from ...sandboxes.cluster_owner import ClusterOwner
 from .folder_pieces import FolderPieces
+from .watched_folder import WatchedFolder
 
 __all__ = ["ProcessKind", "ProcessSandbox"]
 
@@ -42,6 +42,7 @@ class ProcessKind:
 
     def __init__(self, owner: ClusterOwner) -> None:
         self._owner = owner
+        self._folder = WatchedFolder()
 
     def start(self, sandbox: str, options: dict[str, Any]) -> ProcessSandbox:
         """Make the folder of a sandbox; each of its streams gets a child."""
@@ -54,13 +55,15 @@ class ProcessKind:
                 "install them on every node, or remove them from the authorized imports"
             )
         layout = layout_for(imports, options["readable"], network=options["bounds"]["network"])
-        folder = os.path.realpath(tempfile.mkdtemp(prefix=f"smolagents-process-{sandbox}-"))
+        folder = os.path.join(self._folder.path, sandbox)
+        os.mkdir(folder, 0o700)
         bounds = Bounds(folder=folder, **options["bounds"])
         return ProcessSandbox(layout, bounds, options["max_value_bytes"])
 
     def close(self) -> None:
-        """End the fork servers."""
+        """End the fork servers and remove the folder."""
         stop_fork_servers()
+        self._folder.close()
 
 
 class ProcessSandbox:

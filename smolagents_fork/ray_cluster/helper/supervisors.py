@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -10,13 +11,13 @@ from typing import Any
 
 import ray
 
-from ..deadline import Deadline
-from ..errors import ExecutorStartError, ForkError, SandboxDiedError
+from ...deadline import Deadline
+from ...errors import ExecutorStartError, ForkError, SandboxDiedError
+from ..node.node_supervisor import versions
+from ..node.supervisor_actor import actor_class
+from ..reservation import Reservation, shown_node
 from .cluster_capacity import check_fits, shown_capacity, unusable_nodes
-from .node_supervisor import versions
 from .ray_calls import answer_of
-from .reservation import Reservation
-from .supervisor_actor import actor_class
 
 __all__ = ["Remote", "Supervisors"]
 
@@ -25,6 +26,7 @@ _BEAT_SECONDS = 1.0
 _SILENT_SECONDS = 7.0
 _CREATE_SECONDS = 600.0
 _CLOSE_SECONDS = 3.0
+_SUSPECT_SECONDS = 2.0
 
 
 class Remote:
@@ -41,6 +43,8 @@ class Remote:
         self.place = place
         self.name: str = place["supervisor"]
         self.node: str = place["node"]
+        #: The node for messages.
+        self.shown = shown_node(place["address"], self.node)
         self.slots = slots
         self.used = 0
         self.heard = time.monotonic()
@@ -81,7 +85,7 @@ class Remote:
             except TimeoutError:
                 if deadline.expired():
                     raise ExecutorStartError(
-                        f"node {self.node} did not answer within {seconds:.1f} s"
+                        f"node {self.shown} did not answer within {seconds:.1f} s"
                     ) from None
 
 
@@ -168,6 +172,18 @@ class Supervisors:
         if references:
             with contextlib.suppress(Exception):
                 ray.wait(references, num_returns=len(references), timeout=_CLOSE_SECONDS)
+
+    def suspect(self, remote: Remote) -> None:
+        """Find out whether a supervisor whose stream has ended is there; heartbeats take longer."""
+        port = remote.place["port"]
+        if port is None or remote.lost:
+            return
+        try:
+            socket.create_connection((remote.place["address"], port), _SUSPECT_SECONDS).close()
+        except ConnectionRefusedError:
+            self._give_up(remote, "nothing listens on its port, so its process has ended")
+        except OSError:
+            return
 
     # -- the caller of these has the lock --
 
@@ -278,7 +294,7 @@ class Supervisors:
             if remote.lost:
                 return
             remote.lost = (
-                f"the supervisor {remote.name} on node {remote.node} was given up: {reason}; it "
+                f"the supervisor of node {remote.shown} was given up: {reason}; it "
                 f"was last heard of {ago:.1f} s ago"
             )
             self._changed.notify_all()

@@ -1,0 +1,1 @@
+"""The helper process, which alone calls Ray."""

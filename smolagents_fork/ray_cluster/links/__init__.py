@@ -1,0 +1,1 @@
+"""Streams and frames between host, helper process and nodes."""
