@@ -68,7 +68,28 @@ _Error = TypeVar("_Error", bound="ForkError")
 
 
 class ForkError(Exception):
-    """Base class of all errors that the fork raises."""
+    """Base class of all errors that the fork raises.
+
+    Attributes:
+        place: the sandbox that the error is about, with its node and tenant; empty for a sandbox of
+            this machine.
+    """
+
+    place: str = ""
+
+    def name_place(self, place: str) -> None:
+        """Name the sandbox that the error is about.
+
+        A failure of a program is for its author, and keeps its words.
+
+        Args:
+            place: sandbox, node and tenant; empty for a sandbox of this machine.
+        """
+        if not place or self.place:
+            return
+        self.place = place
+        if not isinstance(self, InterpreterError) and self.args and place not in str(self):
+            self.args = (f"{place}: {self.args[0]}", *self.args[1:])
 
     def reworded(self: _Error, message: str) -> _Error:
         """Return a copy with another message, which keeps all else that the error says.

@@ -29,7 +29,7 @@ from rich.text import Text
 from .. import telemetry
 from ..bridge import CallRecord
 from ..codec import Variables
-from ..errors import ExecutorClosedError, ExecutorError
+from ..errors import ExecutorClosedError, ExecutorError, ForkError
 from ..upstream import CodeOutput, LogLevel, PythonExecutor
 from .async_calls import AsyncCalls
 from .call_lock import CallLock
@@ -91,7 +91,7 @@ class Executor(FileMethods, PythonExecutor):  # type: ignore[misc]  # upstream s
             if self._started:
                 return
             try:
-                with telemetry.operation("start", type(self).__name__):
+                with self._placed(), telemetry.operation("start", type(self).__name__):
                     self._start()
             except BaseException:
                 # KeyboardInterrupt and SystemExit included: no resource may stay.
@@ -206,12 +206,28 @@ class Executor(FileMethods, PythonExecutor):  # type: ignore[misc]  # upstream s
         """
         self._check_open(action)
         self._check_outside(action)
-        with self._calls.turn(action):
+        with self._placed(), self._calls.turn(action):
             token = _inside.set(_inside.get() | {id(self)})
             try:
                 yield
             finally:
                 _inside.reset(token)
+
+    @property
+    def place(self) -> str:
+        """Sandbox, node and tenant of an executor on a cluster; empty on this machine."""
+        return ""
+
+    @contextlib.contextmanager
+    def _placed(self) -> Iterator[None]:
+        """Name the sandbox in all errors of the block."""
+        place = self.place
+        try:
+            yield
+        except ForkError as error:
+            # Before: an error may be about a sandbox that is given up. After: a start has none.
+            error.name_place(place or self.place)
+            raise
 
     @contextlib.contextmanager
     def _call_turn(self) -> Iterator[None]:
@@ -260,7 +276,8 @@ class Executor(FileMethods, PythonExecutor):  # type: ignore[misc]  # upstream s
             return
         # Upstream's logger parses square brackets as markup and raises if that fails: text of a
         # program or of a tool's arguments must not be parsed.
-        text = Text(message)
+        place = self.place
+        text = Text(f"{place}: {message}" if place and place not in message else message)
         if level is None:
             self.logger.log(text)
         else:

@@ -53,6 +53,10 @@ class ChildPlace(Protocol):
     """Starts children that share a folder, one after the other."""
 
     @property
+    def described(self) -> str:
+        """Sandbox, node and tenant for messages; empty on this machine."""
+
+    @property
     def folder(self) -> str | None:
         """The only folder a child may write to; ``None`` before the first start."""
 
@@ -106,6 +110,9 @@ class LocalChildren:
         layout: where a child finds modules.
         bounds: limits of a child; the folder is added.
     """
+
+    #: There is no other place on this machine.
+    described = ""
 
     def __init__(self, layout: Layout, bounds: Bounds) -> None:
         self._layout = layout

@@ -56,6 +56,8 @@ class RayEngine:
         memory_per_slot: bytes or text such as ``"2g"``, as above; ``None``: the sandbox's
             ``memory``, 64 MiB for a process.
         tenant: whose sandboxes these are, for messages and figures; empty for none.
+        allow_no_token: connect although ``RAY_AUTH_MODE`` is not ``token``; whoever reaches such a
+            cluster runs code on every node.
 
     Raises:
         ConfigurationError: an argument that cannot work.
@@ -69,6 +71,7 @@ class RayEngine:
     cpus_per_slot: float | None = None
     memory_per_slot: int | str | None = None
     tenant: str = ""
+    allow_no_token: bool = False
 
     def __post_init__(self) -> None:
         if self.address is not None and (not isinstance(self.address, str) or not self.address):
@@ -95,6 +98,10 @@ class RayEngine:
                 f"RayEngine: cpus_per_slot={cpus!r}: give a number of cores, 0 or more, or None"
             )
         check_size("memory_per_slot", self.memory_per_slot)
+        if not isinstance(self.allow_no_token, bool):
+            raise ConfigurationError(
+                f"RayEngine: allow_no_token={self.allow_no_token!r}: give True or False"
+            )
         if not isinstance(self.tenant, str) or len(self.tenant) > 200:
             raise ConfigurationError(f"RayEngine: tenant={self.tenant!r}: give a short text")
 
@@ -145,6 +152,12 @@ class RayEngine:
         if importlib.util.find_spec("ray") is None:
             raise EngineUnavailableError(
                 "RayEngine needs Ray, which is not installed: install smolagents[ray]"
+            )
+        if not self.allow_no_token and os.environ.get("RAY_AUTH_MODE", "").lower() != "token":
+            raise EngineUnavailableError(
+                "Ray without a token lets anyone who reaches it run code on every node: set "
+                "RAY_AUTH_MODE=token and RAY_AUTH_TOKEN for the cluster and here, or give "
+                "RayEngine allow_no_token=True"
             )
         return Cluster(address, self.transport, note=note)
 

@@ -34,8 +34,6 @@ _PIECE = 1 << 20
 _MOST_FILE = 64 << 20
 _FILE_SECONDS = 60.0
 _MOST_LISTED = 10_000
-#: Code may have run: the last word of the node is missing.
-_UNKNOWN = "the code may have run, in part or to its end"
 
 
 class RemoteChildren:
@@ -56,6 +54,11 @@ class RemoteChildren:
         self._request = request
         self._tenant = tenant
         self._sandbox: RemoteSandbox | None = None
+
+    @property
+    def described(self) -> str:
+        """Sandbox, node and tenant; empty before the first start."""
+        return "" if self._sandbox is None else str(self._sandbox)
 
     @property
     def folder(self) -> str | None:
@@ -336,11 +339,10 @@ class RemoteChild:
         if self._death is None:
             reason = "" if self._killed else self._sandbox.why_lost()
             if reason:
-                text = f"{self._sandbox}: {reason}; {_UNKNOWN}"
-                self._death = SandboxDiedError(text, cause="node")
+                self._death = SandboxDiedError(f"{self._sandbox}: {reason}", cause="node")
             else:
                 text = f"{self._sandbox}: the connection to its process {self.pid} has ended"
-                self._death = SandboxDiedError(f"{text}; {_UNKNOWN}", cause="connection")
+                self._death = SandboxDiedError(text, cause="connection")
             self.kill()
         return self._death
 

@@ -64,10 +64,11 @@ OPTIONS = {
 }
 #: Blocks that need an engine for something else than an executor.
 ENGINE = {"docs/executors/agent-sandbox.md:1", "docs/files.md:3"}
-#: Code that needs a company's service or a GPU; a command that needs a wheel and some minutes;
-#: settings of a whole process.
+#: Code that needs a company's service, a GPU or a cluster; a command that needs a wheel and some
+#: minutes; settings of a whole process.
 COMPILED_ONLY = {
     "docs/executors/hosted.md:1",
+    "docs/executors/ray.md:1",
     "docs/recipes/gpu.md:1",
     "docs/regression.md:1",
     "docs/telemetry.md:1",

@@ -29,6 +29,11 @@ from .guest_run import LOST, SLICE, GuestRun, Outcome
 
 __all__ = ["GuestSession", "Launcher"]
 
+# Nodes that may be lost one after the other while a child starts.
+_MOST_STARTS = 3
+#: About a child whose last word is missing.
+_UNKNOWN = "; the code may have run, in part or to its end"
+
 
 class Launcher(Protocol):
     """Starts the guests of one executor."""
@@ -101,7 +106,7 @@ class GuestSession:
             ExecutorClosedError: :meth:`close` was called meanwhile.
         """
         try:
-            self._open()
+            self._open_somewhere()
             # After the child was stored: close() sets the mark before it reads the child.
             if self._closing:
                 raise ExecutorClosedError("the executor has been closed")
@@ -116,6 +121,19 @@ class GuestSession:
             if isinstance(error, (SandboxDiedError, ProtocolError, DecodeError)):
                 raise ExecutorStartError(f"the child did not start: {error}") from error
             raise
+
+    def _open_somewhere(self) -> None:
+        """Open a child; another one if the node of the first is lost, for no program has run."""
+        for _ in range(_MOST_STARTS - 1):
+            try:
+                self._open()
+            except SandboxDiedError as error:
+                if error.cause != "node" or self._closing:
+                    raise
+                self._drop()
+            else:
+                return
+        self._open()
 
     def _open(self) -> None:
         self._child = child = self._launcher.start()
@@ -335,7 +353,8 @@ class GuestSession:
                 return Outcome(self._dispatcher.final_answer, True, deadline.elapsed())
             if self._closing:
                 raise ExecutorClosedError("the code was ended by cleanup()") from error
-            raise error.reworded(f"{error}{LOST}") from error
+            lost = isinstance(error, SandboxDiedError) and error.cause == "node"
+            raise error.reworded(f"{error}{_UNKNOWN if lost else ''}{LOST}") from error
         except (SandboxTimeoutError, InterpreterError, DecodeError) as error:
             if current.killed:
                 self._drop()

@@ -93,8 +93,8 @@ class ProcessExecutor(GuestExecutor):
         self.options = Options.of(type(self).__name__, own, **keywords)
         #: The nodes on which the child runs; ``None``: this machine.
         self.engine = checked_engine(engine)
-        super().__init__(additional_authorized_imports, logger, self.options)
         self._launcher: ProcessLauncher | None = None
+        super().__init__(additional_authorized_imports, logger, self.options)
         self.start()
 
     # -- lifecycle --
@@ -156,6 +156,11 @@ class ProcessExecutor(GuestExecutor):
     def confinement(self) -> dict[str, dict[str, str]]:
         """``in_force`` and ``missing``: each measure with its mechanism, or why it is missing."""
         return self._started_launcher().report
+
+    @property
+    def place(self) -> str:
+        """Sandbox, node and tenant on a cluster; empty on this machine."""
+        return "" if self._launcher is None else self._launcher.place.described
 
     @property
     def folder(self) -> str | None:

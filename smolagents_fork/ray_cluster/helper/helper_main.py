@@ -133,7 +133,7 @@ class Helper:
         probe_head(self._head, _HEAD_SECONDS)
         while True:
             left = max(1.0, end - time.monotonic())
-            remote = self._open_supervisors().acquire(asked, left)
+            remote = self._open_supervisors().acquire(asked, tenant, left)
             try:
                 left = max(1.0, end - time.monotonic())
                 made = remote.ask(left, "start", options, tenant, purpose)

@@ -13,6 +13,7 @@ import ray
 
 from ...deadline import Deadline
 from ...errors import ExecutorStartError, ForkError, SandboxDiedError
+from ..node.node_metrics import NodeMetrics
 from ..node.node_supervisor import versions
 from ..node.supervisor_actor import actor_class
 from ..reservation import Reservation, shown_node
@@ -108,19 +109,21 @@ class Supervisors:
         self._made = 0
         self._silent_nodes: dict[str, float] = {}
         self._closed = False
+        self._metrics = NodeMetrics("", "wait")
 
-    def acquire(self, reservation: Reservation, seconds: float) -> Remote:
+    def acquire(self, reservation: Reservation, tenant: str, seconds: float) -> Remote:
         """Return a supervisor, of which a slot is the caller's until :meth:`release`.
 
         Args:
             reservation: of the supervisor.
+            tenant: who waits; empty for none.
             seconds: to wait at most.
 
         Raises:
             ExecutorStartError: no node is large enough, or none was free in time.
         """
         deadline = Deadline(seconds)
-        with self._changed:
+        with self._metrics.timed("wait", tenant), self._changed:
             self._waiting[reservation] = self._waiting.get(reservation, 0) + 1
             begun = self._made
             try:

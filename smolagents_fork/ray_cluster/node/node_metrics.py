@@ -1,4 +1,4 @@
-"""Times of a supervisor's work, as histograms of Ray's metrics."""
+"""Times of starts, waits and calls, as histograms of Ray's metrics."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ _BOUNDARIES = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30
 
 
 class NodeMetrics:
-    """Histograms ``smolagents_fork_start_seconds``, ``_call_seconds`` and ``_stream_seconds``.
+    """Histograms ``smolagents_fork_<name>_seconds`` of this process.
 
     Args:
-        node: id of the node, a tag of each.
+        node: id of the node, a tag of each; empty in the helper process.
+        *names: such as ``start``.
     """
 
-    def __init__(self, node: str) -> None:
+    def __init__(self, node: str, *names: str) -> None:
         self._node = node
         self._histograms: dict[str, Any] = {}
         try:
             from ray.util.metrics import Histogram
         except ImportError:
             return
-        for name in ("start", "call", "stream"):
+        for name in names:
             self._histograms[name] = Histogram(
                 f"smolagents_fork_{name}_seconds",
                 description=f"Time of a {name} of a sandbox, in seconds.",
@@ -39,14 +40,23 @@ class NodeMetrics:
         """Record the time of the block.
 
         Args:
-            name: ``start``, ``call`` or ``stream``.
+            name: of a histogram.
             tenant: empty for none.
         """
         begun = time.monotonic()
         try:
             yield
         finally:
-            histogram = self._histograms.get(name)
-            if histogram is not None:
-                tags = {"node": self._node, "tenant": tenant}
-                histogram.observe(time.monotonic() - begun, tags)
+            self.record(name, tenant, time.monotonic() - begun)
+
+    def record(self, name: str, tenant: str, seconds: float) -> None:
+        """Record a time.
+
+        Args:
+            name: of a histogram.
+            tenant: empty for none.
+            seconds: the time.
+        """
+        histogram = self._histograms.get(name)
+        if histogram is not None:
+            histogram.observe(seconds, {"node": self._node, "tenant": tenant})

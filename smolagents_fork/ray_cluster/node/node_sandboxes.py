@@ -65,7 +65,7 @@ class NodeKind(Protocol):
 
         Args:
             sandbox: its id.
-            options: plain data of the host.
+            options: plain data of the host, with ``tenant``.
         """
 
     def close(self) -> None:
@@ -138,7 +138,7 @@ class NodeSandboxes:
                 raise ExecutorStartError(f"all {self._slots} slots of the supervisor are in use")
             self._entries[name] = entry = _Entry(tenant=tenant)
         try:
-            sandbox = self._kind.start(name, options)
+            sandbox = self._kind.start(name, {**options, "tenant": tenant})
         except BaseException:
             with self._lock:
                 self._entries.pop(name, None)

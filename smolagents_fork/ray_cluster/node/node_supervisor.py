@@ -59,7 +59,7 @@ class Supervisor:
         self._owner = ClusterOwner(cluster, node, secrets.token_hex(6))
         self._address = address
         self._refusal = _refusal(asked, node)
-        self._metrics = NodeMetrics(node)
+        self._metrics = NodeMetrics(node, "start", "request")
         kind = kind_of(self._reservation.kind)(self._owner)
         self._sandboxes = NodeSandboxes(kind, self._reservation.slots)
         self._relayed = RelayedStreams(self._sandboxes.serve)
@@ -132,7 +132,7 @@ class Supervisor:
 
     def call(self, sandbox: str, method: str, arguments: dict[str, Any]) -> Any:
         """Carry out a request for a sandbox."""
-        with self._metrics.timed("call", ""):
+        with self._metrics.timed("request", ""):
             return _answered(lambda: self._sandboxes.call(sandbox, method, arguments))
 
     def ticket(self, sandbox: str, purpose: str) -> Any:

@@ -7,6 +7,7 @@ import os
 import select
 import socket
 import threading
+import time
 from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
@@ -23,11 +24,14 @@ from ...process.sandbox_paths import Layout, layout_for
 from ...process.spawn import spawn, stop_fork_servers
 from ...sandboxes.cluster_owner import ClusterOwner
 from .folder_pieces import FolderPieces
+from .node_metrics import NodeMetrics
 from .watched_folder import WatchedFolder
 
 __all__ = ["ProcessKind", "ProcessSandbox"]
 
 _SLICE = 0.05
+# Frames that end a run.
+_ENDS = (Kind.DONE, Kind.FINAL, Kind.FAILED)
 _PIECE = 1 << 20
 # Time the host may take to read what is sent to it, in seconds; more at a breakpoint.
 _SEND_SECONDS = 3600.0
@@ -43,6 +47,7 @@ class ProcessKind:
     def __init__(self, owner: ClusterOwner) -> None:
         self._owner = owner
         self._folder = WatchedFolder()
+        self._metrics = NodeMetrics(owner.node, "call")
 
     def start(self, sandbox: str, options: dict[str, Any]) -> ProcessSandbox:
         """Make the folder of a sandbox; each of its streams gets a child."""
@@ -58,7 +63,12 @@ class ProcessKind:
         folder = os.path.join(self._folder.path, sandbox)
         os.mkdir(folder, 0o700)
         bounds = Bounds(folder=folder, **options["bounds"])
-        return ProcessSandbox(layout, bounds, options["max_value_bytes"])
+        tenant: str = options["tenant"]
+
+        def on_call(seconds: float) -> None:
+            self._metrics.record("call", tenant, seconds)
+
+        return ProcessSandbox(layout, bounds, options["max_value_bytes"], on_call)
 
     def close(self) -> None:
         """End the fork servers and remove the folder."""
@@ -73,10 +83,18 @@ class ProcessSandbox:
         layout: where a child finds modules.
         bounds: limits of a child.
         max_value_bytes: largest encoded value in either direction.
+        on_call: takes the time of each run of code, in seconds.
     """
 
-    def __init__(self, layout: Layout, bounds: Bounds, max_value_bytes: int) -> None:
+    def __init__(
+        self,
+        layout: Layout,
+        bounds: Bounds,
+        max_value_bytes: int,
+        on_call: Callable[[float], None],
+    ) -> None:
         self._layout = layout
+        self._on_call = on_call
         self._bounds = bounds
         self._kinds = from_guest(max_value_bytes, max_value_bytes)
         self._lock = threading.Lock()
@@ -101,7 +119,7 @@ class ProcessSandbox:
             older.kill()
         try:
             if not closed:
-                GuestRelay(child, stream).run()
+                GuestRelay(child, stream, self._on_call).run()
         finally:
             with self._lock:
                 if self._child is child:
@@ -136,10 +154,15 @@ class GuestRelay:
     Args:
         child: its frames are checked here as on one machine.
         stream: to the host.
+        on_call: takes the time of each run of code, in seconds.
     """
 
-    def __init__(self, child: Child, stream: socket.socket) -> None:
+    def __init__(
+        self, child: Child, stream: socket.socket, on_call: Callable[[float], None]
+    ) -> None:
         self._child = child
+        self._on_call = on_call
+        self._begun: float | None = None
         self._stream = stream
         self._reader = FrameReader(to_relay())
 
@@ -175,6 +198,8 @@ class GuestRelay:
             elif frame.kind is Kind.KILL:
                 self._child.kill()
             else:
+                if frame.kind is Kind.RUN:
+                    self._begun = time.monotonic()
                 limit = Deadline(30.0 + len(frame.body) / 1e6)
                 self._child.send(frame.kind, frame.run, frame.body, limit)
 
@@ -192,6 +217,9 @@ class GuestRelay:
                 self._send_text(self._child.text_of(frame), frame.run)
             else:
                 self._send(frame.kind, frame.run, frame.body)
+                if frame.kind in _ENDS and self._begun is not None:
+                    self._on_call(time.monotonic() - self._begun)
+                    self._begun = None
 
     def _end(self, error: ForkError) -> None:
         with contextlib.suppress(OSError, ForkError):

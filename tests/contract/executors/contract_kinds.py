@@ -17,7 +17,7 @@ from background import acting
 from contract_declarations import difference
 from smolagents import LocalPythonExecutor
 
-from smolagents_fork import DockerExecutor, ProcessExecutor, WasmExecutor
+from smolagents_fork import DockerExecutor, ProcessExecutor, RayEngine, WasmExecutor
 from smolagents_fork.errors import ExecutorStartError
 from smolagents_fork.executors.docker.options import option_names
 from smolagents_fork.executors.guests import guest_options
@@ -41,6 +41,8 @@ class Kind:
     name: str
     cls: type[Any]
     output_limit: str
+    #: Where its code runs, besides this machine; the declarations are those of its name.
+    place: str = ""
 
     def options(self, **options: Any) -> dict[str, Any]:
         """Return ``options`` under the class's names; ``output_limit`` counts characters."""
@@ -49,11 +51,23 @@ class Kind:
         return options
 
 
+class RayProcess(ProcessExecutor):
+    """A process executor on the test's Ray cluster, which the environment names."""
+
+    def __init__(
+        self, additional_authorized_imports: Sequence[str] = (), logger: Any = None, **options: Any
+    ) -> None:
+        engine = RayEngine(sandbox="process", slots_per_node=12)
+        options = {"startup_timeout_seconds": 120.0, "engine": engine, **options}
+        super().__init__(additional_authorized_imports, logger, **options)
+
+
 KINDS = {
     "local": Kind("local", LocalPythonExecutor, "max_print_outputs_length"),
     "process": Kind("process", ProcessExecutor, "max_print_outputs_length"),
     "docker": Kind("docker", DockerExecutor, "max_output_bytes"),
     "wasm": Kind("wasm", WasmExecutor, "max_print_outputs_length"),
+    "ray-process": Kind("process", RayProcess, "max_print_outputs_length", "ray"),
 }
 
 
@@ -87,7 +101,7 @@ class Shared:
 
     def get(self, kind: Kind, which: str) -> Any:
         """Return the executor ``which``: "plain", "science", "wide", "files" or "limited"."""
-        key = (kind.name, which)
+        key = (kind.place + kind.name, which)
         if key not in self._made:
             options: dict[str, Any] = {"timeout_seconds": 60}
             options["on_output"] = self.stream

@@ -195,7 +195,8 @@ def test_wrong_token_is_said(cluster: RayCluster, monkeypatch: pytest.MonkeyPatc
         RayEngine(f"{host}:0{port}", sandbox="process").cluster()
 
 
-def test_wrong_address_is_said():
+def test_wrong_address_is_said(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("RAY_AUTH_MODE", "token")
     with pytest.raises(EngineUnavailableError, match=r"the head .* at 127.0.0.1:1 cannot be reach"):
         ProcessExecutor(engine=RayEngine("127.0.0.1:1", sandbox="process"))
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import dataclasses
+import re
+import socket
 import subprocess
 import sys
 from typing import Any
@@ -12,6 +16,7 @@ from smolagents_fork import DockerExecutor, ProcessExecutor, RayEngine
 from smolagents_fork.errors import ConfigurationError, EngineUnavailableError
 from smolagents_fork.executors.registry import available_names
 from smolagents_fork.sandboxes.engine_protocol import Engine
+from tools.paths import ROOT
 
 
 @pytest.mark.parametrize(
@@ -26,6 +31,7 @@ from smolagents_fork.sandboxes.engine_protocol import Engine
         ({"cpus_per_slot": -1}, "cpus_per_slot=-1: give a number of cores, 0 or more, or None"),
         ({"memory_per_slot": "much"}, "memory_per_slot='much': give bytes as a number"),
         ({"tenant": None}, "tenant=None: give a short text"),
+        ({"allow_no_token": "yes"}, "allow_no_token='yes': give True or False"),
     ],
 )
 def test_wrong_argument_is_refused(arguments: dict[str, Any], words: str):
@@ -58,6 +64,33 @@ def test_no_address_is_an_error(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     with pytest.raises(EngineUnavailableError, match="or set RAY_ADDRESS"):
         ProcessExecutor(engine=RayEngine(sandbox="process"))
+
+
+def test_cluster_without_a_token_is_refused(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("RAY_AUTH_MODE", raising=False)
+    with pytest.raises(EngineUnavailableError, match="lets anyone who reaches it run code"):
+        RayEngine("127.0.0.1:1", sandbox="process").cluster()
+    with pytest.raises(EngineUnavailableError, match=r"the head .* at 127\.0\.0\.1:1 cannot be"):
+        RayEngine("127.0.0.1:1", sandbox="process", allow_no_token=True).cluster()
+
+
+def test_head_that_does_not_answer_is_said(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("RAY_AUTH_MODE", "token")
+    monkeypatch.setenv("RAY_AUTH_TOKEN", "0" * 48)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        words = rf"127\.0\.0\.1:{port} accepts connections and did not answer within 8 s"
+        with pytest.raises(EngineUnavailableError, match=words):
+            RayEngine(f"127.0.0.1:{port}", sandbox="process").cluster()
+
+
+def test_every_argument_is_on_the_page():
+    page = (ROOT / "docs" / "executors" / "ray.md").read_text("utf-8")
+    table = page.split("## Arguments")[1].split("\n## ")[0]
+    told = dict(re.findall(r"^\| `(\w+)` \| `?([^|`]+)`? \|", table, re.MULTILINE))
+    assert {name: ast.literal_eval(text.strip()) for name, text in told.items()} == {
+        field.name: field.default for field in dataclasses.fields(RayEngine)
+    }
 
 
 def test_engine_of_other_sandboxes_is_refused():
