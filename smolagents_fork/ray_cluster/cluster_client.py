@@ -227,7 +227,6 @@ class RemoteSandbox:
         if self._removed or self._owner != os.getpid():
             return
         self._removed = True
-        self._helper.unwatch(self.supervisor, self._on_lost)
         self._helper.post("remove", sandbox=self.id)
 
 
@@ -249,7 +248,9 @@ class Cluster:
         self._note = note
         self._lock = threading.Lock()
         self._closed = False
-        self._helper = shared_helper(address, self)
+        # Not this object: its note belongs to an executor that may be dropped without cleanup().
+        self._user = object()
+        self._helper = shared_helper(address, self._user)
 
     def start(
         self,
@@ -301,11 +302,11 @@ class Cluster:
     def _running_helper(self) -> HelperProcess:
         with self._lock:
             if self._helper.ended or self._helper.owner != os.getpid():
-                self._helper = shared_helper(self._address, self)
+                self._helper = shared_helper(self._address, self._user)
             return self._helper
 
     def close(self) -> None:
         """Give the helper back; sandboxes are removed one by one. Idempotent."""
         if not self._closed:
             self._closed = True
-            released(self._helper, self)
+            released(self._helper, self._user)

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from collections import deque
 from collections.abc import Callable
 from typing import Any
@@ -73,7 +74,7 @@ class HelperProcess:
         self._requests: dict[int, _Request] = {}
         self._number = 0
         self._lost: dict[str, str] = {}
-        self._watchers: dict[str, list[Callable[[str], None]]] = {}
+        self._watchers: dict[str, list[weakref.WeakMethod[Callable[[str], None]]]] = {}
         self._stderr: deque[str] = deque(maxlen=_KEPT_LINES)
         self._outgoing: queue.SimpleQueue[tuple[dict[str, Any], int | None] | None]
         self._outgoing = queue.SimpleQueue()
@@ -246,25 +247,29 @@ class HelperProcess:
     # -- supervisors --
 
     def watch(self, supervisor: str, on_lost: Callable[[str], None]) -> None:
-        """Have a function called, with the reason, when a supervisor is given up."""
+        """Have a method called, with the reason, when a supervisor is given up.
+
+        Args:
+            supervisor: its id.
+            on_lost: a bound method, whose object is not kept alive.
+        """
         with self._lock:
             reason = self._lost.get(supervisor) or self.ended
             if not reason:
-                self._watchers.setdefault(supervisor, []).append(on_lost)
+                found = self._watchers.setdefault(supervisor, [])
+                found[:] = [one for one in found if one() is not None]
+                found.append(weakref.WeakMethod(on_lost))
                 return
         on_lost(reason)
-
-    def unwatch(self, supervisor: str, on_lost: Callable[[str], None]) -> None:
-        """Undo :meth:`watch`."""
-        with self._lock, contextlib.suppress(KeyError, ValueError):
-            self._watchers[supervisor].remove(on_lost)
 
     def _give_up(self, supervisor: str, reason: str) -> None:
         with self._lock:
             self._lost[supervisor] = reason
             watchers = self._watchers.pop(supervisor, [])
-        for on_lost in watchers:
-            on_lost(reason)
+        for watcher in watchers:
+            on_lost = watcher()
+            if on_lost is not None:
+                on_lost(reason)
 
     # -- the end --
 

@@ -34,6 +34,9 @@ _PIECE = 1 << 20
 _MOST_FILE = 64 << 20
 _FILE_SECONDS = 60.0
 _MOST_LISTED = 10_000
+# Open streams. The collector may find the socket of a dropped executor first; this keeps it open
+# until its owner closes it.
+_open: set[socket.socket] = set()
 
 
 class RemoteChildren:
@@ -222,6 +225,7 @@ class RemoteChild:
         self._killed = False
         self._death: SandboxDiedError | None = None
         stream.setblocking(False)
+        _open.add(stream)
 
     def begin(self, deadline: Deadline) -> None:
         """Wait until the child has been forked.
@@ -394,6 +398,7 @@ class RemoteChild:
         with contextlib.suppress(OSError):
             self._stream.shutdown(socket.SHUT_RDWR)
         self._stream.close()
+        _open.discard(self._stream)
 
 
 def _decoded(body: bytes | bytearray) -> Any:
