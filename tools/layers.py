@@ -55,7 +55,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("helper",),
         ("helper_process",),
         ("cluster_client",),
-        ("remote_children",),
+        ("remote_children", "remote_provisioner"),
         ("ray_engine",),
     ),
     "executors": (
@@ -69,7 +69,12 @@ ROOMS: dict[str, tuple[tuple[str, ...], ...]] = {
 }
 # Who may import what has an engine's name, the engine's library included.
 ENGINES: dict[str, tuple[str, ...]] = {
-    "docker": ("executors/docker/", "executors/ray/", "sandboxes/docker/"),
+    "docker": (
+        "executors/docker/",
+        "executors/ray/",
+        "ray_cluster/node/docker_node.py",
+        "sandboxes/docker/",
+    ),
     "kubernetes": ("executors/docker/", "sandboxes/kubernetes/"),
     "ray": ("executors/ray/", "ray_cluster/"),
 }

@@ -15,9 +15,10 @@ from ..process.child_places import ChildPlace, ChildRequest
 from ..sandboxes.container_options import ContainerOptions
 from ..sandboxes.engine_protocol import Note, no_note
 from ..sandboxes.provisioner import Provisioner
-from ..sandboxes.resource_limits import check_size, parse_size
+from ..sandboxes.resource_limits import Limits, check_size, parse_size
 from .cluster_client import Cluster
 from .remote_children import RemoteChildren
+from .remote_provisioner import RemoteProvisioner
 from .reservation import Reservation
 
 __all__ = ["RayEngine"]
@@ -170,14 +171,26 @@ class RayEngine:
 
         Raises:
             ConfigurationError: ``sandbox="process"``, which has no containers.
+            EngineUnavailableError: the cluster cannot be reached; says why.
         """
         if self.sandbox == "process":
             raise ConfigurationError(
                 "RayEngine(sandbox='process') runs no containers: use ProcessExecutor(engine=...) "
                 "or executor_type='ray', or RayEngine(sandbox='docker')"
             )
-        del options, note
-        raise ConfigurationError("RayEngine(sandbox='docker') is not there yet")
+        return RemoteProvisioner(
+            self,
+            self.cluster(note=note),
+            options,
+            self._for_limits,
+            self.lease_seconds,
+            self.tenant,
+        )
+
+    def _for_limits(self, limits: Limits) -> Reservation:
+        """Return what Ray sets aside for a container with these limits."""
+        memory = None if limits.memory is None else parse_size(limits.memory)
+        return self.reservation(limits.cpus, memory)
 
     def children(self, request: ChildRequest, *, note: Note = no_note) -> ChildPlace:
         """Connect to the cluster for process sandboxes.

@@ -117,6 +117,15 @@ class RayCluster:
         )
         return dict(json.loads(done.stdout)) if done.returncode == 0 else {}
 
+    def processes(self, node: str, title: str) -> set[int]:
+        """Return the processes of a node whose command has a word, such as an actor's class."""
+        found = set()
+        for pid in self._pids(node):
+            with contextlib.suppress(OSError):
+                if title in Path(f"/proc/{pid}/cmdline").read_text(errors="replace"):
+                    found.add(pid)
+        return found
+
     def log(self, node: str) -> str:
         """Return the end of what a node's ``ray start`` printed."""
         return _log_end(self._log(node))

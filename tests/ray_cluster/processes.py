@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-__all__ = ["alive", "end", "in_session", "program"]
+__all__ = ["alive", "descendants", "end", "in_session", "program"]
 
 
 def _stat(pid: int) -> list[str]:
@@ -49,6 +49,21 @@ def in_session(session: int, word: str) -> set[int]:
             with contextlib.suppress(OSError):
                 named |= word in Path(f"/proc/{name}/cmdline").read_text(errors="replace")
     return found if named else set()
+
+
+def descendants(pid: int) -> set[int]:
+    """Return the processes that a process has started, and those that they have started."""
+    parents = {}
+    for name in os.listdir("/proc"):
+        fields = _stat(int(name)) if name.isdigit() else []
+        if fields:
+            parents[int(name)] = int(fields[1])
+    found: set[int] = set()
+    new = {pid}
+    while new:
+        new = {child for child, parent in parents.items() if parent in new} - found
+        found |= new
+    return found
 
 
 def end(find: Callable[[], set[int]], seconds: float = 60.0) -> None:

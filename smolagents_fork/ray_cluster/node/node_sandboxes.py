@@ -25,7 +25,10 @@ from ..links.direct_transport import TICKET_BYTES
 __all__ = ["KINDS", "NodeKind", "NodeSandbox", "NodeSandboxes", "kind_of"]
 
 #: Kinds of sandboxes, each with the class that starts them on a node.
-KINDS: dict[str, str] = {"process": "smolagents_fork.ray_cluster.node.process_node:ProcessKind"}
+KINDS: dict[str, str] = {
+    "docker": "smolagents_fork.ray_cluster.node.docker_node:DockerKind",
+    "process": "smolagents_fork.ray_cluster.node.process_node:ProcessKind",
+}
 _TICKET_SECONDS = 60.0
 _MOST_TICKETS = 10_000
 

@@ -23,6 +23,7 @@ from .engine import (
     check_answers,
     connect,
     disconnect,
+    image_id,
     mapped_errors,
 )
 from .engine_address import EngineAddress
@@ -100,6 +101,20 @@ class DockerProvisioner:
         image = prepare_image(self._client, self._address, spec, report=report, rebuild=rebuild)
         self._prepared[image] = lambda: self.prepare_image(spec, report=_unread)
         return image
+
+    def image_digest(self, image: str) -> str:
+        """Return the digest by which the engine knows an image; the same content has the same.
+
+        Args:
+            image: its name.
+
+        Raises:
+            ExecutorStartError: the engine does not have it.
+        """
+        digest = image_id(self._client, image)
+        if digest is None:
+            raise ExecutorStartError(f"image {image!r} was removed after it was prepared")
+        return digest
 
     def ensure(self, plan: ImagePlan, spec: ImageSpec, *, report: Report) -> str:
         """Build or pull a planned image unless the engine has it, and return its tag.

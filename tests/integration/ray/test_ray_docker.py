@@ -1,0 +1,125 @@
+"""Containers on a Ray cluster: the same results, errors and limits as on one machine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from background import acting, eventually
+from ray_cluster.cluster import RayCluster
+from smolagents.utils import AgentError
+
+from smolagents_fork import DockerExecutor, DockerPool, RayEngine
+from smolagents_fork.errors import ConfigurationError, ExecutorError, SandboxDiedError
+
+pytestmark = pytest.mark.docker
+# Only detects hangs.
+_SECONDS = 240.0
+
+
+def engine_of(cluster: RayCluster, **options: Any) -> RayEngine:
+    chosen = {"slots_per_node": 4, "memory_per_slot": "64m", "cpus_per_slot": 0.5, **options}
+    return RayEngine(cluster.address, **chosen)
+
+
+def make(cluster: RayCluster, transport: str = "auto", **keywords: Any) -> DockerExecutor:
+    keywords.setdefault("timeout_seconds", _SECONDS)
+    return DockerExecutor(
+        engine=engine_of(cluster, transport=transport), startup_timeout_seconds=_SECONDS, **keywords
+    )
+
+
+def labelled(engine: Any) -> set[str]:
+    """Return the containers of supervisors."""
+    label = "smolagents-fork.cluster"
+    return {one["Id"] for one in engine.api.containers(all=True, filters={"label": label})}
+
+
+@pytest.mark.parametrize("transport", ["direct", "ray"])
+def test_results_errors_tools_and_files(cluster: RayCluster, engine: Any, transport: str) -> None:
+    with make(cluster, transport) as executor:
+        assert executor("1 + 1").output == 2
+        executor.send_tools({"double": lambda number: 2 * number})
+        assert executor("double(4)").output == 8
+        executor("state = [1, 2]")
+        with pytest.raises(AgentError, match="ZeroDivisionError"):
+            executor("print('before')\n1 / 0")
+        assert executor("state").output == [1, 2]
+        data = os.urandom(3_000_000)
+        executor.put_file(data, "folder/data.bin")
+        assert executor("len(open('folder/data.bin', 'rb').read())").output == len(data)
+        assert executor.get_file("folder/data.bin") == data
+        assert [one.path for one in executor.list_files()] == ["folder/data.bin"]
+        with pytest.raises(ExecutorError, match="No such file"):
+            executor.get_file("missing")
+        assert executor.stats().memory_bytes > 1 << 20
+
+
+def test_container_that_dies_is_reported_and_replaced(cluster: RayCluster, engine: Any) -> None:
+    with make(cluster) as executor:
+        executor.send_tools({"double": lambda number: 2 * number})
+        before = labelled(engine)
+        code = "begin()\nimport time\ntime.sleep(600)"
+        begun: list[bool] = []
+
+        def kill() -> None:
+            for container in before:
+                engine.api.kill(container)
+
+        executor.send_tools({"begin": lambda: begun.append(True)})
+        with acting(lambda: begun, kill), pytest.raises(SandboxDiedError) as caught:
+            executor(code)
+        assert "exit code 137" in str(caught.value)
+        assert executor("double(2)").output == 4
+
+
+def test_cleanup_leaves_nothing(cluster: RayCluster, engine: Any) -> None:
+    executor = make(cluster)
+    assert executor("1").output == 1
+    executor.cleanup()
+    assert eventually(lambda: not labelled(engine), _SECONDS)
+
+
+def test_missing_image_is_an_error_that_names_the_node(cluster: RayCluster, engine: Any) -> None:
+    with pytest.raises(ExecutorError) as caught:
+        make(cluster, image="no-such-image:1", build_timeout_seconds=60.0)
+    text = str(caught.value)
+    assert "no-such-image:1" in text
+    assert any(f"on node {node}" in text for node in cluster.alive().values())
+
+
+@pytest.mark.parametrize(
+    "options", [{"volumes": ["/data:/data"]}, {"host": "0.0.0.0"}, {"port": 8888}]
+)
+def test_options_of_this_machine_are_refused(options: dict[str, Any]) -> None:
+    (name,) = options
+    with pytest.raises(ConfigurationError, match=f"{name}=.* with RayEngine"):
+        DockerExecutor(engine=RayEngine("10.0.0.1:6379"), **options)
+
+
+@pytest.fixture
+def pool(cluster: RayCluster, engine: Any) -> Iterator[DockerPool]:
+    with DockerPool(
+        min_size=2,
+        max_size=4,
+        max_per_tenant=2,
+        engine=engine_of(cluster),
+        acquire_timeout_seconds=_SECONDS,
+        startup_timeout_seconds=_SECONDS,
+    ) as made:
+        yield made
+
+
+def test_pool_on_a_cluster_has_quotas(pool: DockerPool) -> None:
+    assert pool.wait_until_ready(timeout=_SECONDS)
+    with (
+        DockerExecutor(pool=pool, tenant="a") as one,
+        DockerExecutor(pool=pool, tenant="a"),
+    ):
+        assert one("1 + 1").output == 2
+        with pytest.raises(ExecutorError, match="tenant 'a' has all it may have"):
+            pool.acquire(0.01, tenant="a")
+        with DockerExecutor(pool=pool, tenant="b") as other:
+            assert other("2 + 2").output == 4
