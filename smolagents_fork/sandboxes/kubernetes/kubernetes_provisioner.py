@@ -30,7 +30,7 @@ _TOKEN_BYTES = 24
 
 _lock = threading.Lock()
 # Namespaces whose orphans this process has looked for.
-_reaped: set[tuple[str, str]] = set()
+_reaped: set[tuple[str, str, bool]] = set()
 # Images that a pod of this process has run, by cluster and namespace, with their distributions.
 _checked: set[tuple[str, str, str, tuple[str, ...]]] = set()
 
@@ -221,7 +221,8 @@ class KubernetesProvisioner:
         return [str(pod["metadata"]["labels"][SANDBOX_LABEL]) for pod in found.get("items") or ()]
 
     def _reap_once(self) -> None:
-        place = (self._client.address, self._client.namespace)
+        pool = self._settings.warm_pool is not None
+        place = (self._client.address, self._client.namespace, pool)
         with _lock:
             if place in _reaped:
                 return
@@ -229,7 +230,7 @@ class KubernetesProvisioner:
 
         def work() -> None:
             with contextlib.suppress(Exception):
-                reap(self._client)
+                reap(self._client, claims=pool)
 
         threading.Thread(target=work, name="smolagents-fork-pod-reaper", daemon=True).start()
 

@@ -16,6 +16,7 @@ from ...errors import EngineUnavailableError, ExecutorError, ExecutorStartError
 from ..termination import exit_on_sigterm
 from .api_client import ClusterClient, ClusterRefusal
 from .pod_labels import MANAGED_BY, owner_is_gone
+from .sandbox_claims import CLAIMS, GROUP, VERSION, delete_claim
 
 __all__ = ["Removals", "reap"]
 
@@ -176,7 +177,7 @@ def _work() -> None:
             _remove_now(name)
 
 
-def reap(client: ClusterClient) -> list[str]:
+def reap(client: ClusterClient, *, claims: bool = False) -> list[str]:
     """Remove pods that nobody owns any more; return their names.
 
     Those are pods whose owner, a process of this machine, has ended, and pods of any owner that
@@ -184,8 +185,9 @@ def reap(client: ClusterClient) -> list[str]:
 
     Args:
         client: of the cluster.
+        claims: whether claims of warm pools are looked for, too.
     """
-    removed = []
+    removed = _reap_claims(client) if claims else []
     found = client.call(
         "listing pods", client.core.list_namespaced_pod, client.namespace,
         label_selector=MANAGED_BY,
@@ -195,6 +197,26 @@ def reap(client: ClusterClient) -> list[str]:
             name = str(pod["metadata"]["name"])
             with contextlib.suppress(ExecutorError):
                 remove_pod(client, name)
+                removed.append(name)
+    return removed
+
+
+def _reap_claims(client: ClusterClient) -> list[str]:
+    removed = []
+    found = client.call(
+        "listing claims",
+        client.custom.list_namespaced_custom_object,
+        GROUP,
+        VERSION,
+        client.namespace,
+        CLAIMS,
+        label_selector=MANAGED_BY,
+    )
+    for claim in found.get("items") or ():
+        if owner_is_gone(claim):
+            name = str(claim["metadata"]["name"])
+            with contextlib.suppress(ExecutorError):
+                delete_claim(client, name)
                 removed.append(name)
     return removed
 

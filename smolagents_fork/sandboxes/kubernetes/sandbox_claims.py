@@ -43,6 +43,7 @@ FIELDS: Mapping[tuple[str, str], Mapping[str, str]] = {
         "spec.warmPoolRef.name": "string",
         "spec.lifecycle.shutdownTime": "string",
         "spec.lifecycle.shutdownPolicy": "string",
+        "spec.lifecycle.ttlSecondsAfterFinished": "integer",
         "spec.additionalPodMetadata.labels": "object",
         "spec.additionalPodMetadata.annotations": "object",
         "status.conditions": "array",
@@ -53,6 +54,7 @@ FIELDS: Mapping[tuple[str, str], Mapping[str, str]] = {
     (SANDBOX_GROUP, "sandboxes"): {"status.conditions": "array"},
 }
 _PAUSE_SECONDS = 0.1
+_FINISHED_SECONDS = 600
 
 
 def claimed_pod(
@@ -97,6 +99,8 @@ def _create(client: ClusterClient, pool: str, name: str, manifest: Mapping[str, 
             "lifecycle": {
                 "shutdownTime": expiry.strftime("%Y-%m-%dT%H:%M:%SZ"),
                 "shutdownPolicy": "Delete",
+                # A pod whose lease is over has ended; nobody may be left to delete its claim.
+                "ttlSecondsAfterFinished": _FINISHED_SECONDS,
             },
             "additionalPodMetadata": {
                 "labels": given["labels"],

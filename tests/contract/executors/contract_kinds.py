@@ -14,6 +14,7 @@ from unittest import mock
 
 import pytest
 from background import acting
+from contract_clusters import KubernetesDoubleExecutor
 from contract_declarations import difference
 from smolagents import LocalPythonExecutor
 
@@ -41,8 +42,8 @@ class Kind:
     name: str
     cls: type[Any]
     output_limit: str
-    #: Where its code runs, besides this machine; the declarations are those of its name.
-    place: str = ""
+    #: Its name in the ids of tests; the others are those of the executor that it behaves as.
+    column: str = ""
 
     def options(self, **options: Any) -> dict[str, Any]:
         """Return ``options`` under the class's names; ``output_limit`` counts characters."""
@@ -67,7 +68,8 @@ KINDS = {
     "process": Kind("process", ProcessExecutor, "max_print_outputs_length"),
     "docker": Kind("docker", DockerExecutor, "max_output_bytes"),
     "wasm": Kind("wasm", WasmExecutor, "max_print_outputs_length"),
-    "ray-process": Kind("process", RayProcess, "max_print_outputs_length", "ray"),
+    "kubernetes": Kind("docker", KubernetesDoubleExecutor, "max_output_bytes", "kubernetes"),
+    "ray-process": Kind("process", RayProcess, "max_print_outputs_length", "ray-process"),
 }
 
 
@@ -101,7 +103,7 @@ class Shared:
 
     def get(self, kind: Kind, which: str) -> Any:
         """Return the executor ``which``: "plain", "science", "wide", "files" or "limited"."""
-        key = (kind.place + kind.name, which)
+        key = (kind.column or kind.name, which)
         if key not in self._made:
             options: dict[str, Any] = {"timeout_seconds": 60}
             options["on_output"] = self.stream

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -73,10 +74,13 @@ def kernel_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return python
 
 
+#: An image that the nodes of the kubeconfig's cluster can pull; then the suite runs there, too.
+REAL_IMAGE = os.environ.get("KUBERNETES_IMAGE", "")
 PLACES = [
     pytest.param("docker", marks=pytest.mark.docker),
     pytest.param("process", marks=pytest.mark.network),
     pytest.param("kubernetes", marks=pytest.mark.docker),
+    *([pytest.param("real_cluster", marks=pytest.mark.slow)] if REAL_IMAGE else []),
 ]
 
 
@@ -106,6 +110,8 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
         request.getfixturevalue("engine")
         image, workdir = ImageSpec(), "/workspace"
         engine: Engine = DockerEngine()
+    elif request.param == "real_cluster":
+        image, workdir, engine = ImageSpec(image=REAL_IMAGE), "/workspace", KubernetesEngine()
     elif request.param == "kubernetes":
         image, workdir = request.getfixturevalue("pods"), "/workspace"
         engine = KubernetesEngine()

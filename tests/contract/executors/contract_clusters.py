@@ -1,0 +1,70 @@
+"""Executors in sandboxes of clusters: as ``docker`` in all, on another engine.
+
+In a usual run each has the tests below; with ``WHOLE_CONTRACT=1`` it has all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import docker
+import pytest
+from cluster_double import ClusterDouble
+
+from smolagents_fork import DockerExecutor, KubernetesEngine
+
+#: Tests of a usual run, one or two of an area.
+USUAL = frozenset(
+    {
+        "test_calls_are_served_in_order",
+        "test_endless_code_is_stopped",
+        "test_errors_have_type_message_and_line",
+        "test_files_given_are_there_after_a_restart",
+        "test_final_answer_from_anywhere",
+        "test_function_tool",
+        "test_interrupt_from_another_thread",
+        "test_prints_are_streamed",
+        "test_state_lives_on",
+    }
+)
+
+
+def is_usual(test: str) -> bool:
+    """Return whether a column of a cluster has a test in this run."""
+    return test in USUAL or os.environ.get("WHOLE_CONTRACT") == "1"
+
+
+@functools.cache
+def _cluster() -> ClusterDouble:
+    """Return the cluster of this process, which the end of the run closes."""
+    return ClusterDouble(docker.from_env(timeout=60))
+
+
+class KubernetesDoubleExecutor(DockerExecutor):
+    """``DockerExecutor`` in a double of a cluster, with an image that has the imports."""
+
+    def __init__(
+        self, additional_imports: Sequence[str] = (), logger: Any = None, **keywords: Any
+    ) -> None:
+        image = DockerExecutor.setup(list(additional_imports), progress=lambda _line: None)
+        with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+            config = _cluster().kubeconfig(Path(folder) / "config")
+            patch.setenv("KUBECONFIG", str(config))
+            super().__init__(
+                additional_imports, logger, engine=KubernetesEngine(), image=image, **keywords
+            )
+
+
+def close() -> None:
+    """Close the clusters of this process."""
+    if _cluster.cache_info().currsize:
+        with contextlib.suppress(Exception):
+            _cluster().close()
+            _cluster().engine.close()
+        _cluster.cache_clear()
