@@ -45,6 +45,17 @@ class Kernel(IPythonKernel):
         super(IPythonKernel, self).start()
 
 
+class Publisher(IOPubThread):
+    """ipykernel's thread of the iopub channel, which greets every subscriber."""
+
+    def _really_send(self, *arguments, **keywords):
+        super()._really_send(*arguments, **keywords)
+        # To send is also to process what has arrived, and no other event tells of it (ZMQ_FD).
+        socket = self.socket
+        while not self.closed and socket.getsockopt(zmq.EVENTS) & zmq.POLLIN:
+            self._handle_subscription(socket.recv_multipart(zmq.NOBLOCK))
+
+
 class Application(IPKernelApp):
     """ipykernel's application, started without its command line and files."""
 
@@ -85,7 +96,7 @@ class Application(IPKernelApp):
         self.iopub_socket.setsockopt(zmq.XPUB_NODROP, 1)
         self.iopub_port = self._bind_socket(self.iopub_socket, self.iopub_port)
         self.configure_tornado_logger()
-        self.iopub_thread = IOPubThread(self.iopub_socket, pipe=True, session=self.session)
+        self.iopub_thread = Publisher(self.iopub_socket, pipe=True, session=self.session)
         self.iopub_thread.start()
         self.iopub_socket = self.iopub_thread.background_socket
 

@@ -23,6 +23,8 @@ DELIMITER = b"<IDS|MSG>"
 _GREETING = b"\xff" + bytes(8) + b"\x7f\x03\x00" + b"NULL".ljust(20, b"\0") + bytes(32)
 _MORE, _LONG, _COMMAND = 1, 2, 4
 _SUBSCRIBE_ALL = b"\x00\x01\x01"
+# Time in which a kernel greets a subscriber.
+_GREETING_SECONDS = 1.0
 # Time between the end of a kernel's sockets and of its process.
 _DEATH_SECONDS = 10.0
 # Time in which a kernel has to start, however busy the machine is.
@@ -203,8 +205,19 @@ class Link:
         """Note that a connection is open; that of iopub counts from its first message on."""
         if channel != "iopub":
             self._opened(channel)
+            return
+        number = self._number
+
+        def go_on():
+            if self._number == number:
+                self._opened(channel)
+
+        # The kernel's thread may wait for another client that does not read.
+        self._kernel.loop.call_later(_GREETING_SECONDS, go_on)
 
     def _opened(self, channel):
+        if channel not in self._opening:
+            return
         self._opening.discard(channel)
         if not self._opening:
             waiting, self._waiting, self._waiting_bytes = self._waiting, [], 0

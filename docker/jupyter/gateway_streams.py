@@ -78,14 +78,17 @@ class Loop:
     def run(self):
         """Run until an exception that is not an ``Exception`` ends it."""
         while True:
-            self._flush()
-            self._call_due()
-            if self._unflushed:
-                continue
-            for key, events in self._selector.select(self._seconds_left()):
-                # An earlier callback may have ended this one.
-                if self._selector.get_map().get(key.fd) is key:
-                    self._call(key.data, events)
+            self.turn()
+
+    def turn(self):
+        """Wait for a descriptor or a timer, and call what waits for it."""
+        self._flush()
+        self._call_due()
+        seconds = 0 if self._unflushed else self._seconds_left()
+        for key, events in self._selector.select(seconds):
+            # An earlier callback may have ended this one.
+            if self._selector.get_map().get(key.fd) is key:
+                self._call(key.data, events)
 
     def _flush(self):
         while self._unflushed:
