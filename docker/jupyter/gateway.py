@@ -1,8 +1,9 @@
 """Main process of the sandbox image: a Jupyter kernel gateway for one executor.
 
-It loads IPython, forks the kernel from itself, and then listens. So imports are paid once, and
-their memory is shared. One loop passes messages between clients (HTTP, WebSockets) and the kernel's
-ZeroMQ sockets. A kernel that ends is logged and replaced by another fork.
+It forks the kernel from itself and listens while the kernel loads IPython. One loop passes messages
+between clients (HTTP, WebSockets) and the kernel's ZeroMQ sockets. A kernel that ends is logged and
+replaced by another fork. The gateway itself loads the standard library only: whatever a kernel
+has loaded before its fork is copied when it is used, because use changes its count of references.
 
 Settings come from the environment, with the names of Jupyter's packaged gateway: KG_IP, KG_PORT,
 KG_AUTH_TOKEN. On the same machine, a client can also hand over its two descriptors: see
@@ -27,7 +28,6 @@ import uuid
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:] = [HERE, *(path for path in sys.path if path != HERE)]
 
-import gateway_ipython  # noqa: E402
 from gateway_clients import Client, Refused  # noqa: E402
 from gateway_kernels import Forked, Kernel, note  # noqa: E402
 from gateway_streams import Loop, Stream, socket_stream  # noqa: E402
@@ -276,8 +276,7 @@ def main():
     """Be the gateway; in a forked process, be the kernel."""
     token = forget_token()
     address = (os.environ.get("KG_IP") or "127.0.0.1", int(os.environ.get("KG_PORT") or 8888))
-    # What is there now is shared by all processes; a collection would write to all of it.
-    gc.collect()
+    # What is there now is shared by all processes; a collection would write to it.
     gc.freeze()
     try:
         serve(address, token)
@@ -287,6 +286,11 @@ def main():
     gc.collect()
     close_inherited(ready)
     rename()
+    # Found here and nowhere else, also by the program.
+    sys.path.insert(0, HERE)
+    import gateway_ipython
+
+    sys.path.remove(HERE)
     gateway_ipython.run(path, ready)
 
 

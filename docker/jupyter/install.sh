@@ -21,4 +21,4 @@ done
 echo "==> compiling and checking"
 $venv/bin/python -m compileall -qq -j 0 $venv/lib $venv/gateway*.py || true
 # The modules of the base's own library that it imports are compiled too, if the base has no bytecode.
-env -u PYTHONDONTWRITEBYTECODE $venv/bin/python -c "import sys; sys.path.insert(0, '$venv'); import gateway"
+env -u PYTHONDONTWRITEBYTECODE $venv/bin/python -c "import sys; sys.path.insert(0, '$venv'); import gateway, gateway_ipython"

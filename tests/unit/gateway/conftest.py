@@ -12,7 +12,7 @@ from tools.paths import ROOT
 # In an image they lie beside each other, outside of any package.
 sys.path.append(str(ROOT / "docker" / "jupyter"))
 
-from gateway_process import GatewayProcess  # noqa: E402
+from gateway_process import GatewayProcess
 
 
 @pytest.fixture(scope="module")

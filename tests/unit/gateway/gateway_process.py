@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import shutil
@@ -212,7 +213,7 @@ class Client:
             return dict(json.loads(data))
         count = int.from_bytes(data[:8], "little")
         offsets = [int.from_bytes(data[8 * n : 8 * n + 8], "little") for n in range(1, count + 1)]
-        pieces = [data[a:b] for a, b in zip(offsets, offsets[1:], strict=False)]
+        pieces = [data[a:b] for a, b in itertools.pairwise(offsets)]
         header, parent, metadata, content = map(json.loads, pieces[1:5])
         return {
             "channel": pieces[0].decode(),
