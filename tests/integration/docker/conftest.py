@@ -39,6 +39,13 @@ def image(base_image: str) -> str:
     return DockerExecutor.setup(progress=lambda _line: None)
 
 
+@pytest.fixture(scope="session")
+def packaged_image(base_image: str) -> str:
+    """An image with Jupyter's packaged gateway too, for images of users' own to start from."""
+    requirements = ["jupyter_kernel_gateway"]
+    return DockerExecutor.setup(requirements=requirements, progress=lambda _line: None)
+
+
 @pytest.fixture
 def make(image: str) -> Iterator[Make]:
     """Makes executors that are closed after the test, whatever happens in it."""

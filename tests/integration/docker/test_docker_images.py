@@ -335,10 +335,11 @@ def test_no_ca_file_and_no_index_in_the_image(image, engine):
     assert b"ca.pem" not in output
 
 
-def test_dockerfile_of_the_users_own(make, image):
+def test_dockerfile_of_the_users_own(make, packaged_image):
     # In upstream's form: a gateway started by its own command, listening on port 8888.
     content = (
-        f'FROM {image}\nCMD ["python", "-m", "kernel_gateway", "--KernelGatewayApp.port=8888", '
+        f"FROM {packaged_image}\n"
+        'CMD ["python", "-m", "kernel_gateway", "--KernelGatewayApp.port=8888", '
         # The default of images that are not made from the fork's.
         '"--ZMQChannelsWebsocketConnection.limit_rate=True"]\n'
     )
