@@ -129,13 +129,15 @@ rebase-check: $(VENV)/.dev ## is the series fit for a release, branch or pull re
 	@$(RUN) tools.rebase check $(if $(TO),--to $(TO)) $(if $(PULLS),--pulls $(PULLS)) \
 		$(if $(UPSTREAM_GIT),--upstream-git $(UPSTREAM_GIT))
 
-.PHONY: bench-interpreter bench-docker bench-images bench-process bench-wasm bench-many bench-soak
+.PHONY: bench-interpreter bench-docker bench-images bench-imports bench-process bench-wasm bench-many bench-soak
 bench-interpreter: $(VENV)/.dev ## the local interpreter beside CPython, upstream's and others
 	@$(RUN) tools.bench.interpreter --record
 bench-docker: $(VENV)/.dev ## the Docker executor beside upstream's and a bare kernel
 	@$(RUN) tools.bench.docker --record
 bench-images: $(VENV)/.dev ## builds of images beside pip alone, for the same packages
 	@$(RUN) tools.bench.images --record
+bench-imports: $(VENV)/.dev ## import smolagents beside upstream's, in processor time
+	@$(RUN) tools.bench.imports --record
 bench-process: $(VENV)/.dev ## the process executor beside fork and a pipe
 	@$(RUN) tools.bench.process --record
 bench-wasm: $(VENV)/.dev ## the Wasm executor beside Pyodide in a bare Deno

@@ -47,6 +47,47 @@ def test_importing_the_forks_package_is_cheap():
     assert not {"docker", "smolagents", "websocket", "numpy", "PIL"} & set(loaded)
 
 
+def test_importing_smolagents_imports_no_executor():
+    code = (
+        "import json, smolagents, sys\n"
+        "names = [n for n in sys.modules if n.split('.')[0] == 'smolagents_fork']\n"
+        "print(json.dumps([names, dir(smolagents), 'docker' in sys.modules]))"
+    )
+    names, public, docker = json.loads(run(code))
+    package = {"smolagents_fork", "smolagents_fork._version", "smolagents_fork.upstream"}
+    executors = "smolagents_fork.executors"
+    hook = {executors, f"{executors}.agents", f"{executors}.agents.upstream_names"}
+    assert set(names) == package | hook
+    assert not docker
+    assert {"LocalPythonExecutor", "DockerExecutor", "CodeAgent"} <= set(public)
+
+
+def test_star_import_gives_the_forks_executors():
+    run(
+        "from smolagents import *\n"
+        "import smolagents_fork\n"
+        "assert DockerExecutor is smolagents_fork.DockerExecutor\n"
+        "assert LocalPythonExecutor is smolagents_fork.LocalPythonExecutor\n"
+        "CodeAgent, Tool, UpstreamDockerExecutor"
+    )
+
+
+def test_module_that_names_the_local_executor_gives_the_forks():
+    run(
+        "from smolagents.agents import LocalPythonExecutor as of_agents\n"
+        "from smolagents.local_python_executor import LocalPythonExecutor\n"
+        "import smolagents_fork\n"
+        "assert of_agents is LocalPythonExecutor is smolagents_fork.LocalPythonExecutor"
+    )
+
+
+def test_name_that_smolagents_does_not_have_is_an_error():
+    with pytest.raises(AttributeError, match="module 'smolagents' has no attribute 'Nothing'"):
+        smolagents.Nothing  # noqa: B018
+    with pytest.raises(ImportError, match="cannot import name 'Nothing' from 'smolagents'"):
+        from smolagents import Nothing  # noqa: F401
+
+
 @pytest.mark.slow
 def test_both_orders_of_import_work():
     """The patches import the fork, and the fork imports smolagents: neither order may fail."""

@@ -26,17 +26,13 @@ ALLOWED_PATHS = frozenset(
         "smolagents/__init__.py",
         "smolagents/agents.py",
         "smolagents/cli.py",
-        # Upstream's tree walker is replaced under its own name.
-        "smolagents/local_python_executor.py",
     }
 )
 
-# The modules a patch may import at the top level: a class that is replaced under its own name must
-# be there when other modules import it by name. Their package imports smolagents first, so either
-# order of import works (tests/contract/test_public_names.py).
-TOP_LEVEL_MODULES = frozenset(
-    {"smolagents_fork.executors.local", "smolagents_fork.executors.agents.upstream_names"}
-)
+# The module a patch may import at the top level: it replaces names after all modules that have them
+# were imported, and imports no executor. Its package imports smolagents first, so either order of
+# import works (tests/contract/test_public_names.py).
+TOP_LEVEL_MODULES = frozenset({"smolagents_fork.executors.agents.upstream_names"})
 
 # Added plus removed lines.
 SIZE_AIM = 20

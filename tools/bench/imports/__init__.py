@@ -1,0 +1,1 @@
+"""Cost of ``import smolagents``, beside upstream's."""
