@@ -15,7 +15,7 @@ import os
 import platform
 import struct
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from .syscalls import (
     FIRST_COMMON,
@@ -33,7 +33,8 @@ _SECCOMP = {"x86_64": 317, "aarch64": 277}  # the system call's number
 _SET_MODE_FILTER, _NEW_LISTENER = 1, 1 << 3
 _ALLOW, _ERRNO, _KILL, _ASK = 0x7FFF0000, 0x00050000, 0x80000000, 0x7FC00000
 _LOAD, _AND, _RETURN = 0x20, 0x54, 0x06
-_EQUAL, _GREATER, _AT_LEAST = 0x15, 0x25, 0x35
+_EQUAL, _AT_LEAST, _GO = 0x15, 0x35, 0x05
+_LONGEST_JUMP = 255  # of a conditional jump, in instructions
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data
 _X32_BIT = 0x40000000
 _ANY_PID = 0x7B5D3F19  # above any process number, and not otherwise used in the instructions
@@ -66,18 +67,10 @@ def program(machine: str, own_pid: int, network: bool = False, *, listened: bool
     if machine == "x86_64":
         # The x32 calls are the same calls with other numbers.
         out += [_jump(_AT_LEAST, _X32_BIT, 0, 1), _refused(errno.EPERM)]
+    blocks = {number: [_statement(_RETURN, _ALLOW)] for number in numbers.values()}
     for name, clauses in rules.items():
-        block = _form(clauses, refusals.get(name, errno.EPERM), listened)
-        out += [_jump(_EQUAL, numbers[name], 0, len(block)), *block]
-    plain = [number for name, number in numbers.items() if name not in rules]
-    for first, last in _ranges(plain):
-        # In ascending order: numbers below this range were in no earlier range.
-        error = errno.EPERM if last < FIRST_COMMON else errno.ENOSYS
-        if first >= FIRST_COMMON:
-            out += [_jump(_AT_LEAST, FIRST_COMMON, 1, 0), _refused(errno.EPERM)]
-        out += [_jump(_AT_LEAST, first, 1, 0), _refused(error)]
-        out += [_jump(_GREATER, last, 1, 0), _statement(_RETURN, _ALLOW)]
-    out += [_jump(_AT_LEAST, FIRST_COMMON, 1, 0), _refused(errno.EPERM), _refused(errno.ENOSYS)]
+        blocks[numbers[name]] = _form(clauses, refusals.get(name, errno.EPERM), listened)
+    out += _search(_intervals(blocks))
     return b"".join(out)
 
 
@@ -165,15 +158,35 @@ def _test(condition: Condition) -> list[bytes]:
     ]
 
 
-def _ranges(numbers: Iterable[int]) -> list[tuple[int, int]]:
-    """Group numbers into ascending ranges, none of which crosses :data:`FIRST_COMMON`."""
-    found: list[tuple[int, int]] = []
-    for number in sorted(numbers):
-        if found and found[-1][1] == number - 1 and number != FIRST_COMMON:
-            found[-1] = (found[-1][0], number)
-        else:
-            found.append((number, number))
+def _intervals(blocks: dict[int, list[bytes]]) -> list[tuple[int, list[bytes]]]:
+    """Return the instructions for all numbers: first number of an interval, and its block.
+
+    Args:
+        blocks: the instructions for the listed calls, by number.
+    """
+    refused, unknown = [_refused(errno.EPERM)], [_refused(errno.ENOSYS)]
+    found: list[tuple[int, list[bytes]]] = []
+    # Numbers at which the block may change.
+    for number in sorted({0, FIRST_COMMON, *blocks, *(number + 1 for number in blocks)}):
+        block = blocks.get(number, refused if number < FIRST_COMMON else unknown)
+        if not found or found[-1][1] != block:
+            found.append((number, block))
     return found
+
+
+def _search(intervals: Sequence[tuple[int, list[bytes]]]) -> list[bytes]:
+    """Return instructions that find the number's interval by halves, and its block.
+
+    The kernel runs the filter for every call; a list of all tests took ten times as long.
+    """
+    if len(intervals) == 1:
+        return intervals[0][1]
+    middle = len(intervals) // 2
+    low, high = _search(intervals[:middle]), _search(intervals[middle:])
+    first = intervals[middle][0]
+    if len(low) <= _LONGEST_JUMP:
+        return [_jump(_AT_LEAST, first, len(low), 0), *low, *high]
+    return [_jump(_AT_LEAST, first, 0, 1), _statement(_GO, len(low)), *low, *high]
 
 
 def _refused(error: int) -> bytes:
