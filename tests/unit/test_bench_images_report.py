@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
+
 from tools.bench.comparison import compared
+from tools.bench.images import __main__ as bench
 from tools.bench.images.report import GOALS, rows
 
 
@@ -26,3 +29,23 @@ def test_best_round_is_compared_with_pips():
 def test_slow_or_large_core_misses_its_goal():
     assert not compared(rows([builds(10, 60)], [builds(13, 60)]), GOALS)[1]
     assert not compared(rows([builds(10, 60)], [builds(10, 90)]), GOALS)[1]
+
+
+def test_sides_take_turns_after_a_round_that_fills_the_cache(monkeypatch):
+    class Client:
+        def close(self):
+            order.append("closed")
+
+    def build(_client, base, plans):
+        order.append(plans.__name__)
+        return builds(10, 60) | {"base_bytes": 289e6}
+
+    order: list[str] = []
+    monkeypatch.setattr(bench, "connect", Client)
+    monkeypatch.setattr(bench, "base_image", lambda _client: "base")
+    monkeypatch.setattr(bench, "build_all", build)
+    found = bench.measured(argparse.Namespace(rounds=2))
+    assert order == ["floor_plans", *["floor_plans", "fork_plans"] * 2, "closed"]
+    assert len(found.rows) == 6
+    assert found.about.startswith("base image `base`, 289 MB; best of 2; five packages: mat")
+    assert found.about.endswith("one more: scipy")
