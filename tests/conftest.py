@@ -9,11 +9,12 @@ import importlib.util
 import os
 from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from ray_cluster.cluster import RayCluster
-from ray_cluster.sharing import using_cluster
+
+if TYPE_CHECKING:
+    from ray_cluster.cluster import RayCluster
 
 with contextlib.suppress(ImportError):  # environments with pytest only
     import hypothesis
@@ -203,6 +204,8 @@ def _require_ray() -> None:
 @pytest.fixture(scope="session")
 def ray_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RayCluster]:
     """Give the run's Ray cluster, which no test damages. It has one node where links need root."""
+    from ray_cluster.sharing import using_cluster  # a copy of this file may stand alone
+
     _require_ray()
     with using_cluster(_run_folder(tmp_path_factory) / "ray") as cluster:
         yield cluster

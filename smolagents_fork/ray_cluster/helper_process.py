@@ -39,6 +39,7 @@ _CONNECT_SECONDS = 8.0
 # Beyond the time that the helper itself waits, in seconds.
 _GRACE_SECONDS = 5.0
 _EXIT_SECONDS = 5.0
+_KILLED_SECONDS = 30.0
 _KEPT_LINES = 30
 #: Words on the helper's error stream by which Ray says that it keeps trying, and why it will fail.
 _WRONG_TOKEN = ("InvalidAuthToken", "Unauthenticated", "Authentication token")
@@ -83,6 +84,8 @@ class HelperProcess:
             self._connect()
         except BaseException:
             self.close()
+            # It may wait for Ray, which has nothing to lose yet.
+            self.wait(0.0)
             raise
 
     def _start(self) -> None:
@@ -292,7 +295,7 @@ class HelperProcess:
         except subprocess.TimeoutExpired:
             self._process.kill()
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(1.0)
+                self._process.wait(_KILLED_SECONDS)
             return False
         return True
 
