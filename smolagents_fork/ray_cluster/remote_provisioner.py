@@ -234,17 +234,19 @@ class RemoteContainer:
         self._lock = threading.Lock()
         self._removed = False
         self.spec = spec
-        token = sandbox.info.get("token")
-        if type(token) is not str:
+        token, container = sandbox.info.get("token"), sandbox.info.get("container")
+        if type(token) is not str or type(container) is not str:
             sandbox.remove()
-            raise ProtocolError(f"{sandbox}: a container has a token")
+            raise ProtocolError(f"{sandbox}: a container has an id and a token")
+        #: Id of the container at its node's engine.
+        self.container_id: str = container
         #: Token that the gateway asks for.
         self.gateway_token: str = token
         _removals.started(sandbox.id)
 
     @property
     def id(self) -> str:
-        """Id in the cluster, with the node's."""
+        """Id in the cluster."""
         return self._sandbox.id
 
     @property

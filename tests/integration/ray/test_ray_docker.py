@@ -31,10 +31,9 @@ def make(cluster: RayCluster, transport: str = "auto", **keywords: Any) -> Docke
     )
 
 
-def labelled(engine: Any) -> set[str]:
-    """Return the containers of supervisors."""
-    label = "smolagents-fork.cluster"
-    return {one["Id"] for one in engine.api.containers(all=True, filters={"label": label})}
+def containers(engine: Any) -> set[str]:
+    """Return the short ids of the engine's containers."""
+    return {one["Id"][:12] for one in engine.api.containers(all=True)}
 
 
 @pytest.mark.parametrize("transport", ["direct", "ray"])
@@ -60,13 +59,12 @@ def test_results_errors_tools_and_files(cluster: RayCluster, engine: Any, transp
 def test_container_that_dies_is_reported_and_replaced(cluster: RayCluster, engine: Any) -> None:
     with make(cluster) as executor:
         executor.send_tools({"double": lambda number: 2 * number})
-        before = labelled(engine)
+        container = executor._sandbox.container_id
         code = "begin()\nimport time\ntime.sleep(600)"
         begun: list[bool] = []
 
         def kill() -> None:
-            for container in before:
-                engine.api.kill(container)
+            engine.api.kill(container)
 
         executor.send_tools({"begin": lambda: begun.append(True)})
         with acting(lambda: begun, kill), pytest.raises(SandboxDiedError) as caught:
@@ -78,8 +76,10 @@ def test_container_that_dies_is_reported_and_replaced(cluster: RayCluster, engin
 def test_cleanup_leaves_nothing(cluster: RayCluster, engine: Any) -> None:
     executor = make(cluster)
     assert executor("1").output == 1
+    container = executor._sandbox.container_id
+    assert container in containers(engine)
     executor.cleanup()
-    assert eventually(lambda: not labelled(engine), _SECONDS)
+    assert eventually(lambda: container not in containers(engine), _SECONDS)
 
 
 def test_missing_image_is_an_error_that_names_the_node(cluster: RayCluster, engine: Any) -> None:
