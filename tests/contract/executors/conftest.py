@@ -14,6 +14,7 @@ from contract_kinds import KINDS, Contract, Shared
 NEEDS = {
     "docker": "engine",
     "kubernetes": "engine",
+    "ray-docker": "ray_cluster",
     "ray-process": "ray_cluster",
     "wasm": "wasm_machine",
 }
@@ -25,7 +26,17 @@ MARKS = {
     "kubernetes": pytest.mark.docker,
     "wasm": pytest.mark.wasm,
     "ray-process": (pytest.mark.slow, pytest.mark.ray),
+    "ray-docker": (pytest.mark.docker, pytest.mark.ray),
 }
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test on every executor, and on clusters as far as this run does."""
+    if "contract" in metafunc.fixturenames:
+        on_clusters = is_usual(metafunc.function.__name__)
+        names = [name for name, kind in KINDS.items() if on_clusters or not kind.column]
+        columns = [pytest.param(name, marks=MARKS[name]) for name in names]
+        metafunc.parametrize("contract", columns, indirect=True)
 
 
 @pytest.fixture(scope="session")
@@ -36,20 +47,7 @@ def shared_executors() -> Iterator[Shared]:
     close_clusters()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave out what a usual run does not have on clusters."""
-    items[:] = [item for item in items if not _is_left_out(item)]
-
-
-def _is_left_out(item: pytest.Item) -> bool:
-    called = getattr(item, "callspec", None)
-    column = None if called is None else called.params.get("contract")
-    kind = KINDS.get(column) if isinstance(column, str) else None
-    test = getattr(item, "originalname", item.name)
-    return kind is not None and bool(kind.column) and not is_usual(test)
-
-
-@pytest.fixture(params=[pytest.param(name, marks=MARKS[name]) for name in KINDS])
+@pytest.fixture
 def contract(
     request: pytest.FixtureRequest, shared_executors: Shared, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Contract]:
@@ -57,6 +55,8 @@ def contract(
     if request.param in NEEDS:
         found = request.getfixturevalue(NEEDS[request.param])
         if request.param.startswith("ray-"):
+            if KINDS[request.param].name == "docker":
+                request.getfixturevalue("engine")
             # The helper process reads them when it starts.
             for name, value in {**found.environment, "RAY_ADDRESS": found.address}.items():
                 monkeypatch.setenv(name, value)

@@ -63,6 +63,18 @@ class RayProcess(ProcessExecutor):
         super().__init__(additional_authorized_imports, logger, **options)
 
 
+class RayDocker(DockerExecutor):
+    """A container executor on the test's Ray cluster, which the environment names."""
+
+    def __init__(
+        self, additional_authorized_imports: Sequence[str] = (), logger: Any = None, **options: Any
+    ) -> None:
+        # What Ray sets aside, not what a container may use: the nodes share this machine.
+        engine = RayEngine(slots_per_node=12, cpus_per_slot=0.25, memory_per_slot="32m")
+        options = {"startup_timeout_seconds": 240.0, "engine": engine, **options}
+        super().__init__(additional_authorized_imports, logger, **options)
+
+
 KINDS = {
     "local": Kind("local", LocalPythonExecutor, "max_print_outputs_length"),
     "process": Kind("process", ProcessExecutor, "max_print_outputs_length"),
@@ -70,6 +82,7 @@ KINDS = {
     "wasm": Kind("wasm", WasmExecutor, "max_print_outputs_length"),
     "kubernetes": Kind("docker", KubernetesDoubleExecutor, "max_output_bytes", "kubernetes"),
     "ray-process": Kind("process", RayProcess, "max_print_outputs_length", "ray-process"),
+    "ray-docker": Kind("docker", RayDocker, "max_output_bytes", "ray-docker"),
 }
 
 
