@@ -28,6 +28,8 @@ _SILENT_SECONDS = 7.0
 _CREATE_SECONDS = 600.0
 _CLOSE_SECONDS = 3.0
 _SUSPECT_SECONDS = 2.0
+# Time for which a supervisor without sandboxes stays, for the next executor, in seconds.
+_IDLE_SECONDS = 60.0
 
 
 class Remote:
@@ -48,10 +50,13 @@ class Remote:
         self.shown = shown_node(place["address"], self.node)
         self.slots = slots
         self.used = 0
+        self.idle_since = time.monotonic()
         self.heard = time.monotonic()
         self.counts: dict[str, int] = {}
         #: Why it was given up; empty while it was not.
         self.lost = ""
+        #: Whether it was ended because it had no sandbox.
+        self.retired = False
 
     def ask(self, seconds: float, method: str, *arguments: Any, group: str | None = None) -> Any:
         """Call a method and return its value.
@@ -146,6 +151,7 @@ class Supervisors:
         """Give a slot back."""
         with self._changed:
             remote.used -= 1
+            remote.idle_since = time.monotonic()
             self._changed.notify_all()
 
     def stats(self) -> list[dict[str, Any]]:
@@ -192,7 +198,7 @@ class Supervisors:
 
     def _free(self, reservation: Reservation) -> Remote | None:
         group = [one for one in self._remotes.get(reservation, ()) if not one.lost]
-        group = [one for one in group if one.used < one.slots]
+        group = [one for one in group if one.used < one.slots and not one.retired]
         return min(group, key=lambda one: one.used / one.slots, default=None)
 
     def _create_missing(self, reservation: Reservation) -> None:
@@ -254,6 +260,7 @@ class Supervisors:
                 place = answer_of(reference, 1.0)
                 return Remote(actor, place, reservation.slots)
             except TimeoutError:
+                self._retire_idle(0.0, reservation)
                 with self._changed:
                     wanted = self._waiting.get(reservation, 0) > 0 and not self._closed
                 if not wanted or deadline.expired():
@@ -264,15 +271,45 @@ class Supervisors:
                     ray.kill(actor)
                 raise
 
+    def _retire_idle(self, seconds: float, wanted: Reservation | None = None) -> None:
+        """End supervisors without sandboxes, whose resources others may need.
+
+        Args:
+            seconds: for which they have had none.
+            wanted: the reservation of those that stay.
+        """
+        with self._changed:
+            before = time.monotonic() - seconds
+            found = [
+                one
+                for reservation, group in self._remotes.items()
+                for one in group
+                if reservation != wanted and not (one.used or one.lost or one.retired)
+                if one.idle_since <= before
+            ]
+            for one in found:
+                one.retired = True
+        for one in found:
+            with contextlib.suppress(Exception):
+                ray.wait([one.begin("close")], timeout=_CLOSE_SECONDS)
+                ray.kill(one.actor)
+            with self._changed:
+                for group in self._remotes.values():
+                    if one in group:
+                        group.remove(one)
+
     def _watch(self, remote: Remote) -> None:
         silent, reference = 0.0, None
         reason = ""
         while not reason:
+            if remote.retired:
+                return
             begun = time.monotonic()
             reference = reference or remote.begin("beat", group="beats")
             try:
                 remote.counts = answer_of(reference, _BEAT_SECONDS)
                 remote.heard, silent, reference = time.monotonic(), 0.0, None
+                self._retire_idle(_IDLE_SECONDS)
                 time.sleep(_BEAT_SECONDS)
                 continue
             except TimeoutError:
@@ -289,7 +326,8 @@ class Supervisors:
                 reason = f"it did not answer for {silent:.0f} s"
                 with self._changed:
                     self._silent_nodes[remote.node] = time.monotonic()
-        self._give_up(remote, reason)
+        if not remote.retired:
+            self._give_up(remote, reason)
 
     def _give_up(self, remote: Remote, reason: str) -> None:
         ago = time.monotonic() - remote.heard

@@ -15,11 +15,11 @@ from ...sandboxes.cluster_owner import ClusterOwner
 from ..links.direct_transport import Listener, uses_tls
 from ..links.failure_data import failure_data
 from ..links.relayed_transport import RelayedStreams
-from ..reservation import Reservation
+from ..reservation import Reservation, shown_node
 from .node_metrics import NodeMetrics
 from .node_sandboxes import NodeSandboxes, kind_of
 
-__all__ = ["Supervisor", "versions"]
+__all__ = ["Supervisor", "refusal", "versions"]
 
 _CHECK_SECONDS = 1.0
 
@@ -58,7 +58,7 @@ class Supervisor:
         self._reservation = Reservation.from_data(reservation)
         self._owner = ClusterOwner(cluster, node, secrets.token_hex(6))
         self._address = address
-        self._refusal = _refusal(asked, node)
+        self._refusal = refusal(asked, shown_node(address, node))
         self._metrics = NodeMetrics(node, "start", "request")
         kind = kind_of(self._reservation.kind)(self._owner)
         self._sandboxes = NodeSandboxes(kind, self._reservation.slots)
@@ -166,7 +166,13 @@ class Supervisor:
         return _answered(lambda: self._relayed.close(name))
 
 
-def _refusal(asked: dict[str, str], node: str) -> str:
+def refusal(asked: dict[str, str], node: str) -> str:
+    """Return why a supervisor does not serve a driver; empty if it does.
+
+    Args:
+        asked: versions of the driver.
+        node: for the message.
+    """
     here = versions()
     other = [
         f"{name} {asked.get(name)} here and {version} on node {node}"
