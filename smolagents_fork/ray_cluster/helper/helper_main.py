@@ -167,7 +167,7 @@ class Helper:
         end = socket.socket(fileno=descriptor)
         try:
             remote = self._remote(sandbox)
-            name = remote.ask(_REQUEST_SECONDS, "relay_open", ticket, group="relay")
+            name = remote.ask(_REQUEST_SECONDS, "relay_open", ticket)
         except BaseException:
             end.close()
             raise
@@ -213,11 +213,11 @@ class Helper:
 
 def _relay(end: socket.socket, remote: Remote, name: str) -> None:
     def write(number: int, chunk: bytes) -> Callable[[], int]:
-        reference = remote.begin("relay_write", name, number, chunk, group="relay")
+        reference = remote.begin("relay_write", name, number, chunk)
         return lambda: int(remote.finish(reference, _REQUEST_SECONDS))
 
     def ask(method: str, *arguments: Any) -> Any:
-        return remote.ask(_REQUEST_SECONDS, method, name, *arguments, group="relay")
+        return remote.ask(_REQUEST_SECONDS, method, name, *arguments)
 
     def close() -> None:
         with contextlib.suppress(ForkError):

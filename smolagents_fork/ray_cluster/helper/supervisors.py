@@ -58,27 +58,23 @@ class Remote:
         #: Whether it was ended because it had no sandbox.
         self.retired = False
 
-    def ask(self, seconds: float, method: str, *arguments: Any, group: str | None = None) -> Any:
+    def ask(self, seconds: float, method: str, *arguments: Any) -> Any:
         """Call a method and return its value.
 
         Args:
             seconds: to wait at most; less when the supervisor is given up meanwhile.
             method: of :class:`Supervisor`.
             *arguments: of the method.
-            group: of threads.
 
         Raises:
             SandboxDiedError: the supervisor was given up.
             ForkError: what the method raised.
         """
-        return self.finish(self.begin(method, *arguments, group=group), seconds)
+        return self.finish(self.begin(method, *arguments), seconds)
 
-    def begin(self, method: str, *arguments: Any, group: str | None = None) -> Any:
+    def begin(self, method: str, *arguments: Any) -> Any:
         """Call a method and return a reference to its answer."""
-        call = getattr(self.actor, method)
-        if group is not None:
-            call = call.options(concurrency_group=group)
-        return call.remote(*arguments)
+        return getattr(self.actor, method).remote(*arguments)
 
     def finish(self, reference: Any, seconds: float) -> Any:
         """Return the answer to a call; see :meth:`ask`."""
@@ -305,7 +301,7 @@ class Supervisors:
             if remote.retired:
                 return
             begun = time.monotonic()
-            reference = reference or remote.begin("beat", group="beats")
+            reference = reference or remote.begin("beat")
             try:
                 remote.counts = answer_of(reference, _BEAT_SECONDS)
                 remote.heard, silent, reference = time.monotonic(), 0.0, None

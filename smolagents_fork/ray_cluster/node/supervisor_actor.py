@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import ray
 import ray.util
@@ -14,6 +15,15 @@ __all__ = ["SupervisorActor", "actor_class"]
 # Threads for control; beats have theirs, or a slow start would look like silence.
 _CONTROL_THREADS = 16
 _BEAT_THREADS = 2
+
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
+
+def _in_group(name: str) -> Callable[[_Method], _Method]:
+    """Run a method in a group of threads of its own."""
+    method: Any = ray.method
+    decorate: Callable[[_Method], _Method] = method(concurrency_group=name)
+    return decorate
 
 
 class SupervisorActor(Supervisor):
@@ -29,6 +39,38 @@ class SupervisorActor(Supervisor):
         node = ray.get_runtime_context().get_node_id()
         address: str = ray.util.get_node_ip_address()  # type: ignore[no-untyped-call]  # Ray's own
         super().__init__(reservation, asked, cluster, node, address)
+
+    # Declared here, not at the call: Ray's client knows no groups of threads.
+
+    @_in_group("beats")
+    def beat(self) -> Any:
+        """See :class:`Supervisor`."""
+        return super().beat()
+
+    @_in_group("relay")
+    def relay_open(self, token: bytes) -> Any:
+        """See :class:`Supervisor`."""
+        return super().relay_open(token)
+
+    @_in_group("relay")
+    def relay_write(self, name: str, number: int, chunk: bytes) -> Any:
+        """See :class:`Supervisor`."""
+        return super().relay_write(name, number, chunk)
+
+    @_in_group("relay")
+    def relay_waiting(self, name: str) -> Any:
+        """See :class:`Supervisor`."""
+        return super().relay_waiting(name)
+
+    @_in_group("relay")
+    def relay_read(self, name: str, seconds: float) -> Any:
+        """See :class:`Supervisor`."""
+        return super().relay_read(name, seconds)
+
+    @_in_group("relay")
+    def relay_close(self, name: str) -> Any:
+        """See :class:`Supervisor`."""
+        return super().relay_close(name)
 
 
 def actor_class(slots: int) -> Any:
