@@ -226,7 +226,8 @@ class ClusterDouble:
             one["image"],
             entrypoint=one["command"],
             command=[],
-            name=f"double-{pod.name}",
+            # Several clusters of one engine have pods of the same name.
+            name=f"double-{pod.name}-{secrets.token_hex(4)}",
             environment={**self.service, **{e["name"]: e["value"] for e in one["env"]}},
             user=f"{security['runAsUser']}:{security['runAsGroup']}",
             working_dir=one["workingDir"],

@@ -57,7 +57,7 @@ class Report:
 
 def doctor(arguments: argparse.Namespace) -> Outcome:
     """Check which executors run on this machine."""
-    known = [*registry.available_names(), *(c for c in CLUSTERS if c not in registry.BUILT_IN)]
+    known = list(dict.fromkeys([*registry.available_names(), *CLUSTERS]))
     if unknown := [name for name in arguments.executors if name not in known]:
         raise UsageError(f"unknown executor {unknown[0]!r}: known are {', '.join(known)}")
     names = list(dict.fromkeys(arguments.executors or ASKED))

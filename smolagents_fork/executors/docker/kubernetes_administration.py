@@ -15,6 +15,8 @@ from ..administration import ClusterPreparation
 
 __all__ = ["KubernetesAdministration"]
 
+# Credentials may come from a program that the kubeconfig names.
+_CLUSTER_SECONDS = 60.0
 _FOLDER = "jupyter"
 _FILES = (SCRIPT, "requirements.txt", "gateway.py")
 
@@ -30,7 +32,7 @@ class KubernetesAdministration(ClusterPreparation):
             finally:
                 provisioner.close()
 
-        return (Check("cluster", cluster, 60.0),)
+        return (Check("cluster", cluster, _CLUSTER_SECONDS, needs="kubeconfig"),)
 
     def manifests(self, namespace: str, image: str, warm_pool: str | None) -> str:
         # Checks the names.

@@ -118,8 +118,9 @@ class ChannelSocket:
                 del self._output[: self._sock.send(self._output[: 1 << 20])]
             except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
                 return
-            except OSError as error:
-                self._end(f"{type(error).__name__}: {error}")
+            except OSError:
+                # The other end reads no more; what it has sent before is still to be read.
+                self._output.clear()
 
     def receive(self) -> list[tuple[int, bytes]] | None:
         """Return what has arrived: channels and bytes; ``None`` when the connection has ended.
@@ -128,27 +129,30 @@ class ChannelSocket:
             ExecutorError: the other end broke the protocol.
         """
         self.flush()
-        while not self._ended:
-            try:
-                data = self._sock.recv(_READ)
-            except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
-                break
-            except OSError as error:
-                self._end(f"{type(error).__name__}: {error}")
-                break
-            if not data:
-                self._end("the connection was closed")
-                break
-            self._input += data
-            if len(self._input) > _MOST_PAYLOAD:
-                break
+        closed = self._read()
         found = []
         while (message := self._message()) is not None:
             if message and message[0] == STATUS:
                 self.status = ExecStatus(message[1:])
             elif len(message) > 1 and message[0] in (OUTPUT, ERRORS):
                 found.append((message[0], message[1:]))
+        if closed:
+            self._end(closed)
         return None if self._ended and not found else found
+
+    def _read(self) -> str:
+        """Take the bytes that have arrived; return why the connection has ended, or nothing."""
+        while not self._ended and len(self._input) <= _MOST_PAYLOAD:
+            try:
+                data = self._sock.recv(_READ)
+            except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
+                break
+            except OSError as error:
+                return f"{type(error).__name__}: {error}"
+            if not data:
+                return "the connection was closed"
+            self._input += data
+        return ""
 
     def _message(self) -> bytes | None:
         """Return the next complete message; control frames are handled here."""
