@@ -83,6 +83,8 @@ class ChannelServer:
 
     def attach(self, api: Any, container: str) -> None:
         """Pass the client's input to the container's first process."""
+        # As API servers do, on the first channel that the client reads.
+        self._send(STATUS, b"")
         attached = api.attach_socket(container, params={"stdin": 1, "stream": 1})
         stream = exec_stream(attached)
         stream.setblocking(True)
@@ -94,6 +96,7 @@ class ChannelServer:
 
     def execute(self, api: Any, container: str, command: list[str]) -> None:
         """Run a program and pass its streams on."""
+        self._send(OUTPUT, b"")
         made = api.exec_create(container, command, stdin=True)["Id"]
         stream = exec_stream(api.exec_start(made, socket=True))
         answering = threading.Thread(

@@ -87,7 +87,15 @@ class ClusterDouble:
     def __init__(self, engine: Any, tls: Path | None = None) -> None:
         self.engine = engine
         self.token = secrets.token_hex(8)
+        self.lock = threading.RLock()
+        self._tls = tls
+        self._connections: set[socket.socket] = set()
+        self._server: ThreadingHTTPServer | None = None
         self.pods: dict[str, Pod] = {}
+        self._set_defaults()
+        self._listen(0)
+
+    def _set_defaults(self) -> None:
         #: Custom resources by plural and name.
         self.objects: dict[str, dict[str, dict[str, Any]]] = {}
         self.faults: list[Fault] = []
@@ -99,12 +107,16 @@ class ClusterDouble:
         self.before_start: Callable[[Pod], None] = lambda pod: None
         #: Called with a custom resource that was created.
         self.created: Callable[[str, dict[str, Any]], None] = lambda plural, found: None
-        self.protocols = ("v5.channel.k8s.io", "v4.channel.k8s.io")
-        self.lock = threading.RLock()
-        self._tls = tls
-        self._connections: set[socket.socket] = set()
-        self._server: ThreadingHTTPServer | None = None
-        self._listen(0)
+        self.protocols: tuple[str, ...] = ("v5.channel.k8s.io", "v4.channel.k8s.io")
+
+    def reset(self) -> None:
+        """Remove all pods and injected faults, and start the server if it is down."""
+        with self.lock:
+            self._set_defaults()
+            for name in list(self.pods):
+                self.remove(name)
+        if self._server is None:
+            self.up()
 
     @property
     def url(self) -> str:

@@ -196,6 +196,8 @@ class ClusterClient:
             403: "; 'smolagents-fork setup kubernetes --print' writes the Role that is needed",
             429: "; the API server is overloaded: start fewer sandboxes at once",
         }.get(status, "")
+        if status == 403 and "quota" in words:
+            advice = "; the namespace's ResourceQuota is used up"
         return ClusterRefusal(f"{where}: {words} (HTTP status {status}){advice}", status)
 
     def stream(
@@ -242,7 +244,7 @@ class ClusterClient:
             if _NO_PROTOCOL in str(error):
                 raise ClusterRefusal(
                     f"{action}: the cluster at {self.address} speaks neither "
-                    f"{' nor '.join(PROTOCOLS)}; Kubernetes 1.30 and later do"
+                    f"{' nor '.join(PROTOCOLS)}: does a proxy on the way pass WebSockets on?"
                 ) from error
             raise self._unreachable(action, error) from error
         return ChannelSocket(opened)

@@ -29,15 +29,23 @@ def image(engine: Any) -> str:
     return DockerExecutor.setup(progress=lambda _line: None)
 
 
-@pytest.fixture
-def cluster(
-    engine: Any, image: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[ClusterDouble]:
-    """A cluster that ``KUBECONFIG`` names."""
+@pytest.fixture(scope="session")
+def shared_cluster(engine: Any, image: str) -> Iterator[ClusterDouble]:
+    """One cluster, whose image is checked once."""
     made = ClusterDouble(engine)
-    monkeypatch.setenv("KUBECONFIG", str(made.kubeconfig(tmp_path / "kubeconfig")))
     yield made
     made.close()
+
+
+@pytest.fixture
+def cluster(
+    shared_cluster: ClusterDouble, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[ClusterDouble]:
+    """A cluster without pods that ``KUBECONFIG`` names."""
+    shared_cluster.reset()
+    monkeypatch.setenv("KUBECONFIG", str(shared_cluster.kubeconfig(tmp_path / "kubeconfig")))
+    yield shared_cluster
+    shared_cluster.reset()
 
 
 @pytest.fixture

@@ -61,8 +61,8 @@ def test_killed_host_leaves_nothing_longer_than_the_lease(cluster, image):
     (pod,) = cluster.pods.values()
     assert b"the lease is over" in pod.container.logs(tail=3)
     # What is left is a record of the API, which the next process of this machine removes.
-    assert reap(ClusterClient(None, None)) == [pod.name]
-    assert cluster.pods == {}
+    reap(ClusterClient(None, None))
+    assert eventually(lambda: cluster.pods == {})
 
 
 def test_exit_of_the_process_removes_its_pods(cluster, image):
@@ -95,8 +95,9 @@ def test_reaper_spares_pods_of_others(cluster, image, make):
         annotations = {**template["metadata"]["annotations"], "smolagents-fork/owner": owner}
         metadata = {**template["metadata"], "name": name, "annotations": annotations}
         cluster.add({**template, "metadata": metadata})
-    assert sorted(reap(ClusterClient(None, None))) == ["dead", "reused"]
-    assert set(cluster.pods) == {mine, "elsewhere", "unknown"}
+    reap(ClusterClient(None, None))
+    # The process reaps once by itself, too, which may take the others first.
+    assert eventually(lambda: set(cluster.pods) == {mine, "elsewhere", "unknown"})
     assert executor("1").output == 1
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-import select
+import selectors
 import socket
 import ssl
 import struct
@@ -34,6 +34,9 @@ _READ = 262_144
 # Servers send pieces of 32 KiB; more in a frame is not one of theirs.
 _MOST_PAYLOAD = 16 << 20
 _LENGTHS = {126: struct.Struct(">H"), 127: struct.Struct(">Q")}
+# Without the descriptor that epoll needs; Windows has select only.
+_Selector: type[selectors.BaseSelector]
+_Selector = getattr(selectors, "PollSelector", selectors.SelectSelector)
 # References to open sockets, so that garbage collection reaches them through their owner only.
 _open: set[socket.socket] = set()
 
@@ -132,7 +135,8 @@ class ChannelSocket:
         closed = self._read()
         found = []
         while (message := self._message()) is not None:
-            if message and message[0] == STATUS:
+            # A server opens a channel, also that of the status, with a message without bytes.
+            if len(message) > 1 and message[0] == STATUS:
                 self.status = ExecStatus(message[1:])
             elif len(message) > 1 and message[0] in (OUTPUT, ERRORS):
                 found.append((message[0], message[1:]))
@@ -203,18 +207,21 @@ class ChannelSocket:
         self._ended = True
         self.end_reason = self.end_reason or reason
 
-    def wait(self, seconds: float, *others: tuple[int, int]) -> set[int]:
-        """Wait until the connection or another descriptor is ready; return those that are.
+    def wait(self, seconds: float, *others: tuple[socket.socket, int], read: bool = True) -> None:
+        """Wait until the connection or another socket is ready.
 
         Args:
             seconds: to wait at most.
-            *others: descriptors and events of ``select.poll``.
+            *others: sockets, and events of :mod:`selectors`.
+            read: whether to wait for what arrives.
         """
-        poll = select.poll()
-        poll.register(self.fileno(), select.POLLIN | (select.POLLOUT if self._output else 0))
-        for descriptor, events in others:
-            poll.register(descriptor, events)
-        return {ready for ready, _ in poll.poll(max(0.0, seconds) * 1000)}
+        own = (selectors.EVENT_READ if read else 0) | (selectors.EVENT_WRITE if self._output else 0)
+        with _Selector() as selector:
+            if own:
+                selector.register(self._sock, own)
+            for other, events in others:
+                selector.register(other, events)
+            selector.select(max(0.0, seconds))
 
     def wait_until(self, end: float) -> bool:
         """Wait for the connection; return whether time was left.

@@ -86,7 +86,6 @@ def copy(s):
                 except OSError:
                     if t==1: return
                     data.clear()
-s=socket.socket(socket.AF_UNIX)
 if seconds:
     g=gateway(); g.setsockopt(socket.IPPROTO_TCP,socket.TCP_NODELAY,1)
     listener=socket.socket(socket.AF_UNIX); listener.bind(name); listener.listen(4)
@@ -98,6 +97,8 @@ if seconds:
             left_behind(listener,g)
         finally: os._exit(0)
     g.close(); listener.close()
+# After the fork: the process that was left would keep this end open, too.
+s=socket.socket(socket.AF_UNIX)
 try: s.connect(name)
 except OSError: sys.exit("relay: the stream has ended")
 copy(s)

@@ -8,7 +8,7 @@ ended. The caller has one end of a pair of sockets, and notices nothing but a pa
 from __future__ import annotations
 
 import contextlib
-import select
+import selectors
 import socket
 import threading
 import time
@@ -128,10 +128,10 @@ class _Stream:
         _pass_on(endpoint, sock)
         if self._callers_end and not sock.unsent:
             return False
-        events = select.POLLIN if endpoint.room and not self._callers_end else 0
-        events |= select.POLLOUT if endpoint.arrived else 0
-        others = [(ours.fileno(), events)] if events else []
-        sock.wait(5.0, *others)
+        events = selectors.EVENT_READ if endpoint.room and not self._callers_end else 0
+        events |= selectors.EVENT_WRITE if endpoint.arrived else 0
+        others = [(ours, events)] if events else []
+        sock.wait(5.0, *others, read=endpoint.accepts)
         self._read_callers()
         if not endpoint.accepts:
             return True

@@ -61,6 +61,13 @@ def test_message_in_several_frames(ends):
     assert sock.receive() == [(OUTPUT, b"beginend")]
 
 
+def test_channels_that_are_opened_without_bytes_say_nothing(ends):
+    sock, theirs = ends
+    theirs.sendall(frame(b"\1") + frame(b"\3"))
+    assert sock.receive() == []
+    assert sock.status is None
+
+
 def test_pings_are_answered(ends):
     sock, theirs = ends
     theirs.sendall(frame(b"there?", 0x89))
