@@ -6,10 +6,11 @@ import shutil
 from pathlib import Path
 
 import pytest
-from rebase_harness import Rebase, commit_tiny_series, tiny_project
+from rebase_harness import LOCKED, Rebase, all_files, commit_tiny_series, tiny_project
 
-from tools.paths import Project
+from tools.paths import CACHE, Project
 from tools.series.edit import close_series, open_series
+from tools.upstream.fetch import fetch_sdist, fetch_wheel, unpack_wheel
 
 
 @pytest.fixture(scope="session")
@@ -40,3 +41,11 @@ def links(tmp_path: Path) -> Path:
 def rebase(tiny: Project, links: Path) -> Rebase:
     """The rebase command in a made-up project."""
     return Rebase(tiny, links)
+
+
+@pytest.fixture(scope="session")
+def release(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """The locked release's package."""
+    fetch_sdist(LOCKED, CACHE)
+    site = unpack_wheel(fetch_wheel(LOCKED, CACHE), tmp_path_factory.mktemp("release"))
+    return {name: data for name, data in all_files(site).items() if name.startswith("smolagents/")}

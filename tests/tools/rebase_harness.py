@@ -34,6 +34,9 @@ from tools.upstream.relock import lock_of_release
 # Seconds; a hang is a failure, a slow machine is not.
 COMMAND_TIMEOUT_SECONDS = 1200.0
 
+#: The release that the fork is built from.
+LOCKED = lockfile.load(ROOT / "upstream.lock").version
+
 TINY_SCRIPTS = {"smolagent": "smolagents.console:main"}
 LICENCE = "# Copyright nobody.\n#\n# See the licence for the\n# limitations under the License.\n"
 
@@ -103,6 +106,26 @@ def _entry_points(scripts: Mapping[str, str]) -> str:
 
 def _b64(data: bytes) -> str:
     return base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+
+
+def next_release(links: Path, tree: dict[str, bytes]) -> str:
+    """Publish the release after the locked one.
+
+    Args:
+        links: where pip will look for it.
+        tree: the locked release's package with edits.
+
+    Returns:
+        its version.
+    """
+    major, minor, _ = LOCKED.split(".")
+    version = f"{major}.{int(minor) + 1}.0"
+    init = tree["smolagents/__init__.py"]
+    old, new = f'__version__ = "{LOCKED}"'.encode(), f'__version__ = "{version}"'.encode()
+    assert init.count(old) == 1
+    tree = {**tree, "smolagents/__init__.py": init.replace(old, new)}
+    publish(links, version, tree, lockfile.load(ROOT / "upstream.lock").scripts)
+    return version
 
 
 def checkout_copy(target: Path) -> Project:

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from rebase_harness import Rebase, all_files, checkout_copy, publish, snapshot
+from rebase_harness import LOCKED, Rebase, checkout_copy, next_release, snapshot
 
 from buildsys import lock as lockfile
 from buildsys.patchfile import Patch, apply_patch, parse_patch
@@ -27,38 +27,17 @@ from tools.rebase.conflict import REGION
 from tools.rebase.rehearsal import transplant
 from tools.series.needed import tree_of
 from tools.series.repository import exported, patch_bytes
-from tools.upstream.fetch import fetch_sdist, fetch_wheel, unpack_wheel
+from tools.upstream.fetch import fetch_sdist, fetch_wheel
 from tools.upstream.relock import lock_of_release
 
 pytestmark = [pytest.mark.network, pytest.mark.slow]
 
-LOCKED = lockfile.load(ROOT / "upstream.lock").version
 AGENTS = "smolagents/agents.py"
-
-
-@pytest.fixture(scope="session")
-def release(tmp_path_factory) -> dict[str, bytes]:
-    """The locked release's package."""
-    fetch_sdist(LOCKED, CACHE)
-    site = unpack_wheel(fetch_wheel(LOCKED, CACHE), tmp_path_factory.mktemp("release"))
-    return {name: data for name, data in all_files(site).items() if name.startswith("smolagents/")}
 
 
 @pytest.fixture
 def rebase(release, links: Path, tmp_path: Path) -> Rebase:
     return Rebase(checkout_copy(tmp_path / "project"), links)
-
-
-def next_release(links: Path, tree: dict[str, bytes]) -> str:
-    """Publish the release after the locked one."""
-    major, minor, _ = LOCKED.split(".")
-    version = f"{major}.{int(minor) + 1}.0"
-    init = tree["smolagents/__init__.py"]
-    old, new = f'__version__ = "{LOCKED}"'.encode(), f'__version__ = "{version}"'.encode()
-    assert init.count(old) == 1
-    tree = {**tree, "smolagents/__init__.py": init.replace(old, new)}
-    publish(links, version, tree, lockfile.load(ROOT / "upstream.lock").scripts)
-    return version
 
 
 def method(source: bytes, class_name: str, name: str) -> ast.FunctionDef:

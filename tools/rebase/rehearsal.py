@@ -6,6 +6,7 @@ there the command alone has to bring it back, as it would have at the time.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from buildsys import lock as lockfile
@@ -20,45 +21,26 @@ from tools.rebase.state import Folder, Trial
 from tools.rebase.trial import scratch_copy
 from tools.series.repository import patch_bytes
 
-__all__ = ["rehearse", "transplant"]
+__all__ = ["placed_higher", "rehearse", "transplant"]
+
+#: Resolves the conflicts of one file: takes the conflict, the file's path and its text with marks.
+Resolution = Callable[[Conflict, str, bytes], bytes]
 
 
-def transplant(project: Project, version: str) -> list[str]:
-    """Put a project's series, lock and version on an older release; nothing is built or tested.
-
-    Args:
-        project: a scratch copy.
-        version: upstream's older version.
-
-    Returns:
-        Patches that had to be placed by rule, because upstream's text beside them was not there.
-
-    Raises:
-        RebaseError: a patch cannot be placed by that rule.
-    """
-    folder = Folder(project)
-    plan = plan_to(project, version, "", Trial())
-    folder.save(plan)
-    replay = Replay(folder, plan)
-    placed: list[str] = []
-    while (conflict := replay.run()) is not None:
-        for path in dict.fromkeys(place.path for place in conflict.places):
-            file = folder.repository / path
-            file.write_bytes(_placed_higher(conflict, path, file.read_bytes()))
-        folder.git.run("add", "--update")
-        placed.append(conflict.commit.name)
-    folder.replacement.stage(result_of(project, replay).files)
-    folder.replacement.decide()
-    folder.remove()
-    return placed
-
-
-def _placed_higher(conflict: Conflict, path: str, data: bytes) -> bytes:
+def placed_higher(conflict: Conflict, path: str, data: bytes) -> bytes:
     """Resolve regions where the patch only adds lines: they go above the line before the region.
 
     The author of a patch on the older release would put it somewhere near, without knowing what
     upstream will add; right beside it would be a conflict of the rehearsal's own making. Below a
     line that opens a block they stay where they are, or they would leave it.
+
+    Args:
+        conflict: with the patch's name and the release.
+        path: of the file.
+        data: its text with marks.
+
+    Raises:
+        RebaseError: the patch changes lines of upstream's that are others there.
     """
     while (region := REGION.search(data)) is not None:
         base, patch = (region[side].splitlines(keepends=True) for side in ("base", "patch"))
@@ -73,6 +55,37 @@ def _placed_higher(conflict: Conflict, path: str, data: bytes) -> bytes:
         before = b"".join([*above, *added, *last])
         data = before + region["upstream"] + data[region.end() :]
     return data
+
+
+def transplant(project: Project, version: str, resolution: Resolution = placed_higher) -> list[str]:
+    """Put a project's series, lock and version on another release; nothing is built or tested.
+
+    Args:
+        project: a scratch copy.
+        version: upstream's version.
+        resolution: of each conflict.
+
+    Returns:
+        Patches that conflicted, in order.
+
+    Raises:
+        RebaseError: a conflict cannot be resolved.
+    """
+    folder = Folder(project)
+    plan = plan_to(project, version, "", Trial())
+    folder.save(plan)
+    replay = Replay(folder, plan)
+    placed: list[str] = []
+    while (conflict := replay.run()) is not None:
+        for path in dict.fromkeys(place.path for place in conflict.places):
+            file = folder.repository / path
+            file.write_bytes(resolution(conflict, path, file.read_bytes()))
+        folder.git.run("add", "--update")
+        placed.append(conflict.commit.name)
+    folder.replacement.stage(result_of(project, replay).files)
+    folder.replacement.decide()
+    folder.remove()
+    return placed
 
 
 def rehearse(project: Project, version: str, trial: Trial, record: Path | None) -> int:
