@@ -355,6 +355,7 @@ ls -A {out}
 """
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="needs namespaces for a small disk")
 def test_full_disk_leaves_no_part_of_an_archive(tmp_path):
     script = FULL_DISK.format(out=tmp_path, python=sys.executable)
     done = subprocess.run(

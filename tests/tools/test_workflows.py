@@ -53,6 +53,20 @@ def test_fast_job_lints_and_tests_on_every_push():
     assert workflow[True]["push"] is None
 
 
+def test_build_lock_series_and_local_executor_are_tested_on_other_systems():
+    """The job itself cannot run here; its commands name what exists."""
+    workflow = yaml.safe_load((WORKFLOWS / "test.yml").read_text("utf-8"))
+    job = workflow["jobs"]["other-systems"]
+    assert job["strategy"]["matrix"]["os"] == ["windows-latest", "macos-latest"]
+    install, tested = [step["run"] for step in job["steps"] if "run" in step]
+    project = (ROOT / "pyproject.toml").read_text("utf-8")
+    (backend,) = re.findall(r'^requires = \["(.+)"\]$', project, re.MULTILINE)
+    assert f" {backend} " in install
+    files = re.findall(r"tests/\S+", tested)
+    assert {Path(name).parts[1] for name in files} == {"build", "tools", "contract"}
+    assert [name for name in files if not (ROOT / name).is_file()] == []
+
+
 def test_pre_commit_calls_installed_modules():
     hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))["repos"][0][
         "hooks"
