@@ -176,6 +176,27 @@ def test_wheel_contains_both_packages_licence_and_notice(wheel):
             assert Requirement(f"{requirement}; extra == '{extra}'") in found
 
 
+def test_metadata_are_of_a_version_that_uploaders_take_and_name_upstream(wheel, sdist):
+    info = f"{wheel.name.split('-py3')[0]}.dist-info"
+    with zipfile.ZipFile(wheel) as archive:
+        of_wheel = archive.read(f"{info}/METADATA").decode()
+    with tarfile.open(sdist) as archive:
+        file = archive.extractfile(f"{sdist.name.removesuffix('.tar.gz')}/PKG-INFO")
+        assert file is not None
+        of_sdist = file.read().decode()
+    for metadata in (of_wheel, of_sdist):
+        assert metadata.startswith("Metadata-Version: 2.4\n")
+        assert re.search(r"(?m)^Project-URL: Upstream, https://", metadata)
+
+
+def test_quick_tests_begin_in_an_unpacked_source_distribution(sdist, tmp_path):
+    run("tar", "-xzf", str(sdist), "-C", str(tmp_path))
+    folder = only(tmp_path, "*")
+    assert {"Makefile", "requirements-dev.txt"} <= {path.name for path in folder.iterdir()}
+    tests = ("tests/unit/test_deadline.py", "tests/unit/test_rooms.py")
+    run(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests, cwd=folder)
+
+
 def test_failed_build_leaves_nothing_behind(checkout, tmp_path):
     project = tmp_path / "damaged"
     shutil.copytree(checkout, project)

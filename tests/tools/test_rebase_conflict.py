@@ -229,6 +229,15 @@ def test_damaged_state_can_still_be_aborted(stopped):
     assert snapshot(stopped.project) == stopped.before
 
 
+def test_checkout_that_cannot_be_written_to_is_a_message(rebase):
+    rebase.publish("9.1.0", tiny_tree("9.1.0"))
+    (rebase.project.root / ".rebase").write_text("")  # where the state would be
+    status, said = rebase("start")
+    assert status == 2
+    assert said.startswith("error: ")
+    assert ".rebase" in said
+
+
 def test_file_that_upstream_removed_is_a_conflict_without_marks(rebase):
     tree = tiny_tree("9.1.0")
     moved = tree.pop("smolagents/agents.py")
