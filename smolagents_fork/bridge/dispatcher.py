@@ -179,7 +179,7 @@ class Dispatcher:
         self.interrupt()
         self._thread.close()
 
-    def handle(self, request: bytes | bytearray) -> bytes:
+    def handle(self, request: bytes | bytearray | memoryview) -> bytes:
         """Serve one request and return the reply.
 
         Every request gets a reply, whatever it contains and whatever the tool raises.
@@ -213,7 +213,9 @@ class Dispatcher:
             return self._refusal(number, TypeError(misfit))
         return self._served(number, name, args, kwargs)
 
-    def _read(self, request: bytes | bytearray) -> tuple[int, str, list[Any], dict[str, Any]]:
+    def _read(
+        self, request: bytes | bytearray | memoryview
+    ) -> tuple[int, str, list[Any], dict[str, Any]]:
         frame = decode(
             request, path="call", max_bytes=self.max_request_bytes, classes=self._classes
         )

@@ -15,7 +15,7 @@ from ..deadline import Deadline
 from ..errors import ProtocolError
 from .protocol import InputRequest, Request, Requests, Sink
 from .websocket import Connection, ConnectionLost, WaitTimeout
-from .wire import Message, decode, encode, peek_v1
+from .wire import Message, decode, encode_pieces, peek_v1
 
 __all__ = ["Channel", "DeadlinePassed", "message_limits"]
 
@@ -195,10 +195,10 @@ class Channel:
         self._send(reply)
 
     def _send(self, message: Message) -> None:
-        payload, binary = encode(message, v1=self._connection.v1)
+        pieces, binary = encode_pieces(message, v1=self._connection.v1)
         # Every working engine's stream is faster than a megabyte per second.
-        timeout = self._send_timeout + len(payload) / 1_000_000
-        self._connection.send(payload, binary=binary, timeout=timeout)
+        timeout = self._send_timeout + sum(map(len, pieces)) / 1_000_000
+        self._connection.send(pieces, binary=binary, timeout=timeout)
 
     def _receive(self, deadline: Deadline, poll: float) -> tuple[Message, int] | None:
         try:
@@ -219,7 +219,7 @@ class Channel:
         payload, binary, skipped = received
         v1 = self._connection.v1
         if skipped:
-            return _oversize(payload, v1), skipped
+            return _oversize(bytes(payload), v1), skipped
         try:
             message = decode(payload, v1=v1, binary=binary)
         except ProtocolError:

@@ -102,7 +102,7 @@ class Collector:
     def _display(self, content: dict[str, Any]) -> None:
         self._shown.add(content.get("data"))
 
-    def _data(self, data: dict[str, Any], buffers: Sequence[bytes]) -> None:
+    def _data(self, data: dict[str, Any], buffers: Sequence[bytes | memoryview]) -> None:
         kind = data.get("kind")
         if kind == "value" and buffers:
             try:

@@ -35,7 +35,7 @@ class InputRequest:
 
     message: Message
     prompt: str
-    buffers: Sequence[bytes]
+    buffers: Sequence[bytes | memoryview]
 
 
 class KernelGone(Exception):
@@ -55,7 +55,9 @@ class Sink:
 
     stream: Callable[[str, str, int], None] = lambda _name, _text, _lost: None
     display: Callable[[dict[str, Any]], None] = lambda _content: None
-    data: Callable[[dict[str, Any], Sequence[bytes]], None] = lambda _data, _buffers: None
+    data: Callable[[dict[str, Any], Sequence[bytes | memoryview]], None] = lambda _data, _buffers: (
+        None
+    )
     answer: Callable[[InputRequest], tuple[str, Sequence[bytes]]] | None = None
 
 

@@ -11,9 +11,10 @@ import contextlib
 import select
 import socket
 import ssl
+import struct
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 import websocket
@@ -27,6 +28,8 @@ __all__ = ["Connection", "ConnectionLost", "SocketLike", "TimedSocket", "WaitTim
 
 # Bytes kept of an over-long payload: enough for the table of offsets and both headers.
 _KEPT = 16_384
+# Bytes of one read of a long payload, and the length from which a payload is sent as it is.
+_LONG = 65_536
 # Time limit for reading data that has already arrived, when there is no time to wait.
 _READ_ON_SECONDS = 0.5
 # Time limit for sending the answer to a ping; after that it is omitted.
@@ -110,7 +113,7 @@ class TimedSocket:
             except (BlockingIOError, ssl.SSLWantWriteError):
                 self._wait(read=False, seconds=left)
 
-    def sendall(self, data: bytes) -> None:
+    def sendall(self, data: bytes | memoryview) -> None:
         view = memoryview(data)
         while view:
             view = view[self.send(bytes(view[:1_048_576])) :]
@@ -178,10 +181,11 @@ class _BoundedFrameBuffer(frame_buffer):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self._start: bytes | None = None
+        self._long: bytearray | None = None
         self._left_to_skip = 0
         self.skipped_bytes = 0
 
-    def recv_strict(self, bufsize: int) -> bytes:
+    def recv_strict(self, bufsize: int) -> Any:
         # Only the payload can be long. A timeout may occur at any point of it; the bytes read so
         # far stay in this object for the next call.
         if bufsize <= _KEPT or self.length is None:
@@ -189,13 +193,15 @@ class _BoundedFrameBuffer(frame_buffer):
         if self._start is None:
             self._start = bytes(super().recv_strict(_KEPT))
             if bufsize <= self.limit_for(self._start):
-                self.recv_buffer = [self._start]
+                # It grows with what arrives: the other end may only claim to send so much.
+                self._long = bytearray(self._start)
             else:
                 self._left_to_skip = bufsize - _KEPT
                 self.skipped_bytes = bufsize - _KEPT
-        if not self.skipped_bytes:
-            whole = bytes(super().recv_strict(bufsize))
-            self._start = None
+        if self._long is not None:
+            while len(self._long) < bufsize:
+                self._long += self.recv(min(_LONG, bufsize - len(self._long)))
+            whole, self._long, self._start = self._long, None, None
             return whole
         while self._left_to_skip > 0:
             self._left_to_skip -= len(self.recv(min(65_536, self._left_to_skip)))
@@ -259,19 +265,20 @@ class Connection:
             raise ConnectionLost(f"the stream ended while the WebSocket opened: {error}") from None
         self.v1 = self._ws.getsubprotocol() == SUBPROTOCOL_V1
 
-    def send(self, payload: bytes, *, binary: bool, timeout: float) -> None:
+    def send(self, pieces: Sequence[bytes | memoryview], *, binary: bool, timeout: float) -> None:
         """Send one message; may be called from another thread than :meth:`receive`.
 
         Args:
-            payload: the message.
+            pieces: of the message; long ones are not copied.
             binary: whether it is sent in a binary frame.
             timeout: seconds in total, in case the other end does not read.
         """
-        opcode = ABNF.OPCODE_BINARY if binary else ABNF.OPCODE_TEXT
+        header = _frame_header(binary, sum(map(len, pieces)))
         with self._send_lock:
             self._sock.send_for(timeout)
             try:
-                self._ws.send(payload, opcode)
+                for data in _writes([header, *pieces]):
+                    self._sock.sendall(data)
             except (websocket.WebSocketException, OSError) as error:
                 raise ConnectionLost(f"the stream ended while sending: {error}") from None
 
@@ -300,7 +307,7 @@ class Connection:
         finally:
             self._send_lock.release()
 
-    def receive(self, timeout: float) -> tuple[bytes, bool, int] | None:
+    def receive(self, timeout: float) -> tuple[bytes | bytearray, bool, int] | None:
         """Wait for one message.
 
         Args:
@@ -330,7 +337,7 @@ class Connection:
             return None
         skipped, self._frames.skipped_bytes = self._frames.skipped_bytes, 0
         data = frame.data
-        payload = data.encode() if isinstance(data, str) else bytes(data)
+        payload = data.encode() if isinstance(data, str) else data
         return payload, opcode == ABNF.OPCODE_BINARY, skipped
 
     @property
@@ -341,3 +348,34 @@ class Connection:
     def close(self) -> None:
         """Close the stream at once; the gateway detects that. Safe at any time."""
         self._sock.close()
+
+
+def _frame_header(binary: bool, size: int) -> bytes:
+    """Return the header of a message in one frame (RFC 6455, section 5.2), with a mask of zeros.
+
+    Masks keep a page's script from choosing the bytes that a proxy reads. Here no proxy reads them,
+    and a mask of zeros, with which the payload stays as it is, is as valid as any other.
+    """
+    first = 0x80 | (ABNF.OPCODE_BINARY if binary else ABNF.OPCODE_TEXT)
+    if size < 126:
+        head = struct.pack("!BB", first, 0x80 | size)
+    elif size < 65_536:
+        head = struct.pack("!BBH", first, 0x80 | 126, size)
+    else:
+        head = struct.pack("!BBQ", first, 0x80 | 127, size)
+    return head + bytes(4)
+
+
+def _writes(pieces: Sequence[bytes | memoryview]) -> Iterator[bytes | memoryview]:
+    """Join short pieces, so that a short message is one write; yield long ones as they are."""
+    short: list[bytes | memoryview] = []
+    for piece in pieces:
+        if len(piece) < _LONG:
+            short.append(piece)
+            continue
+        if short:
+            yield b"".join(short)
+            short = []
+        yield piece
+    if short:
+        yield b"".join(short)

@@ -20,7 +20,7 @@ from typing import Any
 
 from ..errors import ProtocolError
 
-__all__ = ["SUBPROTOCOL_V1", "Message", "decode", "encode", "peek_v1"]
+__all__ = ["SUBPROTOCOL_V1", "Message", "decode", "encode", "encode_pieces", "peek_v1"]
 
 SUBPROTOCOL_V1 = "v1.kernel.websocket.jupyter.org"
 
@@ -43,7 +43,7 @@ class Message:
     parent_header: dict[str, Any]
     metadata: dict[str, Any]
     content: dict[str, Any] | None
-    buffers: Sequence[bytes] = field(default=())
+    buffers: Sequence[bytes | memoryview] = field(default=())
 
     @property
     def type(self) -> str:
@@ -65,8 +65,19 @@ def encode(message: Message, *, v1: bool) -> tuple[bytes, bool]:
         message: the message.
         v1: whether the server chose the v1 subprotocol.
     """
+    pieces, binary = encode_pieces(message, v1=v1)
+    return b"".join(pieces), binary
+
+
+def encode_pieces(message: Message, *, v1: bool) -> tuple[list[bytes | memoryview], bool]:
+    """Return the payload as :func:`encode`, in pieces: buffers, which may be long, are not copied.
+
+    Args:
+        message: the message.
+        v1: whether the server chose the v1 subprotocol.
+    """
     if v1:
-        parts = [
+        parts: list[bytes | memoryview] = [
             _pack(message.header),
             _pack(message.parent_header),
             _pack(message.metadata),
@@ -79,7 +90,7 @@ def encode(message: Message, *, v1: bool) -> tuple[bytes, bool]:
         for part in parts:
             offsets.append(position := position + len(part))
         table = struct.pack(f"<{len(offsets) + 1}Q", len(offsets), *offsets)
-        return b"".join([table, channel, *parts]), True
+        return [table, channel, *parts], True
     document = {
         "channel": message.channel,
         "header": message.header,
@@ -88,21 +99,22 @@ def encode(message: Message, *, v1: bool) -> tuple[bytes, bool]:
         "content": message.content or {},
     }
     if not message.buffers:
-        return _pack({**document, "buffers": []}), False
+        return [_pack({**document, "buffers": []})], False
     parts = [_pack(document), *message.buffers]
     position = 4 * (len(parts) + 1)
     starts = []
     for part in parts:
         starts.append(position)
         position += len(part)
-    return b"".join([struct.pack(f"!{len(parts) + 1}I", len(parts), *starts), *parts]), True
+    return [struct.pack(f"!{len(parts) + 1}I", len(parts), *starts), *parts], True
 
 
-def decode(payload: bytes, *, v1: bool, binary: bool) -> Message:
+def decode(payload: bytes | bytearray, *, v1: bool, binary: bool) -> Message:
     """Return the message in a payload.
 
     Args:
-        payload: payload of one complete WebSocket message.
+        payload: payload of one complete WebSocket message. The buffers of the message are views of
+            it, so it must not change.
         v1: whether the server chose the v1 subprotocol.
         binary: whether it was received in a binary frame.
 
@@ -123,8 +135,8 @@ def decode(payload: bytes, *, v1: bool, binary: bool) -> Message:
             _unpack(parts[3], "content"),
             tuple(parts[4:]),
         )
-    buffers: tuple[bytes, ...] = ()
-    text = payload
+    buffers: tuple[memoryview, ...] = ()
+    text = memoryview(payload)
     if binary:
         text, *rest = _split_default(payload)
         buffers = tuple(rest)
@@ -163,7 +175,7 @@ def peek_v1(start: bytes) -> Message | None:
     return Message(channel, header, parent, {}, None)
 
 
-def _split_v1(payload: bytes) -> tuple[str, list[bytes]]:
+def _split_v1(payload: bytes | bytearray) -> tuple[str, list[memoryview]]:
     try:
         count = struct.unpack_from("<Q", payload)[0]
         if not 2 <= count <= _MAX_PARTS:
@@ -176,15 +188,16 @@ def _split_v1(payload: bytes) -> tuple[str, list[bytes]]:
     edges = [8 * (count + 1), *offsets, len(payload)]
     if any(a > b for a, b in itertools.pairwise(edges)):
         raise ProtocolError("the offsets of a message do not increase, or point outside of it")
-    pieces = [payload[a:b] for a, b in itertools.pairwise(offsets)]
+    view = memoryview(payload)
+    pieces = [view[a:b] for a, b in itertools.pairwise(offsets)]
     try:
-        channel = pieces[0].decode()
+        channel = bytes(pieces[0]).decode()
     except UnicodeDecodeError:
         raise ProtocolError("the channel name of a message is not UTF-8") from None
     return channel, pieces[1:]
 
 
-def _split_default(payload: bytes) -> list[bytes]:
+def _split_default(payload: bytes | bytearray) -> list[memoryview]:
     try:
         count = struct.unpack_from("!I", payload)[0]
         if not 1 <= count <= _MAX_PARTS:
@@ -197,15 +210,16 @@ def _split_default(payload: bytes) -> list[bytes]:
     edges = [4 * (count + 1), *offsets, len(payload)]
     if any(a > b for a, b in itertools.pairwise(edges)):
         raise ProtocolError("the offsets of a message do not increase, or point outside of it")
-    ends = [*offsets[1:], len(payload)]
-    return [payload[a:b] for a, b in zip(offsets, ends, strict=True)]
+    view, ends = memoryview(payload), [*offsets[1:], len(payload)]
+    return [view[a:b] for a, b in zip(offsets, ends, strict=True)]
 
 
 def _pack(value: dict[str, Any]) -> bytes:
     return json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8", "surrogatepass")
 
 
-def _unpack(data: bytes, what: str) -> dict[str, Any]:
+def _unpack(part: bytes | memoryview, what: str) -> dict[str, Any]:
+    data = bytes(part)
     if what.endswith("header") and len(data) > _HEADER_LIMIT:
         raise ProtocolError(f"a message's {what} has {len(data)} bytes (limit {_HEADER_LIMIT})")
     if len(data) > _MAX_ELEMENTS and _elements(data) > _MAX_ELEMENTS:

@@ -77,6 +77,7 @@ class HostBindings:
             max_calls=options.max_tool_calls,
             tool_timeout_seconds=options.tool_timeout_seconds,
             calling_thread=options.tools_in_calling_thread,
+            binary=True,
             on_call=on_call,
         )
         self._names: set[str] = set()
@@ -92,7 +93,7 @@ class HostBindings:
         number = question.prompt.rpartition(" ")[2]
         # Without a number no code waits for the answer; it counts as a malformed call.
         is_call = bool(question.buffers) and len(number) <= _LONGEST_NUMBER
-        reply = self.calls.handle(bytes(question.buffers[0]) if is_call else b"")
+        reply = self.calls.handle(question.buffers[0] if is_call else b"")
         return (number, [reply]) if is_call else ("", ())
 
     # -- tools --
@@ -166,7 +167,7 @@ class HostBindings:
     def _encoded(self, name: str, value: Any) -> tuple[str, bytes]:
         limit = self._options.max_value_bytes
         try:
-            return "receive", codec.encode({name: value}, path="vars", max_bytes=limit)
+            return "receive", codec.encode_message({name: value}, path="vars", max_bytes=limit)
         except EncodeError:
             if not self._options.allow_pickle:
                 raise
@@ -186,7 +187,7 @@ class HostBindings:
         limit = self._options.max_value_bytes
         found: list[bytes] = []
 
-        def receive(content: dict[str, Any], buffers: Sequence[bytes]) -> None:
+        def receive(content: dict[str, Any], buffers: Sequence[bytes | memoryview]) -> None:
             if content.get("kind") == "variables" and buffers:
                 found[:] = [bytes(buffers[0])]
 

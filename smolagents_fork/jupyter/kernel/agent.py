@@ -68,7 +68,9 @@ class Sandbox:
         self.over = False
         #: The host's functions by name.
         self.stubs = {}
-        self.calls = codec.HostCalls(self.exchange, self.finish, self.max_value_bytes, self.stop)
+        self.calls = codec.HostCalls(
+            self.exchange, self.finish, self.max_value_bytes, self.stop, binary=True
+        )
 
     # -- messages to the host --
 
@@ -128,7 +130,7 @@ class Sandbox:
                 continue
             _, reply = self.process.unbroken(kernel.session.recv, socket)
             if reply is not None and reply["content"].get("value") == number:
-                return bytes(reply["buffers"][0])
+                return reply["buffers"][0]
 
     def finish(self):
         self.over = True
@@ -227,7 +229,7 @@ class Sandbox:
             self.publish({"kind": "figure"}, [figure])
             return
         try:
-            data = self.codec.encode(value, path="result", max_bytes=self.max_value_bytes)
+            data = self.codec.encode_message(value, path="result", max_bytes=self.max_value_bytes)
         except self.codec.EncodeError:
             pass
         except Exception:  # a hostile __class__, a property that raises
@@ -337,7 +339,7 @@ class Sandbox:
     def receive(self):
         """Set variables from a buffer of the request."""
         for data in self.kernel.get_parent("shell")["buffers"]:
-            values = self.codec.decode(bytes(data), max_bytes=1 << 62)
+            values = self.codec.decode(data, max_bytes=1 << 62)
             self.shell.user_ns.update(values)
 
     def define(self):
@@ -358,7 +360,7 @@ class Sandbox:
             for name, value in self.shell.user_ns.items()
             if hidden.get(name, absent) is not value and value is not self.process.leave
         }
-        data = self.codec.encode_variables(found, self.max_value_bytes)
+        data = self.codec.encode_variables(found, self.max_value_bytes, binary=True)
         self.publish({"kind": "variables"}, [data])
 
     def receive_pickle(self):

@@ -35,8 +35,8 @@ class Kernel:
     def clock(self):
         return self.now
 
-    def send(self, payload, *, binary, timeout):
-        self.sent.append(decode(payload, v1=True, binary=binary))
+    def send(self, pieces, *, binary, timeout):
+        self.sent.append(decode(b"".join(pieces), v1=True, binary=binary))
         self.asked(self.sent[-1])
 
     def ping(self, timeout=1.0):

@@ -27,7 +27,7 @@ class SlowConnection:
     def clock(self):
         return self.now
 
-    def send(self, payload, *, binary, timeout):
+    def send(self, pieces, *, binary, timeout):
         pass
 
     def ping(self, timeout=1.0):
