@@ -152,6 +152,8 @@ def run(path, ready):
     config = Config()
     config.HistoryManager.enabled = False
     app = Application.instance(config=config, log_level=logging.ERROR)
+    # The level belongs to the handler alone, and four records would be made for each call.
+    app.log.setLevel(logging.ERROR)
     app.prepare(path)
     os.write(ready, b"1")
     os.close(ready)

@@ -19,9 +19,9 @@ __all__ = [
     "signal_name",
 ]
 
-# The line that docker/jupyter/gateway.py logs when a kernel has ended; other images log none.
+# The line of the fork's own gateway about a kernel that has ended; other gateways log none.
 _KERNEL_ENDED = re.compile(r"kernel (\d+) ended: exit code (-?\d+|None)(, out of memory)?")
-# The gateway's lines about the kernel that it starts instead.
+# Lines of Jupyter's packaged gateway about the kernel that it starts instead.
 _NEW_KERNEL = re.compile(r"KernelGatewayApp\] .*restart|KernelRestarter")
 # Time an engine may take to notice that a sandbox has ended, and to deliver its log. It is the time
 # of ten queries, within bounds: an engine that is slow to answer is also slow to notice.

@@ -12,6 +12,7 @@ Like ``agent``, this file is sent as text and does not import this package.
 import asyncio
 import contextlib
 import functools
+import inspect
 
 
 class ProgramLoop:
@@ -70,6 +71,8 @@ def install(shell):
         with program.instead():
             return run_cell(*args, **kwargs)
 
+    # The kernel asks for it at each call.
+    run_cell_apart.__signature__ = inspect.signature(run_cell)
     shell.run_cell = run_cell_apart
     # The kernel awaits cells in its own loop only with the runner that is the default.
     shell.loop_runner = program.run
