@@ -17,6 +17,7 @@ from typing import Any
 from ..deadline import Deadline
 from ..errors import ProtocolError, SandboxDiedError
 from ..guest.frames import Frame, FrameReader, Kind, frame_parts
+from ..guest.spin_wait import SpinWait
 from .output_log import LOG_HEADER, LOG_SIZE, LOG_TEXT, STOPPED_RUN
 
 __all__ = ["Child"]
@@ -58,6 +59,7 @@ class Child:
         # kills the process.
         self._log = log
         self._reader = FrameReader(kinds)
+        self._spin = SpinWait()
         # Other threads may query, stop and close the child. The lock serialises them, because the
         # descriptor of a closed socket may be reused.
         self._status_lock = threading.RLock()
@@ -104,19 +106,14 @@ class Child:
         """
         end = time.monotonic() + seconds
         while True:
-            wanted = self._reader.wanted
-            try:
-                with self._reader.space as space:
-                    size = self._data.recv_into(space, flags=_NOT_BLOCKING) if wanted else 0
-            except BlockingIOError:
+            size = self._received_now()
+            if size is None and seconds > 0:
+                size = self._spin.wait(self._received_now)
+            if size is None:
                 left = end - time.monotonic()
                 if left <= 0 or not self._wait(left):
                     return None
                 continue
-            except OSError as error:
-                raise self.death() from error
-            if wanted and not size:
-                raise self.death()
             frame = self._reader.filled(size)
             if frame is not None:
                 return frame
@@ -133,6 +130,21 @@ class Child:
             watched.append(self._output)
         if self._output in _ready(watched, select.POLLIN, seconds):
             self._read_output()
+
+    def _received_now(self) -> int | None:
+        """Read what has arrived into the reader; ``None`` if nothing has."""
+        if not self._reader.wanted:
+            return 0
+        try:
+            with self._reader.space as space:
+                size = self._data.recv_into(space, flags=_NOT_BLOCKING)
+        except BlockingIOError:
+            return None
+        except OSError as error:
+            raise self.death() from error
+        if not size:
+            raise self.death()
+        return size
 
     def _wait(self, seconds: float) -> bool:
         watched: list[Any] = [self._data, self._status]

@@ -18,6 +18,7 @@ from typing import Any
 
 from . import landlock, seccomp
 from .confinement_report import Bounds, Kernel, Report
+from .libc import libc
 from .syscalls import REFUSED_WITHOUT_NETWORK
 from .thread_limit import give_listener
 
@@ -128,11 +129,10 @@ def _network_namespace(kernel: Kernel) -> str:
     """Enter a new network namespace; return its description, empty if not available."""
     if not kernel.namespaces:
         return ""
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.unshare(_CLONE_NEWNET) == 0:
+    if libc().unshare(_CLONE_NEWNET) == 0:
         return "own network namespace without interfaces"
     uid, gid = os.getuid(), os.getgid()
-    if libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNET) != 0:
+    if libc().unshare(_CLONE_NEWUSER | _CLONE_NEWNET) != 0:
         return ""
     # Map the ids to themselves, so that file permissions keep their meaning.
     for name, text in (
@@ -162,12 +162,13 @@ def _file_rules(bounds: Bounds) -> str:
 def _no_capabilities() -> str:
     with open("/proc/sys/kernel/cap_last_cap", encoding="ascii") as file:
         last = int(file.read())
-    libc = ctypes.CDLL(None, use_errno=True)
     for number in range(last + 1):
-        libc.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0)  # fails without CAP_SETPCAP, then not needed
+        libc().prctl(
+            _PR_CAPBSET_DROP, number, 0, 0, 0
+        )  # fails without CAP_SETPCAP, then not needed
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
     nothing = (ctypes.c_uint32 * 6)()
-    if libc.capset(ctypes.byref(header), ctypes.byref(nothing)) != 0:
+    if libc().capset(ctypes.byref(header), ctypes.byref(nothing)) != 0:
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))
     return "none"
@@ -243,9 +244,8 @@ def _fork() -> None:
 
 
 def _prctl(option: int, value: int) -> str:
-    libc = ctypes.CDLL(None, use_errno=True)
     arguments: list[Any] = [ctypes.c_ulong(n) for n in (value, 0, 0, 0)]
-    if libc.prctl(option, *arguments) != 0:
+    if libc().prctl(option, *arguments) != 0:
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))
     return "set"

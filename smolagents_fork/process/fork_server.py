@@ -10,7 +10,7 @@ The host starts it as ``python -I -c <bootstrap>`` with the control socket's num
 from __future__ import annotations
 
 import contextlib
-import ctypes
+import gc
 import importlib
 import json
 import os
@@ -29,6 +29,7 @@ from ..folders.removal import remove_tree
 from ..guest.guest_worker import warm_up
 from . import confinement, seccomp, worker
 from .confinement_report import Bounds
+from .libc import libc
 from .thread_limit import ThreadLimit, take_listener
 
 __all__ = ["main"]
@@ -67,9 +68,13 @@ def main(control_number: int) -> None:
 
 def _warm_up() -> None:
     # The first use of anything costs more than the later ones; children inherit it done.
-    ctypes.CDLL(None)
+    libc()
     seccomp.warm_up()
     warm_up()
+    # A collection in a child would look at every object of the fork server, and so copy the pages
+    # of all. None of them becomes garbage.
+    gc.collect()
+    gc.freeze()
 
 
 class ForkServer:

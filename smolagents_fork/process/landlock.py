@@ -12,6 +12,8 @@ import os
 import stat
 from collections.abc import Iterable
 
+from .libc import system_call
+
 __all__ = ["SCOPED_SIGNALS", "abi_version", "restrict"]
 
 #: First version that confines signals to the process.
@@ -46,7 +48,7 @@ class _PathBeneath(ctypes.Structure):
 def abi_version() -> int:
     """Return the kernel's version of the interface; 0 without Landlock."""
     try:
-        return max(0, _syscall(_CREATE_RULESET, None, 0, _VERSION_FLAG))
+        return max(0, system_call(_CREATE_RULESET, None, 0, _VERSION_FLAG))
     except (OSError, AttributeError):
         return 0
 
@@ -87,7 +89,7 @@ def restrict(
     ruleset = _Ruleset(handled, 3 if version >= 4 and not network else 0, 3 if version >= 6 else 0)
     # An older kernel expects a shorter structure.
     size = 8 if version < 4 else 16 if version < 6 else 24
-    rules = _syscall(_CREATE_RULESET, ctypes.byref(ruleset), size, 0)
+    rules = system_call(_CREATE_RULESET, ctypes.byref(ruleset), size, 0)
     try:
         change = handled & ~(_EXECUTE | _MAKE_DEVICES | _MAKE_SOCKET | _IOCTL_DEV)
         for paths, access in (
@@ -97,7 +99,7 @@ def restrict(
         ):
             for path in paths:
                 _allow(rules, path, access & handled)
-        _syscall(_RESTRICT_SELF, rules, 0)
+        system_call(_RESTRICT_SELF, rules, 0)
     finally:
         os.close(rules)
     return version
@@ -111,16 +113,6 @@ def _allow(rules: int, path: str, access: int) -> None:
                 access &= _FOR_FILES
             rule = _PathBeneath(access, descriptor)
             if access:
-                _syscall(_ADD_RULE, rules, _RULE_PATH_BENEATH, ctypes.byref(rule), 0)
+                system_call(_ADD_RULE, rules, _RULE_PATH_BENEATH, ctypes.byref(rule), 0)
         finally:
             os.close(descriptor)
-
-
-def _syscall(number: int, *arguments: object) -> int:
-    library = ctypes.CDLL(None, use_errno=True)
-    words = [ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]
-    result: int = library.syscall(ctypes.c_long(number), *words)
-    if result < 0:
-        code = ctypes.get_errno()
-        raise OSError(code, os.strerror(code))
-    return result

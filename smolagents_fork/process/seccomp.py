@@ -17,6 +17,7 @@ import struct
 import sys
 from collections.abc import Sequence
 
+from .libc import system_call
 from .syscalls import (
     FIRST_COMMON,
     MACHINES,
@@ -118,16 +119,11 @@ def _load(code: bytes, flags: int) -> int:
     buffer = ctypes.create_string_buffer(code, len(code))
     # struct sock_fprog: a short, padding, a pointer
     description = struct.pack("H6xQ", len(code) // 8, ctypes.addressof(buffer))
-    result: int = ctypes.CDLL(None, use_errno=True).syscall(
-        ctypes.c_long(_SECCOMP[platform.machine()]),
-        ctypes.c_long(_SET_MODE_FILTER),
-        ctypes.c_long(flags),
-        ctypes.c_char_p(description),
-    )
-    if result < 0:
-        number = ctypes.get_errno()
-        raise OSError(number, f"no system call filter: {os.strerror(number)}")
-    return result
+    number = _SECCOMP[platform.machine()]
+    try:
+        return system_call(number, _SET_MODE_FILTER, flags, ctypes.c_char_p(description))
+    except OSError as error:
+        raise OSError(error.errno, f"no system call filter: {error.strerror}") from None
 
 
 def _form(clauses: Sequence[Clause], error: int, listened: bool) -> list[bytes]:

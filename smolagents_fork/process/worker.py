@@ -18,6 +18,7 @@ from ..codec import decode, encode
 from ..errors import ProtocolError
 from ..guest.frames import Frame, FrameReader, Kind, frame_parts, from_host, packed
 from ..guest.guest_worker import Worker
+from ..guest.spin_wait import SpinWait
 from .confinement import confine, cpu_limit
 from .confinement_report import Bounds
 from .output_log import LOG_HEADER, LOG_SIZE, LOG_TEXT, STOPPED_RUN
@@ -75,6 +76,7 @@ class Link:
     def __init__(self, data: socket.socket, log: mmap.mmap) -> None:
         self._socket = data
         self._reader = FrameReader(from_host())
+        self._spin = SpinWait()
         self._lock = threading.RLock()
         self._log = log
         self._logged = 0
@@ -95,13 +97,21 @@ class Link:
         while True:
             size = 0
             if self._reader.wanted:
-                with self._reader.space as space:
-                    size = self._socket.recv_into(space)
-                if not size:
+                found = self._spin.wait(self._received_now)
+                if found is None:
+                    with self._reader.space as space:
+                        found = self._socket.recv_into(space)
+                if not found:
                     return None
+                size = found
             frame = self._reader.filled(size)
             if frame is not None:
                 return frame
+
+    def _received_now(self) -> int | None:
+        with self._reader.space as space, contextlib.suppress(BlockingIOError):
+            return self._socket.recv_into(space, 0, socket.MSG_DONTWAIT)
+        return None
 
     def send(self, kind: Kind, run: int, body: bytes = b"") -> None:
         """Send a frame, after the text printed before it."""

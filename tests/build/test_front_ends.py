@@ -290,7 +290,7 @@ def test_every_public_name_of_upstream_imports_as_before(installed, pristine_sit
         "        module = importlib.import_module(m)\n"
         "    except (ImportError, SyntaxError):\n"
         "        continue\n"
-        "    names[m] = sorted(n for n in vars(module) if not n.startswith('__'))\n"
+        "    names[m] = sorted(n for n in dir(module) if n[:2] != '__' and hasattr(module, n))\n"
         "print(smolagents.__version__)\n"
         "print(json.dumps(names))\n"
     )
