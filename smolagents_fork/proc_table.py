@@ -18,6 +18,7 @@ class ProcessEntry:
     Attributes:
         pid: its process id.
         parent: process id of its parent.
+        session: process id of the leader of its session.
         argv: its command line.
         state: ``running`` or ``stopped``; one that waits for input runs.
         started_at: seconds of the epoch.
@@ -26,6 +27,7 @@ class ProcessEntry:
 
     pid: int
     parent: int
+    session: int
     argv: tuple[str, ...]
     state: str
     started_at: float
@@ -75,6 +77,7 @@ def _entry(pid: int, boot: float) -> ProcessEntry | None:
     return ProcessEntry(
         pid=pid,
         parent=int(fields[1]),
+        session=int(fields[3]),
         argv=_argv(pid),
         state=_STATES.get(fields[0], "running"),
         started_at=boot + int(fields[19]) / os.sysconf("SC_CLK_TCK"),

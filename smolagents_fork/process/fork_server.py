@@ -45,6 +45,17 @@ _DESCRIPTORS = 4  # data socket, status socket, standard output, output log
 
 
 @dataclass(frozen=True)
+class _Spare:
+    """A process without a program, which becomes the next child: it has copied what it will use.
+
+    It is trusted as the fork server is, and confined as any child before it gets a program.
+    """
+
+    pid: int
+    channel: socket.socket
+
+
+@dataclass(frozen=True)
 class _Starting:
     """A child that has not yet sent the listener of its filter."""
 
@@ -90,6 +101,7 @@ class ForkServer:
         self._children: dict[int, socket.socket] = {}
         self._limits: dict[int, ThreadLimit] = {}
         self._folders: set[str] = set()
+        self._spare: _Spare | None = None
         self._wake, wake_up = socket.socketpair()
         for end in (self._wake, wake_up):
             end.setblocking(False)
@@ -127,24 +139,12 @@ class ForkServer:
             self._end_all()
 
     def _request(self) -> bool:
-        try:
-            # Descriptors arrive with the first bytes of a message, and recv_fds() stops after them.
-            data, descriptors, _, _ = socket.recv_fds(self._control, 1 << 16, _DESCRIPTORS)
-            while data and len(data[4:]) < _LENGTH.unpack(data[:4].ljust(4, b"\xff"))[0]:
-                more = self._control.recv(1 << 16)
-                if not more:
-                    return False
-                data += more
-        except OSError:
+        request = _received(self._control)
+        if request is None:
             return False
-        if not data:
-            return False
-        bounds = Bounds.from_data(json.loads(data[_LENGTH.size :]))
-        ours, theirs = socket.socketpair()
-        pid = os.fork()
-        if pid == 0:
-            self._become_child(descriptors, bounds, theirs)
-        theirs.close()
+        data, descriptors = request
+        bounds = _bounds_of(data)
+        ours, pid = self._handed_over(data, descriptors) or self._forked(descriptors, bounds)
         self._selector.register(ours, selectors.EVENT_READ, _Starting(ours, pid, bounds.threads))
         data_socket, status, output, log = descriptors
         for descriptor in (data_socket, output, log):
@@ -157,10 +157,67 @@ class ForkServer:
         self._control.sendall(struct.pack("!I", pid))
         return True
 
+    def _forked(self, descriptors: list[int], bounds: Bounds) -> tuple[socket.socket, int]:
+        ours, theirs = socket.socketpair()
+        pid = os.fork()
+        if pid == 0:
+            self._become_child(descriptors, bounds, theirs)
+        theirs.close()
+        return ours, pid
+
+    def _handed_over(self, data: bytes, descriptors: list[int]) -> tuple[socket.socket, int] | None:
+        """Make the spare the child of a request; ``None`` if there is none."""
+        spare, self._spare = self._spare, None
+        if spare is None:
+            return None
+        try:
+            sent = socket.send_fds(spare.channel, [data], descriptors)
+            spare.channel.sendall(data[sent:])
+        except OSError:  # it has ended, and is reaped as a process that is not a child
+            spare.channel.close()
+            return None
+        return spare.channel, spare.pid
+
+    def _prepare_spare(self) -> None:
+        if self._spare is not None:
+            return
+        ours, theirs = socket.socketpair()
+        try:
+            pid = os.fork()
+        except OSError:  # no process or no memory: the next child is forked when it is requested
+            ours.close()
+            theirs.close()
+            return
+        if pid == 0:
+            self._become_spare(theirs)
+        theirs.close()
+        self._spare = _Spare(pid, ours)
+
+    def _become_spare(self, parent: socket.socket) -> None:
+        try:
+            confinement.die_with_parent()
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            # The ends of other children's connections.
+            os.closerange(3, parent.fileno())
+            os.closerange(parent.fileno() + 1, 1 << 16)
+            # Writes to the pages that a program's start writes to, which copies them.
+            warm_up()
+            gc.collect()
+            gc.freeze()
+            request = _received(parent)
+            if request is not None:
+                data, descriptors = request
+                self._become_child(descriptors, _bounds_of(data), parent)
+        finally:
+            os._exit(70)
+
     def _started(self, starting: _Starting) -> None:
         self._selector.unregister(starting.channel)
         listener = take_listener(starting.channel)
         starting.channel.close()
+        self._prepare_spare()
         if listener is None:
             return
         limit = ThreadLimit(listener, starting.pid, starting.threads)
@@ -229,7 +286,12 @@ class ForkServer:
             self._ended(pid, os.waitstatus_to_exitcode(status))
 
     def _ended(self, pid: int, code: int) -> None:
-        status = self._children.pop(pid)
+        if self._spare is not None and self._spare.pid == pid:
+            self._spare.channel.close()
+            self._spare = None
+        status = self._children.pop(pid, None)
+        if status is None:
+            return
         limit = self._limits.pop(pid, None)
         if limit is not None:
             self._selector.unregister(limit)
@@ -244,10 +306,31 @@ class ForkServer:
 
     def _end_all(self) -> None:
         # The host has ended or no longer needs this process: leave nothing behind.
+        if self._spare is not None:
+            _signal(self._spare.pid, signal.SIGKILL)
         for pid in self._children:
             _signal(pid, signal.SIGKILL)
         for folder in self._folders:
             remove_tree(folder)
+
+
+def _received(connection: socket.socket) -> tuple[bytes, list[int]] | None:
+    """Receive a request and its descriptors; ``None`` if the other side has closed."""
+    try:
+        # Descriptors arrive with the first bytes of a message, and recv_fds() stops after them.
+        data, descriptors, _, _ = socket.recv_fds(connection, 1 << 16, _DESCRIPTORS)
+        while data and len(data[4:]) < _LENGTH.unpack(data[:4].ljust(4, b"\xff"))[0]:
+            more = connection.recv(1 << 16)
+            if not more:
+                return None
+            data += more
+    except OSError:
+        return None
+    return (data, descriptors) if data else None
+
+
+def _bounds_of(request: bytes) -> Bounds:
+    return Bounds.from_data(json.loads(request[_LENGTH.size :]))
 
 
 def _signal(pid: int, number: int) -> None:

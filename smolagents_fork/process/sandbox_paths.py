@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import os
 import site
@@ -63,7 +64,7 @@ def layout_for(
         for part in ("lib", "lib64")
     ]
     system = [
-        *prefixes, sysconfig.get_path("stdlib"), "/lib", "/lib64", "/usr/lib",
+        *prefixes, _standard_library(), "/lib", "/lib64", "/usr/lib",
         "/usr/lib64", "/usr/local/lib", "/usr/share/zoneinfo", "/usr/share/fonts", "/etc/fonts",
         "/etc/ld.so.cache", "/etc/localtime", "/etc/mime.types", "/proc/cpuinfo", "/proc/meminfo",
         "/sys/devices/system", *(NETWORK_FILES if network else ()),
@@ -78,13 +79,23 @@ def layout_for(
     )
 
 
+@functools.cache
+def _standard_library() -> str:
+    return sysconfig.get_path("stdlib")
+
+
 def _is_library(folder: str) -> bool:
     folder = os.path.abspath(folder)
     if os.path.basename(folder) in ("site-packages", "dist-packages") or folder.endswith(".zip"):
         return True
+    return folder in _library_folders()
+
+
+@functools.cache
+def _library_folders() -> frozenset[str]:
     stdlib = {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")}
-    known = {*stdlib, *(os.path.join(p, "lib-dynload") for p in stdlib), *site.getsitepackages()}
-    return folder in known
+    modules = (os.path.join(path, "lib-dynload") for path in stdlib)
+    return frozenset({*stdlib, *modules, *site.getsitepackages()})
 
 
 def _origins(name: str) -> list[str]:

@@ -1,0 +1,108 @@
+"""The spare process of a fork server: taken by the next start, counted nowhere, left nowhere."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from smolagents_fork import ProcessExecutor
+from smolagents_fork.proc_table import process_table
+from smolagents_fork.process import spawn
+from smolagents_fork.process.child_inventory import ChildInventory
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc and confinement")
+
+
+def until(condition: Callable[[], bool], what: str) -> None:
+    """Wait for a condition; generous, because starts are slow on a busy machine."""
+    end = time.monotonic() + 120
+    while not condition():
+        assert time.monotonic() < end, what
+        time.sleep(0.02)
+
+
+def server_of(pid: int) -> int:
+    return process_table()[pid].parent
+
+
+def spares(server: int) -> list[int]:
+    """Return the processes of a fork server that have no program."""
+    table = process_table()
+    return [pid for pid, one in table.items() if one.parent == server and one.session != pid]
+
+
+@pytest.fixture
+def executor(monkeypatch: pytest.MonkeyPatch) -> Iterator[ProcessExecutor]:
+    """An executor with a fork server of its own, since the server is shared in a process."""
+    monkeypatch.setattr(spawn, "_fork_servers", {})
+    with ProcessExecutor([], None) as made:
+        yield made
+    spawn.stop_fork_servers()
+
+
+def test_next_start_takes_the_spare_and_leaves_one(executor: ProcessExecutor) -> None:
+    server = server_of(executor.pid)
+    until(lambda: len(spares(server)) == 1, "no spare after the first start")
+    (spare,) = spares(server)
+    with ProcessExecutor([], None) as other:
+        assert other.pid == spare
+        assert other("6 * 7").output == 42
+        assert other.confinement == executor.confinement
+        until(lambda: spares(server) not in ([], [spare]), "no spare after the second start")
+        assert len(spares(server)) == 1
+
+
+def test_spare_is_not_a_sandbox_of_the_inventory(executor: ProcessExecutor) -> None:
+    server = server_of(executor.pid)
+    until(lambda: bool(spares(server)), "no spare")
+    listed = {entry.id for entry in ChildInventory().sandboxes()}
+    assert f"process-{executor.pid}" in listed
+    assert not listed & {f"process-{pid}" for pid in spares(server)}
+
+
+def test_start_without_the_spare_that_was_killed(executor: ProcessExecutor) -> None:
+    server = server_of(executor.pid)
+    until(lambda: bool(spares(server)), "no spare")
+    os.kill(spares(server)[0], signal.SIGKILL)
+    with ProcessExecutor([], None) as other:
+        assert other("1 + 1").output == 2
+    assert executor("2 + 2").output == 4
+
+
+def test_spare_ends_with_the_fork_server(executor: ProcessExecutor) -> None:
+    server = server_of(executor.pid)
+    until(lambda: bool(spares(server)), "no spare")
+    (spare,) = spares(server)
+    os.kill(server, signal.SIGKILL)
+    until(lambda: spare not in process_table(), "the spare outlives its fork server")
+
+
+def test_spare_ends_with_a_host_that_is_killed(tmp_path: Path) -> None:
+    code = (
+        "import sys, time\n"
+        "from smolagents_fork import ProcessExecutor\n"
+        "executor = ProcessExecutor([], None)\n"
+        "print(executor.pid, flush=True)\n"
+        "time.sleep(600)\n"
+    )
+    host = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=tmp_path
+    )
+    try:
+        assert host.stdout is not None
+        child = int(host.stdout.readline())
+        server = server_of(child)
+        until(lambda: bool(spares(server)), "no spare")
+        left = {child, server, *spares(server)}
+    finally:
+        host.kill()
+        host.wait()
+        host.stdout.close()
+    until(lambda: not left & process_table().keys(), "a process outlives its host")
