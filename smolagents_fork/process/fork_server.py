@@ -10,6 +10,7 @@ The host starts it as ``python -I -c <bootstrap>`` with the control socket's num
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import gc
 import importlib
 import json
@@ -343,13 +344,9 @@ def _signal(pid: int, number: int) -> None:
 
 
 def _kept(moves: tuple[tuple[int, int], ...]) -> list[tuple[int, int]]:
-    """Plan moves of descriptors, first moving sources away from target numbers."""
-    high = 100
-    out = []
-    for number, (source, target) in enumerate(moves):
-        aside = os.dup2(source, high + number)
-        out.append((aside, target))
-    return out
+    """Plan moves of descriptors, first copying sources to free numbers above the targets."""
+    above = 1 + max(target for _, target in moves)
+    return [(fcntl.fcntl(source, fcntl.F_DUPFD, above), target) for source, target in moves]
 
 
 def _reseed() -> None:

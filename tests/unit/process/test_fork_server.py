@@ -63,3 +63,27 @@ def test_stopping_a_child_that_just_ended():
         [sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=60, check=False
     )
     assert (done.stdout, done.returncode) == ("served on\n", 0), done.stderr
+
+
+# A host with some fifty children gives its fork server descriptors of any number.
+MOVES = """
+import os
+from smolagents_fork.process.fork_server import _kept
+
+sources = list(range(96, 110))
+files = {}
+for number in sources:
+    reading, writing = os.pipe()
+    files[number] = os.fstat(reading).st_ino
+    os.dup2(reading, number)
+moves = _kept(tuple((source, target) for target, source in enumerate(reversed(sources))))
+for (aside, target), source in zip(moves, reversed(sources)):
+    assert aside >= len(sources), (aside, target)
+    assert os.fstat(aside).st_ino == files[source], (source, aside)
+print("kept")
+"""
+
+
+def test_descriptors_of_any_number_are_kept():
+    done = subprocess.run([sys.executable, "-c", MOVES], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "kept\n", done.stderr
