@@ -11,63 +11,56 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import json
 import os
-import statistics
 import subprocess
 import tempfile
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..machine import busy_words, machine, machine_words
+from ..comparison import Goal, Row
 from ..pristine import pristine_python
-from ..record import write_section
+from ..runner import Benchmark, Measured
+from ..timings import median
 
-#: Most times upstream's processor time that the fork's import may take; what two runs of one side
-#: differ by is allowed for.
-GOAL = 1.02
+BEYOND = "import smolagents beyond the floor, processor time"
+#: What two runs of one side differ by is allowed for.
+GOALS = {BEYOND: Goal(1.02, of="upstream")}
 FLOOR, UPSTREAM, FORK = "pass", "upstream", "fork"
 _PROGRAM = "import sys; sys.path[:0] = sys.argv[1:]; {}"
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Cost of one process, in milliseconds."""
+    """Cost of one process, in seconds."""
 
     cpu: float
     wall: float
 
 
-def main() -> int:
-    """Run the benchmark; the exit code says whether the goal was reached."""
-    parser = argparse.ArgumentParser(prog="python -m tools.bench.imports", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=30, help="imports of each side")
-    parser.add_argument("--output", type=Path, default=Path("reports"), help="folder for results")
-    parser.add_argument("--record", action="store_true", help="write it to docs/benchmarks.md")
-    options = parser.parse_args()
-    where = machine()
-    python = pristine_python((), (), say=print)
+def measured(options: argparse.Namespace) -> Measured:
+    """Measure both sides and the floor."""
+    python = pristine_python((), (), say=BENCHMARK.say)
     with tempfile.TemporaryDirectory() as folder:
         link_packages(Path(folder))
-        found = measured(python, folder, options.rounds)
-    figures = {
-        side: Cost(
-            statistics.median(one.cpu for one in costs),
-            statistics.median(one.wall for one in costs),
-        )
-        for side, costs in found.items()
-    }
-    busy = busy_words(where)
-    text = f"Measured on {machine_words(where)}.{' ' + busy if busy else ''}\n\n"
-    text += table(figures, options.rounds)
-    options.output.mkdir(parents=True, exist_ok=True)
-    results = {"machine": where, "measures": {side: vars(one) for side, one in figures.items()}}
-    (options.output / "bench-imports.json").write_text(json.dumps(results, indent=1) + "\n")
-    if options.record:
-        write_section("imports", text)
-    print(text)
-    return 0 if ratio(figures) <= GOAL else 1
+        found = costs(python, folder, options.rounds)
+    return Measured(rows(found), about=f"medians of {options.rounds} processes each")
+
+
+def rows(found: Mapping[str, Sequence[Cost]]) -> list[Row]:
+    """Make the rows of the table.
+
+    Args:
+        found: costs by side.
+    """
+    cpu = {side: median([one.cpu for one in them]) for side, them in found.items()}
+    wall = {side: median([one.wall for one in them]) for side, them in found.items()}
+    return [
+        Row("import smolagents, processor time", cpu[FORK], "s", cpu[FLOOR], cpu[UPSTREAM]),
+        Row("import smolagents, wall clock", wall[FORK], "s", wall[FLOOR], wall[UPSTREAM]),
+        Row(BEYOND, cpu[FORK] - cpu[FLOOR], "s", None, cpu[UPSTREAM] - cpu[FLOOR]),
+    ]
 
 
 def link_packages(folder: Path) -> None:
@@ -79,7 +72,7 @@ def link_packages(folder: Path) -> None:
         (folder / name).symlink_to(Path(spec.origin).parent)
 
 
-def measured(python: Path, fork: str, rounds: int) -> dict[str, list[Cost]]:
+def costs(python: Path, fork: str, rounds: int) -> dict[str, list[Cost]]:
     """Return the costs of each side, after a round that writes bytecode."""
     commands = {
         FLOOR: [_PROGRAM.format("pass")],
@@ -109,35 +102,10 @@ def cost_of(command: list[str]) -> Cost:
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise RuntimeError(f"{command} ended with exit code {process.returncode}")
-    return Cost((usage.ru_utime + usage.ru_stime) * 1000, wall * 1000)
+    return Cost(usage.ru_utime + usage.ru_stime, wall)
 
 
-def ratio(figures: dict[str, Cost]) -> float:
-    """Return the fork's processor time in upstream's, both without the floor."""
-    floor = figures[FLOOR].cpu
-    return (figures[FORK].cpu - floor) / (figures[UPSTREAM].cpu - floor)
-
-
-def table(figures: dict[str, Cost], rounds: int) -> str:
-    """Return the table of medians."""
-    lines = ["| process | processor time | wall clock |", "|---|---|---|"]
-    names = {
-        FLOOR: "`pass`",
-        UPSTREAM: "`import smolagents`, upstream's",
-        FORK: "`import smolagents`, the fork's",
-    }
-    for side, name in names.items():
-        one = figures[side]
-        lines.append(f"| {name} | {one.cpu:.1f} ms | {one.wall:.1f} ms |")
-    share = ratio(figures)
-    verdict = "reached" if share <= GOAL else "MISSED"
-    lines += [
-        "",
-        f"Medians of {rounds} processes each. Beyond `pass`, the fork's import takes {share:.3f} "
-        f"times upstream's processor time; goal <= {GOAL:g}: {verdict}.",
-    ]
-    return "\n".join(lines) + "\n"
-
+BENCHMARK = Benchmark("imports", __doc__, GOALS, measured, {"rounds": (30, "imports of each side")})
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(BENCHMARK.run())
