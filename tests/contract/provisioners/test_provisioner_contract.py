@@ -128,7 +128,7 @@ def test_stats_are_of_gateway_and_kernel(place):
     assert stats.memory_limit_bytes == 1500 << 20
     assert stats.cpu_seconds > 0
     assert stats.pids is not None
-    assert stats.pids > 2
+    assert stats.pids >= 2
 
 
 def test_ours_lists_existing_sandboxes(place):

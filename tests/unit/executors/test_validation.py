@@ -61,6 +61,7 @@ SHARED: dict[str, list[Any]] = {
     "files": FILES,
 }
 PROCESS = {
+    "engine": ["docker", 5, DockerEngine],
     **SHARED,
     "cpu_seconds": SECONDS,
     "file_size": SIZE,
