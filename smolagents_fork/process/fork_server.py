@@ -42,6 +42,9 @@ SIGNALS = {b"I": signal.SIGINT, b"K": signal.SIGKILL}
 EXIT = struct.Struct("!i")
 # Length of a request for a child, sent before the request.
 _LENGTH = struct.Struct("!I")
+# Of the spare, when it has received its request; and the longest wait for that, in seconds.
+_TAKEN = b"T"
+_SPARE_SECONDS = 10.0
 _DESCRIPTORS = 4  # data socket, status socket, standard output, output log
 
 
@@ -171,13 +174,19 @@ class ForkServer:
         spare, self._spare = self._spare, None
         if spare is None:
             return None
-        try:
+        taken = b""
+        with contextlib.suppress(OSError):
+            spare.channel.settimeout(_SPARE_SECONDS)
             sent = socket.send_fds(spare.channel, [data], descriptors)
             spare.channel.sendall(data[sent:])
-        except OSError:  # it has ended, and is reaped as a process that is not a child
-            spare.channel.close()
-            return None
-        return spare.channel, spare.pid
+            # One that was killed a moment ago still accepts data.
+            taken = spare.channel.recv(1)
+            spare.channel.settimeout(None)
+        if taken == _TAKEN:
+            return spare.channel, spare.pid
+        spare.channel.close()
+        _signal(spare.pid, signal.SIGKILL)
+        return None
 
     def _prepare_spare(self) -> None:
         if self._spare is not None:
@@ -209,6 +218,7 @@ class ForkServer:
             gc.freeze()
             request = _received(parent)
             if request is not None:
+                parent.sendall(_TAKEN)
                 data, descriptors = request
                 self._become_child(descriptors, _bounds_of(data), parent)
         finally:

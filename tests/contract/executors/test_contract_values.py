@@ -80,8 +80,8 @@ def test_long_values_both_ways(contract, name):
     executor = contract.shared
     seen: list[Any] = []
     executor.send_tools({"echo": lambda given: seen.append(given) or given})
-    executor.send_variables({"before": 1, "value": value, "after": 2})
-    result = executor("(echo(value), value, before + after)").output
+    executor.send_variables({"short_one": 1, "value": value, "short_two": 2})
+    result = executor("(echo(value), value, short_one + short_two)").output
     for back in (seen[0], *result[:2]):
         assert back == value
         assert type(back) is type(value)
