@@ -17,8 +17,8 @@ from smolagents_fork.errors import (
     SandboxTimeoutError,
     TimeLimitExceededError,
 )
-from smolagents_fork.executors.process import process_launcher
 from smolagents_fork.guest.frames import Kind
+from smolagents_fork.process import child_places
 from smolagents_fork.process.child import Child
 
 
@@ -33,7 +33,7 @@ def executor():
 
 
 def test_interrupt_while_a_new_child_starts(executor, monkeypatch):
-    spawn = process_launcher.spawn
+    spawn = child_places.spawn
     executor._session._drop()
 
     def interrupted(*arguments):
@@ -41,7 +41,7 @@ def test_interrupt_while_a_new_child_starts(executor, monkeypatch):
         executor.interrupt()
         return spawn(*arguments)
 
-    monkeypatch.setattr(process_launcher, "spawn", interrupted)
+    monkeypatch.setattr(child_places, "spawn", interrupted)
     with pytest.raises(ProgramInterruptedError, match="before it began"):
         executor("begun = 1")
     assert executor("double(2)").output == 4
@@ -106,7 +106,7 @@ def test_signal_that_comes_before_the_program_stops_it_once_it_begins(monkeypatc
 @pytest.mark.parametrize("ask", ["call", "restart"])
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_cleanup_while_a_new_child_starts_leaves_none(executor, monkeypatch, ask, moment):
-    spawn = process_launcher.spawn
+    spawn = child_places.spawn
     executor._session._drop()
     children = []
 
@@ -119,7 +119,7 @@ def test_cleanup_while_a_new_child_starts_leaves_none(executor, monkeypatch, ask
             executor.cleanup()
         return children[0]
 
-    monkeypatch.setattr(process_launcher, "spawn", closed)
+    monkeypatch.setattr(child_places, "spawn", closed)
     folder = executor.folder
     with running(executor if ask == "call" else executor.restart, *["1"][: ask == "call"]) as asked:
         assert isinstance(asked.error(), ExecutorClosedError)
