@@ -11,6 +11,7 @@ all of it. It serves programs that are not hostile.
 import base64
 import builtins
 import contextlib
+import ctypes
 import io
 import json
 import os
@@ -524,3 +525,6 @@ def install(shell, codec, texts, process, loop, tracebacks, settings):
     shell.kernel._execute_sleep = 0
     shell.kernel._publish_execute_input = lambda *_args, **_kwargs: None
     builtins.__dict__["__smolagents_fork__"] = sandbox
+    # To compile these modules took megabytes, which glibc keeps.
+    with contextlib.suppress(Exception):
+        ctypes.CDLL(None).malloc_trim(0)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["DockerSandbox", "StartedContainer"]
 
 # Longest time the relay waits for the gateway to listen.
-_RELAY_SECONDS = 30
+_RELAY_SECONDS = 600.0
 # Limit of a ping while a call waits.
 _PING_SECONDS = 2.0
 # Time the engine may take to list the published port of a container that has been started.
@@ -144,7 +144,7 @@ class DockerSandbox:
         """
         deadline = Deadline(timeout)
         if not self._started.published:
-            seconds = min(deadline.at_most(60.0), _RELAY_SECONDS)
+            seconds = deadline.at_most(_RELAY_SECONDS)
             argv = ["python3", "-I", "-S", "-c", RELAY]
             try:
                 return self._exec([*argv, str(GATEWAY_PORT), str(seconds)])

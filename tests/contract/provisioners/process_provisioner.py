@@ -116,13 +116,12 @@ class ProcessSandbox:
             raise ExecutorError(f"sandbox {self.id} has ended")
         memory = cpu = pids = 0.0
         tick = os.sysconf("SC_CLK_TCK")
-        for folder in Path("/proc").glob("[0-9]*"):
+        for pid in _processes_of(self._folder):
             with contextlib.suppress(OSError):
-                fields = (folder / "stat").read_text().rpartition(")")[2].split()
-                if int(fields[3]) == self._process.pid:
-                    pids += int(fields[17])
-                    cpu += (int(fields[11]) + int(fields[12])) / tick
-                    memory += int(fields[21]) * os.sysconf("SC_PAGE_SIZE")
+                fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+                pids += int(fields[17])
+                cpu += (int(fields[11]) + int(fields[12])) / tick
+                memory += int(fields[21]) * os.sysconf("SC_PAGE_SIZE")
         limit = self.spec.limits.memory
         return ExecutorStats(
             memory_bytes=int(memory),

@@ -123,6 +123,8 @@ def test_status_of_a_running_sandbox(place):
 def test_stats_are_of_gateway_and_kernel(place):
     sandbox = place.start()
     kernel_of(sandbox)
+    # A gateway may return the kernel while it starts.
+    assert eventually(lambda: (sandbox.stats().pids or 0) > 4)
     stats = sandbox.stats()
     assert stats.memory_bytes > 20 << 20
     assert stats.memory_limit_bytes == 1500 << 20

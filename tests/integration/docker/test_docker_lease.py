@@ -20,8 +20,8 @@ ENGINE_SECONDS = 60
 
 OWN = (
     "FROM {image}\n"
-    # A gateway as packaged: nothing of the fork's, whose own main process knows the lease too.
-    'CMD ["python", "-m", "kernel_gateway", "--KernelGatewayApp.port=8888"]\n'
+    # Any command: no main process knows of the lease.
+    'CMD ["sh", "-c", "exec python /opt/kernel/gateway.py"]\n'
 )
 PROGRAM = """
 import os, time
@@ -69,26 +69,25 @@ def assert_gone(engine, process):
 
 
 @pytest.fixture(scope="module")
-def own_image(packaged_image, engine):
+def own_image(image, engine):
     from smolagents_fork.executors.docker import DockerExecutor
 
     return DockerExecutor.setup(
-        dockerfile_content=OWN.format(image=packaged_image), progress=lambda _line: None
+        dockerfile_content=OWN.format(image=image), progress=lambda _line: None
     )
 
 
 @pytest.mark.parametrize(
     "way", ["default", "image", "dockerfile_content", "pool", "engine's init", "forked child"]
 )
-def test_killed_host_process_leaves_nothing_after_the_lease(packaged_image, own_image, engine, way):
+def test_killed_host_process_leaves_nothing_after_the_lease(image, own_image, engine, way):
     lease = f"lease_seconds={LEASE_SECONDS}"
     call = "; assert e('1+1').output == 2"
     start = {
         "default": f"e = DockerExecutor({lease})" + call,
         "image": f"e = DockerExecutor(image={own_image!r}, {lease})" + call,
         "dockerfile_content": (
-            f"e = DockerExecutor(dockerfile_content={OWN.format(image=packaged_image)!r}, {lease})"
-            + call
+            f"e = DockerExecutor(dockerfile_content={OWN.format(image=image)!r}, {lease})" + call
         ),
         "pool": (
             f"p = DockerPool(min_size=1, max_size=2, image={own_image!r}, {lease})\n"
