@@ -254,6 +254,16 @@ class RemoteContainer:
         """Id of the node."""
         return self._sandbox.node
 
+    @property
+    def place(self) -> str:
+        """Sandbox, node and tenant, for messages."""
+        return str(self._sandbox)
+
+    @property
+    def lost(self) -> str:
+        """Reason for which its node was given up; empty while it was not."""
+        return self._sandbox.lost
+
     def _open(self, request: dict[str, Any], seconds: float) -> socket.socket:
         return self._sandbox.open_stream(json.dumps(request), timeout=seconds)
 

@@ -32,6 +32,7 @@ __all__ = [
     "PublishesPort",
     "Report",
     "Sandbox",
+    "SandboxOnNode",
     "SandboxSpec",
     "SandboxStatus",
 ]
@@ -236,6 +237,19 @@ class PublishesPort(Protocol):
         Raises:
             ExecutorError: the sandbox has ended.
         """
+
+
+@runtime_checkable
+class SandboxOnNode(Protocol):
+    """A sandbox on a node of a cluster: an optional capability of an engine."""
+
+    @property
+    def place(self) -> str:
+        """Sandbox, node and tenant, for messages."""
+
+    @property
+    def lost(self) -> str:
+        """Reason for which its node was given up; empty while it was not."""
 
 
 class Provisioner(Protocol):

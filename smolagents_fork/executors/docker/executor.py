@@ -17,7 +17,13 @@ from ...results import Display, Execution, ExecutorStats
 from ...sandboxes.container_options import ContainerOptions
 from ...sandboxes.docker.container import DockerSandbox
 from ...sandboxes.engine_protocol import Engine
-from ...sandboxes.provisioner import Provisioner, PublishesPort, Report, Sandbox
+from ...sandboxes.provisioner import (
+    Provisioner,
+    PublishesPort,
+    Report,
+    Sandbox,
+    SandboxOnNode,
+)
 from ...sandboxes.termination import exit_on_sigterm
 from ...upstream import CodeOutput, LogLevel
 from ..async_calls import created
@@ -285,6 +291,12 @@ class DockerExecutor(Executor):
         """
         sandbox = self._sandbox
         return sandbox.container if isinstance(sandbox, DockerSandbox) else None
+
+    @property
+    def place(self) -> str:
+        """Sandbox, node and tenant on a cluster; empty on one machine."""
+        sandbox = self._sandbox if self._session is not None else None
+        return sandbox.place if isinstance(sandbox, SandboxOnNode) else ""
 
     # -- upstream's attributes: None where there is no such thing --
 

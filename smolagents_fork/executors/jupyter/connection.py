@@ -16,18 +16,24 @@ import uuid
 from dataclasses import dataclass
 
 from ...deadline import Deadline
-from ...errors import ExecutorClosedError, ExecutorStartError, ProtocolError
+from ...errors import ExecutorClosedError, ExecutorStartError, ProtocolError, SandboxDiedError
 from ...jupyter.channel import Channel, DeadlinePassed, message_limits
 from ...jupyter.gateway_api import channels_path, create_kernel
 from ...jupyter.kernel.bootstrap import install_request
 from ...jupyter.protocol import KernelGone, Request, Requests, Sink
 from ...jupyter.websocket import Connection, ConnectionLost, TimedSocket
-from ...sandboxes.provisioner import Provisioner, Sandbox, SandboxSpec
+from ...sandboxes.provisioner import Provisioner, Sandbox, SandboxOnNode, SandboxSpec
 from .diagnosis import Ending, find_ending
 
 __all__ = ["MAX_ERROR_CHARS", "KernelConnection", "KernelSettings", "Link"]
 
 MAX_ERROR_CHARS = 100_000
+# Nodes of a cluster that may be lost one after the other while a kernel starts.
+_MOST_STARTS = 3
+
+
+class _NodeLost(Exception):
+    """The reason for which the node of a sandbox was given up."""
 
 
 @dataclass(frozen=True)
@@ -135,6 +141,18 @@ class KernelConnection:
             ExecutorClosedError: :meth:`close` was called meanwhile.
         """
         deadline = Deadline(timeout)
+        for _ in range(_MOST_STARTS - 1):
+            try:
+                self._open(deadline, timeout)
+            except ExecutorStartError as error:
+                # Elsewhere, for no program has run: a start counts as lost with its node alone.
+                if not isinstance(error.__cause__, _NodeLost) or deadline.expired():
+                    raise
+            else:
+                return
+        self._open(deadline, timeout)
+
+    def _open(self, deadline: Deadline, timeout: float) -> None:
         self._register(self._provisioner.start(self._spec))
         try:
             self._connect(deadline)
@@ -158,8 +176,14 @@ class KernelConnection:
                 f"{str(error) or 'the kernel did not answer'}; "
                 f"{ending.status}{self._settings.start_advice}"
             )
+            lost = sandbox.lost if isinstance(sandbox, SandboxOnNode) else ""
             self.drop_sandbox()
-            raise ExecutorStartError(message) from error
+            raise ExecutorStartError(message) from (_NodeLost(lost) if lost else error)
+        except SandboxDiedError as error:
+            self.drop_sandbox()
+            if error.cause != "node":
+                raise
+            raise ExecutorStartError(f"the kernel did not start: {error}") from _NodeLost()
         except BaseException:
             self.drop_sandbox()
             raise
