@@ -161,6 +161,7 @@ class RemoteSandbox:
                 )
             self._note(f"Ray: {self}: transport ray, for direct does not work: {reason}")
             self._transport = "ray"
+            self._helper.indirect.add(self.supervisor)
         ours, theirs = socket.socketpair()
         try:
             ticket = self._ticket_for(purpose)
@@ -178,6 +179,8 @@ class RemoteSandbox:
             return "the cluster is reached through ray://"
         if self._address is None:
             return f"the supervisor has no port ({self._why_no_port})"
+        if self._transport == "auto" and self.supervisor in self._helper.indirect:
+            return "it did not reach this supervisor before"
         if self._tls != uses_tls():
             return "RAY_USE_TLS is not the same here and on the node"
         return ""

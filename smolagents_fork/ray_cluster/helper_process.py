@@ -71,6 +71,8 @@ class HelperProcess:
         #: Those who use it; a set, because a finaliser may leave without a lock.
         self.users: set[object] = set()
         self.unused_since = time.monotonic()
+        #: Supervisors that no direct connection reaches from here.
+        self.indirect: set[str] = set()
         self._lock = threading.RLock()
         self._requests: dict[int, _Request] = {}
         self._number = 0

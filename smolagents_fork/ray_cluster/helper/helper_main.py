@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _HEAD_SECONDS = 3.0
+# Pause before a start is made elsewhere, in seconds.
+_AGAIN_SECONDS = 0.2
 _READ_SECONDS = 0.5
 _REQUEST_SECONDS = 30.0
 
@@ -132,23 +134,24 @@ class Helper:
         asked = Reservation.from_data(reservation)
         probe_head(self._head, _HEAD_SECONDS)
         while True:
-            left = max(1.0, end - time.monotonic())
-            remote = self._open_supervisors().acquire(asked, tenant, left)
+            remote: Remote | None = None
             try:
+                left = max(1.0, end - time.monotonic())
+                remote = self._open_supervisors().acquire(asked, tenant, left)
                 left = max(1.0, end - time.monotonic())
                 made = remote.ask(left, "start", options, tenant, purpose)
                 break
-            except SandboxDiedError as error:
-                self._open_supervisors().release(remote)
-                if error.cause != "node" or time.monotonic() > end:
-                    raise
-                # Its end is certain, or is about to be noticed.
-                time.sleep(0.1)
             except BaseException as error:
-                self._open_supervisors().release(remote)
-                if isinstance(error, ForkError):
-                    raise error.reworded(f"node {remote.shown}: {error}") from error
-                raise
+                if remote is not None:
+                    self._open_supervisors().release(remote)
+                if not isinstance(error, ForkError):
+                    raise
+                if _is_lost(error) and time.monotonic() < end:
+                    # Its end is certain, or is about to be noticed.
+                    time.sleep(_AGAIN_SECONDS)
+                    continue
+                place = "" if remote is None else f"node {remote.shown}: "
+                raise error.reworded(f"{place}{error}") from error
         with self._lock:
             self._sandboxes[made["sandbox"]] = remote
         return {**made, **remote.place}
@@ -209,6 +212,10 @@ class Helper:
         if self._supervisors is None:
             raise ConfigurationError("the helper process is not connected")
         return self._supervisors
+
+
+def _is_lost(error: ForkError) -> bool:
+    return isinstance(error, SandboxDiedError) and error.cause == "node"
 
 
 def _relay(end: socket.socket, remote: Remote, name: str) -> None:

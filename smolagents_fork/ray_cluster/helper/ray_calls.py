@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import ray
@@ -12,6 +13,8 @@ from ..links.failure_data import failure_of
 
 __all__ = ["NO_ANSWER", "answer_of", "value_of"]
 
+_ERROR = re.compile(r"[\w.]*(Error|Exception)\b")
+_COLOUR = re.compile("\x1b\\[[0-9;]*m")
 #: Begins the message about a call that was not answered in time.
 NO_ANSWER = "no answer within"
 
@@ -54,6 +57,13 @@ def answer_of(reference: Any, seconds: float) -> Any:
 
 
 def _first_line(error: BaseException) -> str:
-    """Return the first line of Ray's message; the others are about Ray's own classes and logs."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return (lines[0] if lines else type(error).__name__)[:400]
+    """Return the first line of Ray's message, and the error at its end if there is one.
+
+    The others are about Ray's own classes and logs.
+    """
+    text = _COLOUR.sub("", str(error))
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if not lines:
+        return type(error).__name__
+    cause = f" ({lines[-1][:400]})" if len(lines) > 1 and _ERROR.match(lines[-1]) else ""
+    return lines[0][:400] + cause

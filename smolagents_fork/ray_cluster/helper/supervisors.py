@@ -225,6 +225,11 @@ class Supervisors:
         failure: ForkError | None = None
         try:
             remote = self._created(reservation)
+        except SandboxDiedError as error:
+            # A node that is lost is worth another try; an error of the supervisor is not.
+            failure = error
+            if "creation task" in str(error):
+                failure = ExecutorStartError(f"the supervisor did not start: {error}")
         except ForkError as error:
             failure = error
         except Exception as error:
