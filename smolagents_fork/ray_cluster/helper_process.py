@@ -17,7 +17,6 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from ..deadline import Deadline
 from ..errors import EngineUnavailableError, ForkError, ProtocolError
 from .links.failure_data import failure_of
 from .links.helper_frames import FrameSocket
@@ -34,8 +33,9 @@ BOOTSTRAP = (
 )
 # Time an unused helper stays, for the next executor to use, in seconds.
 _LINGER_SECONDS = 5.0
-# Ray takes 20 s to say that it cannot connect; a connection takes one or two.
-_CONNECT_SECONDS = 8.0
+# Limits of the steps of a connection, in seconds. Ray takes 20 s to say that no head answers;
+# the steps before and after that question take one or two, and longer on a busy machine.
+_STEP_SECONDS = {"": 60.0, "asking": 8.0, "answered": 60.0}
 # Beyond the time that the helper itself waits, in seconds.
 _GRACE_SECONDS = 5.0
 _EXIT_SECONDS = 5.0
@@ -73,6 +73,8 @@ class HelperProcess:
         self.unused_since = time.monotonic()
         #: Supervisors that no direct connection reaches from here.
         self.indirect: set[str] = set()
+        #: Step of the connection that began last, and when.
+        self._step = ("", time.monotonic())
         self._lock = threading.RLock()
         self._requests: dict[int, _Request] = {}
         self._number = 0
@@ -111,8 +113,6 @@ class HelperProcess:
 
     def _connect(self) -> None:
         request = self.begin("connect", address=self.address)
-        deadline = Deadline(_CONNECT_SECONDS * 8)
-        connecting = time.monotonic()
         while not request.done.wait(0.05):
             lines = list(self._stderr)
             if any(word in line for line in lines for word in _WRONG_TOKEN):
@@ -121,11 +121,12 @@ class HelperProcess:
                     "RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH to the "
                     "cluster's token"
                 )
-            if time.monotonic() - connecting > _CONNECT_SECONDS or deadline.expired():
+            step, since = self._step
+            if time.monotonic() - since > _STEP_SECONDS[step]:
                 said = f": {lines[-1]}" if lines else ""
                 raise EngineUnavailableError(
                     f"the head of the Ray cluster at {self.address} accepts connections and did "
-                    f"not answer within {_CONNECT_SECONDS:.0f} s{said}"
+                    f"not answer within {_STEP_SECONDS[step]:.0f} s{said}"
                 )
         if request.error is not None:
             raise request.error
@@ -208,6 +209,9 @@ class HelperProcess:
         self._end(reason or f"it ended with exit code {self._process.poll()}{said}")
 
     def _took(self, frame: dict[str, Any]) -> None:
+        if frame.get("event") in _STEP_SECONDS:
+            self._step = (frame["event"], time.monotonic())
+            return
         if frame.get("event") == "lost":
             self._give_up(frame["supervisor"], str(frame["reason"]))
             return

@@ -115,7 +115,7 @@ class Helper:
 
     def do_connect(self, address: str) -> dict[str, Any]:
         """Connect to the cluster."""
-        self._head = connect_to_ray(address)
+        self._head = connect_to_ray(address, lambda step: self._send({"event": step}))
         from .supervisors import Supervisors
 
         self._supervisors = Supervisors(self._head, self._lost)

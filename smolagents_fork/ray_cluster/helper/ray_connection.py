@@ -6,6 +6,7 @@ import contextlib
 import importlib
 import platform
 import socket
+from collections.abc import Callable
 from typing import Any
 
 from ..._version import fork_revision, upstream_version
@@ -40,11 +41,12 @@ def probe_head(address: str, seconds: float = _PROBE_SECONDS) -> None:
         ) from error
 
 
-def connect_to_ray(address: str) -> str:
+def connect_to_ray(address: str, on_step: Callable[[str], None]) -> str:
     """Connect this process to a cluster, and return an address of its head.
 
     Args:
         address: as ``ray.init`` takes it.
+        on_step: called with ``asking`` before the head is asked, and with ``answered`` after that.
 
     Raises:
         EngineUnavailableError: Ray is missing, is of another version, or did not connect.
@@ -60,7 +62,10 @@ def connect_to_ray(address: str) -> str:
         arguments: dict[str, Any] = {"address": address, "namespace": _NAMESPACE}
         if not address.startswith(CLIENT_SCHEME):
             arguments |= {"log_to_driver": False, "configure_logging": False}
+            on_step("asking")
             own = _own_address(address)
+            if own is not None:
+                on_step("answered")
             if own:
                 arguments["_node_ip_address"] = own
         context: Any = ray.init(**arguments)
@@ -72,15 +77,17 @@ def connect_to_ray(address: str) -> str:
     return address
 
 
-def _own_address(address: str) -> str:
+def _own_address(address: str) -> str | None:
     """Return the address by which nodes reach this machine, if it is one of the nodes.
+
+    Empty if it is not; ``None`` if the head did not answer.
 
     Ray looks for processes of a head on this machine, and may take the head's address for its own;
     nodes then call back the wrong machine.
     """
     target = host_and_port(address)
     if target is None:
-        return ""
+        return None
     family = socket.AF_INET6 if ":" in target[0] else socket.AF_INET
     with contextlib.suppress(Exception), socket.socket(family, socket.SOCK_DGRAM) as probe:
         # Sends nothing: the system only chooses a route.
@@ -91,7 +98,8 @@ def _own_address(address: str) -> str:
         infos = client(address=address).get_all_node_info(timeout=_PROBE_SECONDS).values()
         if any(info.state == 0 and info.node_manager_address == own for info in infos):
             return own
-    return ""
+        return ""
+    return None
 
 
 def _said(address: str, error: Exception, version: str) -> str:

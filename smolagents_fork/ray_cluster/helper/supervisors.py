@@ -24,7 +24,7 @@ __all__ = ["Remote", "Supervisors"]
 
 _BEAT_SECONDS = 1.0
 #: Silence after which a supervisor is given up, in seconds.
-_SILENT_SECONDS = 7.0
+_SILENT_SECONDS = 9.0
 _CREATE_SECONDS = 600.0
 _CLOSE_SECONDS = 3.0
 _SUSPECT_SECONDS = 2.0

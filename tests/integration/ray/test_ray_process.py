@@ -111,7 +111,7 @@ def test_transport_is_logged(cluster: RayCluster):
 
 
 def test_time_limit_keeps_state(cluster: RayCluster):
-    with make(cluster, timeout_seconds=1.0) as executor:
+    with make(cluster, timeout_seconds=1.0, interrupt_grace_seconds=_SECONDS) as executor:
         executor("kept = 1")
         with pytest.raises(SandboxTimeoutError, match="its state kept"):
             executor("import time\ntime.sleep(600)")
