@@ -342,11 +342,11 @@ class RemoteChild:
                     del data
         if self._death is None:
             reason = "" if self._killed else self._sandbox.why_lost()
-            if reason:
-                self._death = SandboxDiedError(f"{self._sandbox}: {reason}", cause="node")
-            else:
-                text = f"{self._sandbox}: the connection to its process {self.pid} has ended"
-                self._death = SandboxDiedError(text, cause="connection")
+            if not reason:
+                reason = f"the connection to its process {self.pid} has ended"
+            # Without a last word of the relay, nobody knows how far the code has run.
+            cause = "connection" if self._killed else "node"
+            self._death = SandboxDiedError(f"{self._sandbox}: {reason}", cause=cause)
             self.kill()
         return self._death
 

@@ -27,7 +27,7 @@ _BEAT_SECONDS = 1.0
 _SILENT_SECONDS = 9.0
 _CREATE_SECONDS = 600.0
 _CLOSE_SECONDS = 3.0
-_SUSPECT_SECONDS = 2.0
+_SUSPECT_SECONDS = 2.5
 # Time for which a supervisor without sandboxes stays, for the next executor, in seconds.
 _IDLE_SECONDS = 60.0
 
@@ -181,14 +181,16 @@ class Supervisors:
     def suspect(self, remote: Remote) -> None:
         """Find out whether a supervisor whose stream has ended is there; heartbeats take longer."""
         port = remote.place["port"]
-        if port is None or remote.lost:
-            return
-        try:
-            socket.create_connection((remote.place["address"], port), _SUSPECT_SECONDS).close()
-        except ConnectionRefusedError:
-            self._give_up(remote, "nothing listens on its port, so its process has ended")
-        except OSError:
-            return
+        deadline = Deadline(_SUSPECT_SECONDS)
+        while port is not None and not remote.lost and not deadline.expired():
+            try:
+                socket.create_connection((remote.place["address"], port), _SUSPECT_SECONDS).close()
+            except ConnectionRefusedError:
+                self._give_up(remote, "nothing listens on its port, so its process has ended")
+            except OSError:
+                return
+            # A process that ends closes its connections first, and its port a moment later.
+            time.sleep(_SUSPECT_SECONDS / 10)
 
     # -- the caller of these has the lock --
 
