@@ -87,11 +87,10 @@ def test_cleanup_while_code_runs(contract):
 def _resources(name, executor, request):
     """Return a function that tells whether all resources of the executor are released."""
     if name == "docker":
-        engine, container = request.getfixturevalue("engine"), executor.container.id
-        return lambda: (
-            container
-            not in {one["Id"] for one in engine.api.containers(all=True, filters={"id": container})}
-        )
+        engine, container = request.getfixturevalue("engine"), executor.container
+        # On a cluster only its id is known here.
+        found = executor._sandbox.container_id if container is None else container.id
+        return lambda: not engine.api.containers(all=True, filters={"id": found})
     if name == "process":
         pid, folder = executor.pid, executor.folder
         return lambda: process_gone(pid) and not os.path.exists(folder)

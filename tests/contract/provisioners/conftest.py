@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from process_provisioner import ProcessEngine
 
+from smolagents_fork import RayEngine
 from smolagents_fork.sandboxes.container_options import ContainerOptions
 from smolagents_fork.sandboxes.docker.docker_engine import DockerEngine
 from smolagents_fork.sandboxes.engine_protocol import Engine
@@ -82,6 +83,8 @@ PLACES = [
     pytest.param("kubernetes", marks=pytest.mark.docker),
     *([pytest.param("real_cluster", marks=pytest.mark.slow)] if REAL_IMAGE else []),
 ]
+if os.environ.get("WHOLE_CONTRACT") == "1":  # minutes, and the executors' suite uses it as well
+    PLACES.append(pytest.param("ray", marks=(pytest.mark.ray, pytest.mark.docker)))
 
 
 @pytest.fixture
@@ -103,13 +106,23 @@ def pods(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ImageSpec]:
 
 
 @pytest.fixture(params=PLACES)
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+def place(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Place]:
     """Yield each place in turn, and remove the sandboxes of the test."""
     limits = Limits(memory="1500m")
-    if request.param == "docker":
+    engine: Engine
+    if request.param == "ray":
+        request.getfixturevalue("engine")
+        cluster = request.getfixturevalue("ray_cluster")
+        for variable, value in cluster.environment.items():
+            monkeypatch.setenv(variable, value)
+        image, workdir = ImageSpec(), "/workspace"
+        engine = RayEngine(cluster.address, cpus_per_slot=0.25, memory_per_slot="32m")
+    elif request.param == "docker":
         request.getfixturevalue("engine")
         image, workdir = ImageSpec(), "/workspace"
-        engine: Engine = DockerEngine()
+        engine = DockerEngine()
     elif request.param == "real_cluster":
         image, workdir, engine = ImageSpec(image=REAL_IMAGE), "/workspace", KubernetesEngine()
     elif request.param == "kubernetes":
