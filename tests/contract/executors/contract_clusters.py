@@ -52,6 +52,8 @@ class KubernetesDoubleExecutor(DockerExecutor):
     def __init__(
         self, additional_imports: Sequence[str] = (), logger: Any = None, **keywords: Any
     ) -> None:
+        # A pod takes longer than a container on a busy machine: more processes take part.
+        keywords.setdefault("startup_timeout_seconds", 180)
         image = DockerExecutor.setup(list(additional_imports), progress=lambda _line: None)
         with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
             config = _cluster().kubeconfig(Path(folder) / "config")
