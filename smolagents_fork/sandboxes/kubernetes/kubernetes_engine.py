@@ -123,6 +123,7 @@ class KubernetesEngine:
         """
         user_and_group(options.user)
         client = ClusterClient(self.context, self.namespace)
+        note(f"sandboxes are pods in namespace {client.namespace!r} of {client.address}")
         settings = PodSettings(
             runtime_class=self.runtime_class,
             warm_pool=self.warm_pool,
@@ -130,4 +131,4 @@ class KubernetesEngine:
             gateway_command=self.gateway_command,
             max_seconds=self.max_seconds,
         )
-        return KubernetesProvisioner(client, options, settings, note)
+        return KubernetesProvisioner(client, options, settings)

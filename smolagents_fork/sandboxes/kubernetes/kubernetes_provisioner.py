@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import secrets
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ...errors import ConfigurationError, ExecutorError, ExecutorStartError
 from ..container_options import ContainerOptions
-from ..engine_protocol import Note, no_note
 from ..provisioner import STEP, ImageSpec, Report, SandboxSpec
 from .api_client import ClusterClient
 from .image_check import check_image
@@ -61,7 +61,6 @@ class KubernetesProvisioner:
         client: of the cluster; closed with the provisioner.
         options: of the containers.
         settings: of the pods.
-        note: takes a line for the user's log.
 
     Raises:
         EngineUnavailableError: the cluster does not answer, or refuses the token.
@@ -73,10 +72,8 @@ class KubernetesProvisioner:
         client: ClusterClient,
         options: ContainerOptions,
         settings: PodSettings,
-        note: Note = no_note,
     ) -> None:
         self._client, self._options, self._settings = client, options, settings
-        self._note = note
         self._removals = Removals(client)
         client.check(MANAGED_BY)
         self._reap_once()
@@ -140,7 +137,9 @@ class KubernetesProvisioner:
         manifest = self._manifest(spec, sandbox, token)
         name = str(manifest["metadata"]["name"])
         pool = self._settings.warm_pool
-        self._removals.register(name, None if pool is None else self._delete_claim(name))
+        self._removals.register(
+            name, None if pool is None else functools.partial(delete_claim, self._client, name)
+        )
         made: PodSandbox | None = None
         try:
             if pool is None:
@@ -148,7 +147,10 @@ class KubernetesProvisioner:
             else:
                 started = self._claimed(spec, sandbox, pool, manifest)
             made = PodSandbox(
-                self._client, started, spec, lambda: self._removals.remove(name, wait=False)
+                self._client,
+                started,
+                spec,
+                functools.partial(self._removals.remove, name, wait=False),
             )
             self._check_network(made)
         except BaseException as error:
@@ -183,9 +185,6 @@ class KubernetesProvisioner:
         variables = {one["name"]: one.get("value") or "" for one in container.get("env") or ()}
         token = str(variables.get(TOKEN_VARIABLE, ""))
         return StartedPod(name, sandbox, str(container["name"]), token, state.node)
-
-    def _delete_claim(self, name: str) -> Callable[[], None]:
-        return lambda: delete_claim(self._client, name)
 
     def _check_network(self, sandbox: PodSandbox) -> None:
         if not self._settings.allow_network:

@@ -19,7 +19,7 @@ from ....errors import ExecutorError
 from .channel_socket import ERRORS, ChannelSocket
 from .resumable import Endpoint, StreamBroken
 
-__all__ = ["Carrier", "open_resumed"]
+__all__ = ["CallersEnd", "Carrier", "open_resumed"]
 
 #: Time that the cluster may be out of reach before a stream is given up.
 PATIENCE_SECONDS = 20.0
@@ -27,6 +27,46 @@ _ATTEMPT_SECONDS = 5.0
 _FIRST_PAUSE_SECONDS = 0.05
 _LONGEST_PAUSE_SECONDS = 1.0
 _MOST_UNSENT = 1 << 18
+
+
+# References to open sockets, so that garbage collection reaches them through their owner only.
+_open: set[socket.socket] = set()
+
+
+class CallersEnd:
+    """The caller's end of a stream, with the interface of a non-blocking socket.
+
+    Args:
+        sock: owned by this object, and closed with it.
+    """
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+        _open.add(sock)
+
+    def recv(self, size: int, /) -> bytes:
+        return self._sock.recv(size)
+
+    def send(self, data: bytes, /) -> int:
+        return self._sock.send(data)
+
+    def fileno(self) -> int:
+        return self._sock.fileno()
+
+    def setblocking(self, flag: bool, /) -> None:
+        self._sock.setblocking(flag)
+
+    def shutdown(self, how: int, /) -> None:
+        self._sock.shutdown(how)
+
+    def close(self) -> None:
+        """Close it, and with it the stream. Idempotent."""
+        self._sock.close()
+        _open.discard(self._sock)
+
+    def __del__(self) -> None:
+        with contextlib.suppress(Exception):
+            self.close()
 
 
 @dataclass(frozen=True)
@@ -42,7 +82,7 @@ class Carrier:
     is_there: Callable[[], bool]
 
 
-def open_resumed(carrier: Carrier, timeout: float) -> socket.socket:
+def open_resumed(carrier: Carrier, timeout: float) -> CallersEnd:
     """Open a stream and return this process's end of it.
 
     Args:
@@ -65,7 +105,7 @@ def open_resumed(carrier: Carrier, timeout: float) -> socket.socket:
     ours.setblocking(False)
     stream = _Stream(carrier, endpoint, sock, ours)
     threading.Thread(target=stream.work, name="smolagents-fork-pod-stream", daemon=True).start()
-    return callers
+    return CallersEnd(callers)
 
 
 def _await_gateway(endpoint: Endpoint, sock: ChannelSocket, end: float) -> None:
