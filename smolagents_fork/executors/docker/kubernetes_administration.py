@@ -18,7 +18,7 @@ __all__ = ["KubernetesAdministration"]
 # Credentials may come from a program that the kubeconfig names.
 _CLUSTER_SECONDS = 60.0
 _FOLDER = "jupyter"
-_FILES = (SCRIPT, "requirements.txt", "gateway.py")
+_FILES = (SCRIPT, "requirements.txt", "gateway*.py")
 
 
 class KubernetesAdministration(ClusterPreparation):

@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from smolagents_fork.command_line.main import main
+from smolagents_fork.sandboxes.kubernetes.pod_manifest import GATEWAY_COMMAND
 
 
 def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -26,7 +27,8 @@ def test_manifests_and_dockerfile_are_written(capsys):
     dockerfile = [line[4:] for line in out.splitlines() if line.startswith("#   ")]
     assert dockerfile[0].startswith("FROM python:3.")
     assert any(line.endswith('pip install --no-cache-dir "pillow"') for line in dockerfile)
-    assert dockerfile[-1] == 'CMD ["python", "-I", "/opt/kernel/gateway.py"]'
+    # A cluster does not tell an image's command, so the engine has to know it.
+    assert dockerfile[-1] == f"CMD {json.dumps(list(GATEWAY_COMMAND))}"
 
 
 def test_json_has_both(capsys):
