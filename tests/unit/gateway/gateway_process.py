@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import itertools
 import json
 import os
@@ -29,6 +30,14 @@ V1 = "v1.kernel.websocket.jupyter.org"
 #: Longest wait for anything, in seconds; a quiet machine needs less than one.
 PATIENCE = 120.0
 TOKEN = "a-token-of-the-tests"
+
+_LIBC = ctypes.CDLL(None)
+_PR_SET_PDEATHSIG = 1
+
+
+def _end_with_parent() -> None:
+    """Let the system end this process when that of the tests is killed."""
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 class GatewayProcess:
@@ -57,6 +66,7 @@ class GatewayProcess:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
+                preexec_fn=_end_with_parent,
             )
 
     def __enter__(self) -> GatewayProcess:
