@@ -35,20 +35,22 @@ class EngineFactory:
         Args:
             additional_authorized_imports: as for ``DockerExecutor``.
             logger: as for ``DockerExecutor``.
-            **keywords: of the engine's constructor and of ``DockerExecutor``. A name that both
-                have is the engine's.
+            **keywords: of the engine's constructor and of ``DockerExecutor``. Both get a name that
+                both have, and the executor alone if an engine or a pool is given.
 
         Raises:
             ConfigurationError: an engine of another kind, or arguments for an engine beside one.
         """
         parameters = inspect.signature(self._engine_class).parameters
-        own = {name: keywords.pop(name) for name in parameters if name in keywords}
+        shared = inspect.signature(DockerExecutor).parameters.keys() & parameters.keys()
+        both = {name: keywords[name] for name in shared if name in keywords}
+        own = {n: keywords.pop(n) for n in parameters.keys() - shared if n in keywords}
         pool = keywords.get("pool")
         engine = keywords.pop("engine", None)
         if engine is None:
             engine = getattr(pool, "engine", None)
         if engine is None:
-            engine = self._engine_class(**own)
+            engine = self._engine_class(**own, **both)
         elif own:
             raise ConfigurationError(
                 f"{', '.join(sorted(own))}: an engine is given as engine= or by the pool, so give "

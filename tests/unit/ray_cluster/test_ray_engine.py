@@ -14,6 +14,7 @@ import pytest
 
 from smolagents_fork import DockerExecutor, ProcessExecutor, RayEngine
 from smolagents_fork.errors import ConfigurationError, EngineUnavailableError
+from smolagents_fork.executors.docker.engine_factory import EngineFactory
 from smolagents_fork.executors.registry import available_names
 from smolagents_fork.sandboxes.engine_protocol import Engine
 from tools.paths import ROOT
@@ -107,3 +108,17 @@ def test_options_of_this_machine_are_refused(name: str):
     value = {"volumes": ["/a:/b"], "host": "0.0.0.0", "port": 8888}[name]
     with pytest.raises(ConfigurationError, match=f"{name}="):
         DockerExecutor(engine=RayEngine("127.0.0.1:1"), **{name: value})
+
+
+def test_tenant_is_of_the_executor_and_of_an_engine_made_for_it(monkeypatch: pytest.MonkeyPatch):
+    given: list[dict[str, Any]] = []
+
+    def recorded(self: Any, imports: Any, logger: Any, *, tenant: str = "", **options: Any) -> None:
+        given.append({"tenant": tenant, **options})
+
+    monkeypatch.setattr(DockerExecutor, "__init__", recorded)
+    make = EngineFactory("ray", RayEngine)
+    make([], None, tenant="a", address="h:1")
+    make([], None, tenant="b", engine=RayEngine("h:1"))
+    assert [one["tenant"] for one in given] == ["a", "b"]
+    assert [one["engine"] for one in given] == [RayEngine("h:1", tenant="a"), RayEngine("h:1")]
