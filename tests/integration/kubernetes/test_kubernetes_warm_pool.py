@@ -6,11 +6,11 @@ import copy
 
 import pytest
 from background import eventually
-from smolagents_fork.sandboxes.kubernetes.cluster_client import ClusterClient
 
 from smolagents_fork import DockerExecutor, KubernetesEngine
 from smolagents_fork.errors import ConfigurationError, ExecutorStartError
 from smolagents_fork.sandboxes import process_owner
+from smolagents_fork.sandboxes.kubernetes.api_client import ClusterClient
 from smolagents_fork.sandboxes.kubernetes.cluster_manifests import cluster_manifests
 from smolagents_fork.sandboxes.kubernetes.pod_removal import reap
 
