@@ -26,7 +26,8 @@ $(VENV)/.fork: pyproject.toml upstream.lock smolagents_fork/_version.py \
 # The same with what the maintainers' commands and the tests need.
 $(VENV)/.dev: $(VENV)/.fork requirements-dev.txt
 	@echo "installing requirements-dev.txt into $(VENV) ..."
-	@$(BIN)/python tools/install.py -r requirements-dev.txt
+	@$(BIN)/python tools/install.py "uv>=0.5"
+	@$(RUN) tools.uv requirements-dev.txt
 	@touch $@
 
 .PHONY: dev

@@ -77,7 +77,8 @@ class OwnTests(NamedTuple):
 
     def _pytest(self, *arguments: str) -> int:
         command = [sys.executable, "-m", "pytest", "-o", "cache_dir=build/test-cache", *arguments]
-        return subprocess.run(command, cwd=self.folder, check=False).returncode
+        environment = clean_environment()
+        return subprocess.run(command, cwd=self.folder, env=environment, check=False).returncode
 
 
 def main() -> int:
@@ -86,10 +87,7 @@ def main() -> int:
     log = REPORTS / "upstream.log"
     command = [sys.executable, "-m", "tools.regression"]
     try:
-        environment = clean_environment()
-        with Command(
-            command, timeout_seconds=_UPSTREAM_SECONDS, cwd=ROOT, env=environment, log=log
-        ) as upstream:
+        with Command(command, timeout_seconds=_UPSTREAM_SECONDS, cwd=ROOT, log=log) as upstream:
             passed = OwnTests().run()
             print("\n== upstream's tests, on the release and on the fork", flush=True)
             same = _ended_well(upstream)

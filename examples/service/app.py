@@ -71,6 +71,6 @@ def ask(question: Question) -> dict[str, Any]:
 
 
 @app.get("/stats")
-def stats() -> dict[str, int]:
+def stats() -> dict[str, Any]:
     """Give the pool's figures, for a health check or a dashboard."""
     return asdict(app.state.pool.stats())

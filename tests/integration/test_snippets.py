@@ -41,7 +41,8 @@ RUN: dict[str, list[type]] = {
     "docs/executors/agent-sandbox.md:1": [],
     "docs/executors/docker.md:1": [DockerExecutor],
     "docs/executors/docker.md:2": [DockerExecutor],
-    "docs/executors/docker.md:3": [DockerExecutor],
+    "docs/executors/docker.md:3": [],
+    "docs/executors/docker.md:4": [DockerExecutor],
     "docs/executors/index.md:1": [ProcessExecutor, DockerExecutor],
     "docs/executors/local.md:1": [],
     "docs/executors/process.md:1": [ProcessExecutor],
@@ -68,6 +69,7 @@ ENGINE = {"docs/executors/agent-sandbox.md:1", "docs/files.md:3"}
 #: minutes; settings of a whole process.
 COMPILED_ONLY = {
     "docs/executors/hosted.md:1",
+    "docs/executors/kubernetes.md:1",
     "docs/executors/ray.md:1",
     "docs/recipes/gpu.md:1",
     "docs/regression.md:1",

@@ -12,8 +12,6 @@ from contract_kinds import KINDS, Contract, Shared
 
 #: Executor -> the fixture that says whether its machinery is here; a marker has its name.
 NEEDS = {
-    "docker": "engine",
-    "kubernetes": "engine",
     "ray-docker": "ray_cluster",
     "ray-process": "ray_cluster",
     "wasm": "wasm_machine",
@@ -52,11 +50,11 @@ def contract(
     request: pytest.FixtureRequest, shared_executors: Shared, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Contract]:
     """One executor, and whether it differs in this test."""
+    if KINDS[request.param].name == "docker":
+        request.getfixturevalue("engine")
     if request.param in NEEDS:
         found = request.getfixturevalue(NEEDS[request.param])
         if request.param.startswith("ray-"):
-            if KINDS[request.param].name == "docker":
-                request.getfixturevalue("engine")
             # The helper process reads them when it starts.
             for name, value in {**found.environment, "RAY_ADDRESS": found.address}.items():
                 monkeypatch.setenv(name, value)

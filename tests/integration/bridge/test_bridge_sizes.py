@@ -48,7 +48,7 @@ def test_a_value_over_the_limit_is_an_error_that_names_it(sandbox: Sandbox) -> N
             "EncodeError: argument 'answer' of final_answer(): the encoding is over "
             "max_bytes=100000",
         ]
-        assert whole.startswith("EncodeError: arguments of take(): their encoding of 1200")
+        assert whole.startswith("EncodeError: arguments of take(): their encoding of 120")
         assert whole.endswith(" bytes is over max_bytes=100000")
         # The value of the last expression is returned as text.
         assert executor("'z' * 200_000").output.startswith("'zzz")

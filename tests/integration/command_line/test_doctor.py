@@ -249,13 +249,6 @@ def test_hosted_executor_without_credentials(command):
     assert ended.checks("e2b")["credentials"]["found"] == "E2B_API_KEY is set"
 
 
-def test_plug_in_that_nobody_offers(command):
-    ended = command("doctor", "ray", "--json")
-    assert ended.checks("ray")["executor"]["found"] == (
-        "this release of the fork has no executor of that name"
-    )
-
-
 def test_cluster_says_what_is_missing(command, tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as server:
         closed = server.getsockname()[1]

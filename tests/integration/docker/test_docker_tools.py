@@ -194,7 +194,7 @@ def test_unregistered_and_forged_calls_are_errors(tooled):
     with pytest.raises(AgentError, match="the host has no tool called 'system'"):
         tooled("__smolagents_fork__.calls.call('system', ['id'], {})")
     for forged in ("b'rubbish'", "b''", "b'[' * 5000", "b'{}'"):
-        code = f"__smolagents_fork__.exchange({forged})"
+        code = f"bytes(__smolagents_fork__.exchange({forged}))"
         assert isinstance(tooled(code).output, bytes)
     assert tooled("shout('ok')").output == "OK"
 
