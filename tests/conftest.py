@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from ray_cluster.cluster import RayCluster
+    from tools.ray_cluster.cluster import RayCluster
 
 with contextlib.suppress(ImportError):  # environments with pytest only
     import hypothesis
@@ -204,7 +204,7 @@ def _require_ray() -> None:
 @pytest.fixture(scope="session")
 def ray_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RayCluster]:
     """Give the run's Ray cluster, which no test damages. It has one node where links need root."""
-    from ray_cluster.sharing import using_cluster  # a copy of this file may stand alone
+    from tools.ray_cluster.sharing import using_cluster  # a copy of this file may stand alone
 
     _require_ray()
     with using_cluster(_run_folder(tmp_path_factory) / "ray") as cluster:

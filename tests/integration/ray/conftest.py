@@ -6,9 +6,10 @@ import os
 from collections.abc import Iterator
 
 import pytest
-from ray_cluster import network
-from ray_cluster.cluster import RayCluster
-from ray_cluster.sharing import using_cluster
+
+from tools.ray_cluster import network
+from tools.ray_cluster.cluster import RayCluster
+from tools.ray_cluster.sharing import using_cluster
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

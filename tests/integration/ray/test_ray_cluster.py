@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-from ray_cluster import network
-from ray_cluster.cluster import RayCluster
 
-_TESTS = Path(__file__).parents[2]
+from tools.paths import ROOT
+from tools.ray_cluster import network
+from tools.ray_cluster.cluster import RayCluster
 
 
 def test_all_nodes_are_alive(cluster: RayCluster) -> None:
@@ -34,10 +33,10 @@ def test_nodes_have_no_route_out(links: None, cluster: RayCluster) -> None:
 @pytest.mark.usefixtures("links")
 def test_namespaces_of_a_dead_process_are_removed() -> None:
     make = (
-        "import os; from ray_cluster.network import Network; "
+        "import os; from tools.ray_cluster.network import Network; "
         "made = Network(os.getpid()); made.create(['node1']); print(made.namespace('node1'))"
     )
-    name = subprocess.check_output([sys.executable, "-c", make], cwd=_TESTS, text=True).strip()
+    name = subprocess.check_output([sys.executable, "-c", make], cwd=ROOT, text=True).strip()
     assert name in subprocess.check_output(["ip", "netns", "list"], text=True)
     network.remove_stale()
     assert name not in subprocess.check_output(["ip", "netns", "list"], text=True)

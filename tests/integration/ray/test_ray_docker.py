@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 from background import acting, eventually
-from ray_cluster.cluster import RayCluster
 from smolagents.utils import AgentError
 
 from smolagents_fork import DockerExecutor, DockerPool, RayEngine
 from smolagents_fork.errors import ConfigurationError, ExecutorError, SandboxDiedError
+from tools.ray_cluster.cluster import RayCluster
 
 pytestmark = pytest.mark.docker
 # Only detects hangs.

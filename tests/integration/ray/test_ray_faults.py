@@ -18,11 +18,11 @@ from typing import Any
 
 import pytest
 from background import Background, eventually, running
-from ray_cluster.cluster import NODES, RayCluster
-from ray_cluster.processes import alive, descendants
 
 from smolagents_fork import DockerExecutor, ProcessExecutor, RayEngine
 from smolagents_fork.errors import EngineUnavailableError, ForkError, SandboxDiedError
+from tools.ray_cluster.cluster import NODES, RayCluster
+from tools.ray_cluster.processes import alive, descendants
 
 _SECONDS = 240.0
 _SLOTS = 4

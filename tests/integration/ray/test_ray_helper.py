@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from ray_cluster.cluster import RayCluster
 
 from smolagents_fork import ProcessExecutor, RayEngine
 from smolagents_fork.errors import (
@@ -20,6 +19,7 @@ from smolagents_fork.errors import (
 )
 from smolagents_fork.ray_cluster.helper_process import stop_helpers
 from smolagents_fork.ray_cluster.node.watched_folder import PREFIX
+from tools.ray_cluster.cluster import RayCluster
 
 # Only detects hangs.
 _SECONDS = 180.0

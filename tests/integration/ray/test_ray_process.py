@@ -11,7 +11,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from ray_cluster.cluster import RayCluster
 from smolagents import CodeAgent, tool
 from smolagents.models import ChatMessage, MessageRole, Model
 
@@ -24,6 +23,7 @@ from smolagents_fork.errors import (
     SandboxTimeoutError,
 )
 from smolagents_fork.ray_cluster.node.watched_folder import PREFIX
+from tools.ray_cluster.cluster import RayCluster
 
 # Only detects hangs.
 _SECONDS = 120.0

@@ -10,13 +10,12 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from ..paths import ROOT
 from .cluster import START_SECONDS, RayCluster
 from .keeper import FAILED, READY, USERS, locked, users
 from .processes import alive
 
 __all__ = ["using_cluster"]
-
-_TESTS = Path(__file__).parents[1]
 
 
 def _start(folder: Path) -> None:
@@ -24,8 +23,8 @@ def _start(folder: Path) -> None:
     (folder / FAILED).unlink(missing_ok=True)
     with (folder / "keeper.log").open("w") as log:
         subprocess.run(
-            [sys.executable, "-m", "ray_cluster.keeper", str(folder)],
-            cwd=_TESTS,
+            [sys.executable, "-m", "tools.ray_cluster.keeper", str(folder)],
+            cwd=ROOT,
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

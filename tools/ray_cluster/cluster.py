@@ -1,4 +1,4 @@
-"""The nodes of a cluster, and the faults that tests cause.
+"""The nodes of a cluster, and the faults that its users cause.
 
 An object has no state of its own but names and addresses: one process may make a cluster and
 others use and damage it.
@@ -82,7 +82,7 @@ class RayCluster:
     token: str
     subnet: int | None
 
-    # -- what tests read --
+    # -- what its users read --
 
     @property
     def address(self) -> str:
