@@ -130,7 +130,7 @@ rebase-check: $(VENV)/.dev ## is the series fit for a release, branch or pull re
 	@$(RUN) tools.rebase check $(if $(TO),--to $(TO)) $(if $(PULLS),--pulls $(PULLS)) \
 		$(if $(UPSTREAM_GIT),--upstream-git $(UPSTREAM_GIT))
 
-.PHONY: bench-interpreter bench-docker bench-images bench-imports bench-process bench-wasm bench-many bench-soak
+.PHONY: bench-interpreter bench-docker bench-images bench-imports bench-process bench-wasm bench-many bench-ray bench-soak
 bench-interpreter: $(VENV)/.dev ## the local interpreter beside CPython, upstream's and others
 	@$(RUN) tools.bench.interpreter --record
 bench-docker: $(VENV)/.dev ## the Docker executor beside upstream's and a bare kernel
@@ -145,6 +145,8 @@ bench-wasm: $(VENV)/.dev ## the Wasm executor beside Pyodide in a bare Deno
 	@$(RUN) tools.bench.wasm --record
 bench-many: $(VENV)/.dev ## 200 executors of each kind: rate, memory, nothing left
 	@$(RUN) tools.bench.many --record
+bench-ray: $(VENV)/.dev ## sandboxes on a Ray cluster beside those of one machine; needs root (ACQUIRES=1000 CALLERS=48)
+	@$(RUN) tools.bench.ray --record $(if $(ACQUIRES),--acquires $(ACQUIRES)) $(if $(CALLERS),--callers $(CALLERS))
 bench-soak: $(VENV)/.dev ## 50 calls a second of each kind: memory and descriptors stay flat (SECONDS=600)
 	@$(RUN) tools.bench.soak --record $(if $(SECONDS),--seconds $(SECONDS))
 

@@ -104,23 +104,25 @@ def commands(monkeypatch):
         everything.subprocess, "run", lambda command, **_: ran.append(command) or Done(command)
     )
     monkeypatch.setattr(everything, "wait_until_idle", lambda _seconds: None)
+    monkeypatch.setattr(everything, "NEEDS", {})
     monkeypatch.setattr(everything.contract_table, "write_times", lambda: ran.append("times"))
+    monkeypatch.setattr(everything.scale_table, "write", lambda: ran.append("scale"))
     return ran
 
 
 def test_all_benchmarks_but_the_soak_are_recorded_then_the_times(commands, capsys):
     assert everything.main([]) == 1
-    names = [command[2] for command in commands[:-1]]
+    names = [command[2] for command in commands[:-2]]
     assert names == [f"tools.bench.{n}" for n in everything.benchmarks() if n != "soak"]
-    assert all(command[0] == sys.executable for command in commands[:-1])
-    assert all(command[3:] == ["--record"] for command in commands[:-1])
-    assert commands[-1] == "times"
+    assert all(command[0] == sys.executable for command in commands[:-2])
+    assert all(command[3:] == ["--record"] for command in commands[:-2])
+    assert commands[-2:] == ["times", "scale"]
     assert "images: a goal MISSED" in capsys.readouterr().err
 
 
 def test_named_benchmarks_are_recorded_in_their_order(commands):
     assert everything.main(["soak", "docker"]) == 0
-    assert [command[2] for command in commands[:-1]] == ["tools.bench.soak", "tools.bench.docker"]
+    assert [command[2] for command in commands[:-2]] == ["tools.bench.soak", "tools.bench.docker"]
     with pytest.raises(SystemExit):
         everything.main(["weather"])
 

@@ -54,14 +54,14 @@ class Benchmark:
         description: shown by ``--help``.
         goals: by row.
         measure: takes the options and returns the figures.
-        arguments: of its own command line: name to default (a number) and help.
+        arguments: of its own command line: name to default (a number or text) and help.
     """
 
     name: str
     description: str | None
     goals: Mapping[str, Goal]
     measure: Callable[[argparse.Namespace], Measured]
-    arguments: Mapping[str, tuple[int, str]] = field(default_factory=dict)
+    arguments: Mapping[str, tuple[int | str, str]] = field(default_factory=dict)
 
     def run(self, argv: Sequence[str] | None = None) -> int:
         """Run it by its command line and return the exit status.
@@ -74,7 +74,7 @@ class Benchmark:
         )
         for option, (default, words) in self.arguments.items():
             parser.add_argument(
-                f"--{option}", type=int, default=default, help=f"{words} (%(default)s)"
+                f"--{option}", type=type(default), default=default, help=f"{words} (%(default)s)"
             )
         parser.add_argument("--output", type=Path, default=Path("reports"), help="folder for JSON")
         parser.add_argument("--record", action="store_true", help="write it to docs/benchmarks.md")

@@ -1,0 +1,114 @@
+"""The Ray benchmark's rows: each limit of issue 14 is a goal, and parts are chosen by name."""
+
+from __future__ import annotations
+
+import pytest
+
+import tools.bench.__main__ as everything
+from smolagents_fork.errors import ConfigurationError, EngineUnavailableError
+from tools.bench.ray import __main__ as command
+from tools.bench.ray.report import FAULTS, PARTS, drawn
+
+LOST = {"seconds": 0.5, "neighbours_lost": 0, "left": 0}
+MANY = {"count": 12, "answered": 12, "seconds": 6.0}
+GOOD = {
+    "start": {"local": [0.05], "ray": [0.07]},
+    "calls": {
+        "kind": "docker",
+        "local": {"call": 0.005, "tool": 0.001},
+        "direct": {"call": 0.006, "tool": 0.0012},
+        "ray": {"call": 0.012, "tool": 0.004},
+    },
+    "processes": {**MANY, "bytes_each": 7.2e6, "supervisor_bytes": 80e6, "actors": 3},
+    "containers": {**MANY, "bytes": [56e6, 57e6], "local_bytes": [55e6]},
+    "scaling": {"rates": [16.0, 31.0, 46.0]},
+    **dict.fromkeys(FAULTS, LOST),
+    "driver": {"left": 0},
+    "acquires": {"count": 1000, "failed": 9, "foreign": 0, "grown_bytes": 5e6, "left": 0},
+    "callers": {"callers": 48, "unserved": 0, "out_of_order": 0, "most": 12, "second_waited": 0},
+    "head": {"seconds": 3.0, "named": True, "alive": True},
+}
+
+
+def test_goals_reached():
+    text, reached = drawn(GOOD)
+    assert reached
+    assert "MISSED" not in text
+    assert "| process: start and first call | 50.0 ms | none | 70.0 ms | 1.40 | <= 2 of" in text
+    assert "| calls that sleep 0.5 s, 3 nodes | 48/s | none | 46/s | 0.96 | >= 0.9 of" in text
+    assert "| process: seconds for each start, many at once | - | none | 0.50 s |" in text
+
+
+@pytest.mark.parametrize(
+    ("part", "figures"),
+    [
+        ("start", {"ray": [0.11]}),
+        ("calls", {"direct": {"call": 0.007, "tool": 0.001}}),
+        ("calls", {"direct": {"call": 0.005, "tool": 0.0016}}),
+        ("calls", {"ray": {"call": 0.016, "tool": 0.001}}),
+        ("calls", {"ray": {"call": 0.005, "tool": 0.0061}}),
+        ("processes", {"answered": 11}),
+        ("processes", {"bytes_each": 12.1e6}),
+        ("processes", {"actors": 4}),
+        ("containers", {"answered": 11}),
+        ("containers", {"bytes": [64e6]}),
+        ("scaling", {"rates": [16.0, 31.0, 43.0]}),
+        ("scaling", {"rates": [16.0, 28.0, 46.0]}),
+        ("supervisor", {"seconds": 1.1}),
+        ("raylet", {"seconds": 6.1}),
+        ("link", {"seconds": 12.1}),
+        ("link", {"neighbours_lost": 1}),
+        ("raylet", {"left": 1}),
+        ("driver", {"left": 1}),
+        ("acquires", {"foreign": 1}),
+        ("acquires", {"left": 1}),
+        ("acquires", {"grown_bytes": 20.1e6}),
+        ("callers", {"unserved": 1}),
+        ("callers", {"out_of_order": 2}),
+        ("callers", {"most": 13}),
+        ("callers", {"second_waited": 1}),
+        ("head", {"seconds": 15.1}),
+        ("head", {"named": False}),
+        ("head", {"alive": False}),
+    ],
+)
+def test_missed_goal_is_reported(part, figures):
+    text, reached = drawn({part: {**GOOD[part], **figures}})
+    assert not reached
+    assert text.count("MISSED") == 1
+
+
+def test_rate_of_a_node_that_was_not_reached_is_an_error():
+    with pytest.raises(ValueError, match=r"goals without a row: calls that sleep 0\.5 s, 3 nodes"):
+        drawn({"scaling": {"rates": [16.0, 31.0]}})
+
+
+def test_every_part_has_rows_and_a_measure():
+    assert list(command.MEASURES) == list(PARTS) == list(GOOD)
+    assert all(PARTS[name].rows(GOOD[name]) and PARTS[name].goals for name in PARTS)
+
+
+def test_parts_are_chosen_by_name_and_long_ones_by_their_count():
+    none, both = {"acquires": 0, "callers": 0}, {"acquires": 1000, "callers": 48}
+    usual = [name for name in PARTS if name not in command.LONG]
+    assert command.chosen("", none) == usual
+    assert command.chosen("", both) == list(PARTS)
+    assert command.chosen("link, start", both) == ["start", "link"]
+    with pytest.raises(ConfigurationError, match="no part weather; there are start, calls"):
+        command.chosen("weather", none)
+    with pytest.raises(ConfigurationError, match="--only callers: give --callers a number"):
+        command.chosen("callers", none)
+
+
+def test_without_namespaces_the_reason_is_said(monkeypatch):
+    options = command.argparse.Namespace(only="", acquires=0, callers=0)
+    monkeypatch.setattr(command.network, "missing", lambda: "network namespaces need root")
+    with pytest.raises(EngineUnavailableError, match=r"three nodes .*: network namespaces need"):
+        command.measured(options)
+
+
+@pytest.mark.parametrize(("reason", "there"), [("", True), ("it needs root", False)])
+def test_recording_all_skips_it_with_the_reason(reason, there, monkeypatch, capsys):
+    monkeypatch.setattr(everything, "NEEDS", {"ray": lambda: reason})
+    assert ("ray" in everything.usual()) == there
+    assert ("ray: skipped: it needs root" in capsys.readouterr().err) != there

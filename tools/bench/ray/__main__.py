@@ -1,0 +1,115 @@
+"""Run the benchmark of the Ray engine, print its table, write JSON; with ``--record`` the page.
+
+    python -m tools.bench.ray [--only start,calls] [--acquires 1000] [--callers 48] [--record]
+
+A cluster with a head and three nodes is started in network namespaces of this machine, which needs
+root. The floor is the same executor without a cluster, in turns in the same run; that of calls on
+several nodes is one node's rate times their number.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from smolagents_fork.errors import ConfigurationError, EngineUnavailableError
+
+from ...ray_cluster import network
+from ..runner import Benchmark, Measured
+from .bench_cluster import BenchCluster, using_bench_cluster
+from .endurance import acquires, callers
+from .faults import driver_killed, head_killed, node_lost
+from .numbers import containers, processes, scaling
+from .report import FAULTS, PARTS, drawn
+from .speed import calls, start
+
+__all__ = ["chosen"]
+
+Options = argparse.Namespace
+Measure = Callable[[BenchCluster, Options], Mapping[str, Any]]
+
+
+def _node_lost(fault: str) -> Measure:
+    return lambda bench, _options: node_lost(bench, fault)
+
+
+#: Part -> what measures it.
+MEASURES: Mapping[str, Measure] = {
+    "start": lambda bench, options: start(bench, options.starts),
+    "calls": lambda bench, options: calls(bench, options.calls),
+    "processes": lambda bench, options: processes(bench, options.processes),
+    "containers": lambda bench, options: containers(bench, options.containers),
+    "scaling": lambda bench, _: scaling(bench),
+    **{name: _node_lost(name) for name in FAULTS},
+    "driver": lambda bench, _: driver_killed(bench),
+    "acquires": lambda bench, options: acquires(bench, options.acquires),
+    "callers": lambda bench, options: callers(bench, options.callers),
+    "head": lambda bench, options: head_killed(bench, float(options.head_seconds)),
+}
+#: Only with a count that is not 0: they take minutes.
+LONG = ("acquires", "callers")
+
+
+def chosen(only: str, counts: Mapping[str, int]) -> list[str]:
+    """Names of the parts to measure, in their order.
+
+    Args:
+        only: their names with commas between; empty for all.
+        counts: of the long ones, which are left out at 0.
+
+    Raises:
+        ConfigurationError: there is no such part, or nothing to measure.
+    """
+    wanted = [name.strip() for name in only.split(",") if name.strip()] or list(PARTS)
+    if unknown := sorted(set(wanted) - set(PARTS)):
+        raise ConfigurationError(
+            f"--only: no part {', '.join(unknown)}; there are {', '.join(PARTS)}"
+        )
+    names = [name for name in PARTS if name in wanted and counts.get(name, 1)]
+    if not names:
+        raise ConfigurationError(f"--only {only}: give --{only} a number of them, too")
+    return names
+
+
+def measured(options: Options) -> Measured:
+    """The figures of all parts."""
+    names = chosen(options.only, {name: getattr(options, name) for name in LONG})
+    if reason := network.missing():
+        raise EngineUnavailableError(f"a cluster with three nodes cannot be made: {reason}")
+    found: dict[str, Mapping[str, Any]] = {}
+    with using_bench_cluster() as bench:
+        for name in names:
+            began = time.monotonic()
+            found[name] = MEASURES[name](bench, options)
+            BENCHMARK.say(f"{name}: {time.monotonic() - began:.0f} s: {found[name]}")
+    without = [name for name in PARTS if name not in found]
+    return Measured(
+        drawn=drawn(found),
+        about=f"medians of {options.starts} starts and {options.calls} calls; the three nodes "
+        "share this machine",
+        notes=[f"Not in this run: {', '.join(without)}."] if without else [],
+        raw={"parts": found},
+    )
+
+
+BENCHMARK = Benchmark(
+    "ray",
+    __doc__,
+    {},
+    measured,
+    {
+        "only": ("", f"parts to measure, of: {', '.join(PARTS)}; empty: all"),
+        "starts": (20, "starts of a process sandbox on each side"),
+        "calls": (200, "calls of 1+1 in Docker on each side"),
+        "processes": (120, "process sandboxes at once"),
+        "containers": (30, "containers at once"),
+        "acquires": (0, "sandboxes acquired while a node is killed every 100; 0: left out"),
+        "callers": (0, "callers of a pool with 12 slots; 0: left out"),
+        "head-seconds": (65, "seconds that the host process has to live without a head"),
+    },
+)
+
+if __name__ == "__main__":
+    raise SystemExit(BENCHMARK.run())

@@ -1,0 +1,215 @@
+"""Rows and goals of the benchmark of the Ray engine, from the figures of its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..comparison import Goal, Row, compared
+from ..timings import median
+
+__all__ = ["FAULTS", "PARTS", "Part", "drawn"]
+
+Figures = Mapping[str, Any]
+
+#: Fault -> words for it, and the most seconds to the error of a running call.
+FAULTS = {
+    "supervisor": ("supervisor killed", 1.0),
+    "raylet": ("raylet killed", 6.0),
+    "link": ("link cut", 12.0),
+}
+_NONE = Goal(0, of="")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the benchmark that can be measured alone.
+
+    Args:
+        rows: takes the part's figures.
+        goals: by row; the limits of issue 14.
+    """
+
+    rows: Callable[[Figures], list[Row]]
+    goals: Mapping[str, Goal]
+
+
+def drawn(found: Mapping[str, Figures]) -> tuple[str, bool]:
+    """Draw the table of the parts that were measured; return it, and whether goals were reached.
+
+    Args:
+        found: part -> its figures.
+
+    Raises:
+        ValueError: a goal of such a part has no row.
+    """
+    rows = [row for name, figures in found.items() for row in PARTS[name].rows(figures)]
+    goals = {what: goal for name in found for what, goal in PARTS[name].goals.items()}
+    return compared(rows, goals)
+
+
+def _start(figures: Figures) -> list[Row]:
+    local, ray = median(figures["local"]), median(figures["ray"])
+    return [Row("process: start and first call", ray, "s", local)]
+
+
+def _calls(figures: Figures) -> list[Row]:
+    return [
+        Row(f"{figures['kind']}: {what}, {transport}", figures[transport][key], "s",
+            figures["local"][key])
+        for key, what in (("call", "call of 1+1"), ("tool", "call of a tool"))
+        for transport in ("direct", "ray")
+    ]  # fmt: skip
+
+
+def _processes(figures: Figures) -> list[Row]:
+    return [
+        *_many("process", figures),
+        Row("process: memory of a sandbox", figures["bytes_each"], "MB"),
+        Row("process: actors", figures["actors"], ""),
+        Row("process: memory of a supervisor", figures["supervisor_bytes"], "MB"),
+    ]
+
+
+def _containers(figures: Figures) -> list[Row]:
+    local = median(figures["local_bytes"])
+    return [
+        *_many("docker", figures),
+        Row("docker: memory of a container", median(figures["bytes"]), "MB", local),
+    ]
+
+
+def _many(kind: str, figures: Figures) -> list[Row]:
+    """Rows of sandboxes that are open at once."""
+    return [
+        Row(f"{kind}: sandboxes at once", figures["count"], ""),
+        Row(f"{kind}: of these without an answer", figures["count"] - figures["answered"], ""),
+        Row(f"{kind}: seconds for each start, many at once", figures["seconds"] / figures["count"]),
+    ]
+
+
+def _scaling(figures: Figures) -> list[Row]:
+    rates: Sequence[float] = figures["rates"]
+    return [
+        Row(f"calls that sleep 0.5 s, {_nodes(number)}", rate, "/s", number * rates[0])
+        for number, rate in enumerate(rates, 1)
+    ]
+
+
+def _nodes(number: int) -> str:
+    return "1 node" if number == 1 else f"{number} nodes"
+
+
+def _fault(name: str) -> Part:
+    words, seconds = FAULTS[name]
+    error, lost, left = (
+        f"{words}: error of a running call",
+        f"{words}: sandboxes of other nodes lost",
+        f"{words}: left after 20 s",
+    )
+
+    def rows(figures: Figures) -> list[Row]:
+        return [
+            Row(error, figures["seconds"]),
+            Row(lost, figures["neighbours_lost"], ""),
+            Row(left, figures["left"], ""),
+        ]
+
+    return Part(rows, {error: Goal(seconds, of=""), lost: _NONE, left: _NONE})
+
+
+def _driver(figures: Figures) -> list[Row]:
+    return [Row("driver killed: left after 20 s", figures["left"], "")]
+
+
+def _head(figures: Figures) -> list[Row]:
+    return [
+        Row("head killed: error of a new start", figures["seconds"]),
+        Row("head killed: errors that do not name it", int(not figures["named"]), ""),
+        Row("head killed: host processes ended", int(not figures["alive"]), ""),
+    ]
+
+
+def _acquires(figures: Figures) -> list[Row]:
+    return [
+        Row("acquired and released", figures["count"], ""),
+        Row("of these lost with their node", figures["failed"], ""),
+        Row("errors that are not the fork's", figures["foreign"], ""),
+        Row("sandboxes left", figures["left"], ""),
+        Row("growth of the driver", figures["grown_bytes"], "MB"),
+    ]
+
+
+def _callers(figures: Figures) -> list[Row]:
+    return [
+        Row("callers of a pool", figures["callers"], ""),
+        Row("callers: not served", figures["unserved"], ""),
+        Row("callers: not in their order", figures["out_of_order"], ""),
+        Row("callers: sandboxes in use at once", figures["most"], ""),
+        Row("second tenant: waits for the first", figures["second_waited"], ""),
+    ]
+
+
+#: Name -> part, in the order of the table and of the run: the head is killed last.
+PARTS: Mapping[str, Part] = {
+    "start": Part(_start, {"process: start and first call": Goal(2.0)}),
+    "calls": Part(
+        _calls,
+        {
+            "docker: call of 1+1, direct": Goal(1.3),
+            "docker: call of 1+1, ray": Goal(3.0),
+            "docker: call of a tool, direct": Goal(1.5),
+            "docker: call of a tool, ray": Goal(6.0),
+        },
+    ),
+    "processes": Part(
+        _processes,
+        {
+            "process: of these without an answer": _NONE,
+            "process: memory of a sandbox": Goal(12e6, of=""),
+            "process: actors": Goal(3, of=""),
+        },
+    ),
+    "containers": Part(
+        _containers,
+        {
+            "docker: of these without an answer": _NONE,
+            "docker: memory of a container": Goal(1.15),
+        },
+    ),
+    "scaling": Part(
+        _scaling,
+        {
+            "calls that sleep 0.5 s, 2 nodes": Goal(0.9, at_least=True),
+            "calls that sleep 0.5 s, 3 nodes": Goal(0.9, at_least=True),
+        },
+    ),
+    **{name: _fault(name) for name in FAULTS},
+    "driver": Part(_driver, {"driver killed: left after 20 s": _NONE}),
+    "acquires": Part(
+        _acquires,
+        {
+            "errors that are not the fork's": _NONE,
+            "sandboxes left": _NONE,
+            "growth of the driver": Goal(20e6, of=""),
+        },
+    ),
+    "callers": Part(
+        _callers,
+        {
+            "callers: not served": _NONE,
+            "callers: not in their order": _NONE,
+            "callers: sandboxes in use at once": Goal(12, of=""),
+            "second tenant: waits for the first": _NONE,
+        },
+    ),
+    "head": Part(
+        _head,
+        {
+            "head killed: error of a new start": Goal(15.0, of=""),
+            "head killed: errors that do not name it": _NONE,
+            "head killed: host processes ended": _NONE,
+        },
+    ),
+}
