@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from smolagents_fork import DockerExecutor, ProcessExecutor, RayEngine
+from smolagents_fork.errors import ForkError
 from smolagents_fork.sandboxes.docker.engine import connect
 from smolagents_fork.sandboxes.docker.lifetime.labels import CLUSTER_LABEL, NODE_LABEL
 
@@ -133,6 +134,26 @@ class BenchCluster:
         labels += [f"{NODE_LABEL}={node_id}"] if node_id else []
         wanted = {"label": labels}
         return {one["Id"] for one in self._docker.api.containers(all=True, filters=wanted)}
+
+    def node_ids(self) -> dict[str, str]:
+        """Ray's ids of the nodes that are alive, by name."""
+        ids = self.cluster.alive()
+        addresses = {node: self.cluster.address_of(node) for node in self.cluster.nodes}
+        return {node: ids[address] for node, address in addresses.items() if address in ids}
+
+    def node_of(self, pid: int | None) -> str:
+        """The node of a process sandbox.
+
+        Args:
+            pid: of its child process.
+
+        Raises:
+            ForkError: no supervisor has this child.
+        """
+        for supervisor, node in self.supervisors().items():
+            if pid in descendants(supervisor):
+                return node
+        raise ForkError(f"no supervisor has the child process {pid}")
 
     def sandboxes(self) -> set[int]:
         """Processes of the supervisors and of all that they have started."""

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from smolagents_fork.errors import ForkError, SandboxDiedError
@@ -31,43 +31,43 @@ class _Scene:
 
     def __init__(self, bench: BenchCluster, stack: contextlib.ExitStack) -> None:
         self._bench, self._stack = bench, stack
-        self._before = set(bench.supervisors())
-        self.caller, self.node = self._opened(bench.process)
-        self.neighbours: list[Any] = []
-        found = [self._opened(bench.process)]
-        here = None
-        for _ in range(_TRIES):
-            if here is not None and len(found) > 2 and any(n != self.node for _, n in found):
+        self._node_ids = bench.node_ids()
+        before = bench.supervisors().keys()
+        self.caller, self.node = self._process()
+        found: list[tuple[Any, str]] = []
+        for make in (self._process, *[self._container] * _TRIES):
+            found.append(make())
+            nodes = [node for _, node in found[1:]]  # of the containers
+            if self.node in nodes and len(set(nodes)) > 1:
                 break
-            one = self._opened(bench.container)
-            found.append(one)
-            if one[1] == self.node:
-                here = one
-        for executor, node in found:
-            if node != self.node:
-                self.neighbours.append(executor)
+        self.neighbours = [executor for executor, node in found if node != self.node]
         self.supervisors = {
             pid
             for pid, node in bench.supervisors().items()
-            if node == self.node and pid not in self._before
+            if node == self.node and pid not in before
         }
         self.processes = {
             *self.supervisors, *(child for pid in self.supervisors for child in descendants(pid))
         }  # fmt: skip
-        self.containers = self._containers_here()
+        self.containers = bench.containers(self._node_ids[self.node])
 
-    def _opened(self, make: Callable[[float], Any]) -> tuple[Any, str]:
-        """Open an executor on a supervisor of its own; return it and its node."""
-        before = self._bench.supervisors().keys()
-        executor = make(self._bench.new_lease())
+    def _process(self) -> tuple[Any, str]:
+        """Open a process sandbox on a supervisor of its own; return it and its node."""
+        executor = self._bench.process(self._bench.new_lease())
         self._stack.callback(executor.cleanup)
         executor("kept = 1")
-        (node,) = (n for pid, n in self._bench.supervisors().items() if pid not in before)
-        return executor, node
+        return executor, self._bench.node_of(executor.pid)
 
-    def _containers_here(self) -> set[str]:
-        node_id = self._bench.cluster.alive()[self._bench.cluster.address_of(self.node)]
-        return self._bench.containers(node_id)
+    def _container(self) -> tuple[Any, str]:
+        """Open a container on a supervisor of its own; return it and its node."""
+        before = self._bench.containers()
+        executor = self._bench.container(self._bench.new_lease())
+        self._stack.callback(executor.cleanup)
+        executor("kept = 1")
+        for node, node_id in self._node_ids.items():
+            if self._bench.containers(node_id) - before:
+                return executor, node
+        raise ForkError("a container is on no node of the cluster")
 
     def call(self) -> _RunningCall:
         """Begin a call that does not end by itself."""

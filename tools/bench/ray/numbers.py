@@ -75,10 +75,9 @@ def scaling(bench: BenchCluster) -> dict[str, Any]:
         for _ in range(_TRIES * len(bench.cluster.nodes)):
             if len(groups) == len(bench.cluster.nodes):
                 break
-            before, lease = bench.supervisors().keys(), bench.new_lease()
+            lease = bench.new_lease()
             made = [stack.enter_context(bench.process(lease, _SLEEPERS)) for _ in range(_SLEEPERS)]
-            new = [node for pid, node in bench.supervisors().items() if pid not in before]
-            groups.setdefault(new[0], made)
+            groups.setdefault(bench.node_of(made[0].pid), made)
         rates: list[float] = []
         open_ones: list[ProcessExecutor] = []
         for group in groups.values():
