@@ -118,11 +118,14 @@ class BenchCluster:
 
     def supervisors(self) -> dict[int, str]:
         """Processes of the supervisors, each with its node."""
-        return {
+        found = {
             pid: node
             for node in self.cluster.nodes
             for pid in self.cluster.processes(node, "SupervisorActor")
         }
+        # A child has its parent's command until it runs a program of its own.
+        children = {child for pid in found for child in descendants(pid)}
+        return {pid: node for pid, node in found.items() if pid not in children}
 
     def containers(self, node_id: str = "") -> set[str]:
         """Ids of the containers of the cluster's supervisors.

@@ -29,7 +29,12 @@ def main() -> None:
     def process(lease: float) -> ProcessExecutor:
         engine = RayEngine(address, "process", slots_per_node=2, lease_seconds=lease,
                            cpus_per_slot=0.02, memory_per_slot="4m")  # fmt: skip
-        return ProcessExecutor(["time"], engine=engine, startup_timeout_seconds=_SECONDS)
+        return ProcessExecutor(
+            ["time"],
+            engine=engine,
+            startup_timeout_seconds=_SECONDS,
+            timeout_seconds=2 * _SECONDS,
+        )
 
     containers = RayEngine(
         address, slots_per_node=2, lease_seconds=lease, cpus_per_slot=0.02, memory_per_slot="4m"
