@@ -25,7 +25,14 @@ GOOD = {
     **dict.fromkeys(FAULTS, LOST),
     "driver": {"left": 0},
     "acquires": {"count": 1000, "failed": 9, "foreign": 0, "grown_bytes": 5e6, "left": 0},
-    "callers": {"callers": 48, "unserved": 0, "out_of_order": 0, "most": 12, "second_waited": 0},
+    "callers": {
+        "callers": 48,
+        "unserved": 0,
+        "out_of_order": 0,
+        "most": 12,
+        "beyond_quota": 0,
+        "second_waited": 0,
+    },
     "head": {"seconds": 3.0, "named": True, "alive": True},
 }
 
@@ -66,6 +73,7 @@ def test_goals_reached():
         ("callers", {"unserved": 1}),
         ("callers", {"out_of_order": 2}),
         ("callers", {"most": 13}),
+        ("callers", {"beyond_quota": 1}),
         ("callers", {"second_waited": 1}),
         ("head", {"seconds": 15.1}),
         ("head", {"named": False}),

@@ -147,6 +147,7 @@ def _callers(figures: Figures) -> list[Row]:
         Row("callers: not served", figures["unserved"], ""),
         Row("callers: not in their order", figures["out_of_order"], ""),
         Row("callers: sandboxes in use at once", figures["most"], ""),
+        Row("first tenant: sandboxes beyond its quota", figures["beyond_quota"], ""),
         Row("second tenant: waits for the first", figures["second_waited"], ""),
     ]
 
@@ -201,6 +202,7 @@ PARTS: Mapping[str, Part] = {
             "callers: not served": _NONE,
             "callers: not in their order": _NONE,
             "callers: sandboxes in use at once": Goal(12, of=""),
+            "first tenant: sandboxes beyond its quota": _NONE,
             "second tenant: waits for the first": _NONE,
         },
     ),
