@@ -124,8 +124,9 @@ rebase-continue: $(VENV)/.dev ## continue after a conflict or an interruption (D
 	@$(RUN) tools.rebase continue $(if $(DROP),--drop $(DROP))
 rebase-abort: $(VENV)/.dev ## abandon a rebase in progress
 	@$(RUN) tools.rebase abort
-rebase-rehearsal: $(VENV)/.dev ## rebase the series from 1.24.0 to this release, and record it
-	@$(RUN) tools.rebase rehearse --since 1.24.0 --record docs/rehearsals/1.24.0-to-1.26.0.md
+rebase-rehearsal: $(VENV)/.dev ## rebase the series from an older release to this one, and record it (SINCE=1.20.0)
+	@$(RUN) tools.rebase rehearse --since $(or $(SINCE),1.24.0) \
+		--record docs/rehearsals/$(or $(SINCE),1.24.0)-to-1.26.0.md
 rebase-check: $(VENV)/.dev ## is the series fit for a release, branch or pull requests? (TO=, UPSTREAM_GIT=, PULLS=)
 	@$(RUN) tools.rebase check $(if $(TO),--to $(TO)) $(if $(PULLS),--pulls $(PULLS)) \
 		$(if $(UPSTREAM_GIT),--upstream-git $(UPSTREAM_GIT))

@@ -6,18 +6,19 @@ there the command alone has to bring it back, as it would have at the time.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from buildsys import lock as lockfile
 from tools.errors import RebaseError
 from tools.git import Git
 from tools.paths import Project
-from tools.rebase.command import last_report, plan_to, start
+from tools.rebase.command import last_report, plan_to, resume, start
 from tools.rebase.conflict import REGION
 from tools.rebase.replay import Conflict, Replay
+from tools.rebase.resolutions import Resolutions
 from tools.rebase.result import result_of
-from tools.rebase.state import Folder, Trial
+from tools.rebase.state import Folder, Step, Trial
 from tools.rebase.trial import scratch_copy
 from tools.series.repository import patch_bytes
 
@@ -57,16 +58,22 @@ def placed_higher(conflict: Conflict, path: str, data: bytes) -> bytes:
     return data
 
 
-def transplant(project: Project, version: str, resolution: Resolution = placed_higher) -> list[str]:
+def transplant(
+    project: Project,
+    version: str,
+    resolution: Resolution = placed_higher,
+    recorded: Resolutions | None = None,
+) -> list[str]:
     """Put a project's series, lock and version on another release; nothing is built or tested.
 
     Args:
         project: a scratch copy.
         version: upstream's version.
-        resolution: of each conflict.
+        resolution: of each conflict that is not on record.
+        recorded: resolutions on record; None for none.
 
     Returns:
-        Patches that conflicted, in order.
+        Patches whose conflicts were not on record, in order.
 
     Raises:
         RebaseError: a conflict cannot be resolved.
@@ -77,15 +84,25 @@ def transplant(project: Project, version: str, resolution: Resolution = placed_h
     replay = Replay(folder, plan)
     placed: list[str] = []
     while (conflict := replay.run()) is not None:
-        for path in dict.fromkeys(place.path for place in conflict.places):
-            file = folder.repository / path
-            file.write_bytes(resolution(conflict, path, file.read_bytes()))
-        folder.git.run("add", "--update")
-        placed.append(conflict.commit.name)
+        if not _resolve(folder, conflict, resolution, recorded):
+            placed.append(conflict.commit.name)
     folder.replacement.stage(result_of(project, replay).files)
     folder.replacement.decide()
     folder.remove()
     return placed
+
+
+def _resolve(
+    folder: Folder, conflict: Conflict, resolution: Resolution, recorded: Resolutions | None
+) -> bool:
+    """Resolve a conflict and add the files; returns whether it was on record."""
+    if recorded is not None and recorded.resolve(folder.git, conflict):
+        return True
+    for path in dict.fromkeys(place.path for place in conflict.places):
+        file = folder.repository / path
+        file.write_bytes(resolution(conflict, path, file.read_bytes()))
+    folder.git.run("add", "--update")
+    return False
 
 
 def rehearse(project: Project, version: str, trial: Trial, record: Path | None) -> int:
@@ -97,35 +114,66 @@ def rehearse(project: Project, version: str, trial: Trial, record: Path | None) 
         record: file for the report.
 
     Returns:
-        The command's exit status.
+        The command's exit status; 1 also when another series comes back, or when a resolution on
+        record is not needed; 2 when one no longer applies.
     """
-    locked = lockfile.load(project.lock).version
-    before = patch_bytes(project)
+    recorded = Resolutions(project)
     with scratch_copy(project) as copy:
-        placed = transplant(copy, version)
-        status = start(copy, locked, "", trial)
-        report, after = last_report(copy), patch_bytes(copy)
-    lines = [
-        f"Rehearsal: the series, put on {version}'s tree, was brought to {locked} by",
-        f"`python -m tools.rebase start --to {locked}` alone; exit status {status}.",
-    ]
-    if (project.root / ".git").exists():
-        git = Git(project.root)
-        changed = " and changes not committed" if git.lines("status", "--porcelain") else ""
-        head = git.text("rev-parse", "--short=12", "HEAD")
-        lines.append(f"The checkout: commit {head}{changed}.")
-    if status == 0:
-        other = [name for name, data in before.items() if after.get(name) != data]
-        same = f"{len(before) - len(other)} of {len(before)}."
-        others = f" Others: {', '.join(other)}." if other else ""
-        lines += ["", f"Byte for byte the patches of the repository afterwards: {same}{others}"]
-    if placed:
-        lines.append(
-            f"Placed a line higher on the old tree (see docs/rebase.md): {', '.join(placed)}."
-        )
-    text = "\n".join(lines) + "\n\n" + report
+        try:
+            status, lines = _there_and_back(project, copy, version, trial, recorded)
+        except RebaseError as error:
+            status, lines = 2, [f"**The rehearsal could not be carried out**: {error}"]
+        text = "\n".join(lines) + "\n\n" + last_report(copy)
     if record is not None:
         record.parent.mkdir(parents=True, exist_ok=True)
         record.write_text(text, "utf-8")
     print(text)
     return status
+
+
+def _there_and_back(
+    project: Project, copy: Project, version: str, trial: Trial, recorded: Resolutions
+) -> tuple[int, list[str]]:
+    """Rehearse in the copy; returns the exit status and what the report says of it."""
+    locked, checkout = lockfile.load(project.lock).version, _checkout_lines(project)
+    steps = plan_to(copy, version, "", trial).steps
+    placed = transplant(copy, version, recorded=recorded)
+    status = start(copy, locked, "", trial)
+    folder, by_rule = Folder(copy), list[str]()
+    while status == 1 and (conflict := Replay(folder, folder.load()).stopped()) is not None:
+        if not _resolve(folder, conflict, placed_higher, recorded):
+            by_rule.append(f"`{conflict.commit.name}` on {conflict.step.label}")
+        status = resume(copy)
+    lines = [
+        f"Rehearsal: the series, put on {version}'s tree, was brought to {locked} by",
+        f"`python -m tools.rebase start --to {locked}`; exit status {status}.",
+        *checkout,
+        "",
+        *(f"- Resolved from record: `{name}`." for name in recorded.used),
+        *(f"- Placed higher on the old tree (see docs/rebase.md): `{name}`." for name in placed),
+        *(f"- Resolved by the same rule: {name}." for name in by_rule),
+    ]
+    if status == 0:
+        findings = [*_differences(project, copy), *_unneeded(recorded, steps)]
+        lines += findings or ["- Byte for byte the patches of the repository afterwards."]
+        status = 1 if findings else 0
+    return status, lines
+
+
+def _checkout_lines(project: Project) -> list[str]:
+    if not (project.root / ".git").exists():
+        return []
+    git = Git(project.root)
+    changed = " and changes not committed" if git.lines("status", "--porcelain") else ""
+    return [f"The checkout: commit {git.text('rev-parse', '--short=12', 'HEAD')}{changed}."]
+
+
+def _differences(project: Project, copy: Project) -> list[str]:
+    """Name the patches that are other bytes after the way there and back."""
+    before, after = patch_bytes(project), patch_bytes(copy)
+    other = [name for name, data in before.items() if after.get(name) != data]
+    return [f"- **Other bytes than in the repository**: `{name}`." for name in other]
+
+
+def _unneeded(recorded: Resolutions, steps: Sequence[Step]) -> list[str]:
+    return [f"- **Not needed any more**: `{name}`; remove it." for name in recorded.unneeded(steps)]

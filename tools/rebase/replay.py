@@ -108,6 +108,19 @@ class Replay:
             raise RebaseError(f"DROP={self._drop}: the replay is finished; no patch conflicts")
         return None
 
+    def stopped(self) -> Conflict | None:
+        """Return the conflict that a person has been asked about; None when there is none."""
+        for number, (before, step) in enumerate(itertools.pairwise(self.plan.steps)):
+            if self._id(step.series):
+                continue
+            queue, done = self.series(before), self.picks(number)
+            left = queue[len(done) :]
+            if not left or self._id(_CONFLICT) != left[0].id:
+                return None
+            found = list(places(self.git, left[0].id, ""))
+            return Conflict(left[0], before, step, [one.name for one in done], len(left) - 1, found)
+        return None
+
     def series(self, step: Step) -> list[Commit]:
         """Return the series on a base, oldest first."""
         return commits(self.git, step.base, step.series)
