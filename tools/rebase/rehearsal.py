@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from buildsys import lock as lockfile
-from tools.errors import RebaseError
+from buildsys.errors import BuildError
+from tools.errors import RebaseError, ToolError
 from tools.git import Git
 from tools.paths import Project
 from tools.rebase.command import last_report, plan_to, resume, start
@@ -121,7 +122,7 @@ def rehearse(project: Project, version: str, trial: Trial, record: Path | None) 
     with scratch_copy(project) as copy:
         try:
             status, lines = _there_and_back(project, copy, version, trial, recorded)
-        except RebaseError as error:
+        except (BuildError, OSError, ToolError) as error:
             status, lines = 2, [f"**The rehearsal could not be carried out**: {error}"]
         text = "\n".join(lines) + "\n\n" + last_report(copy)
     if record is not None:
