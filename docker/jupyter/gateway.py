@@ -37,7 +37,9 @@ sys.path.remove(HERE)
 TOKEN = "KG_AUTH_TOKEN"
 MOST_KERNELS = 16
 # Connections without the token; the program in the kernel can make them.
-MOST_STRANGERS = 64
+MOST_UNAUTHENTICATED = 64
+# Time in which a relay has to send its descriptors.
+RELAY_SECONDS = 10.0
 # Pause of accepting connections when there are no descriptors left.
 PAUSE_SECONDS = 0.1
 # Linux's F_SETPIPE_SZ, which Python has a name for since 3.10, and the most that any user may set.
@@ -55,12 +57,15 @@ class Kernels:
         self._unclaimed = self._started()
 
     def _started(self):
-        kernel = Kernel(self._loop, str(uuid.uuid4()), self._folder, self._counter)
+        kernel = Kernel(self._loop, str(uuid.uuid4()), self._folder, self._counter, self._forget)
         self._kernels[kernel.id] = kernel
         kernel.start()
         return kernel
 
-    def create(self, _name):
+    def _forget(self, kernel):
+        self._kernels.pop(kernel.id, None)
+
+    def create(self):
         """Return a kernel that no other request got."""
         kernel, self._unclaimed = self._unclaimed, None
         if kernel is not None and kernel.state != "dead":
@@ -86,6 +91,44 @@ class Kernels:
         """Notice which processes have ended."""
         for kernel in list(self._kernels.values()):
             kernel.reap()
+
+
+class Relay:
+    """Connection of a process that has not sent its descriptors yet.
+
+    Args:
+        loop: the event loop.
+        sock: the connection.
+        take: called with the connection when the descriptors have arrived.
+        on_end: called with this object before that, or when the connection is closed.
+    """
+
+    #: Whether a request had the token; as :class:`Client` has it.
+    known = False
+
+    def __init__(self, loop, sock, take, on_end):
+        self._loop, self._sock, self._take = loop, sock, take
+        self._forget = on_end
+        self._late = None
+
+    def begin(self):
+        """Wait for the descriptors."""
+        self._late = self._loop.call_later(RELAY_SECONDS, lambda: self.close("too late"))
+        self._loop.watch(self._sock.fileno(), 1, self._arrived)
+
+    def close(self, _reason):
+        """Close the connection at once."""
+        self._end_waiting()
+        self._sock.close()
+
+    def _arrived(self, _events):
+        self._end_waiting()
+        self._take(self._sock)
+
+    def _end_waiting(self):
+        self._late()
+        self._loop.watch(self._sock.fileno(), 0, None)
+        self._forget(self)
 
 
 class Listener:
@@ -119,7 +162,7 @@ class Listener:
                     self._loop.watch(listening.fileno(), 0, None)
                     self._loop.call_later(PAUSE_SECONDS, watch)
                 return
-            self._limit_strangers()
+            self._limit_unauthenticated()
             try:
                 serve(sock)
             except Exception as error:
@@ -131,10 +174,10 @@ class Listener:
 
         watch()
 
-    def _limit_strangers(self):
-        strangers = [client for client in self._clients if not client.known]
-        if len(strangers) >= MOST_STRANGERS:
-            strangers[0].close("too many connections without the token")
+    def _limit_unauthenticated(self):
+        unauthenticated = [client for client in self._clients if not client.known]
+        if len(unauthenticated) >= MOST_UNAUTHENTICATED:
+            unauthenticated[0].close("too many connections without the token")
 
     def _serve(self, sock):
         self._begin(lambda *handlers: socket_stream(self._loop, sock, *handlers))
@@ -157,20 +200,9 @@ class Listener:
             sock.close()
             return
         sock.setblocking(False)
-        waiting = [True]
-
-        def arrived(_events):
-            self._loop.watch(sock.fileno(), 0, None)
-            waiting.clear()
-            self._take_descriptors(sock)
-
-        def give_up():
-            if waiting:
-                self._loop.watch(sock.fileno(), 0, None)
-                sock.close()
-
-        self._loop.watch(sock.fileno(), 1, arrived)
-        self._loop.call_later(10.0, give_up)
+        relay = Relay(self._loop, sock, self._take_descriptors, self._forget)
+        self._clients[relay] = True
+        relay.begin()
 
     def _take_descriptors(self, sock):
         received = []
@@ -286,11 +318,13 @@ def main():
     gc.collect()
     close_inherited(ready)
     rename()
-    # Found here and nowhere else, also by the program.
     sys.path.insert(0, HERE)
     import gateway_ipython
 
     sys.path.remove(HERE)
+    # The program finds neither these modules nor, by their names, anything else than its own.
+    for name in [name for name in sys.modules if name.startswith("gateway_")]:
+        del sys.modules[name]
     gateway_ipython.run(path, ready)
 
 

@@ -131,6 +131,7 @@ class Client:
         self._v1 = False
         self._stalled = None
         self._late = None
+        self._unanswered_ping = None
         #: Whether a request had the token.
         self.known = False
 
@@ -203,7 +204,8 @@ class Client:
             return self._only("GET", method, _specifications)
         if path == ["api", "kernels"]:
             if method == "POST":
-                return 201, model(self._kernels.create(_name_in(body)))
+                _check_name(body)
+                return 201, model(self._kernels.create())
             return self._only("GET", method, lambda: [model(k) for k in self._kernels.all()])
         if path[:2] == ["api", "kernels"] and len(path) in (3, 4):
             kernel = self._kernels.get(path[2])
@@ -221,8 +223,7 @@ class Client:
         if action == ["interrupt"]:
             return self._only("POST", method, kernel.interrupt, 204)
         if action == ["restart"]:
-            kernel.restart()
-            return self._only("POST", method, lambda: model(kernel))
+            return self._only("POST", method, lambda: _restarted(kernel))
         if action == ["channels"]:
             raise Refused(426, "the channels are a WebSocket")
         raise Refused(404, "there is nothing at this address")
@@ -316,11 +317,18 @@ class Client:
     def _control(self, opcode, payload):
         """Answer a control frame; return whether the connection stays open."""
         if opcode == _PING:
-            self._send_frame(_PONG, [payload])
+            self._pong(payload)
         elif opcode == _CLOSE:
             self._send_frame(_CLOSE, [bytes(payload[:2])])
             return False
         return True
+
+    def _pong(self, payload):
+        # A client may send pings without reading: then one pong for the last of them is enough.
+        if self._stream.full:
+            self._unanswered_ping = payload
+        else:
+            self._send_frame(_PONG, [payload])
 
     def _take(self, opcode, payload):
         parse = parts_of_v1 if self._v1 else parts_of_json
@@ -352,7 +360,7 @@ class Client:
             self._send_frame(*found, soon)
 
     def status(self, state):
-        """Tell the client what has become of its kernel."""
+        """Tell the client the state of its kernel."""
         header = {
             "msg_id": uuid.uuid4().hex,
             "msg_type": "status",
@@ -365,7 +373,7 @@ class Client:
         self.received("iopub", [json.dumps(part).encode() for part in parts])
 
     def lost(self, reason):
-        """Close the connection: its kernel is of no use any more."""
+        """Close the connection, because its kernel answers no more."""
         if self._stream.closed:
             return
         self._send_frame(_CLOSE, [struct.pack("!H", 1011) + reason.encode()[:100]])
@@ -376,16 +384,23 @@ class Client:
         (self._stream.pause if full else self._stream.resume)("kernel")
 
     def _is_full(self, full):
-        """Read from the kernel, and from the client itself, only while the client reads."""
-        (self._stream.pause if full else self._stream.resume)("output")
+        """Read from the kernel, or without one from the client, only while the client reads."""
         if self._stalled is not None:
             self._stalled()
             self._stalled = None
+        if not full:
+            self._stream.resume("output")
         if self._link is None:
+            if full:
+                self._stream.pause("output")
             return
+        # The client is read all the time: it may send a long message before it reads again.
         (self._link.pause if full else self._link.resume)()
         if full:
             self._stalled = self._loop.call_later(_STALLED_SECONDS, self._check_stalled)
+        elif self._unanswered_ping is not None:
+            payload, self._unanswered_ping = self._unanswered_ping, None
+            self._send_frame(_PONG, [payload])
 
     def _check_stalled(self):
         self._stalled = None
@@ -418,16 +433,21 @@ def _specifications():
     return {"default": SPECIFICATION, "kernelspecs": {SPECIFICATION: entry}}
 
 
-def _name_in(body):
-    """Check the body of a request for a kernel."""
+def _restarted(kernel):
+    kernel.restart()
+    return model(kernel)
+
+
+def _check_name(body):
+    """Refuse a request for a kernel of another specification."""
+    text = bytes(body)  # long ones are views
     try:
-        asked = json.loads(body) if body.strip() else {}
+        asked = json.loads(text) if text.strip() else {}
     except (ValueError, RecursionError):
         raise Refused(400, "the content is not JSON") from None
     name = asked.get("name") if isinstance(asked, dict) else None
     if name not in (None, "", "python", SPECIFICATION):
         raise Refused(404, f"there is no kernel specification {str(name)[:100]!r}")
-    return SPECIFICATION
 
 
 def _unmasked(payload, mask):

@@ -10,7 +10,6 @@ import signal
 import socket
 import struct
 import sys
-import time
 
 from gateway_streams import FREE_BYTES, StreamError, socket_stream
 
@@ -29,8 +28,7 @@ _GREETING_SECONDS = 1.0
 _DEATH_SECONDS = 10.0
 # Time in which a kernel has to start, however busy the machine is.
 _START_SECONDS = 60.0
-# A kernel that ends so soon after its start has not started; after so many the gateway gives up.
-_STABLE_SECONDS = 1.0
+# After more starts in a row that did not lead to an answer, the gateway gives the kernel up.
 _MOST_FAILURES = 5
 _RESTART_SECONDS = 0.2
 
@@ -84,7 +82,7 @@ class Connection:
         link: takes messages, and learns that the connection is open, full or has ended.
 
     Raises:
-        OSError: nothing listens at ``path``.
+        OSError: nothing listens at ``path``, or too many connections wait there.
     """
 
     def __init__(self, loop, path, channel, identity, link):
@@ -93,6 +91,8 @@ class Connection:
         self._identity = identity
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
+            # A program can listen there and accept nothing: never wait for it.
+            sock.setblocking(False)
             sock.connect(path)
         except OSError:
             sock.close()
@@ -243,7 +243,7 @@ class Link:
         self._client.kernel_is_full(bool(self._full))
 
     def lost(self, reason):
-        """React to the end of a connection: its kernel has ended, or is of no use any more."""
+        """React to the end of a connection: its kernel has ended, or violated the protocol."""
         self._opening = set(CHANNELS)
         self._kernel.check_death(lambda: self._client.lost(reason))
 
@@ -275,7 +275,7 @@ class Link:
 
 
 class _Guarded:
-    """A link as its connections see it: those that it has closed are not heard."""
+    """Link as its connections see it: ignores calls of connections that it has closed."""
 
     def __init__(self, link, number):
         self._link, self._number = link, number
@@ -314,18 +314,20 @@ class Kernel:
         identity: of the kernel, in the gateway's addresses.
         folder: for its sockets.
         counter: yields numbers of ended kernels, for the log.
+        on_end: called with this kernel when it is dead and its last process has ended.
     """
 
-    def __init__(self, loop, identity, folder, counter):
+    def __init__(self, loop, identity, folder, counter, on_end):
         self.loop = loop
         self.id = identity
         self.state = "starting"
         self._folder = folder
         self._counter = counter
+        self._forget = on_end
         self._clients = {}
         self._pid = None
         self._ready = None
-        self._started = 0.0
+        self._answered = False
         self._starts = 0
         self._failures = 0
         self._asked_to_end = False
@@ -352,36 +354,57 @@ class Kernel:
             Forked: this is the new process.
         """
         self._starts += 1
-        self._started = time.monotonic()
-        self._asked_to_end = False
+        self._answered = self._asked_to_end = False
         self.state = "starting"
-        ready, answers = os.pipe()
         try:
-            pid = os.fork()
-        except OSError as error:  # too many processes
-            os.close(ready)
-            os.close(answers)
+            pid, ready = self._fork()
+        except OSError as error:  # too many processes or descriptors, or a full disk
             self._failed(f"the kernel could not be started: {error.strerror}")
             return
-        if not pid:
-            raise Forked(self._path(), answers)
-        os.close(answers)
         self._pid, self._ready = pid, ready
         self.loop.watch(ready, 1, self._answers)
         self.loop.call_later(_START_SECONDS, lambda: self._check_started(pid))
 
+    def _fork(self):
+        """Return the new process and the descriptor from which its answer is read."""
+        # The program of an earlier kernel may have emptied /tmp.
+        os.makedirs(self._folder, 0o700, exist_ok=True)
+        ready, answers = os.pipe()
+        try:
+            pid = os.fork()
+        except OSError:
+            os.close(ready)
+            os.close(answers)
+            raise
+        if not pid:
+            raise Forked(self._path(), answers)
+        os.close(answers)
+        os.set_blocking(ready, False)
+        return pid, ready
+
     def _check_started(self, pid):
-        if self._pid == pid and self._ready is not None:
+        if self._pid == pid and not self._answered:
             note(f"the kernel did not start in {_START_SECONDS:.0f} s")
             _signal_group(pid, signal.SIGKILL)
 
     def _answers(self, _events):
-        ready = os.read(self._ready, 1)
-        self._close_ready()
-        if ready:
+        self._read_answer()
+        if self._answered:
             self.state = "idle"
             for link in list(self._clients.values()):
                 link.connect()
+        elif self._ready is None:
+            # Without the descriptor it never answers; mostly it has ended already.
+            _signal_group(self._pid, signal.SIGKILL)
+
+    def _read_answer(self):
+        if self._ready is None:
+            return
+        try:
+            self._answered = bool(os.read(self._ready, 1))
+        except BlockingIOError:
+            return
+        self._close_ready()
 
     def _close_ready(self):
         if self._ready is not None:
@@ -400,15 +423,17 @@ class Kernel:
         if not pid:
             return
         self._pid = None
+        self._read_answer()
         self._close_ready()
         for link in list(self._clients.values()):
             link.read_now()
             link.close()
         if self.state == "dead":
+            self._forget(self)
             return
         if not self._asked_to_end:
             self._log_end(os.waitstatus_to_exitcode(status))
-        if time.monotonic() - self._started < _STABLE_SECONDS and not self._asked_to_end:
+        if not self._answered and not self._asked_to_end:
             self._failed("the kernel ended again and again while it started")
         else:
             self._failures = 0
@@ -436,7 +461,7 @@ class Kernel:
 
     def interrupt(self):
         """Interrupt the program and the processes of its group, as Ctrl-C does."""
-        if self._pid is not None and self._ready is None:
+        if self._pid is not None and self._answered:
             _signal_group(self._pid, signal.SIGINT)
 
     def restart(self):
@@ -452,10 +477,14 @@ class Kernel:
         """End the process for good, and say so to the clients."""
         self._tell("dead")
         self.state = "dead"
+        # An answer that has not been read yet must not change that.
+        self._close_ready()
         for client, link in list(self._clients.items()):
             link.close()
             client.lost("the kernel is dead")
-        if self._pid is not None:
+        if self._pid is None:
+            self._forget(self)
+        else:
             _signal_group(self._pid, signal.SIGKILL)
 
     # -- clients --

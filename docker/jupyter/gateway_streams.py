@@ -145,6 +145,7 @@ class Stream:
         self._output = collections.deque()
         self._queued = False
         self._paused = set()
+        self._peer_ended = False
         self._blocked = False
         self.unsent = 0
         self.full = False
@@ -159,10 +160,8 @@ class Stream:
 
     def pause(self, reason):
         """Stop reading until :meth:`resume` is called with the same reason."""
-        if not self._paused:
-            self._paused.add(reason)
-            self._watch()
         self._paused.add(reason)
+        self._watch()
 
     def resume(self, reason):
         """Undo :meth:`pause`; input that has been read already is parsed later in this turn."""
@@ -173,9 +172,9 @@ class Stream:
                 self._loop.call_later(0, self._parse)
 
     def read_now(self):
-        """Read what has arrived, such as the last output of a process that has ended."""
-        # Its buffers are small; a process that goes on writing is not waited for.
-        self._paused.clear()
+        """Read what a process that has ended has sent, also if this stream is paused."""
+        # The system's buffers are small; a process that goes on writing is not waited for.
+        self._peer_ended = True
         self._parse()
         for _ in range(MOST_READS):
             if self.closed or not self._read():
@@ -228,7 +227,9 @@ class Stream:
 
     def _parse(self):
         position = 0
-        while not (self.closed or self._closing or self._paused or self._long is not None):
+        while not (self.closed or self._closing or self._long is not None):
+            if self._paused and not self._peer_ended:
+                break
             size = len(self._input) - position
             if isinstance(self._wanted, Line):
                 stop = self._input.find(self._wanted.end, position)

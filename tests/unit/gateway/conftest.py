@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -12,7 +13,8 @@ from tools.paths import ROOT
 # In an image they lie beside each other, outside of any package.
 sys.path.append(str(ROOT / "docker" / "jupyter"))
 
-from gateway_process import GatewayProcess
+from gateway_process import PATIENCE, GatewayProcess
+from gateway_streams import Loop
 
 
 @pytest.fixture(scope="module")
@@ -27,3 +29,25 @@ def own_gateway() -> Iterator[GatewayProcess]:
     """A gateway for one test."""
     with GatewayProcess() as process:
         yield process
+
+
+@pytest.fixture
+def loop() -> Iterator[Loop]:
+    """The gateway's event loop, which the test turns."""
+    made = Loop()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def turned(loop: Loop) -> Callable[[Callable[[], object]], None]:
+    """A function that lets the loop work until a condition is true."""
+
+    def turned(condition: Callable[[], object]) -> None:
+        end = time.monotonic() + PATIENCE
+        while not condition():
+            assert time.monotonic() < end
+            loop.call_later(0.01, lambda: None)
+            loop.turn()
+
+    return turned

@@ -51,6 +51,13 @@ def test_requests_are_served_without_a_websocket(gateway):
     assert gateway.request("PUT", "/api/kernels").status_code == 405
     assert gateway.request("GET", f"/api/kernels/{kernel}/channels").status_code == 426
     assert gateway.request("POST", "/api/kernels", data="{").status_code == 400
+    ruby = '{"name": "ruby"}' + " " * 100_000
+    assert gateway.request("POST", "/api/kernels", data=ruby).status_code == 404
+    process = gateway.kernel_pid()
+    assert gateway.request("GET", f"/api/kernels/{kernel}/restart").status_code == 405
+    assert gateway.kernel_pid() == process
+    assert gateway.answers()
+    assert gateway.kernel_pid() == process
     assert gateway.request("POST", "/api/kernels", json={"name": "ruby"}).status_code == 404
 
 
@@ -132,6 +139,14 @@ def test_kernel_has_neither_token_nor_descriptors_of_the_gateway(gateway):
         shared = {link for link in gateways & set(links) if link.startswith("socket:")}
         assert shared == set()
         assert os.readlink(f"/proc/{gateway.kernel_pid()}/fd/0") == "/dev/null"
+
+
+def test_program_cannot_import_the_gateway(gateway):
+    names = ("gateway", "gateway_clients", "gateway_ipython", "gateway_kernels", "gateway_streams")
+    with gateway.client() as client:
+        for name in names:
+            (error,) = client.run(f"import {name}").of("error")
+            assert error["ename"] == "ModuleNotFoundError"
 
 
 def test_process_is_named_like_a_kernel(gateway):

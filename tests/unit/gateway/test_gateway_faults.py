@@ -6,6 +6,7 @@ import contextlib
 import os
 import shutil
 import socket
+import stat
 import struct
 import time
 from pathlib import Path
@@ -106,11 +107,16 @@ def memory(gateway):
     return int(peak.split()[1]) << 10
 
 
-def test_many_strangers_do_not_shut_out_a_client(gateway):
+def test_unauthenticated_connections_do_not_shut_out_a_client(gateway):
     with contextlib.ExitStack() as stack:
         for _ in range(200):
             stack.enter_context(gateway.connected())
+            relay = stack.enter_context(socket.socket(socket.AF_UNIX))
+            relay.connect(f"\0smolagents-fork-gateway-{gateway.port}")
         assert gateway.answers()
+        # More than that are closed, of either sort.
+        descriptors = Path(f"/proc/{gateway.pid}/fd")
+        gateway.until(lambda: len(list(descriptors.iterdir())) < 150, "closed connections")
 
 
 def test_fragments_and_pings_are_put_together(gateway):
@@ -147,9 +153,16 @@ def test_kernel_that_ends_is_logged_and_replaced(own_gateway):
     gateway = own_gateway
     with gateway.client() as client, gateway.client(v1=True) as other:
         client.run("lost = 1")
-        client.send("import os\nprint('last words', flush=True)\nos._exit(3)")
-        before = client.until_status("restarting")
-        assert "last words\n" in [message["content"].get("text") for message in before]
+        # ZeroMQ sends in a thread of its own, which ends with the process.
+        client.send(
+            f"import os, time\nprint('last words', flush=True)\n"
+            f"while not os.path.exists({str(gateway.folder / 'heard')!r}): time.sleep(0.01)\n"
+            f"os._exit(3)"
+        )
+        while client.receive()["content"].get("text") != "last words\n":
+            pass
+        (gateway.folder / "heard").touch()
+        client.until_status("restarting")
         other.until_status("restarting")
         (error,) = client.run("lost").of("error")
         assert error["ename"] == "NameError"
@@ -184,11 +197,25 @@ def test_kernel_that_cannot_start_is_given_up(own_gateway):
     with gateway.client() as client:
         client.run("1")
         (folder,) = gateway.folder.glob("kernel-gateway-*")
-        shutil.rmtree(folder)  # so that no other can create its sockets
+        for start in range(2, 10):  # so that no other can create its sockets
+            (folder / f"{kernel[:8]}-{start}-1").mkdir()
         kill(gateway.kernel_pid())
         client.until_status("dead")
     assert gateway.request("GET", f"/api/kernels/{kernel}").status_code == 404
     assert gateway.runs
+
+
+def test_emptied_folder_does_not_end_later_kernels(own_gateway):
+    gateway = own_gateway
+    with gateway.client() as client:
+        client.run("1")
+        (folder,) = gateway.folder.glob("kernel-gateway-*")
+        shutil.rmtree(folder)
+        kill(gateway.kernel_pid())
+        client.until_status("restarting")
+        assert client.run("1 + 2").value == "3"
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert gateway.answers()
 
 
 def test_kernel_that_closes_its_sockets_is_no_trap(own_gateway):

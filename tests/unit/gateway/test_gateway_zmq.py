@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import struct
-import time
 
 import pytest
 import zmq
 from gateway_kernels import Connection
-from gateway_streams import Loop
+from gateway_process import PATIENCE
 
-PATIENCE = 120.0
 GREETING = b"\xff" + bytes(8) + b"\x7f\x03\x00" + b"NULL".ljust(20, b"\0") + bytes(32)
 READY = b"\x04\x19\x05READY\x0bSocket-Type\x00\x00\x00\x03PUB"[:27]
 HELLO = GREETING + b"\x04\x1a\x05READY\x0bSocket-Type\x00\x00\x00\x04XPUB"
@@ -48,24 +47,8 @@ class Link:
         self.reasons.append(reason)
 
 
-@pytest.fixture
-def loop():
-    made = Loop()
-    yield made
-    made.close()
-
-
-def turned(loop, condition):
-    """Let the loop work until the condition is true."""
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end
-        loop.call_later(0.01, lambda: None)
-        loop.turn()
-
-
 @pytest.mark.parametrize("data", HOSTILE.values(), ids=HOSTILE)
-def test_hostile_kernel_ends_its_connection_only(loop, tmp_path, data):
+def test_hostile_kernel_ends_its_connection_only(loop, turned, tmp_path, data):
     path = str(tmp_path / "kernel")
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(path)
@@ -76,10 +59,22 @@ def test_hostile_kernel_ends_its_connection_only(loop, tmp_path, data):
         with peer:
             peer.sendall(data)
             peer.shutdown(socket.SHUT_WR)
-            turned(loop, lambda: link.reasons)
+            turned(lambda: link.reasons)
     assert len(link.reasons) == 1
     assert link.messages == []
     assert connection.stream.closed
+
+
+def test_listener_that_accepts_nothing_is_not_waited_for(loop, tmp_path):
+    path = str(tmp_path / "kernel")
+    with contextlib.ExitStack() as stack:
+        listening = stack.enter_context(socket.socket(socket.AF_UNIX))
+        listening.bind(path)
+        listening.listen(0)
+        with pytest.raises(BlockingIOError):  # noqa: PT012  # the queue's length is the system's
+            while True:
+                connection = Connection(loop, path, "shell", b"me", Link())
+                stack.callback(connection.stream.end, "done")
 
 
 @pytest.fixture
@@ -94,15 +89,15 @@ def kernel_sockets(tmp_path):
     context.destroy(linger=0)
 
 
-def test_messages_pass_both_ways_beside_pyzmq(loop, tmp_path, kernel_sockets):
+def test_messages_pass_both_ways_beside_pyzmq(loop, turned, tmp_path, kernel_sockets):
     router, publisher = kernel_sockets
     link = Link()
     dealer = Connection(loop, str(tmp_path / "router"), "shell", b"client-1", link)
     subscriber = Connection(loop, str(tmp_path / "publisher"), "iopub", b"client-1", link)
-    turned(loop, lambda: set(link.opened_channels) == {"shell", "iopub"})
+    turned(lambda: set(link.opened_channels) == {"shell", "iopub"})
     big = bytes(range(256)) * 40_000
     dealer.send([b"", b"x", b"y" * 255, b"z" * 256, big])
-    turned(loop, lambda: router.poll(0))
+    turned(lambda: router.poll(0))
     while not dealer.stream.closed and dealer.stream.unsent:
         loop.call_later(0.01, lambda: None)
         loop.turn()
@@ -110,7 +105,7 @@ def test_messages_pass_both_ways_beside_pyzmq(loop, tmp_path, kernel_sockets):
     assert publisher.recv_multipart() == [b"\x01"]
     router.send_multipart([b"client-1", b"reply", big, b""])
     publisher.send_multipart([b"topic", b"said"])
-    turned(loop, lambda: len(link.messages) == 2)
+    turned(lambda: len(link.messages) == 2)
     assert dict(link.messages) == {"shell": [b"reply", big, b""], "iopub": [b"topic", b"said"]}
     assert link.reasons == []
     for connection in (dealer, subscriber):
