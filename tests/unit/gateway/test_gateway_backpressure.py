@@ -134,13 +134,14 @@ def test_client_that_does_not_read_may_go_on_sending(turned, kernel, connected):
 def test_pings_of_a_client_that_does_not_read_take_no_memory(turned, kernel, connected):
     client, theirs, ended = connected
     fill(client, kernel)
+    theirs.sendall(request())
+    turned(lambda: kernel.sent)
     before = client._stream.unsent
     for number in range(1000):
         ping = struct.pack("!BBLL", 0x89, 0x84, 0, number)
         turned(lambda ping=ping: sent(theirs, ping))
-    theirs_request = request()
-    turned(lambda: sent(theirs, theirs_request))
-    turned(lambda: kernel.sent)
+    turned(lambda: sent(theirs, request()))
+    turned(lambda: len(kernel.sent) == 2)
     assert client._stream.unsent <= before
     received = bytearray()
 
