@@ -10,6 +10,7 @@ The host starts it as ``python -I -c <bootstrap>`` with the control socket's num
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import gc
 import importlib
@@ -23,6 +24,7 @@ import struct
 import sys
 import tempfile
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,11 +42,14 @@ IDLE_SECONDS = 300.0
 #: Requests on a status socket, and the corresponding signals.
 SIGNALS = {b"I": signal.SIGINT, b"K": signal.SIGKILL}
 EXIT = struct.Struct("!i")
+#: Answer to a request for a child: its process number, or the negative number of the error.
+ANSWER = struct.Struct("!i")
 # Length of a request for a child, sent before the request.
 _LENGTH = struct.Struct("!I")
-# Of the spare, when it has received its request; and the longest wait for that, in seconds.
+# Of the spare, when it has received its request; and the longest wait for that, in seconds. Other
+# children wait meanwhile, and forking one without the spare takes some milliseconds more.
 _TAKEN = b"T"
-_SPARE_SECONDS = 10.0
+_SPARE_SECONDS = 1.0
 _DESCRIPTORS = 4  # data socket, status socket, standard output, output log
 
 
@@ -86,7 +91,7 @@ def _warm_up() -> None:
     libc()
     seccomp.warm_up()
     warm_up()
-    # A collection in a child would look at every object of the fork server, and so copy the pages
+    # A collection in a child would visit every object of the fork server, and so copy the pages
     # of all. None of them becomes garbage.
     gc.collect()
     gc.freeze()
@@ -147,27 +152,45 @@ class ForkServer:
         if request is None:
             return False
         data, descriptors = request
-        bounds = _bounds_of(data)
-        ours, pid = self._handed_over(data, descriptors) or self._forked(descriptors, bounds)
-        self._selector.register(ours, selectors.EVENT_READ, _Starting(ours, pid, bounds.threads))
-        data_socket, status, output, log = descriptors
-        for descriptor in (data_socket, output, log):
+        try:
+            answer = self._start(data, descriptors)
+        except OSError as error:
+            # The other children go on: only this request is refused.
+            answer = -(error.errno or errno.EAGAIN)
+        for descriptor in descriptors:
             os.close(descriptor)
-        self._children[pid] = socket.socket(fileno=status)
+        self._control.sendall(ANSWER.pack(answer))
+        return True
+
+    def _start(self, data: bytes, descriptors: list[int]) -> int:
+        """Start a child, which has copies of the descriptors; return its process number.
+
+        Raises:
+            OSError: the system has no descriptor, process or memory left.
+        """
+        bounds = _bounds_of(data)
+        if len(descriptors) != _DESCRIPTORS:  # the kernel drops those for which no number is left
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        status = socket.socket(fileno=os.dup(descriptors[1]))
+        try:
+            ours, pid = self._handed_over(data, descriptors) or _forked(
+                lambda parent: self._become_child(descriptors, bounds, parent)
+            )
+        except OSError:
+            status.close()
+            raise
+        self._children[pid] = status
         # The host removes the folders; the rest are removed after the host has ended.
         self._folders = {folder for folder in self._folders if os.path.exists(folder)}
         self._folders.add(bounds.folder)
-        self._selector.register(self._children[pid], selectors.EVENT_READ, pid)
-        self._control.sendall(struct.pack("!I", pid))
-        return True
-
-    def _forked(self, descriptors: list[int], bounds: Bounds) -> tuple[socket.socket, int]:
-        ours, theirs = socket.socketpair()
-        pid = os.fork()
-        if pid == 0:
-            self._become_child(descriptors, bounds, theirs)
-        theirs.close()
-        return ours, pid
+        starting = _Starting(ours, pid, bounds.threads)
+        try:
+            self._selector.register(status, selectors.EVENT_READ, pid)
+            self._selector.register(ours, selectors.EVENT_READ, starting)
+        except OSError:
+            _signal(pid, signal.SIGKILL)
+            raise
+        return pid
 
     def _handed_over(self, data: bytes, descriptors: list[int]) -> tuple[socket.socket, int] | None:
         """Make the spare the child of a request; ``None`` if there is none."""
@@ -191,17 +214,10 @@ class ForkServer:
     def _prepare_spare(self) -> None:
         if self._spare is not None:
             return
-        ours, theirs = socket.socketpair()
-        try:
-            pid = os.fork()
-        except OSError:  # no process or no memory: the next child is forked when it is requested
-            ours.close()
-            theirs.close()
-            return
-        if pid == 0:
-            self._become_spare(theirs)
-        theirs.close()
-        self._spare = _Spare(pid, ours)
+        # Without descriptors, processes or memory, the next child is forked when it is requested.
+        with contextlib.suppress(OSError):
+            ours, pid = _forked(self._become_spare)
+            self._spare = _Spare(pid, ours)
 
     def _become_spare(self, parent: socket.socket) -> None:
         try:
@@ -217,7 +233,7 @@ class ForkServer:
             gc.collect()
             gc.freeze()
             request = _received(parent)
-            if request is not None:
+            if request is not None and len(request[1]) == _DESCRIPTORS:
                 parent.sendall(_TAKEN)
                 data, descriptors = request
                 self._become_child(descriptors, _bounds_of(data), parent)
@@ -323,6 +339,26 @@ class ForkServer:
             _signal(pid, signal.SIGKILL)
         for folder in self._folders:
             remove_tree(folder)
+
+
+def _forked(run: Callable[[socket.socket], None]) -> tuple[socket.socket, int]:
+    """Fork a process that only calls ``run`` with its connection; return ours, and its number.
+
+    Raises:
+        OSError: the system has no descriptor, process or memory left.
+    """
+    ours, theirs = socket.socketpair()
+    try:
+        pid = os.fork()
+    except OSError:
+        ours.close()
+        raise
+    else:
+        if pid == 0:
+            run(theirs)
+        return ours, pid
+    finally:
+        theirs.close()
 
 
 def _received(connection: socket.socket) -> tuple[bytes, list[int]] | None:

@@ -25,6 +25,8 @@ from .sandbox_paths import Layout
 __all__ = ["BOOTSTRAP", "spawn", "stop_fork_servers"]
 
 _KEPT_STDERR = 8 * 1024
+# Answer of a fork server: a process number, or the negative number of an error.
+_ANSWER = struct.Struct("!i")
 # include/uapi/linux/fcntl.h
 _F_ADD_SEALS, _F_SEAL_SEAL, _F_SEAL_SHRINK, _F_SEAL_GROW = 1033, 1, 2, 4
 # Time limit for the fork server's imports, in seconds; a cold disk is slow.
@@ -76,16 +78,29 @@ class _ForkServer:
         stderr.close()
 
     def fork(self, request: bytes, descriptors: list[int]) -> int | None:
-        """Request a child; return its process number, or ``None`` if this server has ended."""
+        """Request a child; return its process number, or ``None`` if this server has ended.
+
+        Raises:
+            ExecutorStartError: the server has no descriptor, process or memory for a child.
+        """
         with self._lock:
             try:
                 whole = struct.pack("!I", len(request)) + request
                 sent = socket.send_fds(self._control, [whole], descriptors)
                 self._control.sendall(whole[sent:])
-                answer = self._control.recv(4, socket.MSG_WAITALL)
+                answer = self._control.recv(_ANSWER.size, socket.MSG_WAITALL)
             except OSError:
                 return None
-        return int(struct.unpack("!I", answer)[0]) if len(answer) == 4 else None
+        if len(answer) < _ANSWER.size:
+            return None
+        (number,) = _ANSWER.unpack(answer)
+        if number < 0:
+            raise ExecutorStartError(
+                f"the fork server (process {self.process.pid}) could not start a child: "
+                f"{os.strerror(-number)}; close executors, or raise the limit on processes "
+                "(ulimit -u, pids.max), open files (ulimit -n) or memory"
+            )
+        return int(number)
 
     def close(self) -> None:
         """End the fork server and its children."""

@@ -87,3 +87,50 @@ print("kept")
 def test_descriptors_of_any_number_are_kept():
     done = subprocess.run([sys.executable, "-c", MOVES], capture_output=True, text=True, timeout=60)
     assert done.stdout == "kept\n", done.stderr
+
+
+# The system has no process left: the answer says so, and the next request is answered.
+REFUSALS = """
+import errno, json, os, socket, struct, threading
+from smolagents_fork.process.confinement_report import Bounds
+from smolagents_fork.process.fork_server import ANSWER, ForkServer
+
+def fork():
+    raise OSError(errno.EAGAIN, "no process")
+
+os.fork = fork
+host, control = socket.socketpair()
+host.settimeout(60)
+server = ForkServer(control)
+bounds = json.dumps(Bounds("/nonexistent").as_data()).encode()
+request = struct.pack("!I", len(bounds)) + bounds
+answers = []
+
+def ask():
+    try:
+        answers.append(host.recv(1))
+        for count in (4, 4, 2, 4):  # of two, the kernel has dropped two
+            number = os.open(os.devnull, os.O_RDONLY)
+            near, far = socket.socketpair()
+            sent = [number, far.fileno(), number, number][:count]
+            before = len(os.listdir("/proc/self/fd"))
+            socket.send_fds(host, [request], sent)
+            answers.append(ANSWER.unpack(host.recv(4))[0])
+            assert len(os.listdir("/proc/self/fd")) == before, "descriptors are left open"
+    finally:
+        host.close()
+
+asking = threading.Thread(target=ask)
+asking.start()
+server.serve()
+asking.join()
+assert answers == [b"R", -errno.EAGAIN, -errno.EAGAIN, -errno.EMFILE, -errno.EAGAIN], answers
+print("refused")
+"""
+
+
+def test_request_is_refused_when_no_process_is_left():
+    done = subprocess.run(
+        [sys.executable, "-c", REFUSALS], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert (done.stdout, done.returncode) == ("refused\n", 0), done.stderr
