@@ -32,8 +32,8 @@ MOST_OUTPUT = 64 * 1024
 _MAX_SMALL = 1 << 20
 # A piece of a file, or a list of files.
 _LONGEST_CONTENT = 64 << 20
-# Bytes of a body that are allocated at once.
-_ALLOCATED = 16 << 20
+# Bytes of a body that are allocated for its header; then as many as have arrived.
+_ALLOCATED = 1 << 20
 # Length of a body from which it is not copied.
 _LONG = 64 * 1024
 
