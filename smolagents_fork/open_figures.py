@@ -70,8 +70,8 @@ class OpenFigures:
                 if _users == 0:
                     _restore()
 
-    def adopt(self) -> None:
-        """Take figures that were opened in a block before pyplot's import was noticed.
+    def register(self) -> None:
+        """Register figures that were opened in a block before pyplot's import was noticed.
 
         A library has imported it for the program. With several programs it is not known for which:
         the figures are then the host's.

@@ -72,7 +72,7 @@ class ProgramDisplays:
             try:
                 yield
             finally:
-                self.open_figures.adopt()
+                self.open_figures.register()
                 if self.open_figures.managers:
                     self._take_figures(
                         close="inline" in str(sys.modules["matplotlib"].get_backend())
@@ -113,7 +113,7 @@ def note_import(module: ModuleType) -> None:
     """
     running = _running.get(threading.get_ident())
     if running is not None:
-        running.open_figures.adopt()
+        running.open_figures.register()
     if module.__name__ != "PIL.Image":
         return
     from PIL import ImageShow
