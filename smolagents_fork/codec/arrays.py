@@ -7,7 +7,6 @@ import re
 import sys
 from typing import Any
 
-from smolagents_fork.codec.attachments import fills_message
 from smolagents_fork.codec.limits import Fault
 
 # Kinds for which every bit pattern is a value (except U and b, which are checked), so that bytes
@@ -155,9 +154,8 @@ def _raw(
         return numpy.empty(shape, dtype)
     if dtype.kind == "b" and numpy.frombuffer(data, "u1").max() > 1:
         raise Fault("a bool is 0 or 1")
-    array = numpy.frombuffer(data, dtype).reshape(shape)
-    if not (isinstance(data, memoryview) and fills_message(data)):
-        array = array.copy()
+    # A copy: the program may resize an array that owns its data, and the message is freed.
+    array = numpy.frombuffer(data, dtype).reshape(shape).copy()
     if dtype.kind == "U":
         points = numpy.frombuffer(data, "<u4" if dtype.str[0] == "<" else ">u4")
         if points.max() > sys.maxunicode:

@@ -5,7 +5,7 @@ A message without raw data is its JSON text. With raw data it is, in this order:
     16 bytes           the mark, the number of attachments, the length of the JSON text
     8 bytes for each   the length of the attachment
     JSON text          in which a number stands for an attachment, in place of base64 text
-    attachments        each begins at a multiple of 16 bytes, so that an array can use it in place
+    attachments        each begins at a multiple of 16 bytes
 
 JSON text cannot begin with the mark. Every attachment has a minimum length and is used once, so the
 memory of the values stays within a constant factor of the message.
@@ -97,12 +97,3 @@ def raw_view(data: Any) -> memoryview:
     """Return the bytes of an object that has a contiguous buffer."""
     view = memoryview(data)
     return view if view.format == "B" and view.ndim == 1 else view.cast("B")
-
-
-def fills_message(view: memoryview) -> bool:
-    """Tell whether an attachment may be used in place: it can be written to, and is most of it.
-
-    A short array in place would keep a long message in memory.
-    """
-    whole = view.obj
-    return not view.readonly and 2 * view.nbytes > memoryview(whole).nbytes

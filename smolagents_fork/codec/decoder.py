@@ -41,8 +41,7 @@ def decode(
     """Return the value that ``data`` encodes.
 
     Args:
-        data: the output of :func:`encode` or :func:`encode_message`, or any other bytes. A long
-            array may use a ``bytearray`` in place, which the caller must not change afterwards.
+        data: the output of :func:`encode` or :func:`encode_message`, or any other bytes.
         path: the name of the value in messages.
         max_bytes: largest ``data``, in bytes.
         max_depth: deepest nesting of containers.

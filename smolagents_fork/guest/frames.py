@@ -74,7 +74,7 @@ class Frame:
     Attributes:
         kind: its kind.
         run: the run's number.
-        body: its content; a ``bytearray`` if it is long, so that arrays can use it in place.
+        body: its content; a ``bytearray`` if it is long, which is not copied.
     """
 
     kind: Kind
