@@ -37,8 +37,10 @@ LONGEST_FIRST = (
     "tools/test_rebase_rehearsals.py",
     "tools/test_rebase_killed.py",
     "build/test_front_ends.py",
+    "integration/ray/test_ray_faults.py",
     "hostile/",
     "tools/test_regression_end_to_end.py",
+    "integration/ray/",
     "integration/docker/test_docker_cleanup.py",
     "integration/docker/test_docker_deadlines.py",
     "integration/test_pyodide.py",
@@ -193,8 +195,12 @@ def _run_folder(factory: pytest.TempPathFactory) -> Path:
     return base.parent if base.name.startswith("popen-") else base
 
 
-def _require_ray() -> None:
-    """Skip without Ray; fail when ``REQUIRE_RAY=1``."""
+@pytest.fixture(scope="session")
+def ray_installed() -> None:
+    """Have the package ``ray``.
+
+    Without: a skip that says why, or a failure when ``REQUIRE_RAY=1``.
+    """
     if importlib.util.find_spec("ray") is None:
         if os.environ.get("REQUIRE_RAY") == "1":
             pytest.fail("REQUIRE_RAY=1, but the package ray is not installed")
@@ -202,10 +208,11 @@ def _require_ray() -> None:
 
 
 @pytest.fixture(scope="session")
-def ray_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RayCluster]:
+def ray_cluster(
+    ray_installed: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[RayCluster]:
     """Give the run's Ray cluster, which no test damages. It has one node where links need root."""
     from tools.ray_cluster.sharing import using_cluster  # a copy of this file may stand alone
 
-    _require_ray()
     with using_cluster(_run_folder(tmp_path_factory) / "ray") as cluster:
         yield cluster

@@ -20,6 +20,7 @@ from typing import Any
 from ..errors import EngineUnavailableError, ForkError, ProtocolError
 from .links.failure_data import failure_of
 from .links.helper_frames import FrameSocket
+from .token_errors import names_token, token_refused
 
 __all__ = ["BOOTSTRAP", "HelperProcess", "released", "shared_helper", "stop_helpers"]
 
@@ -33,16 +34,19 @@ BOOTSTRAP = (
 )
 # Time an unused helper stays, for the next executor to use, in seconds.
 _LINGER_SECONDS = 5.0
-# Limits of the steps of a connection, in seconds. Ray takes 20 s to say that no head answers;
-# the steps before and after that question take one or two, and longer on a busy machine.
-_STEP_SECONDS = {"": 60.0, "asking": 8.0, "answered": 60.0}
+# Limits of the steps of a connection, in seconds. The first imports Ray; it and the last take a
+# second or two, and much longer on a busy machine.
+_STEP_SECONDS = {"": 180.0, "asking": 20.0, "answered": 60.0}
+_STEP_MEANING = {
+    "": "was not reached: Ray's helper process did not import Ray",
+    "asking": "accepts connections and did not answer",
+    "answered": "answered, and Ray did not connect",
+}
 # Beyond the time that the helper itself waits, in seconds.
 _GRACE_SECONDS = 5.0
 _EXIT_SECONDS = 5.0
 _KILLED_SECONDS = 30.0
 _KEPT_LINES = 30
-#: Words on the helper's error stream by which Ray says that it keeps trying, and why it will fail.
-_WRONG_TOKEN = ("InvalidAuthToken", "Unauthenticated", "Authentication token")
 
 
 class _Request:
@@ -115,18 +119,14 @@ class HelperProcess:
         request = self.begin("connect", address=self.address)
         while not request.done.wait(0.05):
             lines = list(self._stderr)
-            if any(word in line for line in lines for word in _WRONG_TOKEN):
-                raise EngineUnavailableError(
-                    f"the Ray cluster at {self.address} refused the token of this process: set "
-                    "RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH to the "
-                    "cluster's token"
-                )
+            if any(map(names_token, lines)):  # Ray only logs it, and keeps trying
+                raise token_refused(self.address)
             step, since = self._step
             if time.monotonic() - since > _STEP_SECONDS[step]:
                 said = f": {lines[-1]}" if lines else ""
                 raise EngineUnavailableError(
-                    f"the head of the Ray cluster at {self.address} accepts connections and did "
-                    f"not answer within {_STEP_SECONDS[step]:.0f} s{said}"
+                    f"the head of the Ray cluster at {self.address} {_STEP_MEANING[step]} within "
+                    f"{_STEP_SECONDS[step]:.0f} s{said}"
                 )
         if request.error is not None:
             raise request.error

@@ -24,7 +24,7 @@ from . import network as networks
 from .network import Network
 from .processes import alive, end, in_session, program
 
-__all__ = ["DRIVER", "HEAD", "NODES", "RayCluster", "remove_stale"]
+__all__ = ["CPUS", "DRIVER", "HEAD", "NODES", "RayCluster", "remove_stale"]
 
 HEAD, DRIVER = "head", "driver"
 NODES = ("node1", "node2", "node3")
@@ -109,13 +109,25 @@ class RayCluster:
         """Return the name of the node with an IP address."""
         return next(node for node in self._all if self.address_of(node) == address)
 
-    def alive(self) -> dict[str, str]:
-        """Return the ids of the nodes that Ray counts as alive, by address."""
+    def alive(self, patience: float = 0.0) -> dict[str, str]:
+        """Return the ids of the nodes that Ray counts as alive, by address.
+
+        Args:
+            patience: seconds for which the head is asked again while it does not answer.
+        """
         command = [sys.executable, "-c", _ALIVE, self.address]
-        done = subprocess.run(
-            command, env=self._environment, capture_output=True, text=True, timeout=90, check=False
-        )
-        return dict(json.loads(done.stdout)) if done.returncode == 0 else {}
+        deadline = time.monotonic() + patience
+        while True:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                done = subprocess.run(
+                    command, env=self._environment, capture_output=True, text=True,
+                    timeout=90, check=False,
+                )  # fmt: skip
+                if done.returncode == 0:
+                    return dict(json.loads(done.stdout))
+            if time.monotonic() >= deadline:
+                return {}
+            time.sleep(0.5)
 
     def processes(self, node: str, title: str) -> set[int]:
         """Return the processes of a node whose command has a word, such as an actor's class."""

@@ -12,10 +12,11 @@ from typing import Any
 from ..._version import fork_revision, upstream_version
 from ...errors import EngineUnavailableError
 from ..ray_address import CLIENT_SCHEME, host_and_port
+from ..token_errors import names_token, token_refused
 
 __all__ = ["connect_to_ray", "probe_head"]
 
-_PROBE_SECONDS = 3.0
+_PROBE_SECONDS = 6.0
 _NAMESPACE = "smolagents_fork"
 
 
@@ -69,7 +70,11 @@ def connect_to_ray(address: str, on_step: Callable[[str], None]) -> str:
             if own:
                 arguments["_node_ip_address"] = own
         context: Any = ray.init(**arguments)
+    except EngineUnavailableError:
+        raise
     except Exception as error:
+        if names_token(str(error)):
+            raise token_refused(address) from error
         raise EngineUnavailableError(_said(address, error, ray.__version__)) from error
     with contextlib.suppress(Exception):
         found = context.address_info.get("gcs_address")
@@ -80,26 +85,34 @@ def connect_to_ray(address: str, on_step: Callable[[str], None]) -> str:
 def _own_address(address: str) -> str | None:
     """Return the address by which nodes reach this machine, if it is one of the nodes.
 
-    Empty if it is not; ``None`` if the head did not answer.
+    Empty if it is not; ``None`` if the head did not answer in time.
 
     Ray looks for processes of a head on this machine, and may take the head's address for its own;
     nodes then call back the wrong machine.
+
+    Raises:
+        EngineUnavailableError: the head refused the token.
     """
     target = host_and_port(address)
     if target is None:
         return None
     family = socket.AF_INET6 if ":" in target[0] else socket.AF_INET
-    with contextlib.suppress(Exception), socket.socket(family, socket.SOCK_DGRAM) as probe:
-        # Sends nothing: the system only chooses a route.
-        probe.connect(target)
-        own = str(probe.getsockname()[0])
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            # Sends nothing: the system only chooses a route.
+            probe.connect(target)
+            own = str(probe.getsockname()[0])
         # The client of Ray's own command line.
         client: Any = importlib.import_module("ray._raylet").GcsClient
         infos = client(address=address).get_all_node_info(timeout=_PROBE_SECONDS).values()
         if any(info.state == 0 and info.node_manager_address == own for info in infos):
             return own
         return ""
-    return None
+    except Exception as error:
+        # Ray's own connection asks again, and says more.
+        if names_token(str(error)):
+            raise token_refused(address) from error
+        return None
 
 
 def _said(address: str, error: Exception, version: str) -> str:

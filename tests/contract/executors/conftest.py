@@ -16,6 +16,8 @@ NEEDS = {
     "ray-process": "ray_cluster",
     "wasm": "wasm_machine",
 }
+#: The first user of a Ray cluster starts it, and waits for each of its nodes.
+_CLUSTER_LIMIT = pytest.mark.limit(1800)
 #: Marks of an executor's tests.
 MARKS = {
     "local": (),
@@ -23,8 +25,8 @@ MARKS = {
     "docker": pytest.mark.docker,
     "kubernetes": pytest.mark.docker,
     "wasm": pytest.mark.wasm,
-    "ray-process": (pytest.mark.slow, pytest.mark.ray),
-    "ray-docker": (pytest.mark.docker, pytest.mark.ray),
+    "ray-process": (pytest.mark.slow, pytest.mark.ray, _CLUSTER_LIMIT),
+    "ray-docker": (pytest.mark.docker, pytest.mark.ray, _CLUSTER_LIMIT),
 }
 
 

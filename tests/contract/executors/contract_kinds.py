@@ -35,6 +35,10 @@ SCIENCE = ("numpy", "pandas", "matplotlib", "matplotlib.pyplot", "PIL", "PIL.Ima
 FILES = {"data.csv": b"a,b\n1,2\n", "in put/ä b.bin": bytes(range(256))}
 
 
+#: Of supervisors on a cluster, in seconds: a busy machine delays heartbeats.
+_LEASE = 60.0
+
+
 @dataclass(frozen=True)
 class Kind:
     """One executor: its class, and its names for the suite's options."""
@@ -44,6 +48,16 @@ class Kind:
     output_limit: str
     #: Its name in the ids of tests; the others are those of the executor that it behaves as.
     column: str = ""
+
+    @property
+    def timeout(self) -> float:
+        """Seconds that code may run in the executor with limits."""
+        return CLUSTER_TIMEOUT if self.column else TIMEOUT
+
+    @property
+    def tool_timeout(self) -> float:
+        """Seconds that a tool may run there."""
+        return CLUSTER_TOOL_TIMEOUT if self.column else TOOL_TIMEOUT
 
     def options(self, **options: Any) -> dict[str, Any]:
         """Return ``options`` under the class's names; ``output_limit`` counts characters."""
@@ -58,7 +72,7 @@ class RayProcess(ProcessExecutor):
     def __init__(
         self, additional_authorized_imports: Sequence[str] = (), logger: Any = None, **options: Any
     ) -> None:
-        engine = RayEngine(sandbox="process", slots_per_node=12)
+        engine = RayEngine(sandbox="process", slots_per_node=12, lease_seconds=_LEASE)
         options = {"startup_timeout_seconds": 120.0, "engine": engine, **options}
         super().__init__(additional_authorized_imports, logger, **options)
 
@@ -70,7 +84,9 @@ class RayDocker(DockerExecutor):
         self, additional_authorized_imports: Sequence[str] = (), logger: Any = None, **options: Any
     ) -> None:
         # What Ray sets aside, not what a container may use: the nodes share this machine.
-        engine = RayEngine(slots_per_node=12, cpus_per_slot=0.25, memory_per_slot="32m")
+        engine = RayEngine(
+            slots_per_node=12, cpus_per_slot=0.25, memory_per_slot="32m", lease_seconds=_LEASE
+        )
         options = {"startup_timeout_seconds": 240.0, "engine": engine, **options}
         super().__init__(additional_authorized_imports, logger, **options)
 
@@ -91,6 +107,8 @@ KINDS = {
 GRACE = 20.0
 #: Limits of the executor that tests of limits share; a start costs seconds.
 TIMEOUT, TOOL_TIMEOUT, OUTPUT_LIMIT = 2.0, 4.0, 1000
+#: The same on clusters, where each call takes more processes.
+CLUSTER_TIMEOUT, CLUSTER_TOOL_TIMEOUT = 10.0, 20.0
 
 
 #: Seconds from a call of the code to the action of another thread; no result depends on them.
@@ -123,14 +141,14 @@ class Shared:
             if kind.name != "local":
                 options["interrupt_grace_seconds"] = GRACE
             if which == "limited":
-                options.update(timeout_seconds=TIMEOUT, output_limit=OUTPUT_LIMIT)
+                options.update(timeout_seconds=kind.timeout, output_limit=OUTPUT_LIMIT)
                 if kind.name != "docker":
                     # The clock is the subject, not the interpreter's limit of operations.
                     options.update(max_operations=10**12, max_while_iterations=10**12)
                 if kind.name != "local":
-                    options["tool_timeout_seconds"] = TOOL_TIMEOUT
+                    options["tool_timeout_seconds"] = kind.tool_timeout
                     # Here, code that catches everything is to be ended by force.
-                    options["interrupt_grace_seconds"] = 3.0
+                    options["interrupt_grace_seconds"] = 30.0 if kind.column else 3.0
             if which == "files":
                 options["files"] = FILES
             # Wheels for Pyodide cannot be had on every machine; without, it is one more executor.

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from background import acting
 from contract_declarations import behaviour
-from contract_kinds import TIMEOUT
 from smolagents import FinalAnswerTool
 
 #: Programs that catch the end of a run and call a tool, around a statement that ends it.
@@ -124,7 +123,7 @@ def test_threads_call_no_tool_after_the_final_answer(contract, calls):
 def test_no_tool_is_called_after_a_limit(contract, calls, name):
     executor = contract.limited
     executor.send_tools({"called": calls.append})
-    with pytest.raises(TimeoutError, match=str(TIMEOUT)):
+    with pytest.raises(TimeoutError, match=str(contract.kind.timeout)):
         executor(swallowing(name, ENDLESS))
     assert calls == []
     assert executor("called('next')\n'next'").output == "next"
@@ -135,7 +134,7 @@ def test_no_tool_is_called_after_a_limit(contract, calls, name):
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_threads_call_no_tool_after_a_limit(contract, calls):
     executor = (
-        contract.make(timeout_seconds=TIMEOUT, interrupt_grace_seconds=20.0)
+        contract.make(timeout_seconds=contract.kind.timeout, interrupt_grace_seconds=20.0)
         if (contract.takes("interrupt_grace_seconds"))
         else contract.limited
     )
@@ -146,7 +145,7 @@ def test_threads_call_no_tool_after_a_limit(contract, calls):
         "            called(tried[0])", "            time.sleep(0.2); called(1)"
     )
     executor.send_tools({"called": calls.append})
-    with pytest.raises(TimeoutError, match=str(TIMEOUT)):
+    with pytest.raises(TimeoutError, match=str(contract.kind.timeout)):
         executor(code + ENDLESS)
     seen = len(calls)
     assert executor(TRIED_AGAIN).output == "waited"

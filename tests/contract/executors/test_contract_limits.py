@@ -9,7 +9,7 @@ import pytest
 from background import acting
 from begin_tool import Begin
 from contract_declarations import behaviour
-from contract_kinds import TIMEOUT, printed
+from contract_kinds import printed
 from contract_parts import Script
 from smolagents import CodeAgent
 
@@ -31,10 +31,8 @@ ENDLESS = {
 def test_endless_code_is_stopped(contract, what):
     executor = contract.limited
     executor("kept = 'from before'")
-    started = time.monotonic()
-    with pytest.raises(TimeoutError, match=str(TIMEOUT)):
+    with pytest.raises(TimeoutError, match=str(contract.kind.timeout)):
         executor(f"print('printed')\n{ENDLESS[what]}")
-    assert time.monotonic() - started < 40
     assert printed(executor) == "printed\n"
     assert executor("kept").output == "from before"
 
@@ -42,10 +40,8 @@ def test_endless_code_is_stopped(contract, what):
 @behaviour("Limits", "Code that catches every exception still ends at its limit.")
 def test_code_that_catches_everything_is_stopped(contract):
     executor = contract.limited
-    started = time.monotonic()
-    with pytest.raises(TimeoutError, match=str(TIMEOUT)):
+    with pytest.raises(TimeoutError, match=str(contract.kind.timeout)):
         executor(ENDLESS["a loop that catches"])
-    assert time.monotonic() - started < 60
     assert executor("'next'").output == "next"
 
 
@@ -53,7 +49,10 @@ def test_code_that_catches_everything_is_stopped(contract):
 def test_each_call_has_its_own_time(contract):
     executor = contract.limited
     for _ in range(5):
-        assert executor(f"import time\ntime.sleep({TIMEOUT / 4})\n'slept'").output == "slept"
+        assert (
+            executor(f"import time\ntime.sleep({contract.kind.timeout / 4})\n'slept'").output
+            == "slept"
+        )
 
 
 @behaviour("Interruption", "interrupt() from another thread ends running code; state is kept.")

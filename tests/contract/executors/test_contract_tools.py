@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import pytest
 from contract_declarations import behaviour
-from contract_kinds import TIMEOUT, TOOL_TIMEOUT, printed
+from contract_kinds import printed
 from contract_parts import PREFIX, Caller, Counter, StoreError, prefixed
 from smolagents import Tool, ToolCallingAgent
 from smolagents.monitoring import LogLevel
@@ -380,7 +380,7 @@ def test_tools_that_are_not_sent_again(contract):
 @behaviour("Tools", "The clock of timeout_seconds is paused while a tool runs.")
 def test_the_clock_stops_while_the_host_works(contract):
     executor = contract.limited
-    executor.send_tools({"slow": lambda: time.sleep(TIMEOUT + 0.5) or "slept"})
+    executor.send_tools({"slow": lambda: time.sleep(contract.kind.timeout + 0.5) or "slept"})
     assert executor("words = slow()\nfor n in range(200_000):\n    pass\nwords").output == "slept"
 
 
@@ -395,7 +395,7 @@ def test_tools_have_a_time_limit(contract):
     code = "try:\n    endless()\nexcept TimeoutError as error:\n    words = str(error)\nwords"
     try:
         assert executor(code).output.startswith(
-            f"endless() ran past tool_timeout_seconds={TOOL_TIMEOUT}"
+            f"endless() ran past tool_timeout_seconds={contract.kind.tool_timeout}"
         )
     finally:
         release.set()

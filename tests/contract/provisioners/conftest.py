@@ -84,7 +84,8 @@ PLACES = [
     *([pytest.param("real_cluster", marks=pytest.mark.slow)] if REAL_IMAGE else []),
 ]
 if os.environ.get("WHOLE_CONTRACT") == "1":  # minutes, and the executors' suite uses it as well
-    PLACES.append(pytest.param("ray", marks=(pytest.mark.ray, pytest.mark.docker)))
+    marks = (pytest.mark.ray, pytest.mark.docker, pytest.mark.limit(1800))
+    PLACES.append(pytest.param("ray", marks=marks))
 
 
 @pytest.fixture
@@ -118,7 +119,9 @@ def place(
         for variable, value in cluster.environment.items():
             monkeypatch.setenv(variable, value)
         image, workdir = ImageSpec(), "/workspace"
-        engine = RayEngine(cluster.address, cpus_per_slot=0.25, memory_per_slot="32m")
+        engine = RayEngine(
+            cluster.address, cpus_per_slot=0.25, memory_per_slot="32m", lease_seconds=60
+        )
     elif request.param == "docker":
         request.getfixturevalue("engine")
         image, workdir = ImageSpec(), "/workspace"

@@ -16,6 +16,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "integration/ray" in item.path.as_posix():
             item.add_marker(pytest.mark.ray)
+            if item.get_closest_marker("limit") is None:
+                # One item may start or complete a cluster and wait for several of its ends.
+                item.add_marker(pytest.mark.limit(1800))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _ray(ray_installed: None) -> None:
+    """Every test of this folder needs Ray."""
 
 
 @pytest.fixture(scope="session")

@@ -21,7 +21,8 @@ _SECONDS = 240.0
 
 def engine_of(cluster: RayCluster, **options: Any) -> RayEngine:
     chosen = {"slots_per_node": 4, "memory_per_slot": "64m", "cpus_per_slot": 0.5, **options}
-    return RayEngine(cluster.address, **chosen)
+    # A busy machine delays heartbeats, and no node is lost here.
+    return RayEngine(cluster.address, lease_seconds=60.0, **chosen)
 
 
 def make(cluster: RayCluster, transport: str = "auto", **keywords: Any) -> DockerExecutor:
@@ -87,7 +88,7 @@ def test_missing_image_is_an_error_that_names_the_node(cluster: RayCluster, engi
         make(cluster, image="no-such-image:1", build_timeout_seconds=60.0)
     text = str(caught.value)
     assert "no-such-image:1" in text
-    assert any(f"on node {node}" in text for node in cluster.alive().values())
+    assert any(f"on node {node}" in text for node in cluster.alive(_SECONDS).values())
 
 
 @pytest.mark.parametrize(

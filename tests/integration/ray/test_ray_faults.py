@@ -1,143 +1,44 @@
-"""A supervisor, node, link, head or driver is lost: errors that say so, and nothing is left.
+"""A supervisor, node, link, head, driver or helper is lost: errors that say so; nothing is left.
 
 One fault meets four executors on its node: one that is idle, one in a call, one in a tool call and
-one that starts. A fifth, on another node, keeps its state. Deadlines only detect hangs.
+one that starts. A fifth, on another node, keeps its state. Deadlines only detect hangs. All tests
+that need a cluster of their own are here, because a cluster is five nodes.
 """
 
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
+import re
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from background import Background, eventually, running
+from background import eventually, running
+from fault_scene import LEASE, SECONDS, Scene, leases, make, supervisors
 
 from smolagents_fork import DockerExecutor, ProcessExecutor, RayEngine
-from smolagents_fork.errors import EngineUnavailableError, ForkError, SandboxDiedError
-from tools.ray_cluster.cluster import NODES, RayCluster
+from smolagents_fork.errors import (
+    EngineUnavailableError,
+    ExecutorError,
+    ExecutorStartError,
+    ForkError,
+    SandboxDiedError,
+)
+from smolagents_fork.ray_cluster import helper_process
+from smolagents_fork.ray_cluster.helper_process import HelperProcess
+from tools.ray_cluster.cluster import CPUS, NODES, RayCluster
 from tools.ray_cluster.processes import alive, descendants
 
-_SECONDS = 240.0
-_SLOTS = 4
-#: Of supervisors, in seconds; a node without its driver is empty that long afterwards.
-_LEASE = 8.0
 
-
-#: Leases that no other supervisor has: executors with the same one share a supervisor.
-_leases = (_LEASE + number / 100 for number in itertools.count())
-
-
-def supervisors(cluster: RayCluster) -> dict[int, str]:
-    """Return the supervisors' processes, each with its node."""
-    return {pid: node for node in NODES for pid in cluster.processes(node, "SupervisorActor")}
-
-
-def make(cluster: RayCluster, lease_seconds: float) -> ProcessExecutor:
-    """Start an executor; those with the same lease share a supervisor while it has slots."""
-    engine = RayEngine(
-        cluster.address,
-        sandbox="process",
-        slots_per_node=_SLOTS,
-        cpus_per_slot=0.25,
-        lease_seconds=lease_seconds,
-    )
-    return ProcessExecutor(
-        ["time"], engine=engine, startup_timeout_seconds=_SECONDS, timeout_seconds=2 * _SECONDS
-    )
-
-
-class Scene:
-    """Executors in their phases, on one node, and one on another.
-
-    Attributes:
-        node: of the executors in their phases.
-        supervisor: its process.
-        sandboxes: processes of the sandboxes there.
-        neighbour: the executor on another node.
-    """
-
-    def __init__(self, cluster: RayCluster, stack: contextlib.ExitStack) -> None:
-        self._cluster, self._stack = cluster, stack
-        self._lease = next(_leases)
-        before = supervisors(cluster).keys()
-        self.idle, self.calling, self.asking = (
-            self._keep(make(cluster, self._lease)) for _ in range(3)
-        )
-        ((self.supervisor, self.node),) = [
-            (pid, node) for pid, node in supervisors(cluster).items() if pid not in before
-        ]
-        self.neighbour = self._elsewhere()
-        for executor in (self.idle, self.calling, self.asking):
-            executor("kept = 1")
-        self._released = threading.Event()
-        stack.callback(self._released.set)
-        self.call = self._busy(self.calling, "begin()\nwhile True: time.sleep(0.05)")
-        self.tool_call = self._busy(self.asking, "begin()\nwait()")
-        self.start: Background | None = None
-        self.sandboxes = descendants(self.supervisor)
-
-    def _keep(self, executor: ProcessExecutor) -> ProcessExecutor:
-        self._stack.callback(executor.cleanup)
-        return executor
-
-    def _elsewhere(self) -> ProcessExecutor:
-        """Start an executor on another node: Ray spreads supervisors."""
-        for _ in range(6):
-            before = supervisors(self._cluster).keys()
-            executor = self._keep(make(self._cluster, next(_leases)))
-            executor("kept = 'elsewhere'")
-            new = [n for pid, n in supervisors(self._cluster).items() if pid not in before]
-            if new != [self.node]:
-                return executor
-        raise AssertionError(f"every supervisor is on {self.node}")
-
-    def _busy(self, executor: ProcessExecutor, code: str) -> Background:
-        begun = threading.Event()
-        wait = self._released.wait
-        executor.send_tools({"begin": begun.set, "wait": lambda: wait(_SECONDS) and None})
-        call = self._stack.enter_context(running(executor, f"import time\n{code}"))
-        call.until(begun.is_set, _SECONDS)
-        return call
-
-    def begin_start(self) -> None:
-        """Begin another start on the node, which has one more slot."""
-
-        def start() -> ProcessExecutor:
-            return self._keep(make(self._cluster, self._lease))
-
-        self.start = self._stack.enter_context(running(start))
-
-    def check(self) -> None:
-        """Check what every lost supervisor does to the four, and to the neighbour."""
-        died = self.call.error(_SECONDS)
-        assert isinstance(died, SandboxDiedError), repr(died)
-        assert "may have run" in str(died)
-        # The tool's own work is not cut short: the loss is reported once it is over.
-        self._released.set()
-        assert isinstance(self.tool_call.error(_SECONDS), SandboxDiedError)
-        with pytest.raises(SandboxDiedError):
-            self.idle("kept")
-        assert self.neighbour("kept").output == "elsewhere"
-        for executor in (self.idle, self.calling, self.asking):
-            with pytest.raises(ForkError, match="kept"):  # another sandbox
-                executor("kept")
-            assert executor("1 + 1").output == 2
-        assert self.start is not None
-        error = self.start.error(_SECONDS)
-        if error is None:  # elsewhere, or before the fault
-            with contextlib.suppress(SandboxDiedError):
-                self.start.result()("1")
-            assert self.start.result()("1 + 1").output == 2
-        else:
-            assert isinstance(error, ForkError), repr(error)
-        assert eventually(lambda: not any(map(alive, self.sandboxes)), _SECONDS)
+def helper_of(cluster: RayCluster) -> HelperProcess:
+    """Return this process's helper for one cluster; other files have helpers for others."""
+    return helper_process._helpers[cluster.address]
 
 
 @pytest.fixture
@@ -163,7 +64,7 @@ def test_link_cut(breakable: RayCluster, scene: Scene) -> None:
     breakable.cut(scene.node)
     scene.check()
     # Nobody could tell the node: its supervisor has ended all by itself.
-    assert not alive(scene.supervisor)
+    assert eventually(lambda: not alive(scene.supervisor), SECONDS)
 
 
 def test_driver_killed(breakable: RayCluster) -> None:
@@ -171,11 +72,11 @@ def test_driver_killed(breakable: RayCluster) -> None:
         "import time\n"
         "from smolagents_fork import ProcessExecutor, RayEngine\n"
         f"engine = RayEngine({breakable.address!r}, sandbox='process', cpus_per_slot=0.25, "
-        f"lease_seconds={_LEASE})\n"
+        f"lease_seconds={LEASE})\n"
         "made = [ProcessExecutor(['time'], engine=engine, "
-        f"startup_timeout_seconds={_SECONDS}) for _ in range(2)]\n"
+        f"startup_timeout_seconds={SECONDS}) for _ in range(2)]\n"
         "made[0].send_tools({'begin': lambda: print('begun', flush=True)})\n"
-        f"made[0]('begin()\\nimport time\\ntime.sleep({_SECONDS})')\n"
+        f"made[0]('begin()\\nimport time\\ntime.sleep({SECONDS})')\n"
     )
     before = supervisors(breakable).keys()
     driver = subprocess.Popen(
@@ -188,26 +89,101 @@ def test_driver_killed(breakable: RayCluster) -> None:
         processes = set(found) | {child for pid in found for child in descendants(pid)}
         assert len(processes) > len(found)
         driver.kill()
-    assert eventually(lambda: not any(map(alive, processes)), _SECONDS)
+    assert eventually(lambda: not any(map(alive, processes)), SECONDS)
+
+
+@pytest.fixture
+def made(breakable: RayCluster) -> Iterator[Callable[[], ProcessExecutor]]:
+    """Make executors, two of which share a supervisor; none of their folders may be left."""
+    executors: list[ProcessExecutor] = []
+    folders: set[str] = set()
+    engine = RayEngine(breakable.address, sandbox="process", slots_per_node=2, lease_seconds=LEASE)
+
+    def make_one() -> ProcessExecutor:
+        executor = ProcessExecutor(
+            engine=engine, startup_timeout_seconds=SECONDS, timeout_seconds=SECONDS
+        )
+        executors.append(executor)
+        folders.add(str(executor.folder))
+        return executor
+
+    yield make_one
+    folders |= {str(executor.folder) for executor in executors}
+    for executor in executors:
+        executor.cleanup()
+    assert eventually(lambda: not any(map(os.path.exists, folders)), SECONDS), folders
+
+
+def test_killed_helper_loses_its_sandboxes_and_not_the_host(
+    breakable: RayCluster, made: Callable[[], ProcessExecutor]
+) -> None:
+    executor = made()
+    executor.send_variables({"sent": 21})
+    executor.send_tools({"double": lambda number: 2 * number})
+    helper = helper_of(breakable)
+    helper._process.kill()
+    assert eventually(lambda: helper.ended, SECONDS)
+    # Its node ends the sandbox, which may answer until then.
+    with pytest.raises(ExecutorError, match="helper process"):
+        call_until_it_fails(executor)
+    assert executor("double(sent)").output == 42
+
+
+def call_until_it_fails(executor: ProcessExecutor) -> None:
+    end = time.monotonic() + SECONDS
+    while time.monotonic() < end:
+        executor("1")
+        time.sleep(0.1)
+
+
+def test_busy_cluster_says_what_is_used_and_idle_supervisors_make_room(
+    breakable: RayCluster,
+) -> None:
+    count = len(breakable.nodes)
+    keywords = {"sandbox": "process", "lease_seconds": LEASE}
+    whole = RayEngine(breakable.address, slots_per_node=1, cpus_per_slot=CPUS, **keywords)
+    half = RayEngine(breakable.address, slots_per_node=2, cpus_per_slot=CPUS / 2, **keywords)
+    user = whole.cluster()  # the helper, and so its supervisors, outlive the executors
+    with contextlib.ExitStack() as stack:
+        stack.callback(user.close)
+        for _ in range(count):
+            executor = ProcessExecutor(engine=whole, startup_timeout_seconds=SECONDS)
+            stack.callback(executor.cleanup)
+        with pytest.raises(ExecutorStartError) as caught:
+            ProcessExecutor(engine=whole, startup_timeout_seconds=10)
+        words = rf"became free in \d+ s: {count} of {count} slots in use on {count} nodes"
+        assert re.search(words, str(caught.value)), str(caught.value)
+        executor.cleanup()
+        with ProcessExecutor(engine=whole, startup_timeout_seconds=SECONDS) as again:
+            assert again("1 + 1").output == 2
+        with ProcessExecutor(engine=half, startup_timeout_seconds=SECONDS) as again:
+            assert again("1 + 1").output == 2
 
 
 def test_head_killed(breakable: RayCluster, scene: Scene) -> None:
+    # A start needs a supervisor that the head has not made yet.
+    scene.begin_start(next(leases), start_seconds=20.0)
     breakable.kill_head()
     with pytest.raises(EngineUnavailableError) as caught:
-        make(breakable, next(_leases))
-    assert "head" in str(caught.value)
-    assert breakable.address_of("head") in str(caught.value)
+        make(breakable, next(leases))
+    assert breakable.address in str(caught.value)
+    assert scene.start is not None
+    error = scene.start.error(SECONDS)
+    assert error is None or isinstance(error, ForkError), repr(error)
     # What runs ends with an error of the fork, or goes on: no hang, and this process lives.
-    scene._released.set()
-    for call in (scene.tool_call,):
-        error = call.error(_SECONDS)
-        assert error is None or isinstance(error, ForkError), repr(error)
+    scene.released.set()
+    error = scene.tool_call.error(SECONDS)
+    assert error is None or isinstance(error, ForkError), repr(error)
     answered: list[Any] = []
     with contextlib.suppress(ForkError):
         answered.append(scene.neighbour("kept").output)
     assert answered in ([], ["elsewhere"])
     scene.calling.interrupt()
-    assert isinstance(scene.call.error(_SECONDS), ForkError)
+    assert isinstance(scene.call.error(SECONDS), ForkError)
+    # It knows the head that was killed; the next test has another one at the same address.
+    helper = helper_process._helpers.get(breakable.address)
+    if helper is not None:
+        helper.close()
 
 
 @pytest.mark.docker
@@ -217,25 +193,25 @@ def test_supervisor_of_containers_killed(breakable: RayCluster, engine: Any) -> 
     begun = threading.Event()
     with DockerExecutor(
         engine=place,
-        lease_seconds=5.0,
-        startup_timeout_seconds=_SECONDS,
-        timeout_seconds=2 * _SECONDS,
+        lease_seconds=LEASE,
+        startup_timeout_seconds=SECONDS,
+        timeout_seconds=2 * SECONDS,
     ) as executor:
         executor.send_tools({"begin": begun.set, "double": lambda number: 2 * number})
         container = executor._sandbox.container_id
         with running(executor, "begin()\nimport time\nwhile True: time.sleep(0.05)") as call:
-            call.until(begun.is_set, _SECONDS)
+            call.until(begun.is_set, SECONDS)
             for pid in supervisors(breakable).keys() - before:
                 os.kill(pid, signal.SIGKILL)
-            died = call.error(_SECONDS)
+            died = call.error(SECONDS)
         assert isinstance(died, SandboxDiedError), repr(died)
         assert "node" in str(died)
         # In another container, with the tools.
         assert executor("double(4)").output == 8
         other = executor._sandbox.container_id
         assert other != container
-        assert eventually(lambda: container not in containers(engine), _SECONDS)
-    assert eventually(lambda: other not in containers(engine), _SECONDS)
+        assert eventually(lambda: container not in containers(engine), SECONDS)
+    assert eventually(lambda: other not in containers(engine), SECONDS)
 
 
 def containers(engine: Any) -> set[str]:
@@ -246,7 +222,7 @@ def containers(engine: Any) -> set[str]:
 @pytest.mark.skipif(os.environ.get("WHOLE_CONTRACT") != "1", reason="only with WHOLE_CONTRACT=1")
 @pytest.mark.limit(3600)
 def test_thousand_sandboxes_while_nodes_are_killed(breakable: RayCluster) -> None:
-    lease, errors = next(_leases), 0
+    lease, errors = next(leases), 0
     memory = host_memory()
     for number in range(1000):
         if number % 100 == 50:
@@ -260,7 +236,7 @@ def test_thousand_sandboxes_while_nodes_are_killed(breakable: RayCluster) -> Non
     assert errors <= 100
     assert host_memory() - memory < 20 << 20
     processes = {child for pid in supervisors(breakable) for child in descendants(pid)}
-    assert eventually(lambda: not any(map(alive, processes)), _SECONDS)
+    assert eventually(lambda: not any(map(alive, processes)), SECONDS)
 
 
 def host_memory() -> int:
