@@ -14,6 +14,7 @@ from ..errors import ExecutorError, ForkError, ProtocolError, SandboxDiedError
 from ..sandboxes.engine_protocol import Note, no_note
 from .helper_process import HelperProcess, released, shared_helper
 from .links.direct_transport import connect_directly, uses_tls
+from .links.node_fields import FIGURES, MADE, fields_of
 from .ray_address import CLIENT_SCHEME
 from .reservation import Reservation, shown_node
 
@@ -57,16 +58,20 @@ class RemoteSandbox:
         tenant: empty for none.
         transport: ``auto``, ``direct`` or ``ray``.
         note: takes a line for the user's log.
+
+    Raises:
+        ProtocolError: ``made`` has other fields than those of a sandbox.
     """
 
     def __init__(
         self,
         helper: HelperProcess,
-        made: dict[str, Any],
+        made: Any,
         tenant: str,
         transport: str,
         note: Note,
     ) -> None:
+        made = fields_of(made, MADE, "a sandbox")
         self.id: str = made["sandbox"]
         self.node: str = made["node"]
         self.supervisor: str = made["supervisor"]
@@ -289,18 +294,12 @@ class Cluster:
         )
         return RemoteSandbox(helper, made, tenant, self._transport, self._note)
 
-    def check_fits(self, reservation: Reservation) -> None:
-        """Refuse a reservation that no node can have.
-
-        Raises:
-            ExecutorStartError: names the largest node and what was asked for.
-        """
-        self._running_helper().ask("fits", _REQUEST_SECONDS, reservation=reservation.as_data())
-
     def stats(self) -> list[NodeStats]:
         """Return the figures of each supervisor of this process."""
         found = self._running_helper().ask("stats", _REQUEST_SECONDS)
-        return [NodeStats(**one) for one in found]
+        if type(found) is not list:
+            raise ProtocolError("the helper process sent figures that are not a list")
+        return [NodeStats(**fields_of(one, FIGURES, "figures of a supervisor")) for one in found]
 
     def _running_helper(self) -> HelperProcess:
         with self._lock:

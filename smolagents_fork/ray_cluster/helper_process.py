@@ -147,11 +147,15 @@ class HelperProcess:
             request = _Request(number)
             self._requests[number] = request
             if self.ended:
+                # Nobody reads the queue any more.
                 self._fail(number)
-        frame = {"id": number, "op": op, "arguments": arguments}
-        if descriptor is not None:
-            frame["descriptor"] = True
-        self._outgoing.put((frame, descriptor))
+                if descriptor is not None:
+                    os.close(descriptor)
+                return request
+            frame = {"id": number, "op": op, "arguments": arguments}
+            if descriptor is not None:
+                frame["descriptor"] = True
+            self._outgoing.put((frame, descriptor))
         return request
 
     def ask(self, op: str, seconds: float, descriptor: int | None = None, **arguments: Any) -> Any:
@@ -286,8 +290,9 @@ class HelperProcess:
         """End the helper, its supervisors and their sandboxes. Idempotent."""
         if self.owner != os.getpid():
             return
-        self.ended = self.ended or "it was closed"
-        self._outgoing.put(None)
+        with self._lock:
+            self.ended = self.ended or "it was closed"
+            self._outgoing.put(None)
         self._frames.close()
 
     def wait(self, seconds: float) -> bool:
@@ -308,6 +313,8 @@ class HelperProcess:
 
 _helpers: dict[str, HelperProcess] = {}
 _helpers_lock = threading.RLock()
+# For the time of a connection, which keeps no other cluster waiting.
+_address_locks: dict[str, threading.RLock] = {}
 
 
 def shared_helper(address: str, user: object) -> HelperProcess:
@@ -321,13 +328,20 @@ def shared_helper(address: str, user: object) -> HelperProcess:
         EngineUnavailableError: it did not connect; says why.
     """
     with _helpers_lock:
-        found = _helpers.get(address)
-        if found is None or found.ended or found.owner != os.getpid():
-            found = _helpers[address] = HelperProcess(address)
-            threading.Thread(
-                target=_linger, args=(found,), name="smolagents-fork-ray", daemon=True
-            ).start()
+        lock = _address_locks.setdefault(address, threading.RLock())
+    with lock:
+        with _helpers_lock:
+            found = _helpers.get(address)
+            if found is not None and not found.ended and found.owner == os.getpid():
+                found.users.add(user)
+                return found
+        found = HelperProcess(address)
         found.users.add(user)
+        with _helpers_lock:
+            _helpers[address] = found
+        threading.Thread(
+            target=_linger, args=(found,), name="smolagents-fork-ray", daemon=True
+        ).start()
         return found
 
 
@@ -362,4 +376,13 @@ def stop_helpers() -> None:
         helper.wait(_EXIT_SECONDS)
 
 
+def _after_fork() -> None:
+    """Replace the locks in a forked child: a thread of the parent may have had them."""
+    global _helpers_lock
+    _helpers_lock = threading.RLock()
+    _address_locks.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 atexit.register(stop_helpers)

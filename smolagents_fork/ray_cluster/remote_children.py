@@ -25,6 +25,7 @@ from ..guest.frames import Frame, FrameReader, Kind, of_relay, packed
 from ..process.child_places import ChildFiles, ChildRequest
 from ..results import ExecutorStats, FileInfo
 from .cluster_client import Cluster, RemoteSandbox
+from .links.container_data import stats_of
 from .reservation import Reservation
 
 __all__ = ["RemoteChild", "RemoteChildren"]
@@ -34,6 +35,11 @@ _PIECE = 1 << 20
 _MOST_FILE = 64 << 20
 _FILE_SECONDS = 60.0
 _MOST_LISTED = 10_000
+# Starts of a child, and the pause in between, in seconds.
+_TRIES = 3
+_AGAIN_SECONDS = 0.5
+# Causes of an end that another sandbox does not have.
+_GONE = ("node", "removed")
 # Open streams. The collector may find the socket of a dropped executor first; this keeps it open
 # until its owner closes it.
 _open: set[socket.socket] = set()
@@ -78,7 +84,7 @@ class RemoteChildren:
             kinds: frames that are accepted from the child.
         """
         deadline = Deadline(self._request.start_seconds)
-        while True:
+        for left in reversed(range(_TRIES)):
             sandbox = self._sandbox
             try:
                 if sandbox is None or sandbox.lost:
@@ -87,9 +93,10 @@ class RemoteChildren:
             except SandboxDiedError as error:
                 # No program has run in it.
                 self._forget()
-                if deadline.expired():
+                if error.cause not in _GONE or not left or deadline.expired():
                     raise ExecutorStartError(f"the sandbox did not start: {error}") from error
-                time.sleep(0.1)
+                time.sleep(_AGAIN_SECONDS)
+        raise AssertionError("the last try returns or raises")
 
     def _new_sandbox(self, seconds: float) -> RemoteSandbox:
         self._forget()
@@ -139,11 +146,7 @@ class RemoteChildren:
         """Return the child's resource use now."""
         if self._sandbox is None or pid is None:
             raise ExecutorStartError("the sandbox has not been started")
-        found = self._sandbox.call("stats", {})
-        names = {one.name for one in dataclasses.fields(ExecutorStats)}
-        if type(found) is not dict or found.keys() != names:
-            raise ProtocolError("figures of a child that are none")
-        return ExecutorStats(**found)
+        return stats_of(self._sandbox.call("stats", {}))
 
     def remove(self) -> None:
         """Remove the sandbox and give the cluster back."""
@@ -194,7 +197,7 @@ class RemoteFolder:
         """List files; see :class:`ChildFiles`."""
         found = self._sandbox.call("list_files", {"path": path}, timeout=_FILE_SECONDS)
         if type(found) is not list or len(found) > _MOST_LISTED:
-            raise ProtocolError("a list of files that is none")
+            raise ProtocolError("not a list of files, or too long")
         infos = []
         for entry in found:
             if type(entry) is not tuple or [type(one) for one in entry] != [str, int]:

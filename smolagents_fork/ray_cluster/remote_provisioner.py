@@ -32,7 +32,8 @@ from .reservation import Reservation
 __all__ = ["RemoteContainer", "RemoteProvisioner"]
 
 _START_SECONDS = 120.0
-_STATUS_SECONDS = 4.0
+# A late answer must not look like the end of a container that runs.
+_STATUS_SECONDS = 20.0
 _PING_SECONDS = 2.0
 _FILE_SECONDS = 600.0
 _REMOVE_SECONDS = 60.0
@@ -294,14 +295,17 @@ class RemoteContainer:
             raise ExecutorError(f"its node ended the stream: {error}") from error
 
     def engine_responds(self) -> bool:
-        """Return whether the node and its engine answer; takes two seconds at most."""
-        with contextlib.suppress(Exception):
+        """Return whether the node and its engine may answer; takes a few seconds at most.
+
+        A node that is slow says nothing about its engine, and heartbeats find one that is lost.
+        """
+        with contextlib.suppress(ForkError):
             if not self._sandbox.lost:
-                return self._sandbox.call("responds", {}, timeout=_PING_SECONDS) is True
-        return False
+                return self._sandbox.call("responds", {}, timeout=_PING_SECONDS) is not False
+        return not self._sandbox.lost
 
     def status(self) -> SandboxStatus:
-        """Return its status; never raises, takes a few seconds at most."""
+        """Return its status; never raises, takes the time that a busy node needs at most."""
         if self._removed:
             return SandboxStatus("ended and was removed")
         try:
@@ -309,7 +313,7 @@ class RemoteContainer:
                 return status_of(self._sandbox.call("status", {}, timeout=_STATUS_SECONDS))
         except ForkError as error:
             if not self._sandbox.why_lost():
-                return SandboxStatus(f"ended, or cannot be asked: {error}")
+                return SandboxStatus(f"unknown: {error}")
         except Exception as error:
             return SandboxStatus(f"unknown: {error!r}")
         return SandboxStatus(f"lost with its node: {self._sandbox.lost}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -16,6 +18,7 @@ __all__ = ["check_fits", "shown_capacity", "unusable_nodes"]
 _GIB = 1 << 30
 # Seconds for which a lost node gets no new supervisor while Ray believes it alive.
 _AVOIDED_SECONDS = 120.0
+_NODES_SECONDS = 5.0
 
 
 def check_fits(reservation: Reservation) -> None:
@@ -25,10 +28,8 @@ def check_fits(reservation: Reservation) -> None:
         ExecutorStartError: names the largest node and what was asked for.
     """
     nodes = _alive()
-    if any(_fits(node, reservation) for node in nodes):
-        return
-    if not nodes:
-        return  # an autoscaler may have none yet
+    if not nodes or any(_fits(node, reservation) for node in nodes):
+        return  # an autoscaler may have none yet; a head that does not answer refuses nothing
     largest = max(nodes, key=lambda node: (node.get("CPU", 0.0), node.get("memory", 0.0)))
     raise ExecutorStartError(
         f"largest node has {largest.get('CPU', 0.0):g} CPUs and "
@@ -40,6 +41,8 @@ def check_fits(reservation: Reservation) -> None:
 def shown_capacity() -> str:
     """Return the nodes of the cluster for a message."""
     nodes = _alive()
+    if nodes is None:
+        return f"the head did not say within {_NODES_SECONDS:.0f} s what the cluster has"
     cpus = sum(node.get("CPU", 0.0) for node in nodes)
     memory = sum(node.get("memory", 0.0) for node in nodes)
     return f"the cluster has {len(nodes)} nodes, {cpus:g} CPUs, {memory / _GIB:.1f} GiB"
@@ -52,17 +55,29 @@ def unusable_nodes(lost: Mapping[str, float]) -> list[str]:
         lost: ids of nodes, each with the time.
     """
     now = time.monotonic()
-    alive = {node["NodeID"] for node in _nodes()}
-    return sorted(n for n, since in lost.items() if n in alive and now - since < _AVOIDED_SECONDS)
+    late = {node for node, since in dict(lost).items() if now - since < _AVOIDED_SECONDS}
+    nodes = _nodes() if late else []
+    return sorted(late if nodes is None else late & {node["NodeID"] for node in nodes})
 
 
-def _alive() -> list[dict[str, Any]]:
-    return [node["Resources"] for node in _nodes()]
+def _alive() -> list[dict[str, Any]] | None:
+    nodes = _nodes()
+    return None if nodes is None else [node["Resources"] for node in nodes]
 
 
-def _nodes() -> list[dict[str, Any]]:
-    nodes: list[dict[str, Any]] = ray.nodes()  # type: ignore[no-untyped-call]  # Ray's own
-    return [node for node in nodes if node["Alive"]]
+def _nodes() -> list[dict[str, Any]] | None:
+    """Return the nodes that Ray believes alive; ``None`` if the head does not answer in time."""
+    found: list[list[dict[str, Any]]] = []
+
+    def ask() -> None:
+        with contextlib.suppress(Exception):
+            found.append(ray.nodes())  # type: ignore[no-untyped-call]  # Ray's own
+
+    # Ray gives this call no limit.
+    thread = threading.Thread(target=ask, name="nodes", daemon=True)
+    thread.start()
+    thread.join(_NODES_SECONDS)
+    return [node for node in found[0] if node["Alive"]] if found else None
 
 
 def _fits(node: Mapping[str, float], reservation: Reservation) -> bool:

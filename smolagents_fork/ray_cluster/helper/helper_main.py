@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import signal
 import socket
 import threading
@@ -15,9 +16,11 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ...deadline import Deadline
 from ...errors import ConfigurationError, ExecutorStartError, ForkError, SandboxDiedError
 from ..links.failure_data import failure_data
 from ..links.helper_frames import FrameSocket
+from ..links.node_fields import START, fields_of
 from ..links.relayed_transport import pump
 from ..reservation import Reservation
 from .ray_connection import connect_to_ray, probe_head
@@ -103,7 +106,11 @@ class Helper:
 
     def _send(self, value: dict[str, Any]) -> None:
         with self._sending, contextlib.suppress(OSError):
-            self._frames.send(value)
+            try:
+                self._frames.send(value)
+            except ForkError as error:
+                # Nothing of it was sent: it is encoded first.
+                self._frames.send({"id": value.get("id"), "error": failure_data(error)})
 
     def _lost(self, remote: Remote) -> None:
         with self._lock:
@@ -130,31 +137,47 @@ class Helper:
         limit: float,
     ) -> dict[str, Any]:
         """Start a sandbox; elsewhere if its node is lost meanwhile, for no code has run."""
-        end = time.monotonic() + limit
+        deadline = Deadline(limit)
         asked = Reservation.from_data(reservation)
         probe_head(self._head, _HEAD_SECONDS)
         while True:
-            remote: Remote | None = None
             try:
-                left = max(1.0, end - time.monotonic())
-                remote = self._open_supervisors().acquire(asked, tenant, left)
-                left = max(1.0, end - time.monotonic())
-                made = remote.ask(left, "start", options, tenant, purpose)
-                break
-            except BaseException as error:
-                if remote is not None:
-                    self._open_supervisors().release(remote)
-                if not isinstance(error, ForkError):
+                return self._started(asked, options, tenant, purpose, deadline)
+            except SandboxDiedError as error:
+                if error.cause != "node" or deadline.expired():
                     raise
-                if _is_lost(error) and time.monotonic() < end:
-                    # Its end is certain, or is about to be noticed.
-                    time.sleep(_AGAIN_SECONDS)
-                    continue
-                place = "" if remote is None else f"node {remote.shown}: "
-                raise error.reworded(f"{place}{error}") from error
+                # Its end is certain, or is about to be noticed.
+                time.sleep(_AGAIN_SECONDS)
+
+    def _started(
+        self,
+        asked: Reservation,
+        options: dict[str, Any],
+        tenant: str,
+        purpose: str,
+        deadline: Deadline,
+    ) -> dict[str, Any]:
+        remote = self._open_supervisors().acquire(asked, tenant, deadline)
+        name = secrets.token_hex(6)
+        try:
+            seconds = max(1.0, deadline.remaining() or 0.0)
+            answer = remote.ask(seconds, "start", name, options, tenant, purpose)
+            made = fields_of(answer, START, "a start")
+        except BaseException as error:
+            self._undo_start(remote, name)
+            if isinstance(error, ForkError):
+                raise error.reworded(f"node {remote.shown}: {error}") from error
+            raise
         with self._lock:
-            self._sandboxes[made["sandbox"]] = remote
-        return {**made, **remote.place}
+            self._sandboxes[name] = remote
+        return {**made, **remote.place, "sandbox": name}
+
+    def _undo_start(self, remote: Remote, name: str) -> None:
+        """Give the slot back, and have the node end a sandbox whose start it may yet finish."""
+        with contextlib.suppress(Exception):
+            if not remote.lost:
+                remote.begin("remove", name)
+        self._open_supervisors().release(remote)
 
     def do_ticket(self, sandbox: str, purpose: str) -> bytes:
         """Return a ticket for a stream."""
@@ -195,12 +218,6 @@ class Helper:
         """Return the figures of each supervisor."""
         return self._open_supervisors().stats()
 
-    def do_fits(self, reservation: dict[str, Any]) -> None:
-        """Refuse a reservation that no node can have."""
-        from .cluster_capacity import check_fits
-
-        check_fits(Reservation.from_data(reservation))
-
     def _remote(self, sandbox: str) -> Remote:
         with self._lock:
             remote = self._sandboxes.get(sandbox)
@@ -212,10 +229,6 @@ class Helper:
         if self._supervisors is None:
             raise ConfigurationError("the helper process is not connected")
         return self._supervisors
-
-
-def _is_lost(error: ForkError) -> bool:
-    return isinstance(error, SandboxDiedError) and error.cause == "node"
 
 
 def _relay(end: socket.socket, remote: Remote, name: str) -> None:

@@ -12,7 +12,8 @@ from typing import Any
 import ray
 
 from ...deadline import Deadline
-from ...errors import ExecutorStartError, ForkError, SandboxDiedError
+from ...errors import ExecutorStartError, ForkError, ProtocolError, SandboxDiedError
+from ..links.node_fields import PLACE, fields_of
 from ..node.node_metrics import NodeMetrics
 from ..node.node_supervisor import versions
 from ..node.supervisor_actor import actor_class
@@ -20,11 +21,12 @@ from ..reservation import Reservation, shown_node
 from .cluster_capacity import check_fits, shown_capacity, unusable_nodes
 from .ray_calls import answer_of
 
-__all__ = ["Remote", "Supervisors"]
+__all__ = ["Remote", "Supervisors", "counts_of"]
 
 _BEAT_SECONDS = 1.0
-#: Silence after which a supervisor is given up, in seconds.
+#: Silence after which a supervisor is given up: seconds, or a part of its lease if that is more.
 _SILENT_SECONDS = 9.0
+_SILENT_PART = 0.6
 _CREATE_SECONDS = 600.0
 _CLOSE_SECONDS = 3.0
 _SUSPECT_SECONDS = 2.5
@@ -38,17 +40,22 @@ class Remote:
     Args:
         actor: its handle.
         place: what it says about itself.
-        slots: sandboxes at once.
+        reservation: of the supervisor.
+
+    Raises:
+        ProtocolError: ``place`` has other fields than a place.
     """
 
-    def __init__(self, actor: Any, place: dict[str, Any], slots: int) -> None:
+    def __init__(self, actor: Any, place: Any, reservation: Reservation) -> None:
         self.actor = actor
-        self.place = place
+        self.place = fields_of(place, PLACE, "the place of a supervisor")
         self.name: str = place["supervisor"]
         self.node: str = place["node"]
         #: The node for messages.
         self.shown = shown_node(place["address"], self.node)
-        self.slots = slots
+        self.slots = reservation.slots
+        #: Silence after which it is given up, in seconds.
+        self.silent_seconds = max(_SILENT_SECONDS, _SILENT_PART * reservation.lease_seconds)
         self.used = 0
         self.idle_since = time.monotonic()
         self.heard = time.monotonic()
@@ -112,36 +119,32 @@ class Supervisors:
         self._closed = False
         self._metrics = NodeMetrics("", "wait")
 
-    def acquire(self, reservation: Reservation, tenant: str, seconds: float) -> Remote:
+    def acquire(self, reservation: Reservation, tenant: str, deadline: Deadline) -> Remote:
         """Return a supervisor, of which a slot is the caller's until :meth:`release`.
 
         Args:
             reservation: of the supervisor.
             tenant: who waits; empty for none.
-            seconds: to wait at most.
+            deadline: of the wait; the error has its seconds.
 
         Raises:
             ExecutorStartError: no node is large enough, or none was free in time.
         """
-        deadline = Deadline(seconds)
         with self._metrics.timed("wait", tenant), self._changed:
             self._waiting[reservation] = self._waiting.get(reservation, 0) + 1
-            begun = self._made
             try:
-                while True:
-                    remote = self._free(reservation)
-                    if remote is not None:
-                        remote.used += 1
-                        return remote
-                    number, error = self._errors.get(reservation, (0, None))
-                    if error is not None and number > begun:
-                        raise error
-                    self._create_missing(reservation)
-                    if deadline.expired():
-                        raise ExecutorStartError(self._busy(reservation, seconds))
-                    self._changed.wait(deadline.at_most(1.0))
+                remote = self._waited(reservation, deadline)
             finally:
                 self._waiting[reservation] -= 1
+            busy = "" if remote is not None else self._busy(reservation)
+        if remote is None:
+            # Without the lock, which heartbeats need: Ray is asked for the capacity.
+            raise ExecutorStartError(
+                f"no slot for a sandbox became free in {deadline.seconds or 0.0:.0f} s: {busy}; "
+                f"{shown_capacity()}: close executors that are no longer used, add nodes, or lower "
+                "slots_per_node="
+            )
+        return remote
 
     def release(self, remote: Remote) -> None:
         """Give a slot back."""
@@ -199,6 +202,21 @@ class Supervisors:
         group = [one for one in group if one.used < one.slots and not one.retired]
         return min(group, key=lambda one: one.used / one.slots, default=None)
 
+    def _waited(self, reservation: Reservation, deadline: Deadline) -> Remote | None:
+        begun = self._made
+        while True:
+            remote = self._free(reservation)
+            if remote is not None:
+                remote.used += 1
+                return remote
+            number, error = self._errors.get(reservation, (0, None))
+            if error is not None and number > begun:
+                raise error
+            self._create_missing(reservation)
+            if deadline.expired():
+                return None
+            self._changed.wait(deadline.at_most(1.0))
+
     def _create_missing(self, reservation: Reservation) -> None:
         waiting = self._waiting[reservation]
         pending = self._pending.get(reservation, 0)
@@ -209,15 +227,13 @@ class Supervisors:
                 target=self._create, args=(reservation,), name="create", daemon=True
             ).start()
 
-    def _busy(self, reservation: Reservation, seconds: float) -> str:
+    def _busy(self, reservation: Reservation) -> str:
         group = [one for one in self._remotes.get(reservation, ()) if not one.lost]
         used = sum(one.used for one in group)
         total = sum(one.slots for one in group)
         return (
-            f"no slot for a sandbox became free in {seconds:.0f} s: {used} of {total} slots in use "
-            f"on {len(group)} nodes, {self._pending.get(reservation, 0)} more asked of Ray, each "
-            f"with {reservation}; {shown_capacity()}: close executors that are no longer used, add "
-            "nodes, or lower slots_per_node="
+            f"{used} of {total} slots in use on {len(group)} nodes, "
+            f"{self._pending.get(reservation, 0)} more asked of Ray, each with {reservation}"
         )
 
     # -- in threads of their own --
@@ -261,7 +277,7 @@ class Supervisors:
         while True:
             try:
                 place = answer_of(reference, 1.0)
-                return Remote(actor, place, reservation.slots)
+                return Remote(actor, place, reservation)
             except TimeoutError:
                 self._retire_idle(0.0, reservation)
                 with self._changed:
@@ -275,7 +291,7 @@ class Supervisors:
                 raise
 
     def _retire_idle(self, seconds: float, wanted: Reservation | None = None) -> None:
-        """End supervisors without sandboxes, whose resources others may need.
+        """Begin to end supervisors without sandboxes, whose resources others may need.
 
         Args:
             seconds: for which they have had none.
@@ -293,44 +309,55 @@ class Supervisors:
             for one in found:
                 one.retired = True
         for one in found:
-            with contextlib.suppress(Exception):
-                ray.wait([one.begin("close")], timeout=_CLOSE_SECONDS)
-                ray.kill(one.actor)
-            with self._changed:
-                for group in self._remotes.values():
-                    if one in group:
-                        group.remove(one)
+            # The caller sends heartbeats, which must not wait for this.
+            threading.Thread(target=self._retire, args=(one,), name="retire", daemon=True).start()
+
+    def _retire(self, remote: Remote) -> None:
+        with contextlib.suppress(Exception):
+            ray.wait([remote.begin("close")], timeout=_CLOSE_SECONDS)
+        with contextlib.suppress(Exception):
+            ray.kill(remote.actor)
+        with self._changed:
+            for group in self._remotes.values():
+                if remote in group:
+                    group.remove(remote)
 
     def _watch(self, remote: Remote) -> None:
+        try:
+            reason = self._silence(remote)
+        except Exception as error:
+            reason = f"its heartbeats failed: {type(error).__name__}: {error}"
+        if not remote.retired:
+            self._give_up(remote, reason)
+
+    def _silence(self, remote: Remote) -> str:
+        """Send heartbeats; return why they ended, or nothing if the supervisor was retired."""
         silent, reference = 0.0, None
-        reason = ""
-        while not reason:
-            if remote.retired:
-                return
+        while not remote.retired:
             begun = time.monotonic()
             reference = reference or remote.begin("beat")
             try:
-                remote.counts = answer_of(reference, _BEAT_SECONDS)
+                remote.counts = counts_of(answer_of(reference, _BEAT_SECONDS))
                 remote.heard, silent, reference = time.monotonic(), 0.0, None
                 self._retire_idle(_IDLE_SECONDS)
                 time.sleep(_BEAT_SECONDS)
                 continue
             except TimeoutError:
                 pass
+            except ProtocolError as error:
+                return str(error)
             except ForkError as error:
                 reference = None
                 if "ActorUnavailable" not in str(error) and "unavailable" not in str(error):
-                    reason = f"Ray says that its process has ended: {error}"
-                    break
+                    return f"Ray says that its process has ended: {error}"
                 time.sleep(_BEAT_SECONDS / 2)
             # A pause of this machine is not silence of the other.
             silent += min(time.monotonic() - begun, 2 * _BEAT_SECONDS)
-            if silent > _SILENT_SECONDS:
-                reason = f"it did not answer for {silent:.0f} s"
+            if silent > remote.silent_seconds:
                 with self._changed:
                     self._silent_nodes[remote.node] = time.monotonic()
-        if not remote.retired:
-            self._give_up(remote, reason)
+                return f"it did not answer for {silent:.0f} s"
+        return ""
 
     def _give_up(self, remote: Remote, reason: str) -> None:
         ago = time.monotonic() - remote.heard
@@ -345,3 +372,19 @@ class Supervisors:
         self._on_lost(remote)
         with contextlib.suppress(Exception):
             ray.kill(remote.actor)
+
+
+def counts_of(value: Any) -> dict[str, int]:
+    """Return the figures of a heartbeat.
+
+    Args:
+        value: what a supervisor answered.
+
+    Raises:
+        ProtocolError: not a mapping of numbers.
+    """
+    if type(value) is not dict or not all(
+        type(name) is str and type(count) is int for name, count in value.items()
+    ):
+        raise ProtocolError(f"a heartbeat answers with figures, not with {value!r:.100}")
+    return value

@@ -1,4 +1,4 @@
-"""Options, specifications and answers as plain data, for the way between host and node.
+"""Options, specifications and answers as plain data, sent between host and node.
 
 Every stream begins with one line of JSON from the node: what the host needs to know, or an error.
 The rest are the bytes of the stream.
@@ -18,6 +18,7 @@ from ...results import ExecutorStats, FileInfo
 from ...sandboxes.container_options import ContainerOptions
 from ...sandboxes.provisioner import ImageSpec, Limits, SandboxSpec, SandboxStatus
 from .failure_data import failure_data, failure_of
+from .node_fields import fields_of
 
 __all__ = [
     "as_data",
@@ -33,6 +34,21 @@ __all__ = [
 
 _MOST_HEAD = 1 << 16
 _MOST_FILES = 10_000
+_NONE = type(None)
+_STATS = {
+    "memory_bytes": (int,),
+    "memory_limit_bytes": (int, _NONE),
+    "cpu_seconds": (int, float),
+    "pids": (int, _NONE),
+}
+_STATUS = {
+    "state": (str,),
+    "exit_code": (int, _NONE),
+    "out_of_memory": (bool,),
+    "log_lines": (list,),
+    "log_missing": (str,),
+}
+_FILE_INFO = {"path": (str,), "size": (int,)}
 _PLAIN = (str, bytes, bool, int, float, type(None))
 
 
@@ -75,33 +91,13 @@ def sandbox_spec_of(data: Any) -> SandboxSpec:
     return SandboxSpec(**{**data, "limits": Limits(**data["limits"])})
 
 
-def _fields_of(data: Any, types: Mapping[str, tuple[type, ...]], what: str) -> dict[str, Any]:
-    """Return a mapping from a node, once its names and types are what they should be."""
-    if type(data) is not dict or data.keys() != types.keys():
-        raise ProtocolError(f"a node sent {what} that is none")
-    if not all(type(data[name]) in allowed for name, allowed in types.items()):
-        raise ProtocolError(f"a node sent {what} with a value of the wrong type")
-    return data
-
-
 def status_of(data: Any) -> SandboxStatus:
     """Return the status that a node has sent.
 
     Raises:
         ProtocolError: it is not one.
     """
-    none = type(None)
-    found = _fields_of(
-        data,
-        {
-            "state": (str,),
-            "exit_code": (int, none),
-            "out_of_memory": (bool,),
-            "log_lines": (list,),
-            "log_missing": (str,),
-        },
-        "a status",
-    )
+    found = fields_of(data, _STATUS, "a status")
     if not all(type(line) is str for line in found["log_lines"]):
         raise ProtocolError("a node sent log lines that are not text")
     return SandboxStatus(**{**found, "log_lines": tuple(found["log_lines"])})
@@ -111,24 +107,20 @@ def stats_of(data: Any) -> ExecutorStats:
     """Return the resource use that a node has sent.
 
     Raises:
-        ProtocolError: it is none.
+        ProtocolError: it is not that.
     """
-    number, none = (int, float), type(None)
-    names = [one.name for one in dataclasses.fields(ExecutorStats)]
-    return ExecutorStats(**_fields_of(data, dict.fromkeys(names, (*number, none)), "resource use"))
+    return ExecutorStats(**fields_of(data, _STATS, "resource use"))
 
 
 def file_infos_of(data: Any) -> list[FileInfo]:
     """Return the list of files that a node has sent.
 
     Raises:
-        ProtocolError: it is none.
+        ProtocolError: it is not that.
     """
     if type(data) is not list or len(data) > _MOST_FILES:
-        raise ProtocolError("a node sent a list of files that is none")
-    names = [one.name for one in dataclasses.fields(FileInfo)]
-    types: dict[str, tuple[type, ...]] = dict.fromkeys(names, (str, int, float))
-    return [FileInfo(**_fields_of(one, types, "a file's name and size")) for one in data]
+        raise ProtocolError("a node sent what is not a list of files, or one that is too long")
+    return [FileInfo(**fields_of(one, _FILE_INFO, "a file's path and size")) for one in data]
 
 
 def send_head(stream: socket.socket, fields: Mapping[str, Any], error: ForkError | None) -> None:
@@ -169,7 +161,7 @@ def read_head(stream: socket.socket, seconds: float) -> dict[str, Any]:
     stream.settimeout(None)
     try:
         found = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ProtocolError(f"a node sent a first line that is not JSON: {error}") from error
     if type(found) is dict and type(found.get("ok")) is dict:
         fields: dict[str, Any] = found["ok"]

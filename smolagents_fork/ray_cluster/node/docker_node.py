@@ -56,6 +56,7 @@ class DockerKind:
         self._lock = threading.Lock()
         self._provisioners: dict[str, DockerProvisioner] = {}
         self._images: dict[str, tuple[str, str]] = {}
+        self._image_locks: dict[str, threading.Lock] = {}
 
     def start(self, sandbox: str, options: dict[str, Any]) -> _NodeSandbox:
         """Start a container, or only prepare its image.
@@ -107,6 +108,9 @@ class DockerKind:
         """Return name and digest of an image, which is built or pulled once on this node."""
         key = json.dumps(image, sort_keys=True)
         with self._lock:
+            lock = self._image_locks.setdefault(key, threading.Lock())
+        # A build takes minutes; it keeps neither other images nor the end waiting.
+        with lock:
             if rebuild or key not in self._images:
                 spec: ImageSpec = image_spec_of(image)
                 name = provisioner.prepare_image(spec, report=_unread, rebuild=rebuild)

@@ -10,10 +10,12 @@ from __future__ import annotations
 import contextlib
 import hmac
 import importlib
+import logging
 import secrets
 import socket
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -31,6 +33,9 @@ KINDS: dict[str, str] = {
 }
 _TICKET_SECONDS = 60.0
 _MOST_TICKETS = 10_000
+# Ids that are remembered of sandboxes that were removed.
+_MOST_REMOVED = 1000
+_log = logging.getLogger(__name__)
 
 
 class NodeSandbox(Protocol):
@@ -110,33 +115,36 @@ class NodeSandboxes:
     Args:
         kind: starts them.
         slots: most at once.
+        node: for the log.
     """
 
-    def __init__(self, kind: NodeKind, slots: int) -> None:
+    def __init__(self, kind: NodeKind, slots: int, node: str = "") -> None:
         self._kind = kind
         self._slots = slots
+        self._node = node
+        self._removed: deque[str] = deque(maxlen=_MOST_REMOVED)
         self._lock = threading.Lock()
         self._entries: dict[str, _Entry] = {}
         self._tickets: list[_Ticket] = []
         self._closed = False
 
-    def start(self, options: dict[str, Any], tenant: str) -> tuple[str, NodeSandbox]:
+    def start(self, name: str, options: dict[str, Any], tenant: str) -> NodeSandbox:
         """Start a sandbox.
 
         Args:
+            name: its id, which was never used before.
             options: of the kind.
             tenant: named in the log; empty for none.
 
-        Returns:
-            its id, and the sandbox.
-
         Raises:
-            ExecutorStartError: all slots are in use, or the supervisor ends.
+            ExecutorStartError: all slots are in use, the sandbox was removed meanwhile, or the
+                supervisor ends.
         """
-        name = secrets.token_hex(6)
         with self._lock:
             if self._closed:
                 raise ExecutorStartError("the supervisor has ended")
+            if name in self._entries or name in self._removed:
+                raise ExecutorStartError(f"sandbox {name} was removed before it started")
             if len(self._entries) >= self._slots:
                 raise ExecutorStartError(f"all {self._slots} slots of the supervisor are in use")
             self._entries[name] = entry = _Entry(tenant=tenant)
@@ -151,8 +159,13 @@ class NodeSandboxes:
             gone = self._closed or name not in self._entries
         if gone:
             sandbox.close()
-            raise ExecutorStartError("the supervisor ended while the sandbox started")
-        return name, sandbox
+            raise ExecutorStartError(f"sandbox {name} was removed while it started")
+        _log.info("%s started", self._described(name, tenant))
+        return sandbox
+
+    def _described(self, name: str, tenant: str) -> str:
+        of_tenant = f" of tenant {tenant}" if tenant else ""
+        return f"sandbox {name} on node {self._node}{of_tenant}"
 
     def ticket(self, sandbox: str, purpose: str) -> bytes:
         """Return a token that opens one stream of a sandbox, once, within a minute.
@@ -226,6 +239,8 @@ class NodeSandboxes:
     def remove(self, sandbox: str) -> None:
         """End a sandbox and its streams. Idempotent."""
         with self._lock:
+            # Calls may overtake each other: the start of this one may be still to come.
+            self._removed.append(sandbox)
             entry = self._entries.get(sandbox)
             streams = [] if entry is None else list(entry.streams)
         if entry is None:
@@ -238,6 +253,7 @@ class NodeSandboxes:
         finally:
             with self._lock:
                 self._entries.pop(sandbox, None)
+        _log.info("%s removed", self._described(sandbox, entry.tenant))
 
     def close(self) -> None:
         """End all sandboxes. Idempotent."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import platform
 import secrets
@@ -21,7 +22,11 @@ from .node_sandboxes import NodeSandboxes, kind_of
 
 __all__ = ["Supervisor", "refusal", "versions"]
 
+_log = logging.getLogger(__name__)
+
 _CHECK_SECONDS = 1.0
+# Time for the sandboxes to end once the lease has, in seconds.
+_END_SECONDS = 30.0
 
 
 def versions() -> dict[str, str]:
@@ -61,7 +66,7 @@ class Supervisor:
         self._refusal = refusal(asked, shown_node(address, node))
         self._metrics = NodeMetrics(node, "start", "request")
         kind = kind_of(self._reservation.kind)(self._owner)
-        self._sandboxes = NodeSandboxes(kind, self._reservation.slots)
+        self._sandboxes = NodeSandboxes(kind, self._reservation.slots, shown_node(address, node))
         self._relayed = RelayedStreams(self._sandboxes.serve)
         self._listener: Listener | None = None
         self._why_no_port = ""
@@ -90,8 +95,14 @@ class Supervisor:
             if self._heard != heard:
                 heard, silent = self._heard, 0.0
             if silent > self._reservation.lease_seconds:
-                self._end()
-                os._exit(0)
+                _log.warning("%s: no heartbeat for %.0f s, so it ends", self._owner, silent)
+                try:
+                    # A sandbox that does not end, or an error, does not keep this process.
+                    end = threading.Thread(target=self._end, daemon=True)
+                    end.start()
+                    end.join(_END_SECONDS)
+                finally:
+                    os._exit(0)
 
     def _end(self) -> None:
         if self._listener is not None:
@@ -120,15 +131,17 @@ class Supervisor:
             "pid": os.getpid(),
         }
 
-    def start(self, options: dict[str, Any], tenant: str, purpose: str) -> Any:
+    def start(self, sandbox: str, options: dict[str, Any], tenant: str, purpose: str) -> Any:
         """Start a sandbox, with a ticket for its first stream if a purpose is given."""
-        return _answered(lambda: self._start(options, tenant, purpose))
+        return _answered(lambda: self._start(sandbox, options, tenant, purpose))
 
-    def _start(self, options: dict[str, Any], tenant: str, purpose: str) -> dict[str, Any]:
+    def _start(
+        self, name: str, options: dict[str, Any], tenant: str, purpose: str
+    ) -> dict[str, Any]:
         with self._metrics.timed("start", tenant):
-            name, sandbox = self._sandboxes.start(options, tenant)
+            sandbox = self._sandboxes.start(name, options, tenant)
         ticket = self._sandboxes.ticket(name, purpose) if purpose else b""
-        return {"sandbox": name, "info": dict(sandbox.info), "ticket": ticket}
+        return {"info": dict(sandbox.info), "ticket": ticket}
 
     def call(self, sandbox: str, method: str, arguments: dict[str, Any]) -> Any:
         """Carry out a request for a sandbox."""

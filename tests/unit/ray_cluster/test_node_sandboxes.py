@@ -69,19 +69,22 @@ def listener(sandboxes: NodeSandboxes):
 
 def test_slots_are_limited_and_given_back(sandboxes: NodeSandboxes, kind: EchoKind):
     with pytest.raises(ExecutorStartError, match="no"):
-        sandboxes.start({"fail": True}, "")
-    names = [sandboxes.start({}, "")[0] for _ in range(2)]
+        sandboxes.start("failed", {"fail": True}, "")
+    names = ["first", "second"]
+    for name in names:
+        sandboxes.start(name, {}, "")
     with pytest.raises(ExecutorStartError, match="all 2 slots of the supervisor are in use"):
-        sandboxes.start({}, "")
+        sandboxes.start("third", {}, "")
     sandboxes.remove(names[0])
     sandboxes.remove(names[0])
     assert kind.made[0].closed.is_set()
     assert sandboxes.counts() == {"in_use": 1, "starting": 0, "slots": 2}
-    sandboxes.start({}, "")
+    sandboxes.start("fourth", {}, "")
 
 
 def test_ticket_opens_one_stream_once(sandboxes: NodeSandboxes, listener: Listener):
-    name, _ = sandboxes.start({}, "")
+    name = "one"
+    sandboxes.start(name, {}, "")
     token = sandboxes.ticket(name, "first")
     with connect_directly(("127.0.0.1", listener.port), token, 60) as stream:
         stream.settimeout(60)
@@ -98,7 +101,8 @@ def test_ticket_opens_one_stream_once(sandboxes: NodeSandboxes, listener: Listen
 
 
 def test_wrong_ticket_closes_the_connection_alone(sandboxes: NodeSandboxes, listener: Listener):
-    name, _ = sandboxes.start({}, "")
+    name = "one"
+    sandboxes.start(name, {}, "")
     good = connect_directly(("127.0.0.1", listener.port), sandboxes.ticket(name, "a"), 60)
     with good:
         good.settimeout(60)
@@ -114,7 +118,8 @@ def test_wrong_ticket_closes_the_connection_alone(sandboxes: NodeSandboxes, list
 def test_expired_ticket_opens_nothing(
     sandboxes: NodeSandboxes, listener: Listener, monkeypatch: pytest.MonkeyPatch
 ):
-    name, _ = sandboxes.start({}, "")
+    name = "one"
+    sandboxes.start(name, {}, "")
     monkeypatch.setattr(node_sandboxes, "_TICKET_SECONDS", -1.0)
     token = sandboxes.ticket(name, "late")
     with connect_directly(("127.0.0.1", listener.port), token, 60) as stream:
@@ -123,7 +128,8 @@ def test_expired_ticket_opens_nothing(
 
 
 def test_removal_ends_the_streams_of_a_sandbox(sandboxes: NodeSandboxes, listener: Listener):
-    name, _ = sandboxes.start({}, "")
+    name = "one"
+    sandboxes.start(name, {}, "")
     token = sandboxes.ticket(name, "a")
     with connect_directly(("127.0.0.1", listener.port), token, 60) as stream:
         stream.settimeout(60)
@@ -132,3 +138,24 @@ def test_removal_ends_the_streams_of_a_sandbox(sandboxes: NodeSandboxes, listene
         assert stream.recv(1) == b""
     with pytest.raises(SandboxDiedError, match="there is no sandbox"):
         sandboxes.ticket(name, "a")
+
+
+def test_start_after_its_removal_is_refused(sandboxes: NodeSandboxes, kind: EchoKind):
+    sandboxes.remove("late")
+    with pytest.raises(ExecutorStartError, match="sandbox late was removed before it started"):
+        sandboxes.start("late", {}, "")
+    assert not kind.made
+
+
+def test_removal_during_a_start_ends_what_was_started(kind: EchoKind):
+    class Removing(EchoKind):
+        def start(self, sandbox: str, options: dict) -> EchoSandbox:
+            sandboxes.remove(sandbox)
+            return kind.start(sandbox, options)
+
+    sandboxes = NodeSandboxes(Removing(), 1)
+    with pytest.raises(ExecutorStartError, match="sandbox slow was removed while it started"):
+        sandboxes.start("slow", {}, "")
+    assert kind.made[0].closed.is_set()
+    assert sandboxes.counts()["in_use"] == 0
+    sandboxes.close()
