@@ -151,7 +151,8 @@ class SandboxDiedError(ExecutorError):
 
     Args:
         message: what happened.
-        cause: ``out_of_memory``, ``exit``, ``signal``, ``removed``, ``connection`` or ``unknown``.
+        cause: ``out_of_memory``, ``exit``, ``signal``, ``removed``, ``connection``, ``node`` (of
+            a cluster: it is lost) or ``unknown``.
     """
 
     def __init__(self, message: str = "", *, cause: str = "unknown") -> None:

@@ -162,7 +162,7 @@ class RemoteSandbox:
             if self._transport == "direct":
                 raise ExecutorError(
                     f"transport='direct' does not reach the supervisor at {self._address}: "
-                    f"{reason}; open the way, or use transport='auto' or 'ray'"
+                    f"{reason}; open that port, or use transport='auto' or 'ray'"
                 )
             self._note(f"Ray: {self}: transport ray, for direct does not work: {reason}")
             self._transport = "ray"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 __all__ = ["CLIENT_SCHEME", "host_and_port"]
 
-#: Begins the address of a server for clients that are no node of the cluster.
+#: Begins the address of a server for clients that are not nodes of the cluster.
 CLIENT_SCHEME = "ray://"
 
 

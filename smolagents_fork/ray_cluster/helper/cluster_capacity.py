@@ -18,7 +18,10 @@ __all__ = ["check_fits", "shown_capacity", "unusable_nodes"]
 _GIB = 1 << 30
 # Seconds for which a lost node gets no new supervisor while Ray believes it alive.
 _AVOIDED_SECONDS = 120.0
-_NODES_SECONDS = 5.0
+# Limits of the question which nodes there are, in seconds. The capacity in a message comes after a
+# limit of the host's has passed, within the time that the host grants beyond it.
+_NODES_SECONDS = 20.0
+_SHOWN_SECONDS = 3.0
 
 
 def check_fits(reservation: Reservation) -> None:
@@ -27,7 +30,7 @@ def check_fits(reservation: Reservation) -> None:
     Raises:
         ExecutorStartError: names the largest node and what was asked for.
     """
-    nodes = _alive()
+    nodes = _alive(_NODES_SECONDS)
     if not nodes or any(_fits(node, reservation) for node in nodes):
         return  # an autoscaler may have none yet; a head that does not answer refuses nothing
     largest = max(nodes, key=lambda node: (node.get("CPU", 0.0), node.get("memory", 0.0)))
@@ -40,9 +43,9 @@ def check_fits(reservation: Reservation) -> None:
 
 def shown_capacity() -> str:
     """Return the nodes of the cluster for a message."""
-    nodes = _alive()
+    nodes = _alive(_SHOWN_SECONDS)
     if nodes is None:
-        return f"the head did not say within {_NODES_SECONDS:.0f} s what the cluster has"
+        return f"the head did not say within {_SHOWN_SECONDS:.0f} s what the cluster has"
     cpus = sum(node.get("CPU", 0.0) for node in nodes)
     memory = sum(node.get("memory", 0.0) for node in nodes)
     return f"the cluster has {len(nodes)} nodes, {cpus:g} CPUs, {memory / _GIB:.1f} GiB"
@@ -56,16 +59,16 @@ def unusable_nodes(lost: Mapping[str, float]) -> list[str]:
     """
     now = time.monotonic()
     late = {node for node, since in dict(lost).items() if now - since < _AVOIDED_SECONDS}
-    nodes = _nodes() if late else []
+    nodes = _nodes(_NODES_SECONDS) if late else []
     return sorted(late if nodes is None else late & {node["NodeID"] for node in nodes})
 
 
-def _alive() -> list[dict[str, Any]] | None:
-    nodes = _nodes()
+def _alive(seconds: float) -> list[dict[str, Any]] | None:
+    nodes = _nodes(seconds)
     return None if nodes is None else [node["Resources"] for node in nodes]
 
 
-def _nodes() -> list[dict[str, Any]] | None:
+def _nodes(seconds: float) -> list[dict[str, Any]] | None:
     """Return the nodes that Ray believes alive; ``None`` if the head does not answer in time."""
     found: list[list[dict[str, Any]]] = []
 
@@ -76,7 +79,7 @@ def _nodes() -> list[dict[str, Any]] | None:
     # Ray gives this call no limit.
     thread = threading.Thread(target=ask, name="nodes", daemon=True)
     thread.start()
-    thread.join(_NODES_SECONDS)
+    thread.join(seconds)
     return [node for node in found[0] if node["Alive"]] if found else None
 
 

@@ -11,15 +11,13 @@ from ray.exceptions import RayActorError, RayError
 from ...errors import ExecutorStartError, ProtocolError, SandboxDiedError
 from ..links.failure_data import failure_of
 
-__all__ = ["NO_ANSWER", "answer_of", "value_of"]
+__all__ = ["answer_of"]
 
 _ERROR = re.compile(r"[\w.]*(Error|Exception)\b")
 _COLOUR = re.compile("\x1b\\[[0-9;]*m")
-#: Begins the message about a call that was not answered in time.
-NO_ANSWER = "no answer within"
 
 
-def value_of(reference: Any, seconds: float) -> Any:
+def _value_of(reference: Any, seconds: float) -> Any:
     """Return what an actor's method returned.
 
     Args:
@@ -33,7 +31,7 @@ def value_of(reference: Any, seconds: float) -> Any:
     """
     done, _ = ray.wait([reference], timeout=seconds)
     if not done:
-        raise TimeoutError(f"{NO_ANSWER} {seconds:.1f} s")
+        raise TimeoutError(f"no answer within {seconds:.1f} s")
     try:
         return ray.get(done[0], timeout=max(1.0, seconds))
     except RayActorError as error:
@@ -46,9 +44,9 @@ def answer_of(reference: Any, seconds: float) -> Any:
     """Return the value of a supervisor's answer.
 
     Raises:
-        ForkError: the error that it answered with; otherwise as :func:`value_of`.
+        ForkError: the error that it answered with; otherwise as for a call of Ray.
     """
-    answer = value_of(reference, seconds)
+    answer = _value_of(reference, seconds)
     if type(answer) is not tuple or len(answer) != 2:
         raise ProtocolError("a supervisor answers with ok or an error")
     if answer[0] == "ok":

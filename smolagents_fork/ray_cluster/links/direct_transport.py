@@ -29,7 +29,7 @@ Serve = Callable[[bytes, socket.socket], bool]
 
 
 def uses_tls() -> bool:
-    """Return whether Ray is told to use TLS in this process."""
+    """Return whether Ray uses TLS in this process."""
     return os.environ.get("RAY_USE_TLS", "0").lower() in ("1", "true")
 
 
@@ -119,7 +119,7 @@ def connect_directly(address: tuple[str, int], token: bytes, seconds: float) -> 
         seconds: to wait at most.
 
     Raises:
-        OSError: there is no way to the address, or the other side did not accept the ticket.
+        OSError: the address cannot be reached, or the other side did not accept the ticket.
     """
     deadline = Deadline(seconds)
     connection = socket.create_connection(address, timeout=seconds)

@@ -1,4 +1,4 @@
-"""Errors of the fork as plain data, for the way from a node to the host."""
+"""Errors of the fork as plain data, sent from a node to the host."""
 
 from __future__ import annotations
 

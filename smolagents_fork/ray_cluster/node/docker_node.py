@@ -8,7 +8,7 @@ import select
 import socket
 import threading
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any
 
 from ...deadline import Deadline
 from ...errors import (
@@ -28,20 +28,13 @@ from ..links.container_data import (
     sandbox_spec_of,
     send_head,
 )
+from .node_sandboxes import NodeSandbox
 
 __all__ = ["ContainerOnNode", "DockerKind", "PreparedImage"]
 
 _PIECE = 1 << 18
 _REMOVE_SECONDS = 30.0
 _FILE_SECONDS = 600.0
-
-
-class _NodeSandbox(Protocol):
-    @property
-    def info(self) -> dict[str, Any]: ...
-    def serve(self, stream: socket.socket, purpose: str) -> None: ...
-    def call(self, method: str, arguments: dict[str, Any]) -> Any: ...
-    def close(self) -> None: ...
 
 
 class DockerKind:
@@ -58,7 +51,7 @@ class DockerKind:
         self._images: dict[str, tuple[str, str]] = {}
         self._image_locks: dict[str, threading.Lock] = {}
 
-    def start(self, sandbox: str, options: dict[str, Any]) -> _NodeSandbox:
+    def start(self, sandbox: str, options: dict[str, Any]) -> NodeSandbox:
         """Start a container, or only prepare its image.
 
         Args:

@@ -95,7 +95,11 @@ class Supervisor:
             if self._heard != heard:
                 heard, silent = self._heard, 0.0
             if silent > self._reservation.lease_seconds:
-                _log.warning("%s: no heartbeat for %.0f s, so it ends", self._owner, silent)
+                node = shown_node(self._address, self._owner.node)
+                _log.warning(
+                    "supervisor %s on node %s: no heartbeat for %.0f s, so it ends",
+                    self._owner.supervisor, node, silent,
+                )  # fmt: skip
                 try:
                     # A sandbox that does not end, or an error, does not keep this process.
                     end = threading.Thread(target=self._end, daemon=True)

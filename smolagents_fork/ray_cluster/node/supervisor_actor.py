@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -36,6 +37,10 @@ class SupervisorActor(Supervisor):
     """
 
     def __init__(self, reservation: dict[str, Any], asked: dict[str, str], cluster: str) -> None:
+        # Starts, ends and leases are in the log of Ray's worker, which by itself shows warnings.
+        logger = logging.getLogger("smolagents_fork.ray_cluster")
+        logger.addHandler(logging.StreamHandler())
+        logger.setLevel(logging.INFO)
         node = ray.get_runtime_context().get_node_id()
         address: str = ray.util.get_node_ip_address()  # type: ignore[no-untyped-call]  # Ray's own
         super().__init__(reservation, asked, cluster, node, address)
