@@ -93,7 +93,13 @@ class ClusterDouble:
         self._server: ThreadingHTTPServer | None = None
         self.pods: dict[str, Pod] = {}
         self._set_defaults()
-        self._listen(0)
+        # Bound as long as this object lives, and never listening: while the server is down, no
+        # other process is given its port.
+        self._port = socket.socket()
+        self._port.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self._port.bind(("127.0.0.1", 0))
+        self.port = self._port.getsockname()[1]
+        self._listen()
 
     def _set_defaults(self) -> None:
         #: Custom resources by plural and name.
@@ -143,20 +149,19 @@ class ClusterDouble:
         path.write_text(json.dumps(one))
         return path
 
-    def _listen(self, port: int) -> None:
+    def _listen(self) -> None:
         double = self
 
         class Handler(_Handler):
             cluster = double
 
-        self._server = server = _Server(("127.0.0.1", port), Handler)
+        self._server = server = _Server(("127.0.0.1", self.port), Handler)
         if self._tls:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(self._tls)
             server.socket = context.wrap_socket(
                 server.socket, server_side=True, do_handshake_on_connect=False
             )
-        self.port = server.server_address[1]
         threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
 
     def track(self, connection: socket.socket, there: bool) -> None:
@@ -181,12 +186,13 @@ class ClusterDouble:
 
     def up(self) -> None:
         """Start it again on the same port."""
-        self._listen(self.port)
+        self._listen()
 
     def close(self) -> None:
         """End the server and remove its pods."""
         if self._server is not None:
             self.down()
+        self._port.close()
         with self.lock:
             for name in list(self.pods):
                 self.remove(name)
@@ -199,11 +205,12 @@ class ClusterDouble:
         pod = Pod(manifest)
         with self.lock:
             self.pods[pod.name] = pod
+        # Here, because the first answer about the pod may come before the thread's first step.
+        self.before_start(pod)
         threading.Thread(target=self._start, args=(pod,), daemon=True).start()
         return pod
 
     def _start(self, pod: Pod) -> None:
-        self.before_start(pod)
         if pod.unscheduled or pod.waiting[0] != "ContainerCreating":
             return
         try:

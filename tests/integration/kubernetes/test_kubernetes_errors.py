@@ -206,3 +206,13 @@ def test_arguments_of_the_engine(arguments):
     (name,) = arguments
     with pytest.raises(ConfigurationError, match=name):
         KubernetesEngine(**arguments)
+
+
+def test_cluster_that_stays_out_of_reach_is_named(make, cluster):
+    executor = make(lease_seconds=300, timeout_seconds=600)
+    executor.send_tools({"down": cluster.down})
+    try:
+        with pytest.raises(SandboxDiedError, match="the cluster does not answer"):
+            executor("down()\nimport time\ntime.sleep(600)")
+    finally:
+        cluster.up()

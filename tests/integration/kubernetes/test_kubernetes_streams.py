@@ -10,11 +10,22 @@ from background import acting, eventually
 from cluster_double import ClusterDouble
 
 from smolagents_fork import DockerExecutor
-from smolagents_fork.errors import ExecutorError, SandboxDiedError
+from smolagents_fork.errors import ExecutorError
+from smolagents_fork.sandboxes.kubernetes import pod_sandbox
 from smolagents_fork.sandboxes.kubernetes.kubernetes_engine import KubernetesEngine
+from smolagents_fork.sandboxes.kubernetes.streams import pod_lease, resumed_stream
 
 #: Longer than any pause of a busy machine: the stream, not the lease, is the subject.
 LEASE = 300.0
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch):
+    """Longer waits: each new connection starts Python in a container of a busy machine."""
+    for module in (resumed_stream, pod_sandbox):
+        monkeypatch.setattr(module, "PATIENCE_SECONDS", 180.0)
+    for module in (resumed_stream, pod_lease):
+        monkeypatch.setattr(module, "_ATTEMPT_SECONDS", 60.0)
 
 
 def test_running_code_survives_a_restart_of_the_api_server(make, cluster):
@@ -52,7 +63,7 @@ def test_stream_that_is_cut_within_a_large_value_loses_nothing(make, cluster):
 
 
 def test_lease_goes_on_after_its_attachment_was_cut(make, cluster):
-    executor = make(lease_seconds=6)
+    executor = make(lease_seconds=30, timeout_seconds=600)
     executor("value = 1")
 
     def attached() -> int:
@@ -61,7 +72,7 @@ def test_lease_goes_on_after_its_attachment_was_cut(make, cluster):
     before = attached()
     cluster.cut()
     assert eventually(lambda: attached() > before)
-    assert executor("import time\ntime.sleep(7)\nvalue").output == 1
+    assert executor("import time\ntime.sleep(35)\nvalue").output == 1
 
 
 def test_version_4_without_an_end_of_input(make, cluster):
@@ -90,13 +101,3 @@ def test_tls_with_the_authority_of_the_kubeconfig(engine, image, tmp_path, monke
             executor.delete()
     finally:
         double.close()
-
-
-def test_cluster_that_stays_out_of_reach_is_named(make, cluster):
-    executor = make(lease_seconds=LEASE, timeout_seconds=600)
-    executor.send_tools({"down": cluster.down})
-    try:
-        with pytest.raises(SandboxDiedError, match="the cluster does not answer"):
-            executor("down()\nimport time\ntime.sleep(600)")
-    finally:
-        cluster.up()
