@@ -7,13 +7,13 @@ the work folder is one.
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import Protocol
 
-from ..errors import ExecutorError, FileTooLargeError
+from ..errors import ExecutorError, FileTooLargeError, ProtocolError
 from ..results import FileInfo
 from .stream_errors import StreamUnsupported, TooMuchOutput
+from .untrusted_json import checked_row, read_json
 
 __all__ = ["list_files", "read_file", "write_file"]
 
@@ -200,22 +200,17 @@ def list_files(run: Run, path: str) -> list[FileInfo]:
 
     Raises:
         ExecutorError: there is nothing, or there are too many files.
+        ProtocolError: the answer is not a list of files.
     """
     argv = ["python3", "-I", "-S", "-c", _LIST, path, str(_MOST_LISTED)]
     code, data, message = run(argv, timeout=_TIMEOUT_SECONDS, max_bytes=_MOST_LIST_BYTES)
     if code != 0:
         raise ExecutorError(_reason(code, message))
-    try:
-        found: Any = json.loads(data)
-        return sorted((_info(*entry) for entry in found), key=lambda one: one.path)
-    except (TypeError, ValueError) as error:
-        raise ExecutorError(f"the container gave no list of files: {error}") from error
-
-
-def _info(path: object, size: object) -> FileInfo:
-    if type(path) is not str or type(size) is not int:
-        raise TypeError(f"{path!r} and {size!r}")
-    return FileInfo(path, size)
+    entries = read_json(data, "the list of files")
+    if type(entries) is not list or len(entries) > _MOST_LISTED:
+        raise ProtocolError("the sandbox sent a list of files that is too long, or not a list")
+    rows = [checked_row(entry, ((str,), (int,)), "a file's path and size") for entry in entries]
+    return sorted((FileInfo(path, size) for path, size in rows), key=lambda one: one.path)
 
 
 def _reason(code: int, message: bytes) -> str:

@@ -7,7 +7,6 @@ between its releases. Error 429 is waited for as long as the server asks, within
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import ssl
 import threading
@@ -18,7 +17,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
 from ...deadline import Deadline
-from ...errors import EngineUnavailableError, ExecutorStartError
+from ...errors import EngineUnavailableError, ExecutorStartError, ProtocolError
+from ..untrusted_json import read_json
 from .streams.channel_socket import PROTOCOLS, ChannelSocket
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 # Words of websocket-client where the server chose none of the protocols offered.
 _NO_PROTOCOL = "Invalid WebSocket Header"
 _KUBECONFIG = "~/.kube/config"
+_MOST_SHOWN = 200
 _Result = TypeVar("_Result")
 
 
@@ -127,7 +128,14 @@ class ClusterClient:
             EngineUnavailableError: no answer, or the server cannot work now.
             ClusterRefusal: the answer is an error.
         """
-        found = json.loads(self._answer(action, function, args, keywords, Deadline(seconds)))
+        answer = self._answer(action, function, args, keywords, Deadline(seconds))
+        try:
+            found = read_json(answer, "an answer")
+        except ProtocolError as error:
+            raise EngineUnavailableError(
+                f"{action}: what answers at {self.address} is not a cluster's API: it sent "
+                f"{answer[:_MOST_SHOWN]!r}: check the address in the kubeconfig, and proxies"
+            ) from error
         return found if isinstance(found, dict) else {}
 
     def text(
@@ -172,7 +180,7 @@ class ClusterClient:
     def _unreachable(self, action: str, error: object) -> EngineUnavailableError:
         return EngineUnavailableError(
             f"{action}: the cluster at {self.address} does not answer ({_short(error)}): check the "
-            "address in the kubeconfig, and the way there"
+            "address in the kubeconfig, and the network between"
         )
 
     def refusal(self, action: str, status: int, body: bytes) -> ExecutorStartError:
@@ -244,7 +252,7 @@ class ClusterClient:
             if _NO_PROTOCOL in str(error):
                 raise ClusterRefusal(
                     f"{action}: the cluster at {self.address} speaks neither "
-                    f"{' nor '.join(PROTOCOLS)}: does a proxy on the way pass WebSockets on?"
+                    f"{' nor '.join(PROTOCOLS)}: does a proxy between pass WebSockets on?"
                 ) from error
             raise self._unreachable(action, error) from error
         return ChannelSocket(opened)
@@ -340,8 +348,8 @@ def _paused(headers: Mapping[str, str], deadline: Deadline) -> bool:
 
 
 def _words(body: bytes) -> str:
-    with contextlib.suppress(ValueError):
-        status = json.loads(body)
+    with contextlib.suppress(ProtocolError):
+        status = read_json(body, "a status")
         if isinstance(status, dict) and status.get("message"):
             return str(status["message"])[:1000]
     return body.decode("utf-8", "replace").strip()[:300]

@@ -5,13 +5,11 @@ The metrics API has the use of processors as a rate, a minute late, and no numbe
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 from ...errors import ExecutorError
 from ...results import ExecutorStats
 from ..container_files import Run
 from ..resource_limits import Limits, parse_size
+from ..untrusted_json import checked_row, read_json
 
 __all__ = ["cgroup_usage"]
 
@@ -49,22 +47,19 @@ def cgroup_usage(run: Run, limits: Limits) -> ExecutorStats:
 
     Raises:
         ExecutorError: it cannot be read.
+        ProtocolError: the answer is not resource use.
     """
     argv = ["python3", "-I", "-S", "-c", _READ]
     code, output, message = run(argv, timeout=_SECONDS, max_bytes=65_536)
-    found: Any = None
-    if code == 0:
-        try:
-            found = json.loads(output)
-        except ValueError:
-            found = None
-    if not isinstance(found, list) or len(found) != 3:
-        words = message.decode("utf-8", "replace").strip() or f"{output[:200]!r}"
+    if code:
+        words = message.decode("utf-8", "replace").strip() or f"exit code {code}"
         raise ExecutorError(f"the pod's resource use cannot be read: {words}")
-    memory, cpu, pids = found
+    subject = "its resource use"
+    types = ((int,), (int, float), (int,))
+    memory, cpu, pids = checked_row(read_json(output, subject), types, subject)
     return ExecutorStats(
-        memory_bytes=int(memory),
+        memory_bytes=memory,
         memory_limit_bytes=None if limits.memory is None else parse_size(limits.memory),
         cpu_seconds=float(cpu),
-        pids=int(pids),
+        pids=pids,
     )

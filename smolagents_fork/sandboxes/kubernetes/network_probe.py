@@ -8,12 +8,12 @@ packets leave the pod.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Sequence
 
 from ...errors import ExecutorStartError
 from ..container_files import Run
+from ..untrusted_json import checked_texts, read_json
 
 __all__ = ["check_isolation"]
 
@@ -73,6 +73,7 @@ def check_isolation(run: Run, nodes: Sequence[str], sandbox: str) -> None:
     Raises:
         ExecutorStartError: it reaches something; names what.
         ExecutorError: the probe could not be run.
+        ProtocolError: the probe's answer is not a list of addresses.
     """
     end = time.monotonic() + _APPLY_SECONDS
     argv = ["python3", "-I", "-S", "-c", _PROBE, str(_WAIT_SECONDS), *nodes]
@@ -84,7 +85,8 @@ def check_isolation(run: Run, nodes: Sequence[str], sandbox: str) -> None:
                 f"sandbox {sandbox}: the probe of its network failed, so no code is run in it: "
                 f"{words[-500:]}"
             )
-        reached = _names(output)
+        subject = "the addresses that it reaches"
+        reached = checked_texts(read_json(output, subject), subject)
         if not reached:
             return
         if time.monotonic() > end:
@@ -95,13 +97,3 @@ def check_isolation(run: Run, nodes: Sequence[str], sandbox: str) -> None:
                 "KubernetesEngine(allow_network=True) if the code may have a network"
             )
         time.sleep(_PAUSE_SECONDS)
-
-
-def _names(output: bytes) -> list[str]:
-    try:
-        found = json.loads(output)
-    except ValueError:
-        found = None
-    if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
-        raise ExecutorStartError(f"the probe of the pod's network gave no answer: {output[:200]!r}")
-    return found

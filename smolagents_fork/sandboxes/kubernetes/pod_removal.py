@@ -24,7 +24,7 @@ _EXIT_WAIT_SECONDS = 15.0
 _IDLE_SECONDS = 1.0
 _ATTEMPTS = 3
 _GONE_SECONDS = 30.0
-# Ended pods of owners elsewhere stay this long, for whoever wants to look at them.
+# Ended pods of owners elsewhere stay this long, so that their logs can be read.
 _ENDED_SECONDS = 600.0
 
 #: Removes one object: the function that does it, which raises unless it is gone.

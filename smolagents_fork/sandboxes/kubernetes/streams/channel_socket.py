@@ -9,7 +9,6 @@ because that of the official client waits without a limit within a frame.
 from __future__ import annotations
 
 import contextlib
-import json
 import selectors
 import socket
 import ssl
@@ -20,7 +19,8 @@ from typing import Any
 import websocket
 from websocket import ABNF
 
-from ....errors import ExecutorError
+from ....errors import ExecutorError, ProtocolError
+from ...untrusted_json import read_json
 
 __all__ = ["ERRORS", "OUTPUT", "PROTOCOLS", "STATUS", "ChannelSocket", "ExecStatus"]
 
@@ -50,18 +50,21 @@ class ExecStatus:
 
     def __init__(self, text: bytes) -> None:
         found: Any = None
-        with contextlib.suppress(ValueError):
-            found = json.loads(text)
+        with contextlib.suppress(ProtocolError):
+            found = read_json(text, "a status")
         status: dict[str, Any] = found if isinstance(found, dict) else {}
         #: Exit code; ``None`` if the program could not be run.
         self.exit_code: int | None = 0 if status.get("status") == "Success" else None
         #: The cluster's words.
-        self.message = str(status.get("message") or text.decode("utf-8", "replace")[:500])
+        self.message = text.decode("utf-8", "replace")[:500]
+        if type(status.get("message")) is str:
+            self.message = status["message"] or self.message
         details = status.get("details")
         causes = details.get("causes") if isinstance(details, dict) else None
         if status.get("reason") == "NonZeroExitCode" and isinstance(causes, list) and causes:
-            with contextlib.suppress(ValueError, AttributeError, TypeError):
-                self.exit_code = int(causes[0].get("message"))
+            code = causes[0].get("message") if isinstance(causes[0], dict) else None
+            with contextlib.suppress(ValueError):
+                self.exit_code = int(code) if type(code) is str else None
 
 
 class ChannelSocket:
