@@ -451,6 +451,9 @@ class _Handler(BaseHTTPRequestHandler):
         elif rest[0] not in objects:
             self._refuse(404, f'{plural} "{rest[0]}" not found')
         elif self.command == "DELETE":
+            if objects[rest[0]]["metadata"].get("finalizers"):
+                self._answer(200, objects[rest[0]])
+                return
             self._answer(200, objects.pop(rest[0]))
             self.cluster.created(f"-{plural}", {"metadata": {"name": rest[0]}})
         else:

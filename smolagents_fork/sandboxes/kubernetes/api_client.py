@@ -17,7 +17,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
 from ...deadline import Deadline
-from ...errors import EngineUnavailableError, ExecutorStartError, ProtocolError
+from ...errors import (
+    EngineUnavailableError,
+    ExecutorError,
+    ExecutorStartError,
+    ProtocolError,
+)
 from ..untrusted_json import read_json
 from .streams.channel_socket import PROTOCOLS, ChannelSocket
 
@@ -35,6 +40,9 @@ _CONNECT_SECONDS = 4.0
 _LOAD_SECONDS = 30.0
 # Pause where a server that is overloaded names none.
 _PAUSE_SECONDS = 0.5
+_GONE_PAUSE_SECONDS = 0.05
+# Statuses of objects that do not exist.
+_GONE = (404, 410)
 _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 # Words of websocket-client where the server chose none of the protocols offered.
 _NO_PROTOCOL = "Invalid WebSocket Header"
@@ -145,6 +153,40 @@ class ClusterClient:
         """Call the API and return its answer as text; see :meth:`call`."""
         answer = self._answer(action, function, args, keywords, Deadline(seconds))
         return answer.decode("utf-8", "replace")
+
+    def delete(
+        self, subject: str, delete: Callable[..., Any], read: Callable[..., Any], *args: Any,
+        deadline: Deadline, **keywords: Any,
+    ) -> None:  # fmt: skip
+        """Delete an object and wait until it is gone; no-op when there is none.
+
+        Args:
+            subject: the object, for messages.
+            delete: method of the official client.
+            read: method that reads the object.
+            *args: of both.
+            deadline: of all calls together.
+            **keywords: of ``delete``.
+
+        Raises:
+            EngineUnavailableError: no answer, or the server cannot work now.
+            ExecutorError: the cluster refuses it, or the object still exists at the deadline.
+        """
+        try:
+            seconds = deadline.at_most(_CALL_SECONDS)
+            self.call(f"deleting {subject}", delete, *args, seconds=seconds, **keywords)
+            while not deadline.expired():
+                seconds = deadline.at_most(_CALL_SECONDS)
+                self.call(f"asking for {subject}", read, *args, seconds=seconds)
+                time.sleep(deadline.at_most(_GONE_PAUSE_SECONDS))
+        except ClusterRefusal as error:
+            if error.status in _GONE:
+                return
+            raise
+        raise ExecutorError(
+            f"{subject} in namespace {self.namespace!r} still exists {deadline.seconds:g} s after "
+            "its deletion: a finalizer or a node that does not answer keeps it"
+        )
 
     def _answer(
         self,

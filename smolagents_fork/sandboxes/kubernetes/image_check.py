@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...deadline import Deadline
 from ...errors import ExecutorStartError
 from ..provisioner import ImageSpec
 from .api_client import ClusterClient
@@ -57,7 +58,7 @@ def check_image(
         client,
         name,
         image,
-        spec.build_timeout_seconds,
+        Deadline(spec.build_timeout_seconds),
         option="build_timeout_seconds",
         until_ended=True,
         waiting=waiting,

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ...deadline import Deadline
 from ...errors import ConfigurationError, ExecutorError, ExecutorStartError
 from ..container_options import ContainerOptions
 from ..provisioner import STEP, ImageSpec, Report, SandboxSpec
@@ -133,6 +134,7 @@ class KubernetesProvisioner:
             ExecutorStartError: the pod cannot run, in the cluster's words, or has a network.
             EngineUnavailableError: the cluster does not answer.
         """
+        deadline = Deadline(spec.start_seconds)
         sandbox, token = secrets.token_hex(_ID_BYTES), secrets.token_urlsafe(_TOKEN_BYTES)
         manifest = self._manifest(spec, sandbox, token)
         name = str(manifest["metadata"]["name"])
@@ -143,9 +145,9 @@ class KubernetesProvisioner:
         made: PodSandbox | None = None
         try:
             if pool is None:
-                started = self._started(spec, sandbox, token, manifest)
+                started = self._started(spec, sandbox, token, manifest, deadline)
             else:
-                started = self._claimed(spec, sandbox, pool, manifest)
+                started = self._claimed(spec, sandbox, pool, manifest, deadline)
             made = PodSandbox(
                 self._client,
                 started,
@@ -163,7 +165,12 @@ class KubernetesProvisioner:
         return made
 
     def _started(
-        self, spec: SandboxSpec, sandbox: str, token: str, manifest: dict[str, Any]
+        self,
+        spec: SandboxSpec,
+        sandbox: str,
+        token: str,
+        manifest: dict[str, Any],
+        deadline: Deadline,
     ) -> StartedPod:
         name = str(manifest["metadata"]["name"])
         self._client.call(
@@ -172,15 +179,20 @@ class KubernetesProvisioner:
             self._client.namespace,
             manifest,
         )
-        state = await_running(self._client, name, spec.image, spec.start_seconds)
+        state = await_running(self._client, name, spec.image, deadline)
         return StartedPod(name, sandbox, CONTAINER, token, state.node)
 
     def _claimed(
-        self, spec: SandboxSpec, sandbox: str, pool: str, manifest: dict[str, Any]
+        self,
+        spec: SandboxSpec,
+        sandbox: str,
+        pool: str,
+        manifest: dict[str, Any],
+        deadline: Deadline,
     ) -> StartedPod:
-        pod = claimed_pod(self._client, pool, str(manifest["metadata"]["name"]), manifest, spec)
+        pod = claimed_pod(self._client, pool, str(manifest["metadata"]["name"]), manifest, deadline)
         name = str(pod["metadata"]["name"])
-        state = await_running(self._client, name, spec.image, spec.start_seconds)
+        state = await_running(self._client, name, spec.image, deadline)
         container = pod["spec"]["containers"][0]
         variables = {one["name"]: one.get("value") or "" for one in container.get("env") or ()}
         token = str(variables.get(TOKEN_VARIABLE, ""))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import datetime
+import functools
 import os
 import queue
 import threading
@@ -12,23 +13,26 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ...deadline import Deadline
 from ...errors import EngineUnavailableError, ExecutorError, ExecutorStartError
 from ..termination import exit_on_sigterm
-from .api_client import ClusterClient, ClusterRefusal
+from .api_client import ClusterClient
 from .pod_labels import MANAGED_BY, owner_is_gone
 from .sandbox_claims import CLAIMS, GROUP, VERSION, delete_claim
 
 __all__ = ["Removals", "reap"]
 
-_EXIT_WAIT_SECONDS = 15.0
+# Time for all removals at exit: first for those in the background, then for the rest.
+_EXIT_WAIT_SECONDS, _EXIT_SECONDS = 15.0, 30.0
 _IDLE_SECONDS = 1.0
 _ATTEMPTS = 3
-_GONE_SECONDS = 30.0
+# Time for all attempts to remove one object.
+_REMOVAL_SECONDS = 30.0
 # Ended pods of owners elsewhere stay this long, so that their logs can be read.
 _ENDED_SECONDS = 600.0
 
-#: Removes one object: the function that does it, which raises unless it is gone.
-_Removal = Callable[[], None]
+#: Removes one object before a deadline, and raises unless it is gone.
+_Removal = Callable[[Deadline], None]
 
 
 class _Pending:
@@ -36,7 +40,8 @@ class _Pending:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.known: dict[str, _Removal] = {}
+        #: Address of the cluster and removal, by name of the object.
+        self.known: dict[str, tuple[str, _Removal]] = {}
         self.queue: queue.Queue[str] = queue.Queue()
         self.worker: threading.Thread | None = None
         self.exiting = False
@@ -68,7 +73,9 @@ class Removals:
         with _pending.lock:
             if _pending.exiting:
                 raise ExecutorStartError("the process is exiting: no pod is started")
-            _pending.known[name] = remove or (lambda: remove_pod(self._client, name))
+            if remove is None:
+                remove = functools.partial(remove_pod, self._client, name)
+            _pending.known[name] = self._client.address, remove
         exit_on_sigterm()
 
     def remove(self, name: str, *, wait: bool) -> None:
@@ -82,7 +89,7 @@ class Removals:
             if name not in _pending.known:
                 return
         if wait or _pending.exiting:
-            _remove_now(name)
+            _remove_now(name, Deadline(_REMOVAL_SECONDS))
             return
         _pending.queue.put(name)
         with _pending.lock:
@@ -108,58 +115,49 @@ class Removals:
         return False
 
 
-def remove_pod(client: ClusterClient, name: str) -> None:
+def remove_pod(client: ClusterClient, name: str, deadline: Deadline) -> None:
     """Delete a pod and wait until it is gone.
 
+    Args:
+        client: of the cluster.
+        name: of the pod.
+        deadline: of all calls together.
+
     Raises:
-        ExecutorError: the cluster does not do it.
+        ExecutorError: the cluster does not do it, or not in time.
     """
-    with contextlib.suppress(_Gone), _gone_is_done():
-        client.call(
-            f"deleting pod {name}",
-            client.core.delete_namespaced_pod,
-            name,
-            client.namespace,
-            grace_period_seconds=0,
-        )
-        end = time.monotonic() + _GONE_SECONDS
-        while time.monotonic() < end:
-            client.call(
-                f"asking for pod {name}", client.core.read_namespaced_pod, name, client.namespace
-            )
-            time.sleep(0.05)
+    client.delete(
+        f"pod {name}",
+        functools.partial(client.core.delete_namespaced_pod, grace_period_seconds=0),
+        client.core.read_namespaced_pod,
+        *(name, client.namespace),
+        deadline=deadline,
+    )
 
 
-class _Gone(Exception):
-    pass
+def _remove_now(name: str, deadline: Deadline) -> bool:
+    """Remove one object; return whether its cluster answered.
 
-
-@contextlib.contextmanager
-def _gone_is_done() -> Any:
-    try:
-        yield
-    except ClusterRefusal as error:
-        if error.status in (404, 410):
-            raise _Gone from None
-        raise
-
-
-def _remove_now(name: str) -> None:
+    What is not removed stays known, and is removed at exit; without an answer the lease ends it.
+    """
     with _pending.lock:
-        remove = _pending.known.get(name)
-    if remove is None:
-        return
+        known = _pending.known.get(name)
+    if known is None:
+        return True
     for attempt in range(_ATTEMPTS):
         try:
-            remove()
+            known[1](deadline)
         except EngineUnavailableError:
-            return  # the lease ends it
+            return False
         except ExecutorError:
-            time.sleep(0.2 * (attempt + 1))
+            if deadline.expired():
+                break
+            time.sleep(deadline.at_most(0.2 * (attempt + 1)))
             continue
         with _pending.lock:
             _pending.known.pop(name, None)
-        return
+        break
+    return True
 
 
 def _work() -> None:
@@ -174,7 +172,7 @@ def _work() -> None:
                 _pending.worker = None
                 return
         with contextlib.suppress(Exception):
-            _remove_now(name)
+            _remove_now(name, Deadline(_REMOVAL_SECONDS))
 
 
 def reap(client: ClusterClient, *, claims: bool = False) -> list[str]:
@@ -196,7 +194,7 @@ def reap(client: ClusterClient, *, claims: bool = False) -> list[str]:
         if owner_is_gone(pod) or _ended_long_ago(pod):
             name = str(pod["metadata"]["name"])
             with contextlib.suppress(ExecutorError):
-                remove_pod(client, name)
+                remove_pod(client, name, Deadline(_REMOVAL_SECONDS))
                 removed.append(name)
     return removed
 
@@ -216,7 +214,7 @@ def _reap_claims(client: ClusterClient) -> list[str]:
         if owner_is_gone(claim):
             name = str(claim["metadata"]["name"])
             with contextlib.suppress(ExecutorError):
-                delete_claim(client, name)
+                delete_claim(client, name, Deadline(_REMOVAL_SECONDS))
                 removed.append(name)
     return removed
 
@@ -246,7 +244,12 @@ if hasattr(os, "register_at_fork"):
 def _at_exit() -> None:
     with _pending.lock:
         _pending.exiting = True
+    deadline = Deadline(_EXIT_SECONDS)
     Removals.wait(_EXIT_WAIT_SECONDS)
-    for name in list(_pending.known):
+    silent: set[str] = set()
+    for name, (address, _) in list(_pending.known.items()):
+        if deadline.expired():
+            return  # the leases end what is left
         with contextlib.suppress(Exception):
-            _remove_now(name)
+            if address not in silent and not _remove_now(name, deadline):
+                silent.add(address)

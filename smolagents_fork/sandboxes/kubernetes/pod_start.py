@@ -21,7 +21,7 @@ def await_running(
     client: ClusterClient,
     name: str,
     image: str,
-    seconds: float,
+    deadline: Deadline,
     *,
     option: str = "startup_timeout_seconds",
     until_ended: bool = False,
@@ -33,8 +33,8 @@ def await_running(
         client: of the cluster.
         name: of the pod.
         image: of its container, for messages.
-        seconds: to wait at most.
-        option: that sets them, for messages.
+        deadline: of the wait.
+        option: that sets it, for messages.
         until_ended: wait for its end.
         waiting: takes the cluster's words about a pod that waits.
 
@@ -42,7 +42,6 @@ def await_running(
         ExecutorStartError: it cannot run, ended, or did not run in time; in the cluster's words.
         EngineUnavailableError: the cluster does not answer.
     """
-    deadline = Deadline(seconds)
     pause = _FIRST_PAUSE_SECONDS
     state = PodState()
     while True:
@@ -74,7 +73,7 @@ def await_running(
         if deadline.expired():
             where = f" on node {state.node}" if state.node else ""
             raise ExecutorStartError(
-                f"pod {name} (image {image}) did not run in {option}={seconds:g}{where}: "
+                f"pod {name} (image {image}) did not run in {option}={deadline.seconds:g}{where}: "
                 f"{state.waiting or 'the cluster gives no reason'}"
             )
         time.sleep(deadline.at_most(pause))

@@ -15,8 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...deadline import Deadline
-from ...errors import ConfigurationError, ExecutorError, ExecutorStartError
-from ..provisioner import SandboxSpec
+from ...errors import ConfigurationError, ExecutorStartError
 from .api_client import ClusterClient, ClusterRefusal
 from .pod_labels import NETWORK_LABEL
 from .pod_manifest import TOKEN_VARIABLE
@@ -58,7 +57,7 @@ _FINISHED_SECONDS = 600
 
 
 def claimed_pod(
-    client: ClusterClient, pool: str, name: str, manifest: Mapping[str, Any], spec: SandboxSpec
+    client: ClusterClient, pool: str, name: str, manifest: Mapping[str, Any], deadline: Deadline
 ) -> dict[str, Any]:
     """Claim a sandbox and return its pod, as the API describes it.
 
@@ -67,13 +66,12 @@ def claimed_pod(
         pool: name of the warm pool.
         name: of the claim; the caller deletes it, whatever happens.
         manifest: of the pod that was asked for.
-        spec: of the sandbox.
+        deadline: of the start.
 
     Raises:
         ConfigurationError: the pod differs from what was asked for; names both values.
         ExecutorStartError: there is no such pool, or no sandbox in time; in the cluster's words.
     """
-    deadline = Deadline(spec.start_seconds)
     _create(client, pool, name, manifest)
     sandbox = _sandbox_of(client, pool, name, deadline)
     pod = _pod_of(client, sandbox)
@@ -250,27 +248,21 @@ def _quantity(text: object) -> float | None:
     return round(number, 3)
 
 
-def delete_claim(client: ClusterClient, name: str) -> None:
+def delete_claim(client: ClusterClient, name: str, deadline: Deadline) -> None:
     """Delete a claim, and with it its sandbox and pod; wait until the claim is gone.
 
+    Args:
+        client: of the cluster.
+        name: of the claim.
+        deadline: of all calls together.
+
     Raises:
-        ExecutorError: the cluster does not do it.
+        ExecutorError: the cluster does not do it, or not in time.
     """
-    arguments = (GROUP, VERSION, client.namespace, CLAIMS, name)
-    end = time.monotonic() + 30
-    try:
-        client.call(
-            f"deleting claim {name}",
-            client.custom.delete_namespaced_custom_object,
-            *arguments,
-        )
-        while time.monotonic() < end:
-            client.call(
-                f"asking for claim {name}",
-                client.custom.get_namespaced_custom_object,
-                *arguments,
-            )
-            time.sleep(_PAUSE_SECONDS)
-    except ClusterRefusal as error:
-        if error.status not in (404, 410):
-            raise ExecutorError(str(error)) from error
+    client.delete(
+        f"claim {name}",
+        client.custom.delete_namespaced_custom_object,
+        client.custom.get_namespaced_custom_object,
+        *(GROUP, VERSION, client.namespace, CLAIMS, name),
+        deadline=deadline,
+    )

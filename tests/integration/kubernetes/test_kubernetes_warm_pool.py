@@ -8,11 +8,13 @@ import pytest
 from background import eventually
 
 from smolagents_fork import DockerExecutor, KubernetesEngine
-from smolagents_fork.errors import ConfigurationError, ExecutorStartError
+from smolagents_fork.deadline import Deadline
+from smolagents_fork.errors import ConfigurationError, ExecutorError, ExecutorStartError
 from smolagents_fork.sandboxes import process_owner
 from smolagents_fork.sandboxes.kubernetes.api_client import ClusterClient
 from smolagents_fork.sandboxes.kubernetes.cluster_manifests import cluster_manifests
 from smolagents_fork.sandboxes.kubernetes.pod_removal import reap
+from smolagents_fork.sandboxes.kubernetes.sandbox_claims import delete_claim
 
 POD_NAME = "agents.x-k8s.io/pod-name"
 
@@ -124,3 +126,15 @@ def test_claims_of_dead_owners_are_deleted(cluster, controller):
     claims["dead"] = {"metadata": {"name": "dead", "labels": {}, "annotations": dead}}
     reap(ClusterClient(None, None), claims=True)
     assert eventually(lambda: list(claims) == ["alive"])
+
+
+def test_claim_that_stays_is_an_error(cluster, controller):
+    claims = cluster.objects["sandboxclaims"]
+    claims["kept"] = {"metadata": {"name": "kept", "finalizers": ["example.org/kept"]}}
+    client = ClusterClient(None, None)
+    with pytest.raises(ExecutorError, match=r"claim kept .* still exists 2 s after its deletion"):
+        delete_claim(client, "kept", Deadline(2))
+    del claims["kept"]["metadata"]["finalizers"]
+    delete_claim(client, "kept", Deadline(60))
+    assert claims == {}
+    delete_claim(client, "kept", Deadline(60))
