@@ -116,6 +116,15 @@ class RayEngine:
         """Options that describe this machine."""
         return _REFUSED
 
+    def network_remedy(self, options: ContainerOptions, owner: str) -> str:
+        """Return the advice that gives code a network; empty if it has one.
+
+        Args:
+            options: of the container.
+            owner: that has them, for the message.
+        """
+        return options.network_remedy(owner)
+
     def reservation(self, cpus: float | None, memory: int | None) -> Reservation:
         """Return what Ray sets aside for the supervisor of sandboxes.
 

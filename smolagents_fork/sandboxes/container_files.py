@@ -111,7 +111,12 @@ _PIECES = 12
 
 
 class Run(Protocol):
-    """Runs a program in the container: exit code, standard output, end of standard error."""
+    """Runs a program in the sandbox: exit code, standard output, end of standard error.
+
+    It gets program and arguments without a shell, pieces of the input, the seconds that it may
+    take, and the most bytes of output. It raises ``ExecutorError`` for a program that cannot be
+    run, takes longer or writes more.
+    """
 
     def __call__(
         self, argv: list[str], *, stdin: Iterable[bytes] = (), timeout: float, max_bytes: int

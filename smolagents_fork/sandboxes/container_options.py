@@ -52,3 +52,11 @@ class ContainerOptions:
         extra = self.container_run_kwargs
         asked = extra.get("network") or extra.get("network_mode") or self.network
         return str(asked) != "none"
+
+    def network_remedy(self, owner: str) -> str:
+        """Return the advice that gives code a network; empty if it has one.
+
+        Args:
+            owner: that has the options, for the message.
+        """
+        return "" if self.has_network else f"give the {owner} network='bridge'"

@@ -51,6 +51,17 @@ class Engine(Protocol):
         on the nodes of the cluster; pass files= instead".
         """
 
+    def network_remedy(self, options: ContainerOptions, owner: str) -> str:
+        """Return how code gets a network here, such as "give the pool network='bridge'".
+
+        Args:
+            options: of the sandbox.
+            owner: that has the options: ``"executor"`` or ``"pool"``.
+
+        Returns:
+            part of a message; empty if code with these options has a network.
+        """
+
     def connect(self, options: ContainerOptions, *, note: Note = no_note) -> Provisioner:
         """Connect to the engine. From any thread; the caller closes what it gets.
 

@@ -31,7 +31,7 @@ from ..base import Executor
 from ..file_transfers import Files, FileStore, GivenFiles
 from ..jupyter.connection import KernelConnection
 from ..jupyter.diagnosis import shown_output
-from ..jupyter.error_text import CodeFailedError, NoLogger, failure_text, network_remedy
+from ..jupyter.error_text import CodeFailedError, NoLogger, failure_text
 from ..jupyter.host_bindings import HostBindings
 from ..jupyter.image_progress import shown_progress
 from ..jupyter.packages import Packages
@@ -167,7 +167,7 @@ class DockerExecutor(Executor):
         self.installed_packages: list[str] = []
         self._folder = FigureFolder(self.options.bridge.figures_dir)
         self._host = HostBindings(self.options.bridge, self._log_call)
-        self._packages = Packages(self.options.packages, self._build_image)
+        self._packages = Packages(self.options.packages(self._network_remedy), self._build_image)
         self._ran_code = False
         self._ready_connection = _connection
         self._provisioner: Provisioner | None = None
@@ -298,6 +298,11 @@ class DockerExecutor(Executor):
         sandbox = self._sandbox if self._session is not None else None
         return sandbox.place if isinstance(sandbox, SandboxOnNode) else ""
 
+    @property
+    def _network_remedy(self) -> str:
+        owner = "executor" if self._pool is None else "pool"
+        return self.engine.network_remedy(self.options.container, owner)
+
     # -- upstream's attributes: None where there is no such thing --
 
     @property
@@ -416,17 +421,14 @@ class DockerExecutor(Executor):
                 interrupted=session.was_interrupted,
                 present=self.additional_imports,
                 of_pool=self._pool is not None,
-                has_network=self.options.container.has_network,
+                network_remedy=self._network_remedy,
             )
             raise CodeFailedError(text + shown_output(collector.logs()))
         logs = collector.logs()
-        remedy = network_remedy(
-            of_pool=self._pool is not None, has_network=self.options.container.has_network
-        )
         return Execution(
             calls.final_answer if final else collector.output(),
             # Code that catches the error and prints it has not ended with it.
-            logs + network_hint(logs, remedy),
+            logs + network_hint(logs, self._network_remedy),
             final,
             self.displays,
             collector.cut_bytes,

@@ -92,12 +92,15 @@ class Options:
         group = next(group for group, kind in _GROUPS.items() if name in _names(kind))
         return getattr(getattr(self, group), name)
 
-    @property
-    def packages(self) -> PackageSettings:
-        """Settings of installations into a running sandbox."""
+    def packages(self, network_remedy: str) -> PackageSettings:
+        """Return the settings of installations into a running sandbox.
+
+        Args:
+            network_remedy: how the sandbox gets a network; empty if it has one.
+        """
         return PackageSettings(
             workdir=self.container.workdir,
-            has_network=self.container.has_network,
+            network_remedy=network_remedy,
             ca_bundle=self.image.ca_bundle,
             timeout_seconds=self.image.build_timeout_seconds,
         )

@@ -14,7 +14,7 @@ from ...jupyter.collector import without_colours
 from ...jupyter.protocol import KernelError
 from ...upstream import AgentError
 
-__all__ = ["CodeFailedError", "NoLogger", "failure_text", "network_remedy"]
+__all__ = ["CodeFailedError", "NoLogger", "failure_text"]
 
 _NO_MODULE = re.compile(r"No module named '([\w.]{1,100})'")
 
@@ -47,7 +47,7 @@ def failure_text(
     interrupted: bool,
     present: Sequence[str],
     of_pool: bool,
-    has_network: bool,
+    network_remedy: str,
 ) -> str:
     """Return the traceback, with its cause or with advice if that is known.
 
@@ -56,23 +56,13 @@ def failure_text(
         interrupted: whether ``interrupt()`` was called.
         present: import names the image was made for.
         of_pool: whether the sandbox came from a pool, which decides what is installed.
-        has_network: whether the sandbox has one.
+        network_remedy: how the sandbox gets a network; empty if it has one.
     """
     text = without_colours(error.traceback) or str(error.value)
     if interrupted:
         return f"the code was interrupted by interrupt()\n{text}"
-    remedy = network_remedy(of_pool=of_pool, has_network=has_network)
-    return text + _missing_module(error, present, of_pool) + network_hint(error.value, remedy)
-
-
-def network_remedy(*, of_pool: bool, has_network: bool) -> str:
-    """Return the advice that gives a sandbox a network; empty if it has one.
-
-    Args:
-        of_pool: whether the sandbox came from a pool.
-        has_network: whether the sandbox has one.
-    """
-    return "" if has_network else f"give the {'pool' if of_pool else 'executor'} network='bridge'"
+    missing = _missing_module(error, present, of_pool)
+    return text + missing + network_hint(error.value, network_remedy)
 
 
 def _missing_module(error: KernelError, present: Sequence[str], of_pool: bool) -> str:

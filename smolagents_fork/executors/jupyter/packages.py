@@ -28,13 +28,13 @@ class PackageSettings:
 
     Attributes:
         workdir: the sandbox's work folder.
-        has_network: whether pip in the sandbox can reach an index.
+        network_remedy: how the sandbox gets a network, which pip needs; empty if it has one.
         ca_bundle: PEM file that pip trusts; ``None``: the one that the environment names.
         timeout_seconds: limit of one installation.
     """
 
     workdir: str
-    has_network: bool
+    network_remedy: str
     ca_bundle: str | os.PathLike[str] | None
     timeout_seconds: float
 
@@ -81,11 +81,11 @@ class Packages:
                 session.connection.use_image(self._build([*present, *names], shown))
             session.restart()
             return
-        if not self._settings.has_network:
+        if self._settings.network_remedy:
             raise ExecutorError(
                 f"install_packages: {', '.join(names)}: {must_stay}, and there is no network to "
                 "install from: name them in additional_authorized_imports (a pool's "
-                "additional_imports), or pass network='bridge'"
+                f"additional_imports), or {self._settings.network_remedy}"
             )
         wanted = [name for name in requirements_for(names) if name not in self._installed]
         if wanted:

@@ -87,6 +87,15 @@ class DockerEngine:
         """No option: all are Docker's."""
         return {}
 
+    def network_remedy(self, options: ContainerOptions, owner: str) -> str:
+        """Return the advice that gives code a network; empty if it has one.
+
+        Args:
+            options: of the container.
+            owner: that has them, for the message.
+        """
+        return options.network_remedy(owner)
+
     @property
     def address(self) -> EngineAddress:
         """The address that :meth:`connect` connects to now."""

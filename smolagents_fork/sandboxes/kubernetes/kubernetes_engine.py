@@ -16,6 +16,7 @@ from .pod_manifest import GATEWAY_COMMAND, user_and_group
 
 __all__ = ["KubernetesEngine"]
 
+_LONGEST_TENANT = 200
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _SUBDOMAIN = re.compile(rf"(?=.{{1,253}}$){_LABEL.pattern}(\.{_LABEL.pattern})*")
 _NOT_BUILT = "nothing is built in a cluster; build the image elsewhere and name it with image="
@@ -56,6 +57,7 @@ class KubernetesEngine:
         allow_network: whether pods may have a network; otherwise one that has is refused.
         gateway_command: main process of the image; the default is that of the fork's image.
         max_seconds: longest life of a pod in seconds, after which the cluster ends it.
+        tenant: whose pods these are, for messages; empty for none.
 
     Raises:
         ConfigurationError: not a name, or not a number of seconds.
@@ -68,6 +70,7 @@ class KubernetesEngine:
     allow_network: bool = False
     gateway_command: Sequence[str] = GATEWAY_COMMAND
     max_seconds: float = 86_400.0
+    tenant: str = ""
 
     def __post_init__(self) -> None:
         for name, pattern in (
@@ -98,6 +101,11 @@ class KubernetesEngine:
             )
         object.__setattr__(self, "gateway_command", tuple(command))
         check_seconds("max_seconds", self.max_seconds, optional=False)
+        if not isinstance(self.tenant, str) or len(self.tenant) > _LONGEST_TENANT:
+            raise ConfigurationError(
+                f"KubernetesEngine: tenant={self.tenant!r}: give text of at most {_LONGEST_TENANT} "
+                "characters"
+            )
 
     @property
     def name(self) -> str:
@@ -108,6 +116,10 @@ class KubernetesEngine:
     def refused_options(self) -> Mapping[str, str]:
         """Options that a pod cannot have."""
         return _REFUSED
+
+    def network_remedy(self, _options: ContainerOptions, _owner: str) -> str:
+        """Return the advice that gives code a network; empty if it has one."""
+        return "" if self.allow_network else "give KubernetesEngine allow_network=True"
 
     def connect(self, options: ContainerOptions, *, note: Note = no_note) -> KubernetesProvisioner:
         """Connect to the cluster.
@@ -130,5 +142,6 @@ class KubernetesEngine:
             allow_network=self.allow_network,
             gateway_command=self.gateway_command,
             max_seconds=self.max_seconds,
+            tenant=self.tenant,
         )
         return KubernetesProvisioner(client, options, settings)

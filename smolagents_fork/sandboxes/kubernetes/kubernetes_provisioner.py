@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...deadline import Deadline
-from ...errors import ConfigurationError, ExecutorError, ExecutorStartError
+from ...errors import ConfigurationError, ExecutorError, ExecutorStartError, ForkError
 from ..container_options import ContainerOptions
 from ..provisioner import STEP, ImageSpec, Report, SandboxSpec
 from .api_client import ClusterClient
@@ -44,6 +44,7 @@ class PodSettings:
         runtime_class: name of a ``RuntimeClass``.
         warm_pool: name of a ``SandboxWarmPool``.
         allow_network: whether pods may have a network.
+        tenant: whose pods these are, for messages; empty for none.
         gateway_command: main process of the image.
         max_seconds: longest life of a pod.
     """
@@ -51,6 +52,7 @@ class PodSettings:
     runtime_class: str | None = None
     warm_pool: str | None = None
     allow_network: bool = False
+    tenant: str = ""
     gateway_command: Sequence[str] = GATEWAY_COMMAND
     max_seconds: float = 86_400.0
 
@@ -159,8 +161,12 @@ class KubernetesProvisioner:
             if made is not None:
                 made.remove()
             self._removals.remove(name, wait=True)
+            tenant = self._settings.tenant
+            where = f"sandbox {sandbox}{f' of tenant {tenant}' if tenant else ''}"
+            if isinstance(error, ForkError):
+                error.name_place(where if made is None else made.place)
             if isinstance(error, ExecutorError) and not isinstance(error, ExecutorStartError):
-                raise ExecutorStartError(f"sandbox {sandbox}: {error}") from error
+                raise ExecutorStartError(str(error)) from error
             raise
         return made
 
@@ -180,7 +186,7 @@ class KubernetesProvisioner:
             manifest,
         )
         state = await_running(self._client, name, spec.image, deadline)
-        return StartedPod(name, sandbox, CONTAINER, token, state.node)
+        return StartedPod(name, sandbox, CONTAINER, token, state.node, self._settings.tenant)
 
     def _claimed(
         self,
@@ -196,12 +202,14 @@ class KubernetesProvisioner:
         container = pod["spec"]["containers"][0]
         variables = {one["name"]: one.get("value") or "" for one in container.get("env") or ()}
         token = str(variables.get(TOKEN_VARIABLE, ""))
-        return StartedPod(name, sandbox, str(container["name"]), token, state.node)
+        return StartedPod(
+            name, sandbox, str(container["name"]), token, state.node, self._settings.tenant
+        )
 
     def _check_network(self, sandbox: PodSandbox) -> None:
         if not self._settings.allow_network:
             nodes = addresses_of_node(self._client, sandbox.name)
-            check_isolation(sandbox.run, nodes, sandbox.id)
+            check_isolation(sandbox.run, nodes, sandbox.place)
 
     def _manifest(self, spec: SandboxSpec, sandbox: str, token: str) -> dict[str, Any]:
         settings = self._settings

@@ -62,13 +62,13 @@ print(json.dumps(sorted(reached)))
 _WAIT_SECONDS = 1.5
 
 
-def check_isolation(run: Run, nodes: Sequence[str], sandbox: str) -> None:
+def check_isolation(run: Run, nodes: Sequence[str], place: str) -> None:
     """Refuse a pod whose network reaches anything.
 
     Args:
         run: runs programs in the pod.
         nodes: addresses of its node.
-        sandbox: its id.
+        place: its sandbox, pod, node and tenant, for messages.
 
     Raises:
         ExecutorStartError: it reaches something; names what.
@@ -82,8 +82,7 @@ def check_isolation(run: Run, nodes: Sequence[str], sandbox: str) -> None:
         if code:
             words = message.decode("utf-8", "replace").strip() or f"exit code {code}"
             raise ExecutorStartError(
-                f"sandbox {sandbox}: the probe of its network failed, so no code is run in it: "
-                f"{words[-500:]}"
+                f"{place}: the probe of its network failed, so no code is run in it: {words[-500:]}"
             )
         subject = "the addresses that it reaches"
         reached = checked_texts(read_json(output, subject), subject)
@@ -91,7 +90,7 @@ def check_isolation(run: Run, nodes: Sequence[str], sandbox: str) -> None:
             return
         if time.monotonic() > end:
             raise ExecutorStartError(
-                f"sandbox {sandbox} has a network, and no code is run in it: it reaches "
+                f"{place} has a network, and no code is run in it: it reaches "
                 f"{', '.join(reached)}. Apply the NetworkPolicy that 'smolagents-fork setup "
                 "kubernetes --print' writes, with a network plugin that enforces policies; or "
                 "KubernetesEngine(allow_network=True) if the code may have a network"

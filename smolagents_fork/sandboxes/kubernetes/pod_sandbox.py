@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from ...deadline import Deadline
 from ...errors import ExecutorError, ExecutorStartError
 from ...results import ExecutorStats, FileInfo
 from .. import container_files
@@ -41,6 +42,7 @@ class StartedPod:
         container: name of its container.
         gateway_token: that its gateway asks for.
         node: name of its node.
+        tenant: whose it is; empty for none.
     """
 
     name: str
@@ -48,6 +50,11 @@ class StartedPod:
     container: str
     gateway_token: str
     node: str
+    tenant: str = ""
+
+    def __str__(self) -> str:
+        tenant = f" of tenant {self.tenant}" if self.tenant else ""
+        return f"sandbox {self.sandbox} (pod {self.name}) on node {self.node}{tenant}"
 
 
 class PodSandbox:
@@ -104,6 +111,16 @@ class PodSandbox:
         """Name of its node."""
         return self._started.node
 
+    @property
+    def place(self) -> str:
+        """Sandbox, pod, node and tenant, for messages."""
+        return str(self._started)
+
+    @property
+    def lost(self) -> str:
+        """Nothing: it is the cluster that gives up a node, and the pod's status says so."""
+        return ""
+
     def open_stream(self, *, timeout: float) -> ByteStream:
         """Open a stream to the kernel gateway, which survives lost connections to the cluster.
 
@@ -140,22 +157,11 @@ class PodSandbox:
     def run(
         self, argv: list[str], *, stdin: Iterable[bytes] = (), timeout: float, max_bytes: int
     ) -> tuple[int, bytes, bytes]:
-        """Run a program in the pod.
-
-        Args:
-            argv: program and arguments, without a shell.
-            stdin: pieces of its input.
-            timeout: seconds it may take.
-            max_bytes: largest standard output allowed.
-
-        Returns:
-            exit code, standard output, the end of standard error.
-
-        Raises:
-            ExecutorError: it took too long, could not be run, or wrote more.
-        """
+        """Run a program in the pod; see :class:`.container_files.Run`."""
         self._check_there()
-        return run_program(self._exec, argv, stdin=stdin, timeout=timeout, max_bytes=max_bytes)
+        deadline = Deadline(timeout)
+        sock = self._exec(argv, timeout)
+        return run_program(sock, stdin, deadline=deadline, max_bytes=max_bytes)
 
     def write_file(self, path: str, pieces: Iterable[bytes], size: int) -> None:
         """Write a file; see :meth:`.provisioner.Sandbox.write_file`."""
@@ -236,7 +242,7 @@ class PodSandbox:
 
     def _check_there(self) -> None:
         if self._removed:
-            raise ExecutorStartError(f"sandbox {self.id} has been removed")
+            raise ExecutorStartError(f"{self.place} has been removed")
 
     def remove(self) -> None:
         """Remove the pod in the background; done before the process exits."""

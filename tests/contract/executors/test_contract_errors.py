@@ -334,6 +334,7 @@ def test_nested_finally_blocks_are_bounded(contract):
 REMEDIES = {
     "process": "give the executor network=True",
     "docker": "give the executor network='bridge'",
+    "kubernetes": "give KubernetesEngine allow_network=True",
     "wasm": "use executor_type='docker' with network='bridge'",
 }
 
@@ -354,7 +355,7 @@ def test_missing_network_is_named(contract, code):
     if contract.differs:
         return
     told = str(error_of(contract.wide, code))
-    remedy = REMEDIES[contract.kind.name]
+    remedy = REMEDIES.get(contract.kind.column) or REMEDIES[contract.kind.name]
     assert f"\nThis sandbox has no network: {remedy}, or give the agent a tool" in told
     assert len(told) < 600
 
@@ -369,7 +370,7 @@ def test_missing_network_is_named_where_its_error_is_printed(contract):
         return
     logs = contract.wide(code).logs
     assert logs.startswith("failed: ")
-    remedy = REMEDIES[contract.kind.name]
+    remedy = REMEDIES.get(contract.kind.column) or REMEDIES[contract.kind.name]
     assert f"\nThis sandbox has no network: {remedy}, or give the agent a tool" in logs
 
 

@@ -224,6 +224,9 @@ class ProcessEngine:
     def refused_options(self) -> dict[str, str]:
         return {"volumes": "a process has all folders of this machine"}
 
+    def network_remedy(self, options: ContainerOptions, owner: str) -> str:
+        return ""
+
     def connect(self, options: ContainerOptions, *, note: Note = no_note) -> ProcessProvisioner:
         return ProcessProvisioner()
 

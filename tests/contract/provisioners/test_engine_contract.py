@@ -29,6 +29,13 @@ def test_refused_options_are_options_with_a_reason(place):
     assert all(len(reason) > 10 for reason in refused.values())
 
 
+def test_missing_network_has_a_remedy(place):
+    remedy = place.engine.network_remedy(ContainerOptions(), "pool")
+    assert isinstance(remedy, str)
+    assert remedy == "" or remedy.startswith("give ")
+    assert place.engine.network_remedy(ContainerOptions(network="bridge"), "pool") in ("", remedy)
+
+
 def test_connections_are_made_at_once_and_independent(place):
     made: list[Any] = []
     at_once(*[lambda: made.append(place.engine.connect(ContainerOptions()))] * 6)

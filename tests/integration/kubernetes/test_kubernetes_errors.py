@@ -200,6 +200,8 @@ def test_image_has_to_be_named(cluster):
         {"allow_network": "yes"},
         {"gateway_command": "python x"},
         {"max_seconds": 0},
+        {"tenant": None},
+        {"tenant": "x" * 201},
     ],
 )
 def test_arguments_of_the_engine(arguments):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from background import eventually
-from cluster_double import NAMESPACE
-from smolagents import ChatMessage, CodeAgent, MessageRole, Model, tool
+from cluster_double import NAMESPACE, Fault
+from smolagents import AgentError, ChatMessage, CodeAgent, MessageRole, Model, tool
 
 from smolagents_fork import DockerExecutor, DockerPool, KubernetesEngine
-from smolagents_fork.errors import SandboxDiedError
+from smolagents_fork.errors import ExecutorStartError, SandboxDiedError
 
 
 class Script(Model):
@@ -76,6 +78,47 @@ def test_agent_by_the_name_of_the_engine(cluster, image):
         assert agent.run("add") == 42
         agent.python_executor.delete()
     assert cluster.pods == {}
+
+
+class Lines:
+    """A logger that keeps its lines."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def log(self, text, **_keywords) -> None:
+        self.lines.append(str(text))
+
+    log_error = log
+
+
+def test_errors_and_log_lines_name_sandbox_node_and_tenant(make, cluster):
+    logger = Lines()
+    executor = make(logger=logger, engine=KubernetesEngine(tenant="team-a"), timeout_seconds=600)
+    (name,) = cluster.pods
+    place = f"sandbox {name.removeprefix('smolagents-fork-')} (pod {name}) on node node-1"
+    place += " of tenant team-a"
+    assert executor.place == place
+    executor.send_tools({"doubled": doubled, "delete": lambda: cluster.remove(name)})
+    logger.lines.clear()
+    executor("doubled(1)")
+    assert logger.lines
+    assert all(line.startswith(f"{place}: ") for line in logger.lines)
+    with pytest.raises(SandboxDiedError) as died:
+        executor("import time\ndelete()\ntime.sleep(600)")
+    assert str(died.value).startswith(f"{place}: ")
+    cluster.faults.append(Fault("POST", "/pods$", 409, "injected by test", times=5))
+    with pytest.raises(ExecutorStartError, match="injected by test") as refused:
+        executor("1")
+    assert re.match(r"sandbox [0-9a-f]{12} of tenant team-a: ", str(refused.value))
+
+
+def test_missing_network_names_the_engines_argument(make):
+    executor = make()
+    with pytest.raises(AgentError) as caught:
+        executor("import socket\nsocket.create_connection(('192.0.2.1', 80), timeout=60)")
+    hint = "This sandbox has no network: give KubernetesEngine allow_network=True, or give the agen"
+    assert hint in str(caught.value)
 
 
 def test_pool_of_pods(cluster, image):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import base64
-import time
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
+from ....deadline import Deadline
 from ....errors import ExecutorError
 from ...stream_errors import TooMuchOutput
 from .channel_socket import ERRORS, ChannelSocket
@@ -38,29 +38,21 @@ def short_command(argv: list[str]) -> list[str]:
 
 
 def run_program(
-    opened: Callable[[list[str], float], ChannelSocket],
-    argv: list[str],
-    *,
-    stdin: Iterable[bytes] = (),
-    timeout: float,
-    max_bytes: int,
+    sock: ChannelSocket, stdin: Iterable[bytes], *, deadline: Deadline, max_bytes: int
 ) -> tuple[int, bytes, bytes]:
-    """Run a program and return its exit code, standard output and the end of standard error.
+    """Give a started program its input; return exit code, output and the end of its errors.
 
     Args:
-        opened: opens an exec within seconds.
-        argv: program and arguments, without a shell.
+        sock: exec of the program; closed at the end.
         stdin: pieces of its input, whose end version 4 of the protocol cannot signal.
-        timeout: seconds it may take.
-        max_bytes: largest standard output allowed.
+        deadline: of the program.
+        max_bytes: most that it may write.
 
     Raises:
         ExecutorError: it took too long, could not be run, or the stream broke.
         TooMuchOutput: it wrote more.
     """
-    end = time.monotonic() + timeout
-    sock = opened(short_command(argv), timeout)
-    program = _Program(sock, end, timeout, max_bytes)
+    program = _Program(sock, deadline, max_bytes)
     try:
         for piece in stdin:
             if not program.write(piece):
@@ -82,8 +74,8 @@ def run_program(
 
 
 class _Program:
-    def __init__(self, sock: ChannelSocket, end: float, timeout: float, max_bytes: int) -> None:
-        self._sock, self._end, self._timeout, self._max_bytes = sock, end, timeout, max_bytes
+    def __init__(self, sock: ChannelSocket, deadline: Deadline, max_bytes: int) -> None:
+        self._sock, self._deadline, self._max_bytes = sock, deadline, max_bytes
         self.output = bytearray()
         self.stderr = b""
 
@@ -115,7 +107,8 @@ class _Program:
         return self._sock.status is None
 
     def wait(self) -> None:
-        if not self._sock.wait_until(self._end):
+        if self._deadline.expired():
             raise ExecutorError(
-                f"a program in the pod took longer than it was given ({self._timeout:.0f} s)"
+                f"a program in the pod took longer than it was given ({self._deadline.seconds:g} s)"
             )
+        self._sock.wait(self._deadline.at_most(5.0))

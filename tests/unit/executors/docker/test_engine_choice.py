@@ -31,6 +31,9 @@ class RefusingEngine:
     def refused_options(self) -> dict[str, str]:
         return {"volumes": "paths of this machine are not there; pass files= instead"}
 
+    def network_remedy(self, options: Any, owner: str) -> str:
+        return ""
+
     def connect(self, options: Any, *, note: Any = None) -> Any:
         raise Connected(self)
 

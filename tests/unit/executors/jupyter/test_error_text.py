@@ -7,9 +7,12 @@ import pytest
 from smolagents_fork.executors.jupyter.error_text import failure_text
 from smolagents_fork.jupyter.protocol import KernelError
 
+#: What the engine says about a sandbox without a network.
+REMEDY = "give the executor network='bridge'"
+
 
 def text_of(error: KernelError, **how) -> str:
-    given = {"interrupted": False, "present": (), "of_pool": False, "has_network": False, **how}
+    given = {"interrupted": False, "present": (), "of_pool": False, "network_remedy": REMEDY, **how}
     return failure_text(error, **given)
 
 
@@ -56,8 +59,7 @@ def test_missing_network_names_its_parameter(message):
         "\nThis sandbox has no network: give the executor network='bridge', or give the agent a "
         "tool, which runs outside"
     )
-    assert "give the pool network='bridge'" in text_of(error, of_pool=True)
-    assert text_of(error, has_network=True).endswith(message)
+    assert text_of(error, network_remedy="").endswith(message)
 
 
 def test_other_errors_do_not_name_the_network():

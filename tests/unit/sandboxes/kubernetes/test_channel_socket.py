@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from smolagents_fork.deadline import Deadline
 from smolagents_fork.errors import ExecutorError
 from smolagents_fork.sandboxes.kubernetes.streams.channel_socket import (
     ERRORS,
@@ -132,8 +133,8 @@ def test_status_that_is_no_json():
 
 
 def program(sock: ChannelSocket, **changes):
-    keywords = {"timeout": 60.0, "max_bytes": 1000} | changes
-    return run_program(lambda argv, seconds: sock, ["true"], **keywords)
+    keywords = {"deadline": Deadline(60.0), "max_bytes": 1000} | changes
+    return run_program(sock, (), **keywords)
 
 
 def test_program_that_cannot_be_run_is_an_error(ends):
@@ -153,8 +154,8 @@ def test_program_whose_stream_ends_without_a_status_is_an_error(ends):
 
 def test_program_that_takes_too_long(ends):
     sock, _theirs = ends
-    with pytest.raises(ExecutorError, match="took longer than it was given"):
-        program(sock, timeout=0.05)
+    with pytest.raises(ExecutorError, match=r"took longer than it was given \(0\.05 s"):
+        program(sock, deadline=Deadline(0.05))
 
 
 def test_program_that_writes_too_much(ends):
