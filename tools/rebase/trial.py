@@ -276,7 +276,7 @@ def _outcomes(
 
 def _contract_problem(folder: Folder, python: Path) -> str:
     """Run the executors' contract suite, without the parts that need Docker or Deno."""
-    chosen = ("-m", "not docker and not wasm and not network", CONTRACT)
+    chosen = ("-m", "not docker and not ray and not wasm and not network", CONTRACT)
     outcomes = _outcomes(folder, python, "contract", chosen)
     failed = [
         f"{key}: {one.status}: {one.message}"
