@@ -71,6 +71,7 @@ COMPILED_ONLY = {
     "docs/executors/hosted.md:1",
     "docs/executors/kubernetes.md:1",
     "docs/executors/ray.md:1",
+    "docs/executors/ray.md:2",
     "docs/recipes/gpu.md:1",
     "docs/regression.md:1",
     "docs/telemetry.md:1",

@@ -51,7 +51,7 @@ def test_buffers_are_views_of_the_payload(v1):
     assert all(buffer.obj is payload for buffer in found.buffers)
 
 
-def test_array_uses_the_payload_in_place():
+def test_array_of_a_payload_is_the_programs_own():
     numpy = pytest.importorskip("numpy")
     array = numpy.arange(100_000.0)
     message = Message("iopub", {}, {}, {}, {}, (encode_message(array),))
@@ -59,4 +59,4 @@ def test_array_uses_the_payload_in_place():
     found = decoded_value(decode(payload, v1=True, binary=True).buffers[0])
     assert (found == array).all()
     assert found.flags.writeable
-    assert not found.flags.owndata
+    assert found.flags.owndata
