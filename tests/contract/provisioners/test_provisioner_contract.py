@@ -186,7 +186,8 @@ def test_failed_start_is_an_error_and_leaves_nothing(place):
     with pytest.raises(ExecutorError, match="no-such-image"):
         place.start(image="no-such-image")
     assert place.provisioner.wait_until_removed(120)
-    assert place.provisioner.ours() == before
+    # Nothing new: a pod that had checked the image may have been there before.
+    assert set(place.provisioner.ours()) <= set(before)
 
 
 def test_closing_leaves_sandboxes_and_may_be_repeated(place):
