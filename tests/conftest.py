@@ -96,12 +96,31 @@ TEST_SECONDS = int(os.environ.get("TEST_SECONDS", "120"))
 SLOW_TEST_SECONDS = max(600, TEST_SECONDS)
 SLOW_MARKERS = ("slow", "docker", "network", "ray", "wasm")
 
-_stderr = pytest.StashKey[int]()
+_stacks = pytest.StashKey[int]()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options of a run that a dead worker may end."""
+    parser.addoption("--finished", metavar="FILE", help="leave out the tests that FILE names")
+    parser.addoption("--crashes", metavar="FOLDER", help="keep the stacks of crashed workers")
+
+
+@pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep the terminal's stderr, which pytest redirects while a test runs."""
-    config.stash[_stderr] = os.dup(2)
+    """Choose where a dying process writes its stacks, and note the tests that finish.
+
+    Stacks go to the terminal's stderr, which pytest redirects while a test runs. There they get
+    lost between the lines of other workers, hence ``--crashes``.
+    """
+    folder, worker = config.getoption("crashes"), os.environ.get("PYTEST_XDIST_WORKER")
+    if folder and worker:
+        stacks = os.open(f"{folder}/{worker}.txt", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        faulthandler.enable(stacks)
+    else:
+        stacks = os.dup(2)
+    config.stash[_stacks] = stacks
+    file = config.getoption("finished")
+    config.pluginmanager.register(FinishedTests(Path(file) if file else None))
 
 
 def _start_watchdog(item: pytest.Item) -> None:
@@ -114,7 +133,7 @@ def _start_watchdog(item: pytest.Item) -> None:
     seconds = SLOW_TEST_SECONDS if slow else TEST_SECONDS
     if (marker := item.get_closest_marker("limit")) is not None:
         (seconds,) = marker.args
-    faulthandler.dump_traceback_later(seconds, exit=True, file=item.config.stash[_stderr])
+    faulthandler.dump_traceback_later(seconds, exit=True, file=item.config.stash[_stacks])
 
 
 @pytest.hookimpl(wrapper=True)
@@ -134,20 +153,52 @@ def pytest_exception_interact(node: pytest.Item | pytest.Collector) -> None:
         _start_watchdog(node)
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_testnodedown(node: Any, error: object | None) -> None:
-    """End the run when one of its workers dies, and name the test that the worker ran.
+class FinishedTests:
+    """The end of a run by a dead worker, and the run of the tests that had no turn in it.
 
     pytest-xdist by itself starts another worker, which gets no work under ``--dist loadfile``.
     """
-    if error is None:
-        return
-    session = node.config.pluginmanager.getplugin("dsession")
-    test = session.sched.remove_node(node) if node in session.sched.nodes else None
-    if test is not None:
-        session.handle_crashitem(test, node)
-    what = f"worker {node.gateway.id} died while it ran {test or 'no test'}"
-    pytest.exit(what, returncode=WORKER_DIED)
+
+    def __init__(self, file: Path | None) -> None:
+        """Read what an earlier run has finished.
+
+        Args:
+            file: ids of tests, one a line; a dead worker adds those of this run. None: keep none.
+        """
+        self._file = file
+        known = file is not None and file.exists()
+        self._earlier = frozenset(file.read_text("utf-8").splitlines()) if known else frozenset()
+        self._finished: list[str] = []
+
+    def pytest_collection_modifyitems(
+        self, config: pytest.Config, items: list[pytest.Item]
+    ) -> None:
+        """Leave out what an earlier run has finished."""
+        done = [item for item in items if item.nodeid in self._earlier]
+        if done:
+            items[:] = [item for item in items if item.nodeid not in self._earlier]
+            config.hook.pytest_deselected(items=done)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note the end of a test."""
+        if report.when == "teardown":
+            self._finished.append(report.nodeid)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any, error: object | None) -> None:
+        """End the run when one of its workers dies, and name the test that the worker ran."""
+        if error is None:
+            return
+        session = node.config.pluginmanager.getplugin("dsession")
+        test = session.sched.remove_node(node) if node in session.sched.nodes else None
+        if test is not None:
+            session.handle_crashitem(test, node)
+            self._finished.append(test)
+        if self._file is not None:
+            with self._file.open("a", encoding="utf-8") as file:
+                file.writelines(f"{test}\n" for test in self._finished)
+        what = f"worker {node.gateway.id} died while it ran {test or 'no test'}"
+        pytest.exit(what, returncode=WORKER_DIED)
 
 
 @pytest.fixture(scope="session")

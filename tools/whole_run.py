@@ -3,13 +3,15 @@
 Tests run on more workers than there are cores, so a test may fail for the load of its neighbours.
 A few failed tests are run once more, alone. Those that pass then are printed as unstable, and do
 not fail the run: they are to be mended before anything else. A test that fails twice fails the
-run, as do a worker that died and more failures than load explains.
+run, as do more failures than load explains. A worker that dies ends a run: its stacks are printed,
+the tests that had no turn run once more, and the test that it ran counts as a failed one.
 
 Exit: 0 no failure, 1 some, 2 no run.
 """
 
 from __future__ import annotations
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -26,8 +28,8 @@ __all__ = ["MOST_REPEATED", "OwnTests", "main"]
 
 #: More failures than these are not explained by load, and are not repeated.
 MOST_REPEATED = 5
-#: pytest's exit statuses: all passed, some failed.
-_PASSED, _FAILED = 0, 1
+#: pytest's exit statuses: all passed, some failed, nothing to run.
+_PASSED, _FAILED, _NONE = 0, 1, 5
 _UPSTREAM_SECONDS = 3600.0
 _ALL = ("-n", "auto", "--dist", "loadfile", "--no-loadscope-reorder", "--durations=20")
 
@@ -49,22 +51,21 @@ class OwnTests(NamedTuple):
         """Run all tests, and a few failed ones again, alone; return whether all passed.
 
         Raises:
-            SuiteError: the first run wrote no readable results.
+            SuiteError: a run wrote no readable results.
         """
+        shutil.rmtree(self.reports / "own", ignore_errors=True)
+        crashes = self.reports / "own" / "crashes"
+        crashes.mkdir(parents=True)
         unstable = self.reports / "unstable.txt"
         unstable.unlink(missing_ok=True)
-        results = self.reports / "tests.xml"
-        results.unlink(missing_ok=True)
-        status = self._pytest(f"--junitxml={results}", "--cache-clear", *self.arguments)
-        if status != _FAILED:
-            return status == _PASSED
-        failed = sorted(
-            name
-            for name, outcome in read_junit(results).items()
-            if outcome.status in ("failed", "error")
-        )
-        if not 0 < len(failed) <= MOST_REPEATED:
+        status, failed = self._together()
+        for file in sorted(crashes.iterdir()):
+            if stacks := file.read_text("utf-8", "replace"):
+                print(f"\n== stacks of the worker {file.stem}\n{stacks}", flush=True)
+        if status not in (_PASSED, _FAILED) or len(failed) > MOST_REPEATED:
             return False
+        if not failed:
+            return status == _PASSED
         print(f"\n== once more, alone: {len(failed)} failed", flush=True)
         if self._pytest("--last-failed", "--last-failed-no-failures=none") != _PASSED:
             return False
@@ -74,6 +75,25 @@ class OwnTests(NamedTuple):
         )
         print("\n".join(failed), flush=True)
         return True
+
+    def _together(self) -> tuple[int, list[str]]:
+        # pytest's exit status, and the ids of the failed tests.
+        finished = self.reports / "own" / "finished.txt"
+        options = (f"--finished={finished}", f"--crashes={self.reports / 'own' / 'crashes'}")
+        results = self.reports / "tests.xml"
+        results.unlink(missing_ok=True)
+        status = self._pytest("--cache-clear", f"--junitxml={results}", *options, *self.arguments)
+        outcomes = read_junit(results)
+        if finished.exists():
+            print("\n== a worker died: the tests that had no turn", flush=True)
+            rest = self.reports / "own" / "rest.xml"
+            status = self._pytest(f"--junitxml={rest}", *options, *self.arguments)
+            if status == _NONE:
+                status = _PASSED
+            else:
+                outcomes |= read_junit(rest)
+        failed = (name for name, one in outcomes.items() if one.status in ("failed", "error"))
+        return status, sorted(failed)
 
     def _pytest(self, *arguments: str) -> int:
         command = [sys.executable, "-m", "pytest", "-o", "cache_dir=build/test-cache", *arguments]

@@ -25,12 +25,28 @@ import os
 def test_needs_quiet():
     assert "PYTEST_XDIST_WORKER" not in os.environ
 """
-ENDS_ITS_WORKER = "import os\n\ndef test_ends_its_worker():\n    os._exit(1)\n"
+# Crashes its process as long as another process runs tests beside it.
+CRASHES_BESIDE_OTHERS = """
+import os, signal
+
+def test_crashes():
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        os.kill(os.getpid(), signal.SIGSEGV)
+"""
+CRASHES = "import os\n\ndef test_crashes():\n    os.abort()\n"
+LEAVES_A_MARK = """
+from pathlib import Path
+
+def test_leaves_a_mark():
+    with open("marks.txt", "a") as file:
+        file.write("x")
+"""
 
 
 def own_tests(folder: Path, *texts: str) -> OwnTests:
     """Make a project with a test file for each text."""
     (folder / "pytest.ini").write_text("[pytest]\n")
+    shutil.copy(ROOT / "tests" / "conftest.py", folder)
     for number, text in enumerate(texts):
         (folder / f"test_number_{number}.py").write_text(text)
     reports = folder / "reports"
@@ -70,13 +86,30 @@ def test_passed_tests_run_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]
 
 
 @pytest.mark.slow
-def test_run_that_a_dead_worker_ended_is_not_repeated(
+def test_dead_worker_shows_its_stacks_and_the_other_tests_run_once(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    tests = own_tests(tmp_path, PASSES, ENDS_ITS_WORKER)
-    shutil.copy(ROOT / "tests" / "conftest.py", tmp_path)
-    assert not tests.run()
-    assert "once more" not in capfd.readouterr().out
+    tests = own_tests(tmp_path, LEAVES_A_MARK, CRASHES_BESIDE_OTHERS, LEAVES_A_MARK)
+    assert tests.run()
+    assert (tmp_path / "marks.txt").read_text() == "xx"
+    said = (tmp_path / "reports" / "unstable.txt").read_text().split()
+    assert said == ["test_number_1.py::test_crashes"]
+    output = capfd.readouterr().out
+    assert "worker gw0 died while it ran test_number_1.py::test_crashes" in output
+    stacks = output.partition("== stacks of the worker gw0")[2]
+    assert "Segmentation fault" in stacks
+    assert "in test_crashes" in stacks
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("others", [(), (PASSES,)])
+def test_test_that_crashes_alone_too_fails_the_run(tmp_path: Path, others: tuple[str, ...]) -> None:
+    assert not own_tests(tmp_path, CRASHES, *others).run()
+
+
+@pytest.mark.slow
+def test_failure_after_a_dead_worker_fails_the_run(tmp_path: Path) -> None:
+    assert not own_tests(tmp_path, CRASHES_BESIDE_OTHERS, FAILS.format(1)).run()
 
 
 @pytest.mark.slow
