@@ -23,7 +23,7 @@ the same table runs in Pyodide.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -102,7 +102,7 @@ def all_programs() -> list[Program]:
     return [program for path in files for program in read_programs(path)] + list(read_corpus())
 
 
-def in_parts(programs: list[Program], size: int) -> dict[str, list[Program]]:
+def in_parts(programs: Sequence[Program], size: int) -> dict[str, list[Program]]:
     """Group programs by family in parts of at most ``size``, one test per part."""
     families: dict[str, list[Program]] = {}
     for program in programs:
