@@ -35,7 +35,10 @@ def test_first_reader_gets_an_answer_about_their_file_in_five_minutes(
     model = ChatServer(LOOK, ANSWER)
     with model.serving() as port:
         env = reader_environment(
-            OPENAI_API_KEY="none", OPENAI_BASE_URL=f"http://127.0.0.1:{port}/v1"
+            OPENAI_API_KEY="none",
+            OPENAI_BASE_URL=f"http://127.0.0.1:{port}/v1",
+            # Half of pip's time is bytecode, of which the page needs little.
+            PIP_COMPILE="0",
         )
         steps = walk(PAGE, tmp_path, env, {"<address of this repository>": str(ROOT)})
     seconds = sum(step.seconds for step in steps)
