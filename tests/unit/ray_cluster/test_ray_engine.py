@@ -16,6 +16,7 @@ from smolagents_fork import DockerExecutor, ProcessExecutor, RayEngine
 from smolagents_fork.errors import ConfigurationError, EngineUnavailableError
 from smolagents_fork.executors.docker.engine_factory import EngineFactory
 from smolagents_fork.executors.registry import available_names
+from smolagents_fork.ray_cluster import helper_process
 from smolagents_fork.sandboxes.engine_protocol import Engine
 from tools.paths import ROOT
 
@@ -82,9 +83,10 @@ def test_cluster_without_a_token_is_refused(monkeypatch: pytest.MonkeyPatch):
 def test_head_that_does_not_answer_is_said(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("RAY_AUTH_MODE", "token")
     monkeypatch.setenv("RAY_AUTH_TOKEN", "0" * 48)
+    monkeypatch.setitem(helper_process._STEP_SECONDS, "asking", 2.0)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
-        words = rf"127\.0\.0\.1:{port} accepts connections and did not answer within 20 s"
+        words = rf"127\.0\.0\.1:{port} accepts connections and did not answer within 2 s"
         with pytest.raises(EngineUnavailableError, match=words):
             RayEngine(f"127.0.0.1:{port}", sandbox="process").cluster()
 
