@@ -42,7 +42,7 @@ demo: $(VENV)/.fork ## a CodeAgent answers a question about a file (EXECUTOR=was
 	@$(if $(EXECUTOR),EXECUTOR=$(EXECUTOR) )$(RUN) examples $(EXAMPLE)
 
 .PHONY: test
-test: $(VENV)/.dev lint ## all tests, and upstream's own (REQUIRE_DOCKER=1: no engine is a failure)
+test: $(VENV)/.dev ## lint, all tests, and upstream's own (REQUIRE_DOCKER=1: no engine is a failure)
 	@$(RUN) tools.whole_run
 
 .PHONY: test-fast

@@ -1,10 +1,13 @@
-"""Every test of the project: the fork's own, and upstream's beside them.
+"""The lint, then every test of the project: the fork's own, and upstream's beside both.
 
 Tests run on more workers than there are cores, so a test may fail for the load of its neighbours.
 A few failed tests are run once more, alone. Those that pass then are printed as unstable, and do
 not fail the run: they are to be mended before anything else. A test that fails twice fails the
 run, as do more failures than load explains. A worker that dies ends a run: its stacks are printed,
 the tests that had no turn run once more, and the test that it ran counts as a failed one.
+
+The lint has one process at a time, so upstream's tests begin before it. A lint that finds something
+ends the run.
 
 Exit: 0 no failure, 1 some, 2 no run.
 """
@@ -19,6 +22,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from tools import lint
 from tools.command import Command, clean_environment
 from tools.errors import CommandError, SuiteError, ToolError
 from tools.junit import read_junit
@@ -108,6 +112,8 @@ def main() -> int:
     command = [sys.executable, "-m", "tools.regression"]
     try:
         with Command(command, timeout_seconds=_UPSTREAM_SECONDS, cwd=ROOT, log=log) as upstream:
+            if lint.main() != 0:
+                return 1
             passed = OwnTests().run()
             print("\n== upstream's tests, on the release and on the fork", flush=True)
             same = _ended_well(upstream)
