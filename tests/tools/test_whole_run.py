@@ -51,7 +51,13 @@ def own_tests(folder: Path, *texts: str) -> OwnTests:
         (folder / f"test_number_{number}.py").write_text(text)
     reports = folder / "reports"
     reports.mkdir()
-    return OwnTests(folder, reports, ("-n", "1"))
+    return OwnTests(folder, reports, ("-p", "xdist", "-n", "1"))
+
+
+@pytest.fixture(autouse=True)
+def _few_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spare each of the processes the import of plug-ins that the runs do not use."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
 
 
 @pytest.mark.slow
