@@ -232,10 +232,26 @@ class RemoteSandbox:
 
     def remove(self) -> None:
         """End it in the background. Idempotent; safe in a finaliser."""
+        if self._begin_removal():
+            self._helper.post("remove", sandbox=self.id)
+
+    def remove_and_wait(self, timeout: float) -> None:
+        """End it, and wait until its node has removed it. Idempotent.
+
+        Args:
+            timeout: seconds to wait at most.
+
+        Raises:
+            ForkError: it took longer, or the node is lost; then its lease ends it.
+        """
+        if self._begin_removal():
+            self._helper.ask("remove", timeout, sandbox=self.id)
+
+    def _begin_removal(self) -> bool:
         if self._removed or self._owner != os.getpid():
-            return
+            return False
         self._removed = True
-        self._helper.post("remove", sandbox=self.id)
+        return True
 
 
 class Cluster:

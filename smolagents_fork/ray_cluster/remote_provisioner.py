@@ -368,10 +368,6 @@ class RemoteContainer:
             self._removed = True
 
         def work() -> None:
-            try:
-                if not self._sandbox.lost:
-                    self._sandbox.call("remove", {}, timeout=_REMOVE_SECONDS)
-            finally:
-                self._sandbox.remove()
+            self._sandbox.remove_and_wait(_REMOVE_SECONDS)
 
         _removals.begin(self._sandbox.id, work)

@@ -35,6 +35,7 @@ _HEAD_SECONDS = 3.0
 _AGAIN_SECONDS = 0.2
 _READ_SECONDS = 0.5
 _REQUEST_SECONDS = 30.0
+_REMOVE_SECONDS = 60.0
 
 
 def main(number: int) -> None:
@@ -206,7 +207,7 @@ class Helper:
         if remote is None:
             return
         try:
-            remote.ask(_REQUEST_SECONDS, "remove", sandbox)
+            remote.ask(_REMOVE_SECONDS, "remove", sandbox)
         finally:
             self._open_supervisors().release(remote)
 

@@ -19,8 +19,10 @@ from ...errors import (
     ProtocolError,
 )
 from ...sandboxes.cluster_owner import ClusterOwner
+from ...sandboxes.docker.container import DockerSandbox
 from ...sandboxes.docker.docker_provisioner import DockerProvisioner
-from ...sandboxes.provisioner import ByteStream, ImageSpec, Sandbox
+from ...sandboxes.docker.lifetime import reaper
+from ...sandboxes.provisioner import ByteStream, ImageSpec
 from ..links.container_data import (
     as_data,
     container_options_of,
@@ -29,23 +31,31 @@ from ..links.container_data import (
     send_head,
 )
 from .node_sandboxes import NodeSandbox
+from .watchdog import Watchdog
 
 __all__ = ["ContainerOnNode", "DockerKind", "PreparedImage"]
 
 _PIECE = 1 << 18
-_REMOVE_SECONDS = 30.0
+_REMOVE_SECONDS = 20.0
+# Time in which an engine that was dead when a supervisor ended may come back, in seconds.
+_REAP_SECONDS = 60.0
+_REAP = "smolagents_fork.sandboxes.docker.lifetime.reaper:reap_supervisor"
 _FILE_SECONDS = 600.0
 
 
 class DockerKind:
-    """Starts containers on this node.
+    """Starts containers on this node. None outlives the supervisor for long, however that ends.
 
     Args:
         owner: the supervisor, which the containers' labels name.
+
+    Raises:
+        OSError: the process that watches the supervisor cannot be started.
     """
 
     def __init__(self, owner: ClusterOwner) -> None:
         self._owner = owner
+        self._watchdog = Watchdog(_REAP, owner.cluster, owner.node, owner.supervisor, _REAP_SECONDS)
         self._lock = threading.Lock()
         self._provisioners: dict[str, DockerProvisioner] = {}
         self._images: dict[str, tuple[str, str]] = {}
@@ -76,7 +86,7 @@ class DockerKind:
             if options["spec"] is None:
                 return PreparedImage(image, digest)
             started = provisioner.start(sandbox_spec_of({**options["spec"], "image": image}))
-            return ContainerOnNode(provisioner, started, digest)
+            return ContainerOnNode(started, digest)
         except ForkError as error:
             raise error.reworded(f"on node {self._owner.node}: {error}") from error
 
@@ -117,6 +127,7 @@ class DockerKind:
         for provisioner in provisioners:
             provisioner.wait_until_removed(_REMOVE_SECONDS)
             provisioner.close()
+        self._watchdog.close(clean=not reaper.pending())
 
 
 def _unread(_line: str) -> None:
@@ -152,13 +163,11 @@ class ContainerOnNode:
     """A container of this node.
 
     Args:
-        provisioner: that has started it.
         sandbox: the container.
         digest: of its image.
     """
 
-    def __init__(self, provisioner: DockerProvisioner, sandbox: Sandbox, digest: str) -> None:
-        self._provisioner = provisioner
+    def __init__(self, sandbox: DockerSandbox, digest: str) -> None:
         self._sandbox = sandbox
         self.info: dict[str, Any] = {
             "container": sandbox.id,
@@ -208,14 +217,12 @@ class ContainerOnNode:
             return as_data(self._sandbox.list_files(str(arguments["path"])))
         if method == "responds":
             return self._sandbox.engine_responds()
-        if method == "remove":
-            self._sandbox.remove()
-            return self._provisioner.wait_until_removed(_REMOVE_SECONDS)
         raise ExecutorError(f"a container has no request {method!r}")
 
     def close(self) -> None:
-        """Remove the container."""
+        """Remove the container, and wait for that."""
         self._sandbox.remove()
+        self._sandbox.wait_until_removed(_REMOVE_SECONDS)
 
 
 def _send_error(stream: socket.socket, error: ForkError) -> None:

@@ -16,6 +16,8 @@ __all__ = ["SupervisorActor", "actor_class"]
 # Threads for control; beats have theirs, or a slow start would look like silence.
 _CONTROL_THREADS = 16
 _BEAT_THREADS = 2
+# An engine may block the removal of one sandbox; starts and requests go on, and other removals.
+_REMOVAL_THREADS = 4
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
@@ -52,6 +54,11 @@ class SupervisorActor(Supervisor):
         """See :class:`Supervisor`."""
         return super().beat()
 
+    @_in_group("removals")
+    def remove(self, sandbox: str) -> Any:
+        """See :class:`Supervisor`."""
+        return super().remove(sandbox)
+
     @_in_group("relay")
     def relay_open(self, token: bytes) -> Any:
         """See :class:`Supervisor`."""
@@ -84,7 +91,7 @@ def actor_class(slots: int) -> Any:
     Args:
         slots: sandboxes at once; each may have a stream that is relayed.
     """
-    groups = {"beats": _BEAT_THREADS, "relay": 2 * slots + 8}
+    groups = {"beats": _BEAT_THREADS, "removals": _REMOVAL_THREADS, "relay": 2 * slots + 8}
     decorate: Any = ray.remote
     decorated = decorate(
         max_restarts=0, max_concurrency=_CONTROL_THREADS, concurrency_groups=groups

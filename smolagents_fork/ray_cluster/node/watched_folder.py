@@ -1,42 +1,24 @@
-"""Folder of a supervisor that is removed when the supervisor has ended, however it ended.
-
-Ray kills the children of a worker that it ends, fork servers included. The process that watches
-here is not a child of the worker: its parent has ended.
-"""
+"""Folder of a supervisor that is removed when the supervisor has ended, however it ended."""
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
-import json
 import os
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
 from ...folders.removal import remove_tree
+from .watchdog import Watchdog
 
 __all__ = ["PREFIX", "WatchedFolder"]
 
 #: Begins the name of the folder.
 PREFIX = "smolagents-ray-"
-_START_SECONDS = 60.0
 _NEW = 60.0
-# Imports nothing until there is something to remove.
-_WATCH = (
-    "import json, os, sys\n"
-    "if os.fork():\n"
-    "    os._exit(0)\n"
-    "os.setsid()\n"
-    "path, folder = json.loads(sys.argv[1])\n"
-    "while os.read(0, 1):\n"
-    "    pass\n"
-    "sys.path[:] = path\n"
-    "from smolagents_fork.folders.removal import remove_tree\n"
-    "remove_tree(folder, 30.0)\n"
-)
+_REMOVE = "smolagents_fork.folders.removal:remove_tree"
+_REMOVE_SECONDS = 30.0
 
 
 class WatchedFolder:
@@ -52,28 +34,20 @@ class WatchedFolder:
         self.path = os.path.realpath(tempfile.mkdtemp(prefix=PREFIX))
         self._lock = os.open(self.path, os.O_RDONLY)
         fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        arguments = json.dumps([sys.path, self.path])
-        reading, self._writing = os.pipe()
         try:
-            subprocess.run(
-                [sys.executable, "-I", "-c", _WATCH, arguments],
-                stdin=reading, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                timeout=_START_SECONDS, check=True, cwd="/",
-            )  # fmt: skip
-        except (OSError, subprocess.SubprocessError) as error:
-            os.close(self._writing)
+            self._watchdog = Watchdog(_REMOVE, self.path, _REMOVE_SECONDS)
+        except OSError:
+            os.close(self._lock)
             os.rmdir(self.path)
-            raise OSError(f"the process that watches a folder did not start: {error}") from error
-        finally:
-            os.close(reading)
+            raise
 
     def close(self) -> None:
         """Remove the folder. Idempotent."""
         remove_tree(self.path)
-        for number in (self._writing, self._lock):
-            with contextlib.suppress(OSError):
-                os.close(number)
-        self._writing = self._lock = -1
+        self._watchdog.close(clean=not os.path.lexists(self.path))
+        with contextlib.suppress(OSError):
+            os.close(self._lock)
+        self._lock = -1
 
 
 def _remove_stale() -> None:

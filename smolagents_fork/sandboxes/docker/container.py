@@ -289,6 +289,14 @@ class DockerSandbox:
             started = self._started
         self._end(started, wait=False)
 
+    def wait_until_removed(self, timeout: float) -> bool:
+        """Wait until it is removed, after :meth:`remove`; return whether it is.
+
+        Args:
+            timeout: seconds to wait at most.
+        """
+        return reaper.wait_until_gone(self._started.name, timeout)
+
     def _end(self, started: StartedContainer, *, wait: bool) -> None:
         if started.lease is not None:
             started.lease.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import secrets
 import warnings
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Any
 
 from ...deadline import Deadline
@@ -277,23 +277,6 @@ class DockerProvisioner:
         with mapped_errors("listing containers"):
             found = self._client.api.containers(filters={"label": f"{LABEL}={owner_label()}"})
         return [str(container["Id"])[:12] for container in found]
-
-    def remove_orphans(self, alive: Collection[str]) -> list[str]:
-        """Remove containers of supervisors of this cluster and node that are gone.
-
-        Args:
-            alive: names of the supervisors on this node that live, other than this one.
-
-        Returns:
-            names of the removed containers; none outside a cluster.
-
-        Raises:
-            EngineUnavailableError: the engine does not answer.
-        """
-        if self._owner is None:
-            return []
-        with mapped_errors("removing containers of supervisors that are gone"):
-            return reaper.reap_supervisors(self._client, self._owner, alive)
 
     def wait_until_removed(self, timeout: float) -> bool:
         """Wait for pending removals, also after :meth:`close`; return whether all are done.

@@ -6,7 +6,9 @@ import contextlib
 import ipaddress
 import re
 import socket
+import time
 from collections.abc import Iterator
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -26,6 +28,7 @@ __all__ = [
     "connect",
     "disconnect",
     "engine_responds",
+    "engine_time",
     "image_id",
     "mapped_errors",
     "one_call_client",
@@ -127,6 +130,16 @@ def _ping(api: APIClient, seconds: float) -> Any:
     response = api.get(f"{api.base_url}/_ping", timeout=seconds)
     response.raise_for_status()
     return response
+
+
+def engine_time(client: DockerClient) -> float:
+    """Return the seconds of the epoch by the engine's clock.
+
+    Args:
+        client: docker-py client.
+    """
+    date = _ping(client.api, PING_SECONDS).headers.get("Date")
+    return parsedate_to_datetime(date).timestamp() if date else time.time()
 
 
 def engine_responds(client: DockerClient, seconds: float = PING_SECONDS) -> bool:

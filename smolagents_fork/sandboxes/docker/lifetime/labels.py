@@ -23,6 +23,7 @@ __all__ = [
     "owner_is_gone",
     "owner_label",
     "owner_of",
+    "supervisor_filter",
 ]
 
 LABEL = "smolagents-fork.owner"
@@ -57,6 +58,11 @@ def _cluster_labels(owner: ClusterOwner) -> dict[str, str]:
         NODE_LABEL: owner.node,
         SUPERVISOR_LABEL: owner.supervisor,
     }
+
+
+def supervisor_filter(owner: ClusterOwner) -> list[str]:
+    """Return the engine's filter for the containers of a supervisor."""
+    return [f"{name}={value}" for name, value in _cluster_labels(owner).items()]
 
 
 def cluster_owner_of(container_labels: Mapping[str, str]) -> ClusterOwner | None:

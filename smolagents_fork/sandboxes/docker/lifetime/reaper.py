@@ -12,15 +12,15 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Collection, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from ....errors import ExecutorStartError
 from ...cluster_owner import ClusterOwner
 from ...termination import exit_on_sigterm
-from ..engine import connect, disconnect
+from ..engine import connect, disconnect, engine_time
 from ..engine_address import EngineAddress
-from .labels import LABEL, cluster_owner_of, owner_is_gone
+from .labels import LABEL, owner_is_gone, supervisor_filter
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -29,14 +29,20 @@ __all__ = [
     "pending",
     "reap",
     "reap_once",
-    "reap_supervisors",
+    "reap_supervisor",
     "remove",
     "starting",
+    "wait_until_gone",
     "wait_until_removed",
+    "was_abandoned",
 ]
 
 _EXIT_WAIT_SECONDS = 15.0
 _IDLE_SECONDS = 1.0
+# Age at which a container that was never started has nobody who starts it. Its start is three calls
+# of the engine, each of which has a limit.
+_MOST_UNSTARTED_SECONDS = 600.0
+_AGAIN_SECONDS = 1.0
 
 _lock = threading.Lock()
 # Names of this process's containers, each with the address of its engine.
@@ -119,6 +125,23 @@ def wait_until_removed(timeout: float) -> bool:
     return False
 
 
+def wait_until_gone(name: str, timeout: float) -> bool:
+    """Wait for one container's removal, whatever happens to others; return whether it is done.
+
+    Args:
+        name: of a container of this process that is being removed.
+        timeout: seconds.
+    """
+    end = time.monotonic() + timeout
+    while True:
+        with _lock:
+            if name not in _known:
+                return True
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.01)
+
+
 def _remove_now(client: DockerClient, name: str) -> None:
     import docker
 
@@ -193,37 +216,61 @@ def reap_once(address: EngineAddress) -> None:
 
 
 def reap(client: DockerClient) -> list[str]:
-    """Remove containers whose owning process, on this machine, has died; return their names.
+    """Remove containers that nobody needs any more; return their names.
 
-    A container without the fork's label, or of an owner that lives or is on another machine, stays.
+    Those are the containers whose owning process, on this machine, has died. A container that was
+    created and never started has no lease to end it: it is removed with any owner once no start can
+    take that long. All others stay, and so do containers without the fork's label.
     """
     removed = []
+    now: float | None = None
     for summary in client.api.containers(all=True, filters={"label": LABEL}):
-        if owner_is_gone(summary.get("Labels") or {}):
+        gone = owner_is_gone(summary.get("Labels") or {})
+        if not gone and summary.get("State") == "created":
+            now = engine_time(client) if now is None else now
+            gone = was_abandoned(summary, now)
+        if gone:
             _remove_now(client, summary["Id"])
             removed.append(summary["Names"][0].lstrip("/"))
     return removed
 
 
-def reap_supervisors(client: DockerClient, own: ClusterOwner, alive: Collection[str]) -> list[str]:
-    """Remove containers of supervisors that are gone; return their names.
-
-    Containers of other clusters and nodes stay, and those without a supervisor.
+def was_abandoned(summary: dict[str, Any], now: float) -> bool:
+    """Tell whether a container was created so long ago that nobody starts it any more.
 
     Args:
-        client: docker-py client of the node's engine.
-        own: the supervisor that asks.
-        alive: names of the other supervisors on this node that live.
+        summary: of the container, from the engine's list.
+        now: seconds of the epoch, by the engine's clock.
     """
-    removed = []
-    for summary in client.api.containers(all=True, filters={"label": LABEL}):
-        owner = cluster_owner_of(summary.get("Labels") or {})
-        if owner is None or (owner.cluster, owner.node) != (own.cluster, own.node):
-            continue
-        if owner != own and owner.supervisor not in alive:
-            _remove_now(client, summary["Id"])
-            removed.append(summary["Names"][0].lstrip("/"))
-    return removed
+    created: float = summary["Created"]
+    return summary["State"] == "created" and now - created > _MOST_UNSTARTED_SECONDS
+
+
+def reap_supervisor(cluster: str, node: str, supervisor: str, seconds: float) -> None:
+    """Remove the containers of a supervisor that has ended; never raises.
+
+    Looks for them several times: the engine makes a container that it was asked for a moment later,
+    and may itself be dead for a while.
+
+    Args:
+        cluster: of its :class:`ClusterOwner`.
+        node: likewise.
+        supervisor: likewise.
+        seconds: for which to look.
+    """
+    label = supervisor_filter(ClusterOwner(cluster, node, supervisor))
+    end = time.monotonic() + seconds
+    while True:
+        with contextlib.suppress(Exception):
+            client = connect(timeout=30)
+            try:
+                for summary in client.api.containers(all=True, filters={"label": label}):
+                    _remove_now(client, summary["Id"])
+            finally:
+                disconnect(client)
+        if time.monotonic() > end:
+            return
+        time.sleep(_AGAIN_SECONDS)
 
 
 def _after_fork() -> None:
