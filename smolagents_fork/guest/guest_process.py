@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import codecs
+import contextlib
+import time
 from typing import Protocol
 
 from ..deadline import Deadline
-from ..errors import SandboxDiedError
+from ..errors import ProtocolError, SandboxDiedError
 from .frames import Frame, Kind
 
-__all__ = ["GuestProcess"]
+__all__ = ["GuestProcess", "remaining_text"]
+
+# Limit of reading what a process that has ended has left.
+_MOST_SECONDS = 10.0
 
 
 class GuestProcess(Protocol):
@@ -59,3 +65,28 @@ class GuestProcess(Protocol):
 
     def close(self) -> None:
         """Kill the process and release all resources. Idempotent."""
+
+
+def remaining_text(
+    process: GuestProcess, decoder: codecs.IncrementalDecoder, seconds: float = 0.0
+) -> str:
+    """Return all remaining text of a process that has ended, or is about to end.
+
+    Args:
+        process: the process.
+        decoder: of its output.
+        seconds: to wait for its last frames.
+    """
+    parts = []
+    limit = Deadline(seconds + _MOST_SECONDS)
+    end = time.monotonic() + seconds
+    with contextlib.suppress(SandboxDiedError, ProtocolError):
+        while not limit.expired():
+            frame = process.receive(max(0.0, end - time.monotonic()))
+            if frame is None:
+                break
+            if frame.kind is Kind.OUTPUT:
+                parts.append(process.text_of(frame))
+    parts.append(process.text_in_log())
+    parts.append(decoder.decode(b"", True))
+    return "".join(parts)

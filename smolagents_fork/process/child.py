@@ -12,11 +12,13 @@ import socket
 import struct
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 from ..deadline import Deadline
 from ..errors import ProtocolError, SandboxDiedError
 from ..guest.frames import Frame, FrameReader, Kind, frame_parts
+from ..guest.guest_process import remaining_text
 from ..guest.spin_wait import SpinWait
 from .output_log import LOG_HEADER, LOG_SIZE, LOG_TEXT, STOPPED_RUN
 
@@ -75,8 +77,22 @@ class Child:
         _open.update((data, status))
         os.set_blocking(output, False)
 
-    def send(self, kind: Kind, run: int, body: bytes | bytearray, deadline: Deadline) -> None:
+    def send(
+        self,
+        kind: Kind,
+        run: int,
+        body: bytes | bytearray,
+        deadline: Deadline,
+        meanwhile: Callable[[], object] | None = None,
+    ) -> None:
         """Send a frame.
+
+        Args:
+            kind: of the frame.
+            run: its number.
+            body: of the frame.
+            deadline: for the child to read it.
+            meanwhile: called several times a second while the child has not read it all.
 
         Raises:
             SandboxDiedError: the child has ended.
@@ -91,6 +107,8 @@ class Child:
                     pass
                 except OSError as error:
                     raise self.death() from error
+                if rest and meanwhile is not None:
+                    meanwhile()
                 if rest and deadline.expired():
                     raise ProtocolError(
                         f"the child read only {max(0, len(body) - len(rest))} of {len(body)} "
@@ -237,14 +255,7 @@ class Child:
 
     def remaining_text(self) -> str:
         """Return all remaining text of a child that has ended, or is about to end."""
-        parts = []
-        with contextlib.suppress(SandboxDiedError, ProtocolError):
-            while (frame := self.receive(0)) is not None:
-                if frame.kind is Kind.OUTPUT:
-                    parts.append(self.text_of(frame))
-        parts.append(self.text_in_log())
-        parts.append(self._decoder.decode(b"", True))
-        return "".join(parts)
+        return remaining_text(self, self._decoder)
 
     def interrupt(self, run: int) -> None:
         """Stop the program of ``run``; any thread may call this, any number of times.

@@ -22,6 +22,7 @@ from ..errors import (
     SandboxDiedError,
 )
 from ..guest.frames import Frame, FrameReader, Kind, of_relay, packed
+from ..guest.guest_process import remaining_text
 from ..process.child_places import ChildFiles, ChildRequest
 from ..results import ExecutorStats, FileInfo
 from .cluster_client import Cluster, RemoteSandbox
@@ -363,14 +364,7 @@ class RemoteChild:
 
     def remaining_text(self) -> str:
         """Return all remaining text of a child that has ended, or is about to end."""
-        parts = []
-        end = Deadline(1.0)
-        with contextlib.suppress(SandboxDiedError, ProtocolError):
-            while not end.expired() and (frame := self.receive(end.at_most(1.0))) is not None:
-                if frame.kind is Kind.OUTPUT:
-                    parts.append(self.text_of(frame))
-        parts.append(self._decoder.decode(b"", True))
-        return "".join(parts)
+        return remaining_text(self, self._decoder, 1.0)
 
     def interrupt(self, run: int) -> None:
         """Stop the program of ``run``; from any thread."""

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from ..deadline import Deadline
 from ..errors import ExecutorStartError, ProtocolError, SandboxDiedError
 from ..guest.frames import Frame, FrameReader, Kind, packed
+from ..guest.guest_process import remaining_text
 from .deno_binary import BARE_ENVIRONMENT
 
 __all__ = ["DenoProcess", "body_of"]
@@ -165,13 +166,7 @@ class DenoProcess:
 
     def remaining_text(self) -> str:
         """All text that is left of a process that has ended, or is about to."""
-        parts = []
-        with contextlib.suppress(SandboxDiedError, ProtocolError):
-            while (frame := self.receive(0)) is not None:
-                if frame.kind is Kind.OUTPUT:
-                    parts.append(self.text_of(frame))
-        parts.append(self._decoder.decode(b"", True))
-        return "".join(parts)
+        return remaining_text(self, self._decoder)
 
     # -- limits --
 

@@ -8,6 +8,7 @@ import select
 import socket
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
@@ -16,7 +17,7 @@ from ...codec import encode
 from ...deadline import Deadline
 from ...errors import ConfigurationError, ExecutorError, ForkError, ProtocolError, SandboxDiedError
 from ...folders.removal import remove_tree
-from ...guest.frames import FrameReader, Kind, from_guest, packed, to_relay
+from ...guest.frames import Frame, FrameReader, Kind, from_guest, packed, to_relay
 from ...process.child import Child
 from ...process.child_figures import child_figures
 from ...process.confinement_report import Bounds
@@ -35,6 +36,11 @@ _ENDS = (Kind.DONE, Kind.FINAL, Kind.FAILED)
 _PIECE = 1 << 20
 # Time the host may take to read what is sent to it, in seconds; more at a breakpoint.
 _SEND_SECONDS = 3600.0
+_START_SEND_SECONDS = 60.0
+# Frames of the host that are read before the child has the first of them.
+_MOST_WAITING = 16
+# Frames of the child that are passed on before the host is read again.
+_FRAMES_AT_ONCE = 64
 
 
 class ProcessKind:
@@ -110,7 +116,10 @@ class ProcessSandbox:
         try:
             child = spawn(self._layout, self._bounds, self._kinds)
         except ForkError as error:
-            _send_end(stream, SandboxDiedError(f"the child did not start: {error}"))
+            body = _last_word(SandboxDiedError(f"the child did not start: {error}"))
+            with contextlib.suppress(OSError):
+                stream.settimeout(_START_SEND_SECONDS)
+                stream.sendall(packed(Kind.ENDED, 0, body))
             return
         with self._lock:
             older, self._child = self._child, child
@@ -151,6 +160,8 @@ class ProcessSandbox:
 class GuestRelay:
     """Relays frames between a child and a stream, in one thread.
 
+    Interrupts are read at any time, also while a long frame waits for its reader.
+
     Args:
         child: its frames are checked here as on one machine.
         stream: to the host.
@@ -165,6 +176,8 @@ class GuestRelay:
         self._begun: float | None = None
         self._stream = stream
         self._reader = FrameReader(to_relay())
+        # Frames of the host that the child has not been sent.
+        self._waiting: deque[Frame] = deque()
 
     def run(self) -> None:
         """Relay until one of the two ends."""
@@ -172,24 +185,45 @@ class GuestRelay:
         try:
             with contextlib.suppress(OSError):
                 self._send(Kind.STARTED, 0, encode(self._child.pid))
-                while self._from_host() and self._from_child():
-                    self._wait()
+                while True:
+                    self._from_host()
+                    self._from_child()
+                    self._child.wait(self._stream, _SLICE)
         except (SandboxDiedError, ProtocolError) as error:
             self._end(error)
 
-    def _wait(self) -> None:
-        self._child.wait(self._stream, _SLICE)
+    def _from_host(self) -> None:
+        """Pass on what the host has sent.
 
-    def _from_host(self) -> bool:
-        """Pass on what the host has sent; return whether it is still there."""
-        while True:
+        Raises:
+            OSError: the host is gone.
+        """
+        self._read_host()
+        while self._waiting:
+            frame = self._waiting.popleft()
+            if frame.kind is Kind.RUN:
+                self._begun = time.monotonic()
+            limit = Deadline(30.0 + len(frame.body) / 1e6)
+            self._child.send(frame.kind, frame.run, frame.body, limit, self._read_host)
+
+    @property
+    def _has_room(self) -> bool:
+        return len(self._waiting) < _MOST_WAITING
+
+    def _read_host(self) -> None:
+        """Read what the host has sent; interrupts are obeyed, other frames wait for their turn.
+
+        Raises:
+            OSError: the host is gone.
+        """
+        while self._has_room:
             wanted = self._reader.wanted
             try:
                 data = self._stream.recv(min(wanted, _PIECE)) if wanted else b""
             except BlockingIOError:
-                return True
+                return
             if wanted and not data:
-                return False
+                raise ConnectionError("the host has closed the stream")
             frame = self._reader.feed(data)
             if frame is None:
                 continue
@@ -198,21 +232,22 @@ class GuestRelay:
             elif frame.kind is Kind.KILL:
                 self._child.kill()
             else:
-                if frame.kind is Kind.RUN:
-                    self._begun = time.monotonic()
-                limit = Deadline(30.0 + len(frame.body) / 1e6)
-                self._child.send(frame.kind, frame.run, frame.body, limit)
+                self._waiting.append(frame)
 
-    def _from_child(self) -> bool:
-        """Pass on what the child has sent and printed; return whether the host is still there."""
-        while True:
+    def _from_child(self) -> None:
+        """Pass on what the child has sent and printed; not without end, for the host's sake.
+
+        Raises:
+            OSError: the host is gone, or does not read.
+        """
+        for _ in range(_FRAMES_AT_ONCE):
             # With time to wait, the end of a child is noticed whose connection lives on.
             frame = self._child.receive(0.01 if self._child.ended else 0)
             if frame is None:
                 text = self._child.text_in_log()
                 if text:
                     self._send_text(text)
-                return True
+                return
             if frame.kind is Kind.OUTPUT:
                 self._send_text(self._child.text_of(frame), frame.run)
             else:
@@ -226,7 +261,8 @@ class GuestRelay:
             self._child.kill()
             death = self._child.death()
             self._send_text(self._child.remaining_text())
-            _send_end(self._stream, error if isinstance(error, ProtocolError) else death)
+            last = error if isinstance(error, ProtocolError) else death
+            self._send(Kind.ENDED, 0, _last_word(last))
 
     def _send_text(self, text: str, run: int = 0) -> None:
         body = text.encode("utf-8", "surrogatepass")
@@ -234,23 +270,24 @@ class GuestRelay:
             self._send(Kind.OUTPUT, run, body[start : start + (1 << 15)])
 
     def _send(self, kind: Kind, run: int, body: bytes | bytearray) -> None:
-        _send_all(self._stream, packed(kind, run, body))
+        rest = memoryview(packed(kind, run, body))
+        deadline = Deadline(_SEND_SECONDS)
+        while rest:
+            try:
+                rest = rest[self._stream.send(rest) :]
+            except BlockingIOError:
+                self._wait_for_host()
+                if deadline.expired():
+                    raise OSError("the host does not read") from None
+
+    def _wait_for_host(self) -> None:
+        """Wait until the host reads; what it sends meanwhile is read."""
+        poll = select.poll()
+        poll.register(self._stream, select.POLLOUT | (select.POLLIN if self._has_room else 0))
+        if any(event & select.POLLIN for _, event in poll.poll(1000)):
+            self._read_host()
 
 
-def _send_end(stream: socket.socket, error: ForkError) -> None:
+def _last_word(error: ForkError) -> bytes:
     cause = error.cause if isinstance(error, SandboxDiedError) else "protocol"
-    with contextlib.suppress(OSError):
-        _send_all(stream, packed(Kind.ENDED, 0, encode([cause, str(error)])))
-
-
-def _send_all(stream: socket.socket, data: bytes) -> None:
-    rest = memoryview(data)
-    deadline = Deadline(_SEND_SECONDS)
-    while rest:
-        try:
-            rest = rest[stream.send(rest) :]
-        except BlockingIOError:
-            poll = select.poll()
-            poll.register(stream, select.POLLOUT)
-            if not poll.poll(1000) and deadline.expired():
-                raise OSError("the host does not read") from None
+    return encode([cause, str(error)])

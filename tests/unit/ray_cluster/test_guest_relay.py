@@ -1,0 +1,110 @@
+"""Relay of a child's frames: interrupts are read while a long frame waits for its reader."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import threading
+
+import pytest
+from background import running
+
+from smolagents_fork.guest.frames import Frame, FrameReader, Kind, from_guest, packed
+from smolagents_fork.process.child import Child
+from smolagents_fork.process.output_log import LOG_SIZE
+from smolagents_fork.ray_cluster.node.process_node import GuestRelay
+
+SECONDS = 60
+LONG = 16 << 20
+
+
+class Ends:
+    """A relay between the test as the host, and the test as the child."""
+
+    def __init__(self) -> None:
+        ours, self.data = socket.socketpair()
+        status, self.status = socket.socketpair()
+        self.host, stream = socket.socketpair()
+        output, self.output = os.pipe()
+        log = os.memfd_create("log")
+        os.ftruncate(log, LOG_SIZE)
+        kinds = from_guest(2 * LONG, 2 * LONG)
+        self.child = Child(ours, status, output, log, kinds)
+        self.stream = stream
+        self.times: list[float] = []
+        self.relay = GuestRelay(self.child, stream, self.times.append)
+        self.reader = FrameReader({**kinds, Kind.STARTED: 100, Kind.ENDED: 1000})
+        for end in (self.data, self.status, self.host):
+            end.settimeout(SECONDS)
+
+    def received(self) -> Frame:
+        while True:
+            data = self.host.recv(min(self.reader.wanted, 1 << 20)) if self.reader.wanted else b""
+            assert data or not self.reader.wanted, "the relay has ended"
+            frame = self.reader.feed(data)
+            if frame is not None:
+                return frame
+
+    def close(self) -> None:
+        for end in (self.host, self.data):
+            end.close()
+
+    def remove(self) -> None:
+        self.child.close()
+        self.status.close()
+        self.stream.close()
+        os.close(self.output)
+
+
+@pytest.fixture
+def ends():
+    made = Ends()
+    with running(made.relay.run):
+        yield made
+        made.close()
+    made.remove()
+
+
+def test_host_that_has_not_read_a_long_value_can_interrupt(ends: Ends):
+    assert ends.received().kind is Kind.STARTED
+    with running(ends.data.sendall, packed(Kind.DONE, 1, bytes(LONG))):
+        # The host has read the beginning, so the relay is sending the rest.
+        assert ends.host.recv(1, socket.MSG_PEEK)
+        ends.host.sendall(packed(Kind.INTERRUPT, 1))
+        assert ends.status.recv(1) == b"I"
+        assert ends.received().kind is Kind.DONE
+
+
+def test_child_that_does_not_read_a_long_frame_can_be_interrupted_and_killed(ends: Ends):
+    assert ends.received().kind is Kind.STARTED
+    code = b"#" * LONG
+    with running(ends.host.sendall, packed(Kind.RUN, 1, code)):
+        assert ends.data.recv(1, socket.MSG_PEEK)
+    ends.host.sendall(packed(Kind.INTERRUPT, 1))
+    assert ends.status.recv(1) == b"I"
+    ends.host.sendall(packed(Kind.KILL, 0))
+    assert ends.status.recv(1) == b"K"
+
+
+def test_child_that_sends_without_end_can_be_interrupted(ends: Ends):
+    assert ends.received().kind is Kind.STARTED
+    over, done = threading.Event(), threading.Event()
+    frame = packed(Kind.OUTPUT, 1, b"x")
+
+    def flood() -> None:
+        while not over.is_set():
+            ends.data.sendall(frame * 100)
+
+    def read() -> None:
+        ends.host.settimeout(0.05)
+        while not done.is_set():
+            with contextlib.suppress(TimeoutError):
+                ends.host.recv(1 << 16)
+
+    with running(read, stop=done.set):
+        with running(flood, stop=over.set):
+            ends.host.send(packed(Kind.INTERRUPT, 1))
+            assert ends.status.recv(1) == b"I"
+            over.set()
+        done.set()
