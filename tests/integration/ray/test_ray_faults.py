@@ -67,17 +67,40 @@ def test_link_cut(breakable: RayCluster, scene: Scene) -> None:
     assert eventually(lambda: not alive(scene.supervisor), SECONDS)
 
 
-def test_driver_killed(breakable: RayCluster) -> None:
-    program = (
-        "import time\n"
-        "from smolagents_fork import ProcessExecutor, RayEngine\n"
-        f"engine = RayEngine({breakable.address!r}, sandbox='process', cpus_per_slot=0.25, "
-        f"lease_seconds={LEASE})\n"
-        "made = [ProcessExecutor(['time'], engine=engine, "
-        f"startup_timeout_seconds={SECONDS}) for _ in range(2)]\n"
-        "made[0].send_tools({'begin': lambda: print('begun', flush=True)})\n"
-        f"made[0]('begin()\\nimport time\\ntime.sleep({SECONDS})')\n"
+#: A driver with an executor that is idle, one in a call, one in a tool call and two that start: in
+#: the supervisor of the others, and in one that has to be made.
+DRIVER = """
+import threading, time
+from smolagents_fork import ProcessExecutor, RayEngine
+
+def make(lease={lease}):
+    engine = RayEngine(
+        {address!r}, sandbox="process", slots_per_node=4, cpus_per_slot=0.25, lease_seconds=lease
     )
+    return ProcessExecutor(
+        ["time"], engine=engine, startup_timeout_seconds={seconds}, timeout_seconds={seconds}
+    )
+
+def run(function, *arguments):
+    threading.Thread(target=function, args=arguments, daemon=True).start()
+
+idle, calling, asking = (make() for _ in range(3))
+idle("kept = 1")
+begun = threading.Barrier(3)
+calling.send_tools({{"begin": lambda: begun.wait() and None}})
+asking.send_tools({{"wait": lambda: (begun.wait(), time.sleep({seconds})) and None}})
+run(calling, "begin()\\nimport time\\ntime.sleep({seconds})")
+run(asking, "wait()")
+begun.wait()
+run(make)
+run(make, {lease} + 1)
+print("begun", flush=True)
+time.sleep({seconds})
+"""
+
+
+def test_driver_killed(breakable: RayCluster) -> None:
+    program = DRIVER.format(address=breakable.address, lease=next(leases), seconds=SECONDS)
     before = supervisors(breakable).keys()
     driver = subprocess.Popen(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, start_new_session=True
@@ -90,6 +113,8 @@ def test_driver_killed(breakable: RayCluster) -> None:
         assert len(processes) > len(found)
         driver.kill()
     assert eventually(lambda: not any(map(alive, processes)), SECONDS)
+    # Nor does one that was being made.
+    assert eventually(lambda: not supervisors(breakable).keys() - before, SECONDS)
 
 
 @pytest.fixture
