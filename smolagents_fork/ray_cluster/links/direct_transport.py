@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
 import socket
 import ssl
 import threading
@@ -16,6 +15,7 @@ from collections.abc import Callable
 
 from ...deadline import Deadline
 from ...errors import ConfigurationError
+from .stream_copy import copy_both_ways
 
 __all__ = ["TICKET_BYTES", "Listener", "connect_directly", "uses_tls"]
 
@@ -23,7 +23,6 @@ __all__ = ["TICKET_BYTES", "Listener", "connect_directly", "uses_tls"]
 TICKET_BYTES = 32
 _HANDSHAKE_SECONDS = 10.0
 _MOST_HANDSHAKES = 64
-_PIECE = 1 << 16
 #: Takes a ticket and a stream, and serves it until it ends; returns whether the ticket was good.
 Serve = Callable[[bytes, socket.socket], bool]
 
@@ -159,50 +158,6 @@ def plain(connection: socket.socket) -> socket.socket:
 
 
 def _copy(secured: ssl.SSLSocket, inside: socket.socket) -> None:
-    """Copy both ways until one end closes; one thread, for TLS allows no two at once."""
-    for end in (secured, inside):
-        end.setblocking(False)
-    to_secured, to_inside = bytearray(), bytearray()
-    with contextlib.suppress(OSError, ValueError):
-        while True:
-            if len(to_inside) < _PIECE and not _taken(secured, to_inside):
-                break
-            if len(to_secured) < _PIECE and not _taken(inside, to_secured):
-                break
-            sent = _given(secured, to_secured) + _given(inside, to_inside)
-            if sent or secured.pending():
-                continue
-            _wait(secured, inside, bool(to_secured), bool(to_inside))
-        inside.setblocking(True)
-        inside.settimeout(_HANDSHAKE_SECONDS)
-        inside.sendall(to_inside)
-    secured.close()
-    inside.close()
-
-
-def _taken(source: socket.socket, buffer: bytearray) -> bool:
-    try:
-        data = source.recv(_PIECE)
-    except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
-        return True
-    buffer += data
-    return bool(data)
-
-
-def _given(target: socket.socket, buffer: bytearray) -> int:
-    if not buffer:
-        return 0
-    try:
-        count = target.send(bytes(buffer[:_PIECE]))
-    except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
-        return 0
-    del buffer[:count]
-    return count
-
-
-def _wait(secured: socket.socket, inside: socket.socket, out: bool, back: bool) -> None:
-    poll = select.poll()
-    poll.register(secured, select.POLLIN | (select.POLLOUT if out else 0))
-    # Not read while the other side takes nothing, and yet its end is noticed.
-    poll.register(inside, (0 if out else select.POLLIN) | (select.POLLOUT if back else 0))
-    poll.poll(1000)
+    """Copy until one end closes; one thread for both directions, for TLS allows no two at once."""
+    with secured, inside:
+        copy_both_ways(secured, inside)

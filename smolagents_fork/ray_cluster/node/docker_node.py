@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import json
-import select
 import socket
 import threading
 from collections.abc import Iterator
 from typing import Any
 
-from ...deadline import Deadline
 from ...errors import (
     EngineUnavailableError,
     ExecutorError,
@@ -22,7 +20,7 @@ from ...sandboxes.cluster_owner import ClusterOwner
 from ...sandboxes.docker.container import DockerSandbox
 from ...sandboxes.docker.docker_provisioner import DockerProvisioner
 from ...sandboxes.docker.lifetime import reaper
-from ...sandboxes.provisioner import ByteStream, ImageSpec
+from ...sandboxes.provisioner import ImageSpec
 from ..links.container_data import (
     as_data,
     container_options_of,
@@ -30,6 +28,7 @@ from ..links.container_data import (
     sandbox_spec_of,
     send_head,
 )
+from ..links.stream_copy import copy_both_ways
 from .node_sandboxes import NodeSandbox
 from .watchdog import Watchdog
 
@@ -240,66 +239,3 @@ def _pieces(stream: socket.socket, size: int) -> Iterator[bytes]:
             raise ProtocolError(f"{left} of the file's {size} bytes did not come")
         left -= len(piece)
         yield piece
-
-
-def copy_both_ways(outside: socket.socket, inside: ByteStream) -> None:
-    """Copy between two streams until one of them ends; what was read before is passed on.
-
-    Args:
-        outside: to the host.
-        inside: to the container; may have bytes that its descriptor does not show.
-    """
-    outside.setblocking(False)
-    inside.setblocking(False)
-    to_outside, to_inside = bytearray(), bytearray()
-    with contextlib.suppress(OSError, ValueError):
-        while True:
-            moved = 0
-            for source, buffer in ((inside, to_outside), (outside, to_inside)):
-                if len(buffer) < _PIECE:
-                    count = _taken(source, buffer)
-                    if count == 0:
-                        _rest(outside, to_outside)
-                        return
-                    moved += max(0, count)
-            moved += _given(outside, to_outside) + _given(inside, to_inside)
-            if not moved:
-                _wait(outside, inside, to_outside, to_inside)
-
-
-def _taken(source: ByteStream, buffer: bytearray) -> int:
-    """Read into ``buffer``; return the number of bytes, 0 at the end, -1 if there is nothing."""
-    try:
-        data = source.recv(_PIECE)
-    except BlockingIOError:
-        return -1
-    buffer += data
-    return len(data)
-
-
-def _given(target: ByteStream, buffer: bytearray) -> int:
-    if not buffer:
-        return 0
-    try:
-        count = target.send(bytes(buffer[:_PIECE]))
-    except BlockingIOError:
-        return 0
-    del buffer[:count]
-    return count
-
-
-def _rest(outside: socket.socket, buffer: bytearray) -> None:
-    """Pass on what the container has sent before its end."""
-    deadline = Deadline(_REMOVE_SECONDS)
-    outside.settimeout(_REMOVE_SECONDS)
-    while buffer and not deadline.expired():
-        del buffer[: outside.send(bytes(buffer[:_PIECE]))]
-
-
-def _wait(outside: socket.socket, inside: ByteStream, out: bytearray, into: bytearray) -> None:
-    poll = select.poll()
-    for stream, read, write in ((outside, into, out), (inside, out, into)):
-        # Not read while the other side takes nothing, and yet its end is noticed.
-        wanted = select.POLLIN if len(read) < _PIECE else 0
-        poll.register(stream.fileno(), wanted | (select.POLLOUT if write else 0))
-    poll.poll(1000)
