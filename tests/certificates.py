@@ -9,13 +9,19 @@ from pathlib import Path
 import pytest
 
 
-def made_in(folder: Path) -> Path:
-    """Create a key and a certificate for 127.0.0.1; skip the test if that is not possible."""
+def made_in(folder: Path, *addresses: str) -> Path:
+    """Create a key and a certificate; skip the test if that is not possible.
+
+    Args:
+        folder: for the file with both.
+        addresses: IP addresses that it is for, besides 127.0.0.1.
+    """
     if shutil.which("openssl") is None:
         pytest.skip("openssl makes the certificate, and is not here")
     path = folder / "both.pem"
+    names = ",".join(f"IP:{address}" for address in ("127.0.0.1", *addresses))
     words = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=engine"
-    command = ["openssl", *words.split(), "-addext", "subjectAltName=IP:127.0.0.1"]
+    command = ["openssl", *words.split(), "-addext", f"subjectAltName={names}"]
     subprocess.run(
         [*command, "-keyout", path, "-out", f"{path}.crt"], check=True, capture_output=True
     )

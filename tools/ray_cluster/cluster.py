@@ -75,12 +75,14 @@ class RayCluster:
         folder: of its logs, temporary files and the sessions of its processes.
         token: that Ray asks for.
         subnet: third number of its addresses; ``None``: there is one node, on the loopback.
+        certificate: file with the key and certificate of all its connections; empty: without TLS.
     """
 
     pid: int
     folder: str
     token: str
     subnet: int | None
+    certificate: str = ""
 
     # -- what its users read --
 
@@ -97,7 +99,10 @@ class RayCluster:
     @property
     def environment(self) -> dict[str, str]:
         """Variables by which a driver shows that it may use the cluster."""
-        return {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": self.token}
+        names = ("RAY_TLS_CA_CERT", "RAY_TLS_SERVER_CERT", "RAY_TLS_SERVER_KEY")
+        tls = {"RAY_USE_TLS": "1", **dict.fromkeys(names, self.certificate)}
+        token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": self.token}
+        return {**token, **(tls if self.certificate else {})}
 
     def address_of(self, node: str) -> str:
         """Return a node's IP address."""
@@ -145,14 +150,15 @@ class RayCluster:
     # -- its life --
 
     @classmethod
-    def create(cls, *, namespaces: bool) -> RayCluster:
+    def create(cls, *, namespaces: bool, certificate: str = "") -> RayCluster:
         """Start a cluster in this process.
 
         Args:
             namespaces: whether its nodes get namespaces; otherwise there is one node.
+            certificate: see the attribute.
         """
         folder = tempfile.mkdtemp(prefix=f"{networks.PREFIX}{os.getpid()}-")
-        made = cls(os.getpid(), folder, os.urandom(24).hex(), None)
+        made = cls(os.getpid(), folder, os.urandom(24).hex(), None, certificate)
         try:
             if namespaces:
                 network = Network(os.getpid())

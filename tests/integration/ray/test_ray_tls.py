@@ -1,0 +1,52 @@
+"""A cluster whose every connection has TLS: Ray's own, and the sandboxes' streams."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import certificates
+import pytest
+
+from smolagents_fork import ProcessExecutor, RayEngine
+from smolagents_fork.ray_cluster import helper_process
+from tools.ray_cluster.cluster import RayCluster
+
+# Only detects hangs.
+SECONDS = 240.0
+
+pytestmark = pytest.mark.skipif(
+    os.environ.get("WHOLE_CONTRACT") != "1", reason="only with WHOLE_CONTRACT=1"
+)
+
+
+@pytest.fixture
+def secured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RayCluster]:
+    """A cluster of one node with certificates, with all that its users need in the environment."""
+    # Ray uses an address of this machine in place of the loopback's.
+    own = subprocess.check_output(["hostname", "-I"], text=True).split()
+    certificate = str(certificates.made_in(tmp_path, *own))
+    cluster = RayCluster.create(namespaces=False, certificate=certificate)
+    try:
+        for name, value in cluster.environment.items():
+            monkeypatch.setenv(name, value)
+        yield cluster
+        helper = helper_process._helpers.get(cluster.address)
+        if helper is not None:
+            helper.close()
+    finally:
+        cluster.remove()
+
+
+def test_calls_tools_and_long_values_pass_with_tls(secured: RayCluster) -> None:
+    for transport in ("direct", "ray"):
+        engine = RayEngine(
+            secured.address, sandbox="process", transport=transport, cpus_per_slot=0.25
+        )
+        with ProcessExecutor(engine=engine, startup_timeout_seconds=SECONDS) as executor:
+            executor.send_tools({"double": lambda number: 2 * number})
+            assert executor("double(21)").output == 42
+            assert executor("'x' * 3_000_000").output == "x" * 3_000_000
+            assert executor.stats().memory_bytes > 1 << 20
