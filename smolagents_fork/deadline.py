@@ -8,13 +8,17 @@ moment it was set, and does not restart in each layer.
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
-from .errors import ConfigurationError
+from .errors import ConfigurationError, ForkError
 
-__all__ = ["LONGEST_SECONDS", "Deadline", "check_seconds"]
+__all__ = ["LONGEST_SECONDS", "Deadline", "check_seconds", "within"]
+
+_Result = TypeVar("_Result")
 
 #: Some waiting system calls overflow beyond this.
 LONGEST_SECONDS = 1_000_000_000
@@ -48,6 +52,33 @@ def check_seconds(name: str, value: float | None, *, optional: bool = True) -> f
             + (", or None for no limit" if optional else "")
         )
     return float(value)
+
+
+def within(seconds: float, work: Callable[[], _Result], late: ForkError) -> _Result:
+    """Return the result of work that itself takes no limit, such as the look-up of a name.
+
+    Args:
+        seconds: to wait at most; what takes longer goes on in a thread of its own.
+        work: returns the result.
+        late: raised when it takes longer.
+    """
+    found: list[_Result] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            found.append(work())
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=run, name="smolagents-fork-within", daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if errors:
+        raise errors[0]
+    if not found:
+        raise late
+    return found[0]
 
 
 class Deadline:

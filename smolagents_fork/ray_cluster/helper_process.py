@@ -18,6 +18,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import EngineUnavailableError, ForkError, ProtocolError
+from .head_check import check_head
 from .links.failure_data import failure_of
 from .links.helper_frames import FrameSocket
 from .token_errors import names_token, token_refused
@@ -117,6 +118,8 @@ class HelperProcess:
 
     def _connect(self) -> None:
         request = self.begin("connect", address=self.address)
+        # While the helper imports Ray.
+        check_head(self.address)
         while not request.done.wait(0.05):
             lines = list(self._stderr)
             if any(map(names_token, lines)):  # Ray only logs it, and keeps trying

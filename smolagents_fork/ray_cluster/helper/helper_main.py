@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 from ...deadline import Deadline
 from ...errors import ConfigurationError, ExecutorStartError, ForkError, SandboxDiedError
+from ..head_check import probe_head
 from ..links.failure_data import failure_data
 from ..links.helper_frames import FrameSocket
 from ..links.node_fields import START, fields_of
 from ..links.relayed_transport import pump
 from ..reservation import Reservation
-from .ray_connection import connect_to_ray, probe_head
+from .ray_connection import connect_to_ray
 
 if TYPE_CHECKING:
     from .supervisors import Remote, Supervisors

@@ -1,4 +1,4 @@
-"""The helper's connection to Ray: a probe of the head first, then ``ray.init``, then versions."""
+"""The helper's connection to Ray: the address of this machine first, then ``ray.init``."""
 
 from __future__ import annotations
 
@@ -14,32 +14,10 @@ from ...errors import EngineUnavailableError
 from ..ray_address import CLIENT_SCHEME, host_and_port
 from ..token_errors import names_token, token_refused
 
-__all__ = ["connect_to_ray", "probe_head"]
+__all__ = ["connect_to_ray"]
 
-_PROBE_SECONDS = 6.0
+_ASKED_SECONDS = 6.0
 _NAMESPACE = "smolagents_fork"
-
-
-def probe_head(address: str, seconds: float = _PROBE_SECONDS) -> None:
-    """Connect to the head's port, because Ray itself takes 20 s to say that it cannot.
-
-    Args:
-        address: of the head.
-        seconds: to wait at most.
-
-    Raises:
-        EngineUnavailableError: nobody listens there, or it cannot be reached.
-    """
-    target = host_and_port(address)
-    if target is None:
-        return
-    try:
-        socket.create_connection(target, timeout=seconds).close()
-    except OSError as error:
-        raise EngineUnavailableError(
-            f"the head of the Ray cluster at {address} cannot be reached ({error}): start it, or "
-            "give RayEngine another address or set RAY_ADDRESS"
-        ) from error
 
 
 def connect_to_ray(address: str, on_step: Callable[[str], None]) -> str:
@@ -58,7 +36,6 @@ def connect_to_ray(address: str, on_step: Callable[[str], None]) -> str:
         raise EngineUnavailableError(
             f"RayEngine needs Ray, which cannot be imported ({error}): install smolagents[ray]"
         ) from error
-    probe_head(address)
     try:
         arguments: dict[str, Any] = {"address": address, "namespace": _NAMESPACE}
         if not address.startswith(CLIENT_SCHEME):
@@ -104,7 +81,7 @@ def _own_address(address: str) -> str | None:
             own = str(probe.getsockname()[0])
         # The client of Ray's own command line.
         client: Any = importlib.import_module("ray._raylet").GcsClient
-        infos = client(address=address).get_all_node_info(timeout=_PROBE_SECONDS).values()
+        infos = client(address=address).get_all_node_info(timeout=_ASKED_SECONDS).values()
         if any(info.state == 0 and info.node_manager_address == own for info in infos):
             return own
         return ""

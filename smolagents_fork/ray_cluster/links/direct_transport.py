@@ -17,7 +17,7 @@ from ...deadline import Deadline
 from ...errors import ConfigurationError
 from .stream_copy import copy_both_ways
 
-__all__ = ["TICKET_BYTES", "Listener", "connect_directly", "uses_tls"]
+__all__ = ["TICKET_BYTES", "Listener", "connect_directly", "tls_context", "uses_tls"]
 
 #: Length of a ticket.
 TICKET_BYTES = 32
@@ -32,8 +32,11 @@ def uses_tls() -> bool:
     return os.environ.get("RAY_USE_TLS", "0").lower() in ("1", "true")
 
 
-def _context(purpose: ssl.Purpose) -> ssl.SSLContext:
+def tls_context(purpose: ssl.Purpose) -> ssl.SSLContext:
     """Return a context with Ray's certificates, which every node and driver has.
+
+    Args:
+        purpose: of the connection.
 
     Raises:
         ConfigurationError: a file is not named, or cannot be read.
@@ -62,7 +65,7 @@ class Listener:
 
     def __init__(self, address: str, serve: Serve) -> None:
         self._serve = serve
-        self._tls = _context(ssl.Purpose.CLIENT_AUTH) if uses_tls() else None
+        self._tls = tls_context(ssl.Purpose.CLIENT_AUTH) if uses_tls() else None
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         self._socket = socket.create_server((address, 0), family=family, backlog=128)
         self.port: int = self._socket.getsockname()[1]
@@ -126,7 +129,7 @@ def connect_directly(address: tuple[str, int], token: bytes, seconds: float) -> 
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.settimeout(max(0.01, deadline.at_most(seconds)))
         if uses_tls():
-            connection = _context(ssl.Purpose.SERVER_AUTH).wrap_socket(connection)
+            connection = tls_context(ssl.Purpose.SERVER_AUTH).wrap_socket(connection)
         connection.sendall(token)
     except BaseException:
         connection.close()

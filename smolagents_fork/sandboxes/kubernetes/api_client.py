@@ -9,14 +9,13 @@ from __future__ import annotations
 import contextlib
 import os
 import ssl
-import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode, urlsplit
 
-from ...deadline import Deadline
+from ...deadline import Deadline, within
 from ...errors import (
     EngineUnavailableError,
     ExecutorError,
@@ -48,7 +47,6 @@ _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _NO_PROTOCOL = "Invalid WebSocket Header"
 _KUBECONFIG = "~/.kube/config"
 _MOST_SHOWN = 200
-_Result = TypeVar("_Result")
 
 
 class ClusterRefusal(ExecutorStartError):
@@ -84,8 +82,10 @@ class ClusterClient:
                 "KubernetesEngine needs the package kubernetes, which is not installed: "
                 "pip install 'smolagents[kubernetes]'"
             ) from error
-        self._api, found = _within(
-            _LOAD_SECONDS, lambda: _loaded(context), "loading the kubeconfig and its credentials"
+        self._api, found = within(
+            _LOAD_SECONDS,
+            lambda: _loaded(context),
+            _late("loading the kubeconfig and its credentials", _LOAD_SECONDS),
         )
         self.namespace = namespace or found
         self.core = kubernetes.client.CoreV1Api(self._api)
@@ -106,7 +106,7 @@ class ClusterClient:
             EngineUnavailableError: no answer within five seconds, or a token that is refused.
             ClusterRefusal: the account may not list pods.
         """
-        _within(
+        within(
             CHECK_SECONDS,
             lambda: self.call(
                 "listing pods",
@@ -116,7 +116,7 @@ class ClusterClient:
                 limit=1,
                 seconds=CHECK_SECONDS,
             ),
-            f"asking the cluster at {self.address}",
+            _late(f"asking the cluster at {self.address}", CHECK_SECONDS),
         )
 
     def call(
@@ -356,25 +356,8 @@ def _kubeconfig_exists() -> bool:
     return any(Path(path).expanduser().is_file() for path in paths if path)
 
 
-def _within(seconds: float, work: Callable[[], _Result], action: str) -> _Result:
-    """Return the result of ``work``, unless it takes longer; name look-ups have no limit."""
-    found: list[_Result] = []
-    errors: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            found.append(work())
-        except BaseException as error:
-            errors.append(error)
-
-    thread = threading.Thread(target=run, name="smolagents-fork-cluster", daemon=True)
-    thread.start()
-    thread.join(seconds)
-    if errors:
-        raise errors[0]
-    if not found:
-        raise EngineUnavailableError(f"{action} took more than {seconds:g} s")
-    return found[0]
+def _late(action: str, seconds: float) -> EngineUnavailableError:
+    return EngineUnavailableError(f"{action} took more than {seconds:g} s")
 
 
 def _paused(headers: Mapping[str, str], deadline: Deadline) -> bool:
