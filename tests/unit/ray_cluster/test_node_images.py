@@ -1,0 +1,142 @@
+"""Images on the nodes of a cluster: prepared once on each, compared, and errors that name a node."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from doubled_helper import Node, cluster_of
+
+from smolagents_fork.errors import EngineUnavailableError, ExecutorStartError, ImageBuildError
+from smolagents_fork.ray_cluster import remote_provisioner
+from smolagents_fork.ray_cluster.node import docker_node
+from smolagents_fork.ray_cluster.remote_provisioner import RemoteProvisioner
+from smolagents_fork.ray_cluster.reservation import Reservation
+from smolagents_fork.sandboxes.container_options import ContainerOptions
+from smolagents_fork.sandboxes.provisioner import ImageSpec, SandboxSpec, SandboxStatus
+
+_RESERVATION = Reservation("docker", 4, 1.0, 0, 15.0)
+
+
+class DoubledContainer:
+    id = "0123456789ab"
+    gateway_token = "token"
+
+    def __init__(self, spec: SandboxSpec) -> None:
+        self.spec = spec
+
+    def status(self) -> SandboxStatus:
+        return SandboxStatus("running")
+
+    def remove(self) -> None:
+        pass
+
+
+class DoubledEngine:
+    """The Docker engine of a node: its images by name, with their digests."""
+
+    digests: ClassVar[dict[str, str]] = {}
+    prepared: ClassVar[list[tuple[str, str]]] = []
+    fails: ClassVar[set[str]] = set()
+
+    def __init__(self, _options: ContainerOptions, *, owner: Any) -> None:
+        self.node = owner.node
+
+    def prepare_image(self, spec: ImageSpec, *, report: Any, rebuild: bool = False) -> str:
+        if self.node in self.fails:
+            raise ImageBuildError("pip found no numpy")
+        name = spec.image or "built:" + "-".join(spec.requirements)
+        self.prepared.append((self.node, name))
+        return name
+
+    def image_digest(self, image: str) -> str:
+        return self.digests.get(self.node, "sha256:same")
+
+    def start(self, spec: SandboxSpec) -> DoubledContainer:
+        return DoubledContainer(spec)
+
+    def wait_until_removed(self, seconds: float) -> bool:
+        return True
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture(autouse=True)
+def _known_images(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote_provisioner, "_images", remote_provisioner._Images())
+    for name, empty in (("digests", {}), ("prepared", []), ("fails", set())):
+        monkeypatch.setattr(DoubledEngine, name, empty)
+
+
+@pytest.fixture
+def nodes():
+    made = [Node("docker", "node1"), Node("docker", "node2")]
+    yield made
+    for node in made:
+        node.close()
+
+
+@pytest.fixture
+def provisioner(nodes: list[Node], monkeypatch: pytest.MonkeyPatch) -> RemoteProvisioner:
+    monkeypatch.setattr(docker_node, "DockerProvisioner", DoubledEngine)
+    cluster = cluster_of(monkeypatch, nodes)
+    return RemoteProvisioner(
+        "here", cluster, ContainerOptions(), lambda _limits: _RESERVATION, 15.0, ""
+    )
+
+
+def prepare(provisioner: RemoteProvisioner, **spec: Any) -> str:
+    return provisioner.prepare_image(ImageSpec(**spec), report=lambda _line: None)
+
+
+def test_image_is_prepared_once_on_each_node(provisioner: RemoteProvisioner):
+    name = prepare(provisioner, requirements=("numpy",))
+    assert prepare(provisioner, requirements=("numpy",)) == name == "built:numpy"
+    for _ in range(4):
+        container = provisioner.start(SandboxSpec(name))
+        assert container.status().running
+    assert sorted(DoubledEngine.prepared) == [("node1", name), ("node2", name)]
+
+
+def test_other_digest_on_a_node_is_said(provisioner: RemoteProvisioner):
+    DoubledEngine.digests.update(node1="sha256:one", node2="sha256:two")
+    name = prepare(provisioner, image="mine:1")
+    with pytest.raises(ExecutorStartError) as caught:
+        provisioner.start(SandboxSpec(name))
+    assert str(caught.value) == (
+        "on node node2: image 'mine:1' is sha256:two here and sha256:one on another node: load "
+        "the same image on every node"
+    )
+    provisioner.start(SandboxSpec(name))
+
+
+def test_built_images_are_named_by_their_content(provisioner: RemoteProvisioner):
+    DoubledEngine.digests.update(node1="sha256:one", node2="sha256:two")
+    name = prepare(provisioner, requirements=("numpy",))
+    for _ in range(2):
+        assert provisioner.start(SandboxSpec(name)).status().running
+
+
+def test_node_on_which_an_image_fails_is_named(provisioner: RemoteProvisioner):
+    DoubledEngine.fails.add("node2")
+    name = prepare(provisioner, requirements=("numpy",))
+    with pytest.raises(ImageBuildError, match="on node node2: pip found no numpy"):
+        provisioner.start(SandboxSpec(name))
+
+
+def test_node_without_docker_is_named(
+    nodes: list[Node], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
+    cluster = cluster_of(monkeypatch, nodes)
+    made = RemoteProvisioner(
+        "here", cluster, ContainerOptions(), lambda _limits: _RESERVATION, 15.0, ""
+    )
+    with pytest.raises(EngineUnavailableError) as caught:
+        prepare(made, image="mine:1")
+    text = str(caught.value)
+    assert text.startswith("on node node1: no Docker engine answers (")
+    assert f"{tmp_path}/none.sock" in text
+    assert text.endswith("start one there, or give RayEngine(sandbox='process')")
