@@ -317,6 +317,21 @@ class Cluster:
             raise ProtocolError("the helper process sent figures that are not a list")
         return [NodeStats(**fields_of(one, FIGURES, "figures of a supervisor")) for one in found]
 
+    def nodes(self, reservation: Reservation) -> list[str]:
+        """Return the ids of the nodes that can have a reservation once they are free.
+
+        Args:
+            reservation: of a supervisor.
+
+        Raises:
+            EngineUnavailableError: the cluster is lost, or does not answer.
+        """
+        data = reservation.as_data()
+        found = self._running_helper().ask("nodes", _REQUEST_SECONDS, reservation=data)
+        if type(found) is not list or not all(type(node) is str for node in found):
+            raise ProtocolError("the helper process sent nodes that are not a list of ids")
+        return found
+
     def _running_helper(self) -> HelperProcess:
         with self._lock:
             if self._helper.ended or self._helper.owner != os.getpid():

@@ -9,6 +9,7 @@ import os
 import socket
 import threading
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,6 +41,8 @@ _REMOVE_SECONDS = 60.0
 _PIECE = 1 << 18
 # Preparing an image needs a node with Docker and next to nothing of it.
 _PREPARING_CPUS = 0.01
+# Nodes that prepare an image at the same time.
+_NODES_AT_ONCE = 16
 _BASE_IMAGE_VARIABLE = "SMOLAGENTS_FORK_BASE_IMAGE"
 
 
@@ -167,24 +170,70 @@ class RemoteProvisioner:
         Raises:
             ExecutorError: names the node and says why the image could not be prepared.
         """
+        return self._prepared_anywhere(spec, report, rebuild=rebuild)[0]
+
+    def _prepared_anywhere(
+        self, spec: ImageSpec, report: Report, *, rebuild: bool
+    ) -> tuple[str, str]:
+        """Return name and node of an image; no node if one has prepared it before."""
         base = spec.base_image or os.environ.get(_BASE_IMAGE_VARIABLE) or None
         spec = dataclasses.replace(spec, base_image=base, requirements=tuple(spec.requirements))
         known = _images.prepared(self._place, spec)
         if known is not None and not rebuild:
-            return known
+            return known, ""
         report(f"{STEP}a node of the cluster prepares the image")
-        options = self._options(_Known(spec, ""), None, rebuild=rebuild)
-        seconds = _START_SECONDS + spec.build_timeout_seconds
-        made = self._cluster.start(self._preparing, options, timeout=seconds)
+        name, digest, node = self._prepared(self._preparing, _Known(spec, ""), rebuild=rebuild)
+        # What is built is named by its content; what is used as it is may differ from node to node.
+        _images.add(self._place, name, _Known(spec, digest if spec.image is not None else ""))
+        return name, node
+
+    def prepare_on_all_nodes(
+        self, spec: ImageSpec, *, report: Report, rebuild: bool = False
+    ) -> str:
+        """Pull or build an image on every node that lacks it, and return its name.
+
+        A node that fails is reported, and refuses containers later with the same words.
+
+        Args:
+            spec: of the image.
+            report: takes a line for each node.
+            rebuild: build again, without a cache.
+
+        Raises:
+            ExecutorError: no node could prepare it; names one and says why.
+        """
+        name, first = self._prepared_anywhere(spec, report, rebuild=rebuild)
+        known = _images.find(self._place, name)
+        nodes = self._cluster.nodes(self._preparing)
+
+        def prepare(node: str) -> str:
+            try:
+                if node != first:
+                    there = dataclasses.replace(self._preparing, node=node)
+                    self._prepared(there, known, rebuild=rebuild)
+            except ForkError as error:
+                return f"not on every node: {error}"
+            return f"node {node} has the image"
+
+        with ThreadPoolExecutor(_NODES_AT_ONCE, "smolagents-fork-images") as threads:
+            for line in threads.map(prepare, nodes):
+                report(f"{STEP}{line}")
+        return name
+
+    def _prepared(
+        self, reservation: Reservation, image: _Known, *, rebuild: bool = False
+    ) -> tuple[str, str, str]:
+        """Have a node prepare an image; return name, digest and node."""
+        options = self._options(image, None, rebuild=rebuild)
+        seconds = _START_SECONDS + image.spec.build_timeout_seconds
+        made = self._cluster.start(reservation, options, timeout=seconds)
         try:
             name, digest = made.info.get("image"), made.info.get("digest")
         finally:
             made.remove()
         if type(name) is not str or type(digest) is not str:
             raise ProtocolError(f"{made}: an image has a name and a digest")
-        # What is built is named by its content; what is used as it is may differ from node to node.
-        _images.add(self._place, name, _Known(spec, digest if spec.image is not None else ""))
-        return name
+        return name, digest, made.node
 
     def _options(
         self, image: _Known, spec: SandboxSpec | None, *, rebuild: bool = False

@@ -30,6 +30,7 @@ class Reservation:
         cpus: cores for each.
         memory: bytes for each; 0: none is set aside.
         lease_seconds: time without a heartbeat after which it closes its sandboxes and ends.
+        node: id of the node that it has to be on; empty for any.
     """
 
     kind: str
@@ -37,6 +38,7 @@ class Reservation:
     cpus: float
     memory: int
     lease_seconds: float
+    node: str = ""
 
     @property
     def whole_cpus(self) -> float:

@@ -28,6 +28,7 @@ __all__ = [
     "ByteStream",
     "ImageSpec",
     "Limits",
+    "NodesProvisioner",
     "Provisioner",
     "PublishesPort",
     "Report",
@@ -250,6 +251,16 @@ class SandboxOnNode(Protocol):
     @property
     def lost(self) -> str:
         """Reason for which its node was given up; empty while it was not."""
+
+
+@runtime_checkable
+class NodesProvisioner(Protocol):
+    """An engine whose nodes each have images of their own."""
+
+    def prepare_on_all_nodes(
+        self, spec: ImageSpec, *, report: Report, rebuild: bool = False
+    ) -> str:
+        """Prepare an image on every node; see :meth:`Provisioner.prepare_image`."""
 
 
 class Provisioner(Protocol):

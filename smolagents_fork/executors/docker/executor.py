@@ -18,6 +18,7 @@ from ...sandboxes.container_options import ContainerOptions
 from ...sandboxes.docker.container import DockerSandbox
 from ...sandboxes.engine_protocol import Engine
 from ...sandboxes.provisioner import (
+    NodesProvisioner,
     Provisioner,
     PublishesPort,
     Report,
@@ -187,6 +188,8 @@ class DockerExecutor(Executor):
     ) -> str:
         """Build the image once, at application start; instant when the engine has it.
 
+        With a cluster of Ray, every node prepares it, and the progress names those that cannot.
+
         Args:
             additional_imports: as for the constructor.
             rebuild: build again, without the engine's cache.
@@ -203,10 +206,13 @@ class DockerExecutor(Executor):
         provisioner = chosen_engine(engine, None, options).connect(ContainerOptions())
         try:
             spec = options.image_spec(names)
+            prepare = provisioner.prepare_image
+            if isinstance(provisioner, NodesProvisioner):
+                prepare = provisioner.prepare_on_all_nodes
             if progress is not None:
-                return provisioner.prepare_image(spec, report=progress, rebuild=rebuild)
+                return prepare(spec, report=progress, rebuild=rebuild)
             with shown_progress() as report:
-                return provisioner.prepare_image(spec, report=report, rebuild=rebuild)
+                return prepare(spec, report=report, rebuild=rebuild)
         finally:
             provisioner.close()
 

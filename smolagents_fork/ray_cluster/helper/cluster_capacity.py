@@ -10,10 +10,10 @@ from typing import Any
 
 import ray
 
-from ...errors import ExecutorStartError
+from ...errors import EngineUnavailableError, ExecutorStartError
 from ..reservation import Reservation
 
-__all__ = ["check_fits", "shown_capacity", "unusable_nodes"]
+__all__ = ["check_fits", "fitting_nodes", "shown_capacity", "unusable_nodes"]
 
 _GIB = 1 << 30
 # Seconds for which a lost node gets no new supervisor while Ray believes it alive.
@@ -39,6 +39,20 @@ def check_fits(reservation: Reservation) -> None:
         f"{largest.get('memory', 0.0) / _GIB:.1f} GiB, asked for {reservation}: lower "
         "slots_per_node=, cpus_per_slot= or memory_per_slot= of the engine"
     )
+
+
+def fitting_nodes(reservation: Reservation) -> list[str]:
+    """Return the ids of the nodes that can have a reservation once they are free.
+
+    Raises:
+        EngineUnavailableError: the head does not answer.
+    """
+    nodes = _nodes(_NODES_SECONDS)
+    if nodes is None:
+        raise EngineUnavailableError(
+            f"the head did not say within {_NODES_SECONDS:.0f} s which nodes the cluster has"
+        )
+    return sorted(node["NodeID"] for node in nodes if _fits(node["Resources"], reservation))
 
 
 def shown_capacity() -> str:

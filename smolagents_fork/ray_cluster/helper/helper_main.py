@@ -216,6 +216,14 @@ class Helper:
         """Find out whether the supervisor of a sandbox is there; its stream has ended."""
         self._open_supervisors().suspect(self._remote(sandbox))
 
+    def do_nodes(self, reservation: dict[str, Any]) -> list[str]:
+        """Return the ids of the nodes that can have a reservation."""
+        # Imports Ray.
+        from .cluster_capacity import fitting_nodes
+
+        self._open_supervisors()
+        return fitting_nodes(Reservation.from_data(reservation))
+
     def do_stats(self) -> list[dict[str, Any]]:
         """Return the figures of each supervisor."""
         return self._open_supervisors().stats()

@@ -268,7 +268,9 @@ class Supervisors:
         if reservation.whole_memory:
             options["memory"] = reservation.whole_memory
         avoided = unusable_nodes(self._silent_nodes)
-        if avoided:
+        if reservation.node:
+            options["label_selector"] = {"ray.io/node-id": reservation.node}
+        elif avoided:
             options["label_selector"] = {"ray.io/node-id": f"!in({','.join(avoided)})"}
         made = actor_class(reservation.slots).options(scheduling_strategy="SPREAD", **options)
         actor = made.remote(reservation.as_data(), versions(), self._cluster)

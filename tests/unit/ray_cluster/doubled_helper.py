@@ -33,6 +33,7 @@ class Node(Supervisor):
     """
 
     def __init__(self, kind: str, name: str = "node1") -> None:
+        self.name = name
         reservation = Reservation(kind, 4, 1.0, 0, 15.0)
         super().__init__(reservation.as_data(), versions(), "cluster", name, "127.0.0.1")
 
@@ -44,7 +45,7 @@ class DoubledHelper:
     """Answers as ``HelperProcess`` does; each start goes to the next of its nodes.
 
     Args:
-        *nodes: to which starts go, in turn.
+        *nodes: to which starts go, in turn, unless their reservation names one.
     """
 
     address = "127.0.0.1:6379"
@@ -56,6 +57,7 @@ class DoubledHelper:
         self.indirect: set[str] = set()
         self.unused_since = 0.0
         self._next = itertools.cycle(nodes)
+        self._by_name = {node.name: node for node in nodes}
         self._nodes: dict[str, Node] = {}
 
     def ask(self, op: str, seconds: float, descriptor: int | None = None, **arguments: Any) -> Any:
@@ -63,14 +65,17 @@ class DoubledHelper:
         assert descriptor is None, "nothing is relayed"
         if op == "start":
             return self._start(**arguments)
+        if op == "nodes":
+            return list(self._by_name)
         arguments.pop("limit", None)
         return _value(getattr(self._nodes[arguments["sandbox"]], op)(**arguments))
 
     def _start(
         self, reservation: Any, options: Any, tenant: str, purpose: str, limit: float
     ) -> dict[str, Any]:
-        del reservation, limit
-        node, sandbox = next(self._next), secrets.token_hex(6)
+        del limit
+        wanted, sandbox = reservation["node"], secrets.token_hex(6)
+        node = self._by_name[wanted] if wanted else next(self._next)
         made = _value(node.start(sandbox, options, tenant, purpose))
         self._nodes[sandbox] = node
         return {**made, **_value(node.describe()), "sandbox": sandbox}

@@ -1,4 +1,4 @@
-"""Images on the nodes of a cluster: prepared once on each, compared, and errors that name a node."""
+"""Images on the nodes of a cluster: prepared once on each, compared, errors name the node."""
 
 from __future__ import annotations
 
@@ -124,6 +124,29 @@ def test_node_on_which_an_image_fails_is_named(provisioner: RemoteProvisioner):
     name = prepare(provisioner, requirements=("numpy",))
     with pytest.raises(ImageBuildError, match="on node node2: pip found no numpy"):
         provisioner.start(SandboxSpec(name))
+
+
+@pytest.mark.parametrize("rebuild", [False, True])
+def test_setup_prepares_every_node(provisioner: RemoteProvisioner, rebuild: bool):
+    lines: list[str] = []
+    spec = ImageSpec(requirements=("numpy",))
+    for _ in range(2):
+        name = provisioner.prepare_on_all_nodes(spec, report=lines.append, rebuild=rebuild)
+    assert name == "built:numpy"
+    prepared = [("node1", name), ("node2", name)]
+    assert sorted(DoubledEngine.prepared) == sorted(prepared * (2 if rebuild else 1))
+    assert lines[:3] == [
+        "==> a node of the cluster prepares the image",
+        "==> node node1 has the image",
+        "==> node node2 has the image",
+    ]
+
+
+def test_setup_names_nodes_that_fail(provisioner: RemoteProvisioner):
+    DoubledEngine.fails.add("node2")
+    lines: list[str] = []
+    provisioner.prepare_on_all_nodes(ImageSpec(), report=lines.append)
+    assert lines[-1] == "==> not on every node: on node node2: pip found no numpy"
 
 
 def test_node_without_docker_is_named(
