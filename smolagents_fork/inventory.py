@@ -12,6 +12,7 @@ __all__ = [
     "EngineInventory",
     "ImageEntry",
     "Inventory",
+    "LogInventory",
     "Owner",
     "Removal",
     "SandboxEntry",
@@ -141,8 +142,8 @@ class Inventory(ABC):
         """
 
 
-class EngineInventory(Inventory):
-    """Sandboxes of one executor whose engine keeps logs and images."""
+class LogInventory(Inventory):
+    """Sandboxes of one executor whose engine keeps logs."""
 
     @abstractmethod
     def log(self, sandbox: str, lines: int) -> list[str]:
@@ -155,6 +156,10 @@ class EngineInventory(Inventory):
         Raises:
             ExecutorError: it is gone.
         """
+
+
+class EngineInventory(LogInventory):
+    """Sandboxes of one executor whose engine keeps logs and images."""
 
     @abstractmethod
     def images(self) -> list[ImageEntry]:

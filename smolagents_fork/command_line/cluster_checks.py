@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..checks import Check, Finding, failed, ok, skipped, warning
 
-__all__ = ["CLUSTERS"]
+__all__ = ["CLUSTERS", "cluster_named"]
 
 _CONNECT_SECONDS = 5.0
 _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
@@ -39,14 +39,20 @@ def _ray_address() -> Finding:
     return ok(f"RAY_ADDRESS={address} accepts connections")
 
 
-def _kubeconfig() -> Finding:
+def cluster_named() -> str:
+    """Return what names a cluster of Kubernetes to this process; empty without one."""
     named = os.environ.get("KUBECONFIG", "")
     paths = [Path(part) for part in named.split(os.pathsep) if part]
     for path in paths or [Path.home() / ".kube" / "config"]:
         if os.access(path, os.R_OK):
-            return ok(str(path))
-    if _ACCOUNT.is_file():
-        return ok("the service account of this pod")
+            return str(path)
+    return "the service account of this pod" if _ACCOUNT.is_file() else ""
+
+
+def _kubeconfig() -> Finding:
+    if found := cluster_named():
+        return ok(found)
+    named = os.environ.get("KUBECONFIG", "")
     where = f"KUBECONFIG={named}" if named else "~/.kube/config"
     return failed(f"{where} cannot be read", "set KUBECONFIG to the file of your cluster")
 

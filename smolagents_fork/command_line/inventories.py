@@ -3,21 +3,57 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
 
 from ..errors import ExecutorError
 from ..inventory import Inventory, SandboxEntry
+from .cluster_checks import cluster_named
 from .outcome import UsageError
 
-__all__ = ["INVENTORIES", "all_sandboxes", "inventory", "sandbox_named"]
+__all__ = ["INVENTORIES", "Where", "all_sandboxes", "inventory", "sandbox_named"]
 
+_KUBERNETES = "kubernetes"
 #: Executor -> module and class. None of them imports an engine's library before it is used.
 INVENTORIES: Mapping[str, tuple[str, str]] = {
     "docker": ("smolagents_fork.sandboxes.docker.inspection.docker_inventory", "DockerInventory"),
+    _KUBERNETES: ("smolagents_fork.sandboxes.kubernetes.inspection.pod_inventory", "PodInventory"),
     "process": ("smolagents_fork.process.child_inventory", "ChildInventory"),
     "wasm": ("smolagents_fork.wasm.guest_inventory", "GuestInventory"),
 }
 _SHORTEST_PREFIX = 4
+
+
+@dataclass(frozen=True)
+class Where:
+    """Executors whose sandboxes a command is about.
+
+    Attributes:
+        engine: one executor; ``None``: all, pods only if a cluster and its client are there.
+        namespace: of pods; ``None``: that of the kubeconfig's current context.
+    """
+
+    engine: str | None = None
+    namespace: str | None = None
+
+    def executors(self) -> list[str]:
+        """Return the executors."""
+        if self.engine is not None:
+            return [self.engine]
+        # Pods are asked for over a network, by a client that takes a second to import.
+        pods = self.namespace or (cluster_named() and find_spec(_KUBERNETES))
+        return [name for name in INVENTORIES if name != _KUBERNETES or pods]
+
+    def inventory(self, executor: str) -> Inventory:
+        """Return the inventory of an executor.
+
+        Args:
+            executor: a key of :data:`INVENTORIES`.
+        """
+        if executor == _KUBERNETES:
+            return _class_of(executor)(self.namespace)
+        return inventory(executor)
 
 
 def inventory(executor: str) -> Inventory:
@@ -26,38 +62,46 @@ def inventory(executor: str) -> Inventory:
     Args:
         executor: a key of :data:`INVENTORIES`.
     """
+    return _class_of(executor)()
+
+
+def _class_of(executor: str) -> Callable[..., Inventory]:
     module, name = INVENTORIES[executor]
-    made: Inventory = getattr(importlib.import_module(module), name)()
-    return made
+    found: Callable[..., Inventory] = getattr(importlib.import_module(module), name)
+    return found
 
 
-def all_sandboxes() -> tuple[list[SandboxEntry], dict[str, str]]:
-    """List the sandboxes of every executor, the oldest first.
+def all_sandboxes(where: Where) -> tuple[list[SandboxEntry], dict[str, str]]:
+    """List the sandboxes, the oldest first.
+
+    Args:
+        where: of which executors.
 
     Returns:
         the sandboxes, and by executor why its own could not be listed.
     """
     found: list[SandboxEntry] = []
     missing: dict[str, str] = {}
-    for executor in INVENTORIES:
+    for executor in where.executors():
         try:
-            found += inventory(executor).sandboxes()
+            found += where.inventory(executor).sandboxes()
         except ExecutorError as error:
             missing[executor] = str(error)
     return sorted(found, key=lambda entry: entry.started_at), missing
 
 
-def sandbox_named(name: str) -> SandboxEntry:
+def sandbox_named(name: str, where: Where) -> SandboxEntry:
     """Return the sandbox of that id, container name, or beginning of an id.
 
     Args:
         name: four characters or more of an id.
+        where: to look for it.
 
     Raises:
         ExecutorError: there is none.
         UsageError: there are several.
     """
-    entries, missing = all_sandboxes()
+    entries, missing = all_sandboxes(where)
     exact = [entry for entry in entries if name in (entry.id, entry.name)]
     found = exact or [
         entry

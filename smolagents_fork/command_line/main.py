@@ -88,11 +88,26 @@ def _parser() -> argparse.ArgumentParser:
         metavar="EXECUTOR",
         help="such as docker, process, wasm, local, e2b (default: the first four)",
     )
-    command("ps", "sandbox_commands", "list the sandboxes that exist now, of any owner")
-    one = command("logs", "sandbox_commands", "print the last lines of a sandbox's log")
+
+    def about_sandboxes(name: str, text: str) -> argparse.ArgumentParser:
+        one = command(name, "sandbox_commands", text)
+        one.add_argument(
+            "--engine",
+            choices=("docker", "kubernetes", "process", "wasm"),
+            help="only sandboxes of this one (default: all; pods where there is a kubeconfig)",
+        )
+        one.add_argument(
+            "--namespace",
+            metavar="NAME",
+            help="of pods (default: that of the kubeconfig's current context)",
+        )
+        return one
+
+    about_sandboxes("ps", "list the sandboxes that exist now, of any owner")
+    one = about_sandboxes("logs", "print the last lines of a sandbox's log")
     one.add_argument("id", metavar="ID", help="from ps; a container's name also")
     one.add_argument("--lines", type=_count, default=100, help="how many (default: 100)")
-    one = command("kill", "sandbox_commands", "end sandboxes at once; their state is lost")
+    one = about_sandboxes("kill", "end sandboxes at once; their state is lost")
     one.add_argument("ids", metavar="ID", nargs="+", help="from ps; a container's name also")
     command("images", "image_commands", "list the images that the fork has built")
     one = command(

@@ -9,9 +9,9 @@ from rich.table import Table
 from rich.text import Text
 
 from ..errors import ExecutorError, ForkError
-from ..inventory import ELSEWHERE, GONE, EngineInventory, Owner, SandboxEntry, size_text
+from ..inventory import ELSEWHERE, GONE, LogInventory, Owner, SandboxEntry, size_text
 from ..proc_table import has_proc
-from .inventories import all_sandboxes, inventory, sandbox_named
+from .inventories import Where, all_sandboxes, sandbox_named
 from .outcome import DONE, NOT_DONE, Outcome, age_text, as_data
 
 __all__ = ["kill", "logs", "ps"]
@@ -19,11 +19,12 @@ __all__ = ["kill", "logs", "ps"]
 _COMMAND_CHARS = 40
 
 
-def ps(_: argparse.Namespace) -> Outcome:
+def ps(arguments: argparse.Namespace) -> Outcome:
     """List the sandboxes that exist now, of any owner."""
-    entries, missing = all_sandboxes()
+    where = _where(arguments)
+    entries, missing = all_sandboxes(where)
     if not has_proc():
-        for executor in ("process", "wasm"):
+        for executor in {"process", "wasm"}.intersection(where.executors()):
             missing[executor] = "this system has no /proc in which its sandboxes could be found"
 
     def show(console: Console) -> None:
@@ -35,6 +36,10 @@ def ps(_: argparse.Namespace) -> Outcome:
             console.print(f"not listed: {executor}: {why}", style="yellow", soft_wrap=True)
 
     return Outcome({"sandboxes": [as_data(e) for e in entries], "not_listed": missing}, show)
+
+
+def _where(arguments: argparse.Namespace) -> Where:
+    return Where(arguments.engine, arguments.namespace)
 
 
 def _table(entries: list[SandboxEntry]) -> Table:
@@ -76,9 +81,10 @@ def _memory(entry: SandboxEntry) -> str:
 
 def logs(arguments: argparse.Namespace) -> Outcome:
     """Print the last lines of a sandbox's log."""
-    entry = sandbox_named(arguments.id)
-    engine = inventory(entry.executor)
-    if not isinstance(engine, EngineInventory):
+    where = _where(arguments)
+    entry = sandbox_named(arguments.id, where)
+    engine = where.inventory(entry.executor)
+    if not isinstance(engine, LogInventory):
         raise ExecutorError(
             f"{entry.id} keeps no log: what its program prints goes to the executor that started "
             f"it, in process {entry.owner.pid}"
@@ -98,10 +104,11 @@ def kill(arguments: argparse.Namespace) -> Outcome:
     """End sandboxes at once; their state is lost, and their executors say so."""
     killed: list[str] = []
     failed: dict[str, str] = {}
+    where = _where(arguments)
     for name in arguments.ids:
         try:
-            entry = sandbox_named(name)
-            inventory(entry.executor).kill(entry.id)
+            entry = sandbox_named(name, where)
+            where.inventory(entry.executor).kill(entry.id)
             killed.append(entry.id)
         except ForkError as error:
             failed[name] = str(error)

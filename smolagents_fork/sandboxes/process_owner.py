@@ -11,12 +11,34 @@ import os
 import platform
 import uuid
 
-__all__ = ["owner_text", "process_is_gone", "this_machine"]
+from ..inventory import ELSEWHERE, GONE, RUNNING, Owner
+from ..proc_table import command_of
+
+__all__ = ["named_owner", "owner_text", "process_is_gone", "this_machine"]
 
 
 def owner_text() -> str:
     """Return the text for this process."""
     return f"{this_machine()}:{os.getpid()}:{_start_time(os.getpid()) or 0}"
+
+
+def named_owner(owner: str, host: str, cluster: str = "") -> Owner:
+    """Return the process that the text names.
+
+    Args:
+        owner: as :func:`owner_text` returned it.
+        host: name of its machine; empty if unknown.
+        cluster: that the sandbox belongs to; empty for none.
+    """
+    machine, _, rest = owner.partition(":")
+    pid = rest.partition(":")[0]
+    number = int(pid) if pid.isdigit() else None
+    if machine != this_machine() or number is None:
+        return Owner(host, number, ELSEWHERE, cluster=cluster)
+    host = host or platform.node()
+    if process_is_gone(owner):
+        return Owner(host, number, GONE, cluster=cluster)
+    return Owner(host, number, RUNNING, command_of(number), cluster)
 
 
 def process_is_gone(owner: str) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ... import _version
+from ...inventory import Owner
 from .. import process_owner
 
 __all__ = [
@@ -21,9 +22,11 @@ __all__ = [
     "NETWORK_LABEL",
     "NONE",
     "SANDBOX_LABEL",
+    "created_at",
     "metadata",
     "our_selector",
     "owner_is_gone",
+    "owner_of",
 ]
 
 _PREFIX = "smolagents-fork"
@@ -31,6 +34,7 @@ _MANAGED_LABEL = "app.kubernetes.io/managed-by"
 _OWNER_LABEL = f"{_PREFIX}/owner"
 SANDBOX_LABEL = f"{_PREFIX}/sandbox"
 NETWORK_LABEL = f"{_PREFIX}/network"
+_HOST, _CREATED = f"{_PREFIX}/host", f"{_PREFIX}/created"
 #: Values of :data:`NETWORK_LABEL`.
 NONE, ALLOWED = "none", "allowed"
 #: Selector of all pods of the fork.
@@ -53,8 +57,8 @@ def metadata(sandbox: str, *, network: bool) -> dict[str, Any]:
         },
         "annotations": {
             _OWNER_LABEL: process_owner.owner_text(),
-            f"{_PREFIX}/host": platform.node(),
-            f"{_PREFIX}/created": str(int(time.time())),
+            _HOST: platform.node(),
+            _CREATED: str(int(time.time())),
             f"{_PREFIX}/version": f"{_version.upstream_version}+fork.{_version.fork_revision}",
         },
     }
@@ -71,8 +75,32 @@ def owner_is_gone(pod: Mapping[str, Any]) -> bool:
     Args:
         pod: as the API describes it.
     """
-    annotations = pod.get("metadata", {}).get("annotations") or {}
-    return process_owner.process_is_gone(str(annotations.get(_OWNER_LABEL, "")))
+    return process_owner.process_is_gone(_annotation(pod, _OWNER_LABEL))
+
+
+def owner_of(pod: Mapping[str, Any]) -> Owner:
+    """Return the process that a pod's annotations name.
+
+    Args:
+        pod: as the API describes it.
+    """
+    node = str((pod.get("spec") or {}).get("nodeName") or "")
+    place = f"node {node}" if node else ""
+    return process_owner.named_owner(_annotation(pod, _OWNER_LABEL), _annotation(pod, _HOST), place)
+
+
+def created_at(pod: Mapping[str, Any]) -> float:
+    """Return when a pod was created, in seconds of the epoch; now if it does not say.
+
+    Args:
+        pod: as the API describes it.
+    """
+    text = _annotation(pod, _CREATED)
+    return float(text) if text.isdigit() else time.time()
+
+
+def _annotation(pod: Mapping[str, Any], name: str) -> str:
+    return str((pod.get("metadata", {}).get("annotations") or {}).get(name, ""))
 
 
 def _owner_digest() -> str:

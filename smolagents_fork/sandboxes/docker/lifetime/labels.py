@@ -10,8 +10,7 @@ import time
 from collections.abc import Mapping
 
 from ....errors import ConfigurationError
-from ....inventory import ELSEWHERE, GONE, RUNNING, Owner
-from ....proc_table import command_of
+from ....inventory import Owner
 from ... import process_owner
 from ...cluster_owner import ClusterOwner
 
@@ -89,15 +88,9 @@ def owner_is_gone(container_labels: Mapping[str, str]) -> bool:
 
 def owner_of(container_labels: Mapping[str, str]) -> Owner:
     """Return the process that the labels name."""
-    host = container_labels.get(HOST_LABEL, "")
-    machine, _, rest = container_labels.get(LABEL, "").partition(":")
-    pid = rest.partition(":")[0]
-    number = int(pid) if pid.isdigit() else None
     supervisor = cluster_owner_of(container_labels)
-    cluster = "" if supervisor is None else str(supervisor)
-    if machine != process_owner.this_machine() or number is None:
-        return Owner(host, number, ELSEWHERE, cluster=cluster)
-    host = host or platform.node()
-    if owner_is_gone(container_labels):
-        return Owner(host, number, GONE, cluster=cluster)
-    return Owner(host, number, RUNNING, command_of(number), cluster)
+    return process_owner.named_owner(
+        container_labels.get(LABEL, ""),
+        container_labels.get(HOST_LABEL, ""),
+        "" if supervisor is None else str(supervisor),
+    )

@@ -1,0 +1,101 @@
+"""Inventory of the pods in a namespace of the cluster that the kubeconfig names."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ....deadline import Deadline
+from ....errors import ExecutorError
+from ....inventory import LogInventory, SandboxEntry
+from ..api_client import ClusterClient
+from ..pod_labels import MANAGED_BY, SANDBOX_LABEL, created_at, owner_of
+from ..pod_removal import remove_pod
+from ..pod_status import pod_state
+
+__all__ = ["PodInventory"]
+
+_KILL_SECONDS = 30.0
+
+
+class PodInventory(LogInventory):
+    """Pods of the fork.
+
+    Args:
+        namespace: ``None``: that of the current context, or of this pod.
+    """
+
+    def __init__(self, namespace: str | None = None) -> None:
+        self._namespace = namespace
+
+    def sandboxes(self) -> list[SandboxEntry]:
+        with self._cluster() as client:
+            return [_entry(pod) for pod in _pods(client)]
+
+    def log(self, sandbox: str, lines: int) -> list[str]:
+        with self._cluster() as client:
+            name = _pod_of(client, sandbox)
+            if not name:
+                raise ExecutorError(
+                    f"sandbox {sandbox} is gone from namespace {client.namespace!r}"
+                )
+            text = client.text(
+                f"reading the log of pod {name}",
+                client.core.read_namespaced_pod_log,
+                name,
+                client.namespace,
+                tail_lines=lines,
+            )
+            return text.splitlines()
+
+    def kill(self, sandbox: str) -> None:
+        with self._cluster() as client:
+            name = _pod_of(client, sandbox)
+            if name:
+                remove_pod(client, name, Deadline(_KILL_SECONDS))
+
+    @contextlib.contextmanager
+    def _cluster(self) -> Iterator[ClusterClient]:
+        client = ClusterClient(None, self._namespace)
+        try:
+            client.check(MANAGED_BY)
+            yield client
+        finally:
+            client.close()
+
+
+def _pods(client: ClusterClient) -> list[dict[str, Any]]:
+    found = client.call(
+        "listing pods",
+        client.core.list_namespaced_pod,
+        client.namespace,
+        label_selector=MANAGED_BY,
+    )
+    return list(found.get("items") or ())
+
+
+def _pod_of(client: ClusterClient, sandbox: str) -> str:
+    """Return the name of a sandbox's pod; empty if it is gone."""
+    for pod in _pods(client):
+        if _entry(pod).id == sandbox:
+            return str(pod["metadata"]["name"])
+    return ""
+
+
+def _entry(pod: Mapping[str, Any]) -> SandboxEntry:
+    named = pod["metadata"]
+    state = pod_state(pod)
+    container = ((pod.get("spec") or {}).get("containers") or [{}])[0]
+    limit = str(((container.get("resources") or {}).get("limits") or {}).get("memory", ""))
+    return SandboxEntry(
+        # A pod of a warm pool that nobody has claimed has no id yet.
+        id=str((named.get("labels") or {}).get(SANDBOX_LABEL) or named["name"]),
+        executor="kubernetes",
+        owner=owner_of(pod),
+        started_at=created_at(pod),
+        state=state.status(()).state,
+        memory_limit_bytes=int(limit) if limit.isdigit() else None,
+        name=str(named["name"]),
+        image=str(container.get("image") or ""),
+    )
