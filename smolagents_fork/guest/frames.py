@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 import struct
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..errors import ProtocolError
 
@@ -32,8 +32,11 @@ MOST_OUTPUT = 64 * 1024
 _MAX_SMALL = 1 << 20
 # A piece of a file, or a list of files.
 _LONGEST_CONTENT = 64 << 20
-# Bytes of a body that are allocated for its header; then as many as have arrived.
+# Bytes of a body that are allocated for its header; then this many times those that have arrived.
 _ALLOCATED = 1 << 20
+_GROWTH = 16
+# Bytes that are read at once where a frame begins: most frames are shorter.
+_AT_ONCE = 4096
 # Length of a body from which it is not copied.
 _LONG = 64 * 1024
 
@@ -67,8 +70,7 @@ class Kind(enum.IntEnum):
     KILL = 26  # for a relay: kill the guest
 
 
-@dataclass(frozen=True)
-class Frame:
+class Frame(NamedTuple):
     """One complete frame.
 
     Attributes:
@@ -110,33 +112,41 @@ def _header(kind: Kind, run: int, body: bytes | bytearray) -> bytes:
 class FrameReader:
     """Parser of a byte stream into frames, without sockets.
 
+    A caller either gives bytes to :meth:`feed`, or writes them to :attr:`space`, which may take the
+    beginning of later frames too: it calls :meth:`filled`, and :meth:`next` before it reads again.
+
     Args:
         kinds: the permitted kinds and the longest body of each; 0 for a kind without a body.
     """
 
     def __init__(self, kinds: dict[Kind, int]) -> None:
-        self._kinds = kinds
-        self._data = bytearray(HEADER.size)
-        self._read = 0
+        self._kinds = {int(kind): (kind, longest) for kind, longest in kinds.items()}
+        # Where a frame begins: bytes that belong to no frame yet are from _begin to _end.
+        self._start = bytearray(_AT_ONCE)
+        self._begin = self._end = 0
+        # Of a frame whose body is not complete.
         self._kind: Kind | None = None
         self._run = 0
         self._length = 0
+        self._data = self._start
+        self._read = 0
 
     @property
     def wanted(self) -> int:
         """Number of bytes that complete the header or body being read."""
-        whole = HEADER.size if self._kind is None else self._length
-        return whole - self._read
+        if self._kind is not None:
+            return self._length - self._read
+        return HEADER.size - (self._end - self._begin)
 
     @property
     def partial(self) -> bool:
         """True while a frame is incomplete."""
-        return self._kind is not None or bool(self._read)
+        return self._kind is not None or self._begin != self._end
 
     @property
     def space(self) -> memoryview:
-        """Memory for the next bytes, at most :attr:`wanted`; release it before :meth:`filled`."""
-        return memoryview(self._data)[self._read :]
+        """Memory for the next bytes; release it before :meth:`filled`."""
+        return memoryview(self._data)[self._end if self._kind is None else self._read :]
 
     def feed(self, data: bytes) -> Frame | None:
         """Read at most :attr:`wanted` bytes; return the frame if they complete one.
@@ -156,31 +166,56 @@ class FrameReader:
 
     def filled(self, size: int) -> Frame | None:
         """Take ``size`` bytes that were written to :attr:`space`; as :meth:`feed`."""
-        self._read += size
         if self._kind is None:
-            if self._read < HEADER.size:
-                return None
-            number, self._run, self._length = HEADER.unpack(self._data)
-            longest = self._kinds.get(number)
-            if longest is None:
-                raise ProtocolError(f"an unexpected frame of kind {number}")
-            if self._length > longest:
-                kind = Kind(number).name
-                raise ProtocolError(f"a {kind} frame of {self._length} bytes, over {longest}")
-            self._kind = Kind(number)
-            self._read = 0
-            # The rest is allocated when this much has arrived, not because a header says so.
-            self._data = bytearray(min(self._length, _ALLOCATED))
+            self._end += size
+            return self.next()
+        self._read += size
         if self._read < self._length:
             if self._read == len(self._data):
-                self._data += bytes(min(self._length, 2 * self._read) - self._read)
+                larger = bytearray(min(self._length, _GROWTH * self._read))
+                larger[: self._read] = self._data
+                self._data = larger
             return None
         body = self._data if self._length >= _LONG else bytes(self._data)
         frame = Frame(self._kind, self._run, body)
-        self._data = bytearray(HEADER.size)
-        self._read = 0
+        self._data = self._start
         self._kind = None
         return frame
+
+    def next(self) -> Frame | None:
+        """Return a frame that was read whole together with an earlier one; as :meth:`feed`."""
+        begin = self._begin
+        if self._kind is not None or begin == self._end:
+            return None
+        if self._end - begin < HEADER.size:
+            self._keep(begin)
+            return None
+        number, run, length = HEADER.unpack_from(self._start, begin)
+        kind, longest = self._kinds.get(number, (None, 0))
+        if kind is None:
+            raise ProtocolError(f"an unexpected frame of kind {number}")
+        if length > longest:
+            raise ProtocolError(f"a {kind.name} frame of {length} bytes, over {longest}")
+        begin += HEADER.size
+        if begin + length <= self._end:
+            body = bytes(memoryview(self._start)[begin : begin + length])
+            self._begin = begin + length
+            if self._begin == self._end:
+                self._begin = self._end = 0
+            return Frame(kind, run, body)
+        self._kind, self._run, self._length = kind, run, length
+        # The rest is allocated when this much has arrived, not because a header says so.
+        self._data = bytearray(min(length, _ALLOCATED))
+        self._read = self._end - begin
+        self._data[: self._read] = self._start[begin : self._end]
+        self._begin = self._end = 0
+        return None
+
+    def _keep(self, begin: int) -> None:
+        """Move the beginning of a header to the front."""
+        rest = self._start[begin : self._end]
+        self._start[: len(rest)] = rest
+        self._begin, self._end = 0, len(rest)
 
 
 def from_guest(max_value_bytes: int, max_request_bytes: int) -> dict[Kind, int]:

@@ -99,7 +99,9 @@ class Child:
             ProtocolError: it did not read the frame by the deadline.
         """
         for part in frame_parts(kind, run, body):
-            rest = memoryview(part)
+            rest: bytes | bytearray | memoryview = part
+            if len(part) > _SENT_AT_ONCE:
+                rest = memoryview(part)
             while rest:
                 try:
                     rest = rest[self._data.send(rest[:_SENT_AT_ONCE]) :]
@@ -123,7 +125,8 @@ class Child:
             ProtocolError: the child sent an invalid or unexpected frame.
         """
         end = time.monotonic() + seconds
-        while True:
+        frame = self._reader.next()
+        while frame is None:
             size = self._received_now()
             if size is None and seconds > 0:
                 size = self._spin.wait(self._received_now)
@@ -133,8 +136,7 @@ class Child:
                     return None
                 continue
             frame = self._reader.filled(size)
-            if frame is not None:
-                return frame
+        return frame
 
     def wait(self, other: socket.socket, seconds: float) -> None:
         """Wait until the child or another socket has something to read.
@@ -151,11 +153,9 @@ class Child:
 
     def _received_now(self) -> int | None:
         """Read what has arrived into the reader; ``None`` if nothing has."""
-        if not self._reader.wanted:
-            return 0
         try:
             with self._reader.space as space:
-                size = self._data.recv_into(space, flags=_NOT_BLOCKING)
+                size = self._data.recv_into(space, 0, _NOT_BLOCKING)
         except BlockingIOError:
             return None
         except OSError as error:

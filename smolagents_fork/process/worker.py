@@ -94,19 +94,16 @@ class Link:
 
     def receive(self) -> Frame | None:
         """Return the next frame; ``None`` if the host has closed the connection."""
-        while True:
-            size = 0
-            if self._reader.wanted:
-                found = self._spin.wait(self._received_now)
-                if found is None:
-                    with self._reader.space as space:
-                        found = self._socket.recv_into(space)
-                if not found:
-                    return None
-                size = found
+        frame = self._reader.next()
+        while frame is None:
+            size = self._spin.wait(self._received_now)
+            if size is None:
+                with self._reader.space as space:
+                    size = self._socket.recv_into(space)
+            if not size:
+                return None
             frame = self._reader.filled(size)
-            if frame is not None:
-                return frame
+        return frame
 
     def _received_now(self) -> int | None:
         with self._reader.space as space, contextlib.suppress(BlockingIOError):
@@ -116,7 +113,9 @@ class Link:
     def send(self, kind: Kind, run: int, body: bytes = b"") -> None:
         """Send a frame, after the text printed before it."""
         with self._lock:
-            self.flush()
+            if self._logged:
+                self.flush()
+            self._flushed = time.monotonic()
             for part in frame_parts(kind, run, body):
                 self._socket.sendall(part)
 
