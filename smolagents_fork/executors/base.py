@@ -268,7 +268,8 @@ class Executor(FileMethods, PythonExecutor):  # type: ignore[misc]  # upstream s
 
     def _log_call(self, record: CallRecord) -> None:
         # At INFO a loop of calls would hide the steps.
-        self._log(str(record), LogLevel.DEBUG)
+        if _shows(self.logger, LogLevel.DEBUG):
+            self._log(str(record), LogLevel.DEBUG)
 
     def _log(self, message: str, level: Any = None) -> None:
         """Log through the agent's logger when there is one."""
@@ -282,3 +283,9 @@ class Executor(FileMethods, PythonExecutor):  # type: ignore[misc]  # upstream s
             self.logger.log(text)
         else:
             self.logger.log(text, level=level)
+
+
+def _shows(logger: Any, level: Any) -> bool:
+    """Tell whether a logger shows messages of a level, as far as it has one itself."""
+    own = getattr(logger, "level", None)
+    return logger is not None and not (isinstance(own, LogLevel) and level > own)

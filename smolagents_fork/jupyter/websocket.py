@@ -150,7 +150,8 @@ class TimedSocket:
         descriptor = self._sock.fileno()
         if descriptor < 0:
             raise ConnectionResetError("the stream has been closed")
-        if not _wait_for(descriptor, read=read, seconds=seconds):
+        # Without time left there is no wait: the shortest one takes a millisecond.
+        if seconds <= 0 or not _wait_for(descriptor, read=read, seconds=seconds):
             raise TimeoutError("timed out")
 
 

@@ -12,7 +12,7 @@ from ...errors import ConfigurationError
 from ...hints import network_hint
 from ...jupyter.collector import without_colours
 from ...jupyter.protocol import KernelError
-from ...upstream import AgentError
+from ...upstream import AgentError, LogLevel
 
 __all__ = ["CodeFailedError", "NoLogger", "failure_text"]
 
@@ -25,6 +25,8 @@ class NoLogger:
     Upstream's errors log themselves, and the agent logs the step that failed: with the agent's
     logger, a user would read each traceback twice.
     """
+
+    level = LogLevel.OFF
 
     # Any: upstream's logger takes whatever rich can print.
     def log(self, *_args: Any, **_kwargs: Any) -> None: ...

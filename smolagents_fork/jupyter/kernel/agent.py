@@ -17,7 +17,6 @@ import json
 import os
 import sys
 import threading
-import time
 import warnings
 import weakref
 
@@ -25,17 +24,12 @@ import weakref
 PICKLE_KEY = "__smolagents_fork_pickle__"
 
 
-# Ten seconds in all.
-_CONNECT_ATTEMPTS = 1000
-_CONNECT_SECONDS = 0.01
-
-
 class Stop(BaseException):
     """Raised to end the program after its final answer, which the host already has."""
 
 
 class Sandbox:
-    def __init__(self, shell, codec, texts, process, tracebacks, settings):
+    def __init__(self, shell, codec, texts, process, stdin, tracebacks, settings):
         self.shell = shell
         self.kernel = shell.kernel
         self.codec = codec
@@ -50,12 +44,10 @@ class Sandbox:
         self.cut = 0
         self.formatting = False
         self.readers = process.output_of_processes()
-        self.sent = 0
+        self.stdin = stdin.StdinChannel(self.kernel, self.comm_id, process.unbroken)
         #: Number of the current run, and whether one is running.
         self.run = 0
         self.running = False
-        #: Request of the current run, and its sender.
-        self.parent, self.parent_ident = {}, b""
         #: Whether something was printed since the last flush.
         self.unsent = True
         #: Figures that have been displayed and may be changed in a later run.
@@ -87,51 +79,26 @@ class Sandbox:
 
     def exchange(self, request):
         """Send a request of the bridge over the stdin channel; block, and return the reply."""
-        import zmq
-
-        kernel, socket = self.kernel, self.kernel.stdin_socket
         # A thread that outlives its run must not send: the host answers the current run only.
         run = self.run
         if not self.running:
             raise RuntimeError(self.codec.RUN_ENDED)
-        self.sent += 1
-        number = str(self.sent)
-        while socket.poll(0):  # replies to abandoned requests
-            self.process.unbroken(socket.recv_multipart, zmq.NOBLOCK)
         if self.unsent:
             # Text printed before a call must arrive before it. A flush waits for another thread,
             # so it is omitted if nothing was printed.
             self.unsent = False
             sys.stdout.flush()
             sys.stderr.flush()
-        for _ in range(_CONNECT_ATTEMPTS):
-            try:
-                self.process.unbroken(
-                    kernel.session.send,
-                    socket,
-                    "input_request",
-                    {"prompt": self.comm_id + " " + number, "password": False},
-                    self.parent,
-                    ident=self.parent_ident,
-                    buffers=[request],
-                )
-                break
-            except zmq.ZMQError as error:
-                # The gateway connects its sockets one by one, this one possibly after the shell's.
-                if error.errno != zmq.EHOSTUNREACH:
-                    raise
-                time.sleep(_CONNECT_SECONDS)
-        else:
-            raise ConnectionError("the gateway has not connected to the kernel's stdin channel")
+        number = self.stdin.send(request)
         while True:
             # In slices, so that an interrupt and the end of the run are seen on every platform.
-            if not socket.poll(200):
+            if not self.stdin.wait(200):
                 if run != self.run or not self.running:
                     raise RuntimeError(self.codec.RUN_ENDED)
                 continue
-            _, reply = self.process.unbroken(kernel.session.recv, socket)
-            if reply is not None and reply["content"].get("value") == number:
-                return reply["buffers"][0]
+            reply = self.stdin.receive(number)
+            if reply is not None:
+                return reply
 
     def finish(self):
         self.over = True
@@ -180,8 +147,7 @@ class Sandbox:
         self.run += 1
         self.running, self.over = True, False
         # Not at a call: a task of an earlier run has the context of that run.
-        self.parent = self.kernel.get_parent("shell")
-        self.parent_ident = _parent_ident(self.kernel)
+        self.stdin.begin(self.kernel.get_parent("shell"), _parent_ident(self.kernel))
 
     def after(self, result=None, *_):
         self.running = False
@@ -481,7 +447,7 @@ def _middle_cut(text, limit):
     return f"{text[:head]}\n... [{len(text) - limit} characters cut] ...\n{text[-tail:]}"
 
 
-def install(shell, codec, texts, process, loop, tracebacks, settings):
+def install(shell, codec, texts, process, loop, stdin, tracebacks, settings):
     """Install the agent; the loader calls this once."""
     import zmq
 
@@ -491,7 +457,7 @@ def install(shell, codec, texts, process, loop, tracebacks, settings):
             "the kernel runs as root: its image, or the name given as user=, leads to uid 0; "
             "give user= as numbers, or pass allow_root=True"
         )
-    sandbox = Sandbox(shell, codec, texts, process, tracebacks, settings)
+    sandbox = Sandbox(shell, codec, texts, process, stdin, tracebacks, settings)
     # The shell would keep all output of all calls in its history.
     shell._tee = lambda *_args, **_kwargs: contextlib.nullcontext()
     loop.install(shell)

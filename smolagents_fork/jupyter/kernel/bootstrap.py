@@ -17,7 +17,8 @@ def _load():
     import sys, types
     parts = [bytes(b) for b in get_ipython().kernel.get_parent("shell")["buffers"]]
     modules = []
-    for name, source in zip(("codec", "texts", "process", "loop", "traceback", "kernel"), parts):
+    names = "codec", "texts", "process", "loop", "stdin", "traceback", "kernel"
+    for name, source in zip(names, parts):
         module = types.ModuleType("smolagents_fork_" + name)
         sys.modules[module.__name__] = module
         exec(compile(source, "<smolagents_fork " + name + ">", "exec"), module.__dict__)
@@ -32,8 +33,8 @@ del _load
 def _sources() -> list[bytes]:
     here = resources.files(__package__)
     texts = resources.files("smolagents_fork").joinpath("texts.py")
-    names = ("kernel_process.py", "kernel_loop.py", "kernel_traceback.py", "agent.py")
-    parts = (texts, *(here.joinpath(name) for name in names))
+    names = ("kernel_process", "kernel_loop", "kernel_stdin", "kernel_traceback", "agent")
+    parts = (texts, *(here.joinpath(f"{name}.py") for name in names))
     return [codec.sandbox_source().encode(), *(part.read_bytes() for part in parts)]
 
 

@@ -6,12 +6,12 @@ Like ``agent``, this file is sent as text and does not import this package.
 # mypy: ignore-errors
 # (Tests check it instead: it runs in a kernel whose packages are not installed here.)
 
+import _signal
 import codecs
 import contextlib
 import fcntl
 import os
 import select
-import signal
 import struct
 import sys
 import termios
@@ -53,11 +53,12 @@ def unbroken(function, *args, **kwargs):
     if threading.current_thread() is not threading.main_thread():
         return function(*args, **kwargs)  # interrupts are raised in the main thread
     pending = []
-    before = signal.signal(signal.SIGINT, lambda *_: pending.append(True))
+    # Not of the module signal, which looks for a name of each number and function.
+    before = _signal.signal(_signal.SIGINT, lambda *_: pending.append(True))
     try:
         return function(*args, **kwargs)
     finally:
-        signal.signal(signal.SIGINT, before)
+        _signal.signal(_signal.SIGINT, before)
         if pending:
             raise KeyboardInterrupt
 
