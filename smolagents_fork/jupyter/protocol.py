@@ -73,6 +73,7 @@ class Requests:
         self.session_id = session_id
         self.comm_id = comm_id
         self._count = 0
+        self._id = f"{session_id}_{uuid.uuid4().hex[:8]}"
 
     def message(
         self,
@@ -86,7 +87,7 @@ class Requests:
         """Create a message, ready to be encoded."""
         self._count += 1
         header = {
-            "msg_id": f"{self.session_id}_{self._count}_{uuid.uuid4().hex[:8]}",
+            "msg_id": f"{self._id}_{self._count}",
             "session": self.session_id,
             "username": "smolagents",
             "date": datetime.datetime.now(datetime.timezone.utc).isoformat(),

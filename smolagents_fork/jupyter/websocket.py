@@ -171,43 +171,90 @@ else:  # pragma: no cover - Windows
         return bool(ready[0] or ready[1])
 
 
-class _BoundedFrameBuffer(frame_buffer):
+class _FrameReader(frame_buffer):
     """Reader of frames that keeps only the beginning of a payload over its limit.
 
-    The limit depends on the type of the message, which the headers at its beginning give.
+    The limit depends on the type of the message, which the headers at its beginning give. A read
+    takes whatever has arrived, so that a short message is one read; websocket-client's own reader
+    asks for the parts of a frame one by one. A timeout may occur at any point: what was read stays
+    in this object for the next call.
     """
 
     limit_for: Callable[[bytes], int] = staticmethod(lambda _start: 1 << 62)
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
+        self._unread = bytearray()
+        self._head: tuple[int, int] | None = None
         self._start: bytes | None = None
         self._long: bytearray | None = None
         self._left_to_skip = 0
         self.skipped_bytes = 0
 
-    def recv_strict(self, bufsize: int) -> Any:
-        # Only the payload can be long. A timeout may occur at any point of it; the bytes read so
-        # far stay in this object for the next call.
-        if bufsize <= _KEPT or self.length is None:
-            return bytes(super().recv_strict(bufsize))
+    def recv_frame(self) -> ABNF:
+        """Return the next frame (RFC 6455, section 5.2)."""
+        if self._head is None:
+            self._head = self._read_head()
+        first, length = self._head
+        payload = self._read_payload(length)
+        self._head = None
+        fin, rsv1, rsv2, rsv3 = (first >> bit & 1 for bit in (7, 6, 5, 4))
+        # Its own reader gives it bytes, too.
+        frame = ABNF(fin, rsv1, rsv2, rsv3, first & 0xF, 0, payload)  # type: ignore[arg-type]
+        frame.validate(self.skip_utf8_validation)
+        return frame
+
+    def _read_head(self) -> tuple[int, int]:
+        self._fill(2)
+        first, length = self._unread[:2]
+        if length & 0x80:
+            raise websocket.WebSocketProtocolException("a frame from the gateway has a mask")
+        size = 2
+        if length >= 126:
+            size, layout = (4, "!H") if length == 126 else (10, "!Q")
+            self._fill(size)
+            (length,) = struct.unpack_from(layout, self._unread, 2)
+        if first & 8 and length > 125:
+            raise websocket.WebSocketProtocolException("a control frame from the gateway is long")
+        del self._unread[:size]
+        return first, length
+
+    def _read_payload(self, length: int) -> bytes | bytearray:
+        if length <= _KEPT:
+            self._fill(length)
+            return self._take(length)
         if self._start is None:
-            self._start = bytes(super().recv_strict(_KEPT))
-            if bufsize <= self.limit_for(self._start):
+            self._fill(_KEPT)
+            self._start = bytes(self._take(_KEPT))
+            if length <= self.limit_for(self._start):
                 # It grows with what arrives: the other end may only claim to send so much.
                 self._long = bytearray(self._start)
             else:
-                self._left_to_skip = bufsize - _KEPT
-                self.skipped_bytes = bufsize - _KEPT
+                self._left_to_skip = self.skipped_bytes = length - _KEPT
         if self._long is not None:
-            while len(self._long) < bufsize:
-                self._long += self.recv(min(_LONG, bufsize - len(self._long)))
+            while len(self._long) < length:
+                self._long += self._piece(length - len(self._long))
             whole, self._long, self._start = self._long, None, None
             return whole
         while self._left_to_skip > 0:
-            self._left_to_skip -= len(self.recv(min(65_536, self._left_to_skip)))
+            self._left_to_skip -= len(self._piece(self._left_to_skip))
         start, self._start = self._start, None
         return start
+
+    def _fill(self, size: int) -> None:
+        while len(self._unread) < size:
+            self._unread += self.recv(_LONG)
+
+    def _take(self, size: int) -> bytearray:
+        taken = self._unread[:size]
+        del self._unread[:size]
+        return taken
+
+    def _piece(self, size: int) -> bytes | bytearray:
+        if self._unread:
+            return self._take(size)
+        piece: bytes = self.recv(min(_LONG, size))
+        return piece
 
 
 class Connection:
@@ -240,7 +287,7 @@ class Connection:
         header = [f"Authorization: token {token}"] if token else []
         # Messages come from a sandbox: invalid UTF-8 is replaced when it is decoded.
         self._ws = WebSocket(enable_multithread=False, skip_utf8_validation=True)
-        self._frames = _BoundedFrameBuffer(self._ws._recv, True)
+        self._frames = _FrameReader(self._ws._recv, True)
         self._frames.limit_for = limit_for
         self._ws.frame_buffer = self._frames
         vars(self._ws)["pong"] = self._pong

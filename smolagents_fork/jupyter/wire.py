@@ -32,6 +32,8 @@ _HEADER_LIMIT = 65_536
 # Values are sent in buffers, so only JSON displays have many elements.
 _MAX_ELEMENTS = 4_000_000
 _STRING = re.compile(rb'"[^"]*"')
+# Made once: json.dumps() makes one in each call with these arguments.
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
 @dataclass(frozen=True)
@@ -215,11 +217,13 @@ def _split_default(payload: bytes | bytearray) -> list[memoryview]:
 
 
 def _pack(value: dict[str, Any]) -> bytes:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8", "surrogatepass")
+    return _ENCODER.encode(value).encode("utf-8", "surrogatepass") if value else b"{}"
 
 
 def _unpack(part: bytes | memoryview, what: str) -> dict[str, Any]:
     data = bytes(part)
+    if data == b"{}":
+        return {}
     if what.endswith("header") and len(data) > _HEADER_LIMIT:
         raise ProtocolError(f"a message's {what} has {len(data)} bytes (limit {_HEADER_LIMIT})")
     if len(data) > _MAX_ELEMENTS and _elements(data) > _MAX_ELEMENTS:
