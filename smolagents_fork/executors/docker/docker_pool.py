@@ -124,7 +124,7 @@ class DockerPool(SandboxPool[KernelConnection]):
                     with shown_progress() as report:
                         self._image = provisioner.prepare_image(spec, report=report)
             connection = connection_to(provisioner, self.options, self._image)
-            connection.open(self.options.limits.startup_timeout_seconds)
+            connection.open(self.options.limits.startup_timeout_seconds, rehearse=True)
         except BaseException:
             (connection or provisioner).close()
             raise

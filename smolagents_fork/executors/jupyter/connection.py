@@ -130,11 +130,12 @@ class KernelConnection:
 
     # -- opening --
 
-    def open(self, timeout: float) -> None:
+    def open(self, timeout: float, *, rehearse: bool = False) -> None:
         """Start the sandbox and its kernel and prepare the kernel; a failure leaves nothing.
 
         Args:
             timeout: seconds for all steps together.
+            rehearse: run an empty text too, since the first call of a kernel takes longer.
 
         Raises:
             ExecutorStartError: the kernel did not start in time.
@@ -143,20 +144,22 @@ class KernelConnection:
         deadline = Deadline(timeout)
         for _ in range(_MOST_STARTS - 1):
             try:
-                self._open(deadline, timeout)
+                self._open(deadline, timeout, rehearse)
             except ExecutorStartError as error:
                 # Elsewhere, for no program has run: a start counts as lost with its node alone.
                 if not isinstance(error.__cause__, _NodeLost) or deadline.expired():
                     raise
             else:
                 return
-        self._open(deadline, timeout)
+        self._open(deadline, timeout, rehearse)
 
-    def _open(self, deadline: Deadline, timeout: float) -> None:
+    def _open(self, deadline: Deadline, timeout: float, rehearse: bool) -> None:
         self._register(self._provisioner.start(self._spec))
         try:
             self._connect(deadline)
             self._install(deadline)
+            if rehearse:
+                self._rehearse(deadline)
         except (
             ConnectionLost,
             ProtocolError,
@@ -285,6 +288,13 @@ class KernelConnection:
                 f"{request.error.name}: {request.error.value}\n{request.error.traceback}"
             )
         link.installed = True
+
+    def _rehearse(self, deadline: Deadline) -> None:
+        link = self._link
+        if link is None:
+            raise ConnectionLost("the sandbox was removed while its kernel was prepared")
+        # A value, so that all of a call's steps are taken.
+        link.channel.wait(link.channel.execute("''", sink=Sink()), deadline)
 
     # -- ends --
 
