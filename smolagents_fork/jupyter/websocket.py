@@ -48,7 +48,7 @@ class SocketLike(Protocol):
     """The subset of ``socket.socket`` that a stream must provide. Non-blocking."""
 
     def recv(self, size: int, /) -> bytes: ...
-    def send(self, data: bytes, /) -> int: ...
+    def send(self, data: bytes | memoryview, /) -> int: ...
     def fileno(self) -> int: ...
     def setblocking(self, flag: bool, /) -> None: ...
     def close(self) -> None: ...
@@ -102,7 +102,7 @@ class TimedSocket:
             except ValueError:  # closed by another thread
                 raise ConnectionResetError("the stream has been closed") from None
 
-    def send(self, data: bytes) -> int:
+    def send(self, data: bytes | memoryview) -> int:
         while True:
             left = self._send_end - time.monotonic()
             if left <= 0:
@@ -116,7 +116,7 @@ class TimedSocket:
     def sendall(self, data: bytes | memoryview) -> None:
         view = memoryview(data)
         while view:
-            view = view[self.send(bytes(view[:1_048_576])) :]
+            view = view[self.send(view[:1_048_576]) :]
 
     def gettimeout(self) -> float:
         # Makes websocket-client leave the waiting to recv() and send() above.

@@ -14,7 +14,6 @@ import contextlib
 import socket
 import ssl
 import struct
-from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from ...stream_errors import StreamUnsupported
@@ -105,8 +104,9 @@ class ExecStream:
         self._sock = sock
         _open.add(sock)
         self._response = response
+        # Bytes that were read, and the number of those that are taken from them.
         self._raw = leftover
-        self._data: deque[bytes] = deque()
+        self._at = 0
         self._left_in_frame = 0
         self._frame_stream = 0
         self.stderr = b""
@@ -119,39 +119,37 @@ class ExecStream:
         Raises:
             BlockingIOError: no bytes have arrived.
         """
-        while not self._data:
-            if not self._raw:
-                self._raw = self._read(262_144)
+        while self._left_in_frame or self._begin_frame():
+            if self._at == len(self._raw):
+                self._raw, self._at = self._read(262_144), 0
                 if not self._raw:
-                    self.cut_short |= self._left_in_frame > 0
-                    return b""
-            self._take()
-        piece = self._data[0]
-        if len(piece) <= size:
-            return self._data.popleft()
-        self._data[0] = piece[size:]
-        return piece[:size]
-
-    def _take(self) -> None:
-        """Move the payload in ``_raw`` to the output or to standard error."""
-        raw = self._raw
-        if self._left_in_frame == 0:
-            if len(raw) < _HEADER.size:
-                more = self._read(65_536)
-                if not more:
-                    self._raw = b""
                     self.cut_short = True
-                    return
-                self._raw = raw + more
-                return
-            self._frame_stream, self._left_in_frame = _HEADER.unpack_from(raw)
-            raw = raw[_HEADER.size :]
-        piece, self._raw = raw[: self._left_in_frame], raw[self._left_in_frame :]
-        self._left_in_frame -= len(piece)
-        if self._frame_stream == STDERR:
+                    return b""
+            wanted = self._left_in_frame
+            if self._frame_stream != STDERR:
+                wanted = min(wanted, size)
+            piece = self._raw[self._at : self._at + wanted]
+            self._at += len(piece)
+            self._left_in_frame -= len(piece)
+            if self._frame_stream != STDERR:
+                return piece
             self.stderr = (self.stderr + piece)[-_MAX_STDERR:]
-        elif piece:
-            self._data.append(piece)
+        return b""
+
+    def _begin_frame(self) -> bool:
+        """Read the header of the next frame that is not empty; return whether there is one."""
+        while not self._left_in_frame:
+            left = self._raw[self._at : self._at + _HEADER.size]
+            if len(left) >= _HEADER.size:
+                self._frame_stream, self._left_in_frame = _HEADER.unpack_from(left)
+                self._at += _HEADER.size
+                continue
+            more = self._read(262_144)
+            self._raw, self._at = left + more if more else b"", 0
+            if not more:
+                self.cut_short |= len(left) > 0
+                return False
+        return True
 
     def _read(self, size: int) -> bytes:
         try:
@@ -159,7 +157,7 @@ class ExecStream:
         except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
             raise BlockingIOError from None
 
-    def send(self, data: bytes) -> int:
+    def send(self, data: bytes | memoryview) -> int:
         """Send bytes to the program's standard input; return the number of bytes sent.
 
         Raises:

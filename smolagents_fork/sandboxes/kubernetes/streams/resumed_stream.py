@@ -47,7 +47,7 @@ class CallersEnd:
     def recv(self, size: int, /) -> bytes:
         return self._sock.recv(size)
 
-    def send(self, data: bytes, /) -> int:
+    def send(self, data: bytes | memoryview, /) -> int:
         return self._sock.send(data)
 
     def fileno(self) -> int:
