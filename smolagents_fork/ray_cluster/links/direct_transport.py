@@ -16,6 +16,7 @@ from collections.abc import Callable
 from ...deadline import Deadline
 from ...errors import ConfigurationError
 from .stream_copy import copy_both_ways
+from .thread_priority import use_normal_priority
 
 __all__ = ["TICKET_BYTES", "Listener", "connect_directly", "tls_context", "uses_tls"]
 
@@ -162,5 +163,6 @@ def plain(connection: socket.socket) -> socket.socket:
 
 def _copy(secured: ssl.SSLSocket, inside: socket.socket) -> None:
     """Copy until one end closes; one thread for both directions, for TLS allows no two at once."""
+    use_normal_priority()
     with secured, inside:
         copy_both_ways(secured, inside)

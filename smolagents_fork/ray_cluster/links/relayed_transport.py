@@ -17,6 +17,7 @@ from collections.abc import Callable
 
 from ...errors import ExecutorError, ProtocolError
 from .direct_transport import Serve
+from .thread_priority import use_normal_priority
 
 __all__ = ["CHUNK_BYTES", "WINDOW", "ChunkOrder", "RelayedStreams", "pump"]
 
@@ -110,6 +111,7 @@ class _Stream:
             self.socket.close()
 
     def _write(self) -> None:
+        use_normal_priority()
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._closed or self._waiting)

@@ -29,6 +29,7 @@ from ..links.container_data import (
     send_head,
 )
 from ..links.stream_copy import copy_both_ways
+from ..links.thread_priority import use_normal_priority
 from .node_sandboxes import NodeSandbox
 from .watchdog import Watchdog
 
@@ -202,6 +203,7 @@ class ContainerOnNode:
         inside = self._sandbox.open_stream(timeout=timeout)
         try:
             send_head(stream, {"token": self._sandbox.gateway_token}, None)
+            use_normal_priority()
             copy_both_ways(stream, inside)
         finally:
             inside.close()

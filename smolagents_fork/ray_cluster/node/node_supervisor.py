@@ -16,6 +16,7 @@ from ...sandboxes.cluster_owner import ClusterOwner
 from ..links.direct_transport import Listener, uses_tls
 from ..links.failure_data import failure_data
 from ..links.relayed_transport import RelayedStreams
+from ..links.thread_priority import use_normal_priority
 from ..reservation import Reservation, shown_node
 from .node_metrics import NodeMetrics
 from .node_sandboxes import NodeSandboxes, kind_of
@@ -81,6 +82,7 @@ class Supervisor:
 
     def beat(self) -> Any:
         """Renew the driver's lease; return the figures of this moment."""
+        use_normal_priority()  # a node that computes is not silent
         self._heard = time.monotonic()
         return "ok", self._sandboxes.counts()
 

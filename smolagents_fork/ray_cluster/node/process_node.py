@@ -24,6 +24,7 @@ from ...process.confinement_report import Bounds
 from ...process.sandbox_paths import Layout, layout_for
 from ...process.spawn import spawn, stop_fork_servers
 from ...sandboxes.cluster_owner import ClusterOwner
+from ..links.thread_priority import use_normal_priority
 from .folder_pieces import FolderPieces
 from .node_metrics import NodeMetrics
 from .watched_folder import WatchedFolder
@@ -128,6 +129,8 @@ class ProcessSandbox:
             older.kill()
         try:
             if not closed:
+                # Not before the child, which computes and keeps the low priority.
+                use_normal_priority()
                 GuestRelay(child, stream, self._on_call).run()
         finally:
             with self._lock:
