@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 
 import tools.bench.__main__ as everything
@@ -113,6 +115,34 @@ def test_without_namespaces_the_reason_is_said(monkeypatch):
     monkeypatch.setattr(command.network, "missing", lambda: "network namespaces need root")
     with pytest.raises(EngineUnavailableError, match=r"three nodes .*: network namespaces need"):
         command.measured(options)
+
+
+def test_failed_part_keeps_the_figures_of_the_others(monkeypatch):
+    def fails(*_):
+        raise EngineUnavailableError("the head is gone\nand its log is long")
+
+    measures = {
+        "start": lambda *_: GOOD["start"],
+        "calls": fails,
+        "scaling": lambda *_: {"rates": [16.0]},
+        "driver": lambda *_: GOOD["driver"],
+    }
+    options = command.argparse.Namespace(
+        only=",".join(measures), acquires=0, callers=0, starts=1, calls=1
+    )
+    monkeypatch.setattr(command, "MEASURES", measures)
+    monkeypatch.setattr(command.network, "missing", lambda: "")
+    monkeypatch.setattr(command, "using_bench_cluster", contextlib.nullcontext)
+    found = command.measured(options)
+    text, reached = found.drawn
+    assert not reached
+    assert "process: start and first call" in text
+    assert "driver killed: left after 20 s" in text
+    assert found.notes[0] == (
+        "FAILED, without figures: calls: EngineUnavailableError: the head is gone"
+    )
+    assert found.notes[1].startswith("FAILED, without figures: scaling: ValueError: goals without")
+    assert list(found.raw["parts"]) == ["start", "driver"]
 
 
 @pytest.mark.parametrize(("reason", "there"), [("", True), ("it needs root", False)])

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import time
+import traceback
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -79,18 +80,37 @@ def measured(options: Options) -> Measured:
     if reason := network.missing():
         raise EngineUnavailableError(f"a cluster with three nodes cannot be made: {reason}")
     found: dict[str, Mapping[str, Any]] = {}
+    failed: dict[str, str] = {}
     with using_bench_cluster() as bench:
         for name in names:
             began = time.monotonic()
-            found[name] = MEASURES[name](bench, options)
-            BENCHMARK.say(f"{name}: {time.monotonic() - began:.0f} s: {found[name]}")
-    without = [name for name in PARTS if name not in found]
+            try:
+                figures = MEASURES[name](bench, options)
+                drawn({name: figures})
+                found[name], words = figures, str(figures)
+            except Exception as error:
+                # The other parts' figures took minutes.
+                traceback.print_exc()
+                words = (f"{type(error).__name__}: {error}").splitlines()[0]
+                failed[name] = words
+            BENCHMARK.say(f"{name}: {time.monotonic() - began:.0f} s: {words}")
+    return _document(found, failed, options)
+
+
+def _document(
+    found: Mapping[str, Mapping[str, Any]], failed: Mapping[str, str], options: Options
+) -> Measured:
+    """The table of the parts that were measured, and why others failed."""
+    table, reached = drawn(found)
+    without = [name for name in PARTS if name not in found and name not in failed]
+    notes = [f"FAILED, without figures: {name}: {why}" for name, why in failed.items()]
+    notes += [f"Not in this run: {', '.join(without)}."] if without else []
     return Measured(
-        drawn=drawn(found),
+        drawn=(table, reached and not failed),
         about=f"medians of {options.starts} starts and {options.calls} calls; the three nodes "
         "share this machine",
-        notes=[f"Not in this run: {', '.join(without)}."] if without else [],
-        raw={"parts": found},
+        notes=notes,
+        raw={"parts": found, "failed": failed},
     )
 
 
