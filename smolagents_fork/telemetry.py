@@ -12,6 +12,7 @@ import threading
 import time
 import weakref
 from collections.abc import Iterable, Iterator
+from types import TracebackType
 from typing import Any, Protocol
 
 from ._version import fork_revision, upstream_version
@@ -53,7 +54,7 @@ class Pool(Protocol):
 
 
 class Operation:
-    """One operation while it runs.
+    """One operation while it runs, and the block of one that is not recorded.
 
     Attributes:
         context: OpenTelemetry's context with the operation's span, for spans of other threads;
@@ -65,9 +66,21 @@ class Operation:
         self.context = context
         self.error: BaseException | None = None
 
+    def __enter__(self) -> Operation:
+        return self
 
-@contextlib.contextmanager
-def operation(name: str, executor: str, parent: Any = None) -> Iterator[Operation]:
+    def __exit__(
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        """Record nothing."""
+
+
+def operation(
+    name: str, executor: str, parent: Any = None
+) -> contextlib.AbstractContextManager[Operation]:
     """Record a span around the block, and its duration where a metric has one.
 
     Args:
@@ -75,20 +88,21 @@ def operation(name: str, executor: str, parent: Any = None) -> Iterator[Operatio
         executor: class of the executor.
         parent: context of another operation; ``None``: the present one.
     """
-    with _recorded(f"{_SCOPE}.{name}", name, {EXECUTOR: executor}, parent) as one:
-        yield one
+    if not _in_use():
+        return Operation()
+    return _recorded(f"{_SCOPE}.{name}", name, {EXECUTOR: executor}, parent)
 
 
-@contextlib.contextmanager
-def tool_call(name: str) -> Iterator[Operation]:
+def tool_call(name: str) -> contextlib.AbstractContextManager[Operation]:
     """Record a span and the duration of one call of a tool on the host.
 
     Args:
         name: of the tool.
     """
+    if not _in_use():
+        return Operation()
     attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name}
-    with _recorded(f"execute_tool {name}", "tool", attributes, None) as one:
-        yield one
+    return _recorded(f"execute_tool {name}", "tool", attributes, None)
 
 
 def watch_pool(pool: Pool) -> None:
@@ -101,6 +115,12 @@ def watch_pool(pool: Pool) -> None:
 
 
 _pools: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+def _in_use() -> bool:
+    """Tell whether the application may have configured OpenTelemetry."""
+    modules = sys.modules
+    return bool(_made) or "opentelemetry.trace" in modules or "opentelemetry.metrics" in modules
 
 
 @contextlib.contextmanager

@@ -137,7 +137,8 @@ class Dispatcher:
         self._bad = 0
         self._final: tuple[Any] | None = None
         self._over = ""
-        self._interrupted.clear()
+        if self._interrupted.is_set():
+            self._interrupted.clear()
 
     def end_run(self, reason: str) -> None:
         """Refuse all further calls of this run. May be called from any thread.

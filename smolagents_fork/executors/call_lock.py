@@ -30,7 +30,15 @@ class CallLock:
 
     @contextlib.contextmanager
     def turn(self, action: str) -> Iterator[None]:
-        """Acquire the lock for the block.
+        """Acquire the lock for the block; see :meth:`acquire`."""
+        self.acquire(action)
+        try:
+            yield
+        finally:
+            self.release()
+
+    def acquire(self, action: str) -> None:
+        """Acquire the lock.
 
         Args:
             action: name of the method, for messages.
@@ -40,18 +48,21 @@ class CallLock:
             ExecutorClosedError: the executor was closed, perhaps while this call waited.
         """
         me = threading.current_thread()
-        self._check_pointless(action, me)
-        while not self._lock.acquire(timeout=_CHECK_SECONDS):
+        if not self._lock.acquire(blocking=False):
             self._check_pointless(action, me)
+            while not self._lock.acquire(timeout=_CHECK_SECONDS):
+                self._check_pointless(action, me)
         try:
             self._check_pointless(action, me)
-            self._thread = me
-            try:
-                yield
-            finally:
-                self._thread = None
-        finally:
+        except BaseException:
             self._lock.release()
+            raise
+        self._thread = me
+
+    def release(self) -> None:
+        """Release the lock, which the calling thread has."""
+        self._thread = None
+        self._lock.release()
 
     def _check_pointless(self, action: str, thread: threading.Thread) -> None:
         self._check_open(action)
