@@ -10,7 +10,7 @@ from __future__ import annotations
 from smolagents_fork.codec.bundle import sandbox_source
 from smolagents_fork.codec.dataclass_values import Member, Record
 from smolagents_fork.codec.decoder import decode
-from smolagents_fork.codec.encoder import encode, encode_message
+from smolagents_fork.codec.encoder import encode, encode_message, encode_parts
 from smolagents_fork.codec.limits import DEFAULT_MAX_BYTES, DEFAULT_MAX_DEPTH, DEFAULT_MAX_ITEMS
 from smolagents_fork.codec.namespace import Variables, decode_variables, encode_variables, is_public
 
@@ -25,6 +25,7 @@ __all__ = [
     "decode_variables",
     "encode",
     "encode_message",
+    "encode_parts",
     "encode_variables",
     "is_public",
     "sandbox_source",

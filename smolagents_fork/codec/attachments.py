@@ -52,16 +52,21 @@ class Attachments:
 
     def message(self, text: bytes) -> bytes:
         """Return the message of ``text``, which names these attachments."""
+        return b"".join(self.parts(text)) if self._parts else text
+
+    def parts(self, text: bytes) -> list[bytes | memoryview]:
+        """Return the message of ``text`` in pieces; the attachments are not copied."""
         if not self._parts:
-            return text
-        out: list[bytes | memoryview] = [_HEADER.pack(_MARK, len(self._parts), len(text))]
+            return [text]
+        count = len(self._parts)
+        out: list[bytes | memoryview] = [_HEADER.pack(_MARK, count, len(text))]
         out += [_LENGTH.pack(len(part)) for part in self._parts]
         out.append(text)
-        length = _HEADER.size + _LENGTH.size * len(self._parts) + len(text)
+        length = _HEADER.size + _LENGTH.size * count + len(text)
         for part in self._parts:
             out += [bytes(-length % _ALIGNED), part]
             length += -length % _ALIGNED + len(part)
-        return b"".join(out)
+        return [b"".join(out[: count + 3]), *out[count + 3 :]]
 
 
 def has_attachments(data: bytes | bytearray | memoryview) -> bool:

@@ -61,6 +61,8 @@ def decode(
         text, attached = split_message(raw) if has_attachments(raw) else (bytes(raw), [])
         check_items(text, max_items)
         tree = _JSON.decode(text.decode("ascii"))
+        if type(tree) not in _CONTAINERS:
+            return tree
         return Decoder(max_depth, max_items, classes, attached).value(tree)
     except Fault as fault:
         raise DecodeError(fault.at(path)) from fault.__cause__

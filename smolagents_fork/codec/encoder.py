@@ -43,7 +43,7 @@ from smolagents_fork.codec.plain_encoders import (
 )
 from smolagents_fork.errors import EncodeError
 
-_JSON_WRITER = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
+_JSON_WRITER = json.JSONEncoder(check_circular=False, allow_nan=False, separators=(",", ":"))
 
 
 def encode(
@@ -73,7 +73,8 @@ def encode(
     before, size_before = (0, 0) if attachments is None else (len(attachments), attachments.size)
     try:
         tree = encoder.value(value)
-        data = _JSON_WRITER.encode(tree).encode("ascii")
+        # A writer is made for each call: an int, the commonest of all, does not need one.
+        data = b"%d" % tree if type(tree) is int else _JSON_WRITER.encode(tree).encode("ascii")
         size = len(data) + (0 if attachments is None else attachments.size - size_before)
         if size > max_bytes:
             raise Fault(f"its encoding of {size} bytes is over max_bytes={max_bytes}")
@@ -86,6 +87,23 @@ def encode(
         # Raised, for example, if another thread changes a container while it is read.
         raise EncodeError(f"{path}: cannot be encoded: {error}") from error
     return data
+
+
+def encode_parts(
+    value: Any, *, path: str = "value", max_bytes: int = DEFAULT_MAX_BYTES
+) -> list[bytes | memoryview]:
+    """Do as :func:`encode_message`, in pieces; long raw data is the value's own memory.
+
+    Args:
+        value: as for :func:`encode`; it stays as it is until the pieces are sent.
+        path: the name of the value in messages.
+        max_bytes: largest encoding, in bytes.
+
+    Raises:
+        EncodeError: as :func:`encode`.
+    """
+    attachments = Attachments()
+    return attachments.parts(encode(value, path=path, max_bytes=max_bytes, attachments=attachments))
 
 
 def encode_message(value: Any, *, path: str = "value", max_bytes: int = DEFAULT_MAX_BYTES) -> bytes:

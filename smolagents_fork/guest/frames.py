@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import enum
 import struct
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
 
 from ..errors import ProtocolError
 
 __all__ = [
     "HEADER",
     "MOST_OUTPUT",
+    "Body",
     "Frame",
     "FrameReader",
     "Kind",
+    "body_size",
     "frame_parts",
     "from_guest",
     "from_host",
@@ -39,6 +42,10 @@ _GROWTH = 16
 _AT_ONCE = 4096
 # Length of a body from which it is not copied.
 _LONG = 64 * 1024
+
+
+#: A body that is sent: bytes, or the parts of it, which are not joined before.
+Body: TypeAlias = bytes | bytearray | Sequence[bytes | memoryview]
 
 
 class Kind(enum.IntEnum):
@@ -84,29 +91,38 @@ class Frame(NamedTuple):
     body: bytes | bytearray
 
 
-def packed(kind: Kind, run: int, body: bytes | bytearray = b"") -> bytes:
+def packed(kind: Kind, run: int, body: Body = b"") -> bytes:
     """Encode a frame.
 
     Raises:
         ProtocolError: the body is over 4 GiB.
     """
-    return _header(kind, run, body) + body
+    parts = [body] if isinstance(body, (bytes, bytearray)) else body
+    return b"".join([_header(kind, run, body_size(body)), *parts])
 
 
-def frame_parts(kind: Kind, run: int, body: bytes | bytearray) -> tuple[bytes | bytearray, ...]:
-    """Encode a frame as the pieces to send; a long body is not copied.
+def frame_parts(kind: Kind, run: int, body: Body) -> Sequence[bytes | bytearray | memoryview]:
+    """Encode a frame as the pieces to send; long ones are not copied.
 
     Raises:
         ProtocolError: the body is over 4 GiB.
     """
-    header = _header(kind, run, body)
-    return (header + body,) if len(body) < _LONG else (header, body)
+    size = body_size(body)
+    header = _header(kind, run, size)
+    if not isinstance(body, (bytes, bytearray)):
+        return (packed(kind, run, body),) if size < _LONG else (header, *body)
+    return (header + body,) if size < _LONG else (header, body)
 
 
-def _header(kind: Kind, run: int, body: bytes | bytearray) -> bytes:
-    if len(body) >= 1 << 32:
-        raise ProtocolError(f"a frame of {len(body)} bytes; the limit is {(1 << 32) - 1}")
-    return HEADER.pack(kind, run & 0xFFFFFFFF, len(body))
+def body_size(body: Body) -> int:
+    """Return the length of a body in bytes."""
+    return len(body) if isinstance(body, (bytes, bytearray)) else sum(map(len, body))
+
+
+def _header(kind: Kind, run: int, size: int) -> bytes:
+    if size >= 1 << 32:
+        raise ProtocolError(f"a frame of {size} bytes; the limit is {(1 << 32) - 1}")
+    return HEADER.pack(kind, run & 0xFFFFFFFF, size)
 
 
 class FrameReader:

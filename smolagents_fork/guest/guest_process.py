@@ -9,7 +9,7 @@ from typing import Protocol
 
 from ..deadline import Deadline
 from ..errors import ProtocolError, SandboxDiedError
-from .frames import Frame, Kind
+from .frames import Body, Frame, Kind
 
 __all__ = ["GuestProcess", "remaining_text"]
 
@@ -25,7 +25,7 @@ class GuestProcess(Protocol):
 
     pid: int
 
-    def send(self, kind: Kind, run: int, body: bytes, deadline: Deadline) -> None:
+    def send(self, kind: Kind, run: int, body: Body, deadline: Deadline) -> None:
         """Send a frame.
 
         Raises:

@@ -14,7 +14,7 @@ import types
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NoReturn, Protocol
 
-from ..codec import decode, encode, encode_message, encode_variables
+from ..codec import decode, encode, encode_message, encode_parts, encode_variables
 from ..codec.rpc import RUN_ENDED, HostCalls
 from ..errors import (
     EncodeError,
@@ -31,7 +31,7 @@ from ..texts import (
     without_text,
 )
 from . import worker_files
-from .frames import Frame, Kind
+from .frames import Body, Frame, Kind
 
 __all__ = ["Link", "Worker", "warm_up"]
 
@@ -64,7 +64,7 @@ class Link(Protocol):
     def receive(self) -> Frame | None:
         """Return the next frame; ``None`` if the host has closed the connection."""
 
-    def send(self, kind: Kind, run: int, body: bytes = b"") -> None:
+    def send(self, kind: Kind, run: int, body: Body = b"") -> None:
         """Send a frame, after the text printed before it."""
 
     def write(self, text: str) -> None:
@@ -165,7 +165,7 @@ class Worker:
             self._in_run = False
             self._link.send(kind, frame.run, body)
 
-    def _outcome(self, code: str) -> tuple[Kind, bytes]:
+    def _outcome(self, code: str) -> tuple[Kind, Body]:
         if self._link.stop_asked:
             return Kind.FAILED, _failure("TimeLimitExceededError", _STOPPED)
         try:
@@ -185,10 +185,11 @@ class Worker:
             # A BaseException of the program, which must not end the guest.
             return Kind.FAILED, _failure("ProgramFailedError", _text_of_error(error))
 
-    def _encoded(self, value: Any) -> bytes:
+    def _encoded(self, value: Any) -> Body:
         """Encode the value of the last expression, or its text if it cannot be encoded."""
         try:
-            return encode_message(value, max_bytes=self._max_value_bytes)
+            parts = encode_parts(value, max_bytes=self._max_value_bytes)
+            return parts if len(parts) > 1 else bytes(parts[0])
         except EncodeError:
             text = self._text_of(value)
         return encode(text[: min(_LONGEST_REPR, self._max_value_bytes // 12)])

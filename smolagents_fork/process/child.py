@@ -17,7 +17,7 @@ from typing import Any
 
 from ..deadline import Deadline
 from ..errors import ProtocolError, SandboxDiedError
-from ..guest.frames import Frame, FrameReader, Kind, frame_parts
+from ..guest.frames import Body, Frame, FrameReader, Kind, body_size, frame_parts
 from ..guest.guest_process import remaining_text
 from ..guest.spin_wait import SpinWait
 from .output_log import LOG_HEADER, LOG_SIZE, LOG_TEXT, STOPPED_RUN
@@ -32,6 +32,10 @@ _NOT_BLOCKING = getattr(socket, "MSG_DONTWAIT", 0)  # not on Windows
 # _SENT_AT_ONCE bytes, which the kernel splits into eight; so deadlines are checked often.
 _SEND_WAIT = struct.pack("@ll", 0, 50_000)
 _SENT_AT_ONCE = 256 * 1024
+# A wait begins with one system call that only waits for the child's data, for so many seconds; then
+# its end and its standard error are watched too, which takes several.
+_FIRST_WAIT = 0.004
+_RECEIVE_WAIT = struct.pack("@ll", 0, round(1e6 * _FIRST_WAIT))
 # Open sockets. Every agent's executor is in a reference cycle, and garbage collection could
 # finalise the sockets first, with a ResourceWarning. This set keeps them alive until the owner
 # closes them.
@@ -73,7 +77,10 @@ class Child:
         self._closed = False
         # The kernel waits with a sender for a slow reader: four times as fast as polling.
         data.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _SEND_WAIT)
+        data.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _RECEIVE_WAIT)
         status.setblocking(False)
+        self._status_poll = select.poll()
+        self._status_poll.register(status, select.POLLIN)
         _open.update((data, status))
         os.set_blocking(output, False)
 
@@ -81,7 +88,7 @@ class Child:
         self,
         kind: Kind,
         run: int,
-        body: bytes | bytearray,
+        body: Body,
         deadline: Deadline,
         meanwhile: Callable[[], object] | None = None,
     ) -> None:
@@ -112,8 +119,9 @@ class Child:
                 if rest and meanwhile is not None:
                     meanwhile()
                 if rest and deadline.expired():
+                    size = body_size(body)
                     raise ProtocolError(
-                        f"the child read only {max(0, len(body) - len(rest))} of {len(body)} "
+                        f"the child read only {max(0, size - len(rest))} of {size} "
                         f"bytes in {deadline.seconds} s"
                     )
 
@@ -130,6 +138,8 @@ class Child:
             size = self._received_now()
             if size is None and seconds > 0:
                 size = self._spin.wait(self._received_now)
+            if size is None and seconds >= _FIRST_WAIT:
+                size = self._received_now(0)
             if size is None:
                 left = end - time.monotonic()
                 if left <= 0 or not self._wait(left):
@@ -151,11 +161,15 @@ class Child:
         if self._output in _ready(watched, select.POLLIN, seconds):
             self._read_output()
 
-    def _received_now(self) -> int | None:
-        """Read what has arrived into the reader; ``None`` if nothing has."""
+    def _received_now(self, flags: int = _NOT_BLOCKING) -> int | None:
+        """Read what has arrived into the reader; ``None`` if nothing has.
+
+        Args:
+            flags: of the system call; 0 waits for a moment, :data:`_FIRST_WAIT`.
+        """
         try:
             with self._reader.space as space:
-                size = self._data.recv_into(space, 0, _NOT_BLOCKING)
+                size = self._data.recv_into(space, 0, flags)
         except BlockingIOError:
             return None
         except OSError as error:
@@ -194,7 +208,8 @@ class Child:
 
     def _read_status(self) -> None:
         with self._status_lock, contextlib.suppress(OSError):
-            while self.exit_code is None:
+            # Asked before every call: a poll costs less than the error of a read without data.
+            while self.exit_code is None and (self._closed or self._status_poll.poll(0)):
                 data = self._status.recv(_EXIT.size - len(self._exit))
                 self._exit += data
                 if len(self._exit) == _EXIT.size:

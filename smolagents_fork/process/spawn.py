@@ -126,6 +126,9 @@ _ENVIRONMENT = {
     "MKL_NUM_THREADS": "1",
     # Each further arena reserves 64 MB, and the memory limit counts reserved memory.
     "MALLOC_ARENA_MAX": "2",
+    # Memory of a value that is gone serves the next one: new pages cost as much as the copy.
+    "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
+    "MALLOC_TRIM_THRESHOLD_": str(64 << 20),
     "MPLBACKEND": "agg",
 }
 _fork_servers: dict[tuple[Any, ...], _ForkServer] = {}

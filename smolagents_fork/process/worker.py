@@ -16,7 +16,7 @@ from typing import Any
 
 from ..codec import decode, encode
 from ..errors import ProtocolError
-from ..guest.frames import Frame, FrameReader, Kind, frame_parts, from_host, packed
+from ..guest.frames import Body, Frame, FrameReader, Kind, frame_parts, from_host, packed
 from ..guest.guest_worker import Worker
 from ..guest.spin_wait import SpinWait
 from .confinement import confine, cpu_limit
@@ -110,7 +110,7 @@ class Link:
             return self._socket.recv_into(space, 0, socket.MSG_DONTWAIT)
         return None
 
-    def send(self, kind: Kind, run: int, body: bytes = b"") -> None:
+    def send(self, kind: Kind, run: int, body: Body = b"") -> None:
         """Send a frame, after the text printed before it."""
         with self._lock:
             if self._logged:

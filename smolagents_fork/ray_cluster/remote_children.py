@@ -21,7 +21,7 @@ from ..errors import (
     ProtocolError,
     SandboxDiedError,
 )
-from ..guest.frames import Frame, FrameReader, Kind, of_relay, packed
+from ..guest.frames import Body, Frame, FrameReader, Kind, of_relay, packed
 from ..guest.guest_process import remaining_text
 from ..process.child_places import ChildFiles, ChildRequest
 from ..results import ExecutorStats, FileInfo
@@ -253,7 +253,7 @@ class RemoteChild:
             raise ProtocolError(f"{self._sandbox}: a STARTED frame has a process number")
         self.pid = pid
 
-    def send(self, kind: Kind, run: int, body: bytes, deadline: Deadline) -> None:
+    def send(self, kind: Kind, run: int, body: Body, deadline: Deadline) -> None:
         """Send a frame."""
         data = packed(kind, run, body)
         with self._lock:

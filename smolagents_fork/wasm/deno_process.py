@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 from ..deadline import Deadline
 from ..errors import ExecutorStartError, ProtocolError, SandboxDiedError
-from ..guest.frames import Frame, FrameReader, Kind, packed
+from ..guest.frames import Body, Frame, FrameReader, Kind, body_size, packed
 from ..guest.guest_process import remaining_text
 from .deno_binary import BARE_ENVIRONMENT
 
@@ -88,7 +88,7 @@ class DenoProcess:
 
     # -- frames --
 
-    def send(self, kind: Kind, run: int, body: bytes, deadline: Deadline) -> None:
+    def send(self, kind: Kind, run: int, body: Body, deadline: Deadline) -> None:
         """Send a frame.
 
         Raises:
@@ -103,8 +103,9 @@ class DenoProcess:
                 rest = rest[self._data.send(rest) :]
             except BlockingIOError:
                 if not self._wait(select.POLLOUT, deadline.at_most(1.0)) and deadline.expired():
+                    size = body_size(body)
                     raise ProtocolError(
-                        f"Deno took {len(body) - len(rest)} of {len(body)} bytes in "
+                        f"Deno took {size - len(rest)} of {size} bytes in "
                         f"{deadline.seconds} s and then no more"
                     ) from None
             except OSError as error:

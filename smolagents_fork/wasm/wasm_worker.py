@@ -18,7 +18,7 @@ from typing import Any
 
 from ..codec import decode, encode
 from ..errors import ProtocolError
-from ..guest.frames import MOST_OUTPUT, Frame, FrameReader, Kind, from_host, packed
+from ..guest.frames import MOST_OUTPUT, Body, Frame, FrameReader, Kind, from_host, packed
 from ..guest.guest_worker import Worker, warm_up
 from ..interpreter import DEFAULT_IMPORTS
 
@@ -156,7 +156,7 @@ class StreamLink:
             if frame is not None:
                 return frame
 
-    def send(self, kind: Kind, run: int, body: bytes = b"") -> None:
+    def send(self, kind: Kind, run: int, body: Body = b"") -> None:
         """Send a frame."""
         self._write(packed(kind, run, body))
 

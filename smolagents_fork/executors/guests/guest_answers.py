@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from ... import errors
 from ...codec import decode, encode
-from ...codec.attachments import Attachments, has_attachments
+from ...codec.attachments import Attachments
 from ...errors import DecodeError, InterpreterError, ProtocolError
+from ...guest.frames import Body
 
-__all__ = ["display_bundle", "failure", "messages_of", "program_error", "variable"]
+__all__ = ["copied", "display_bundle", "failure", "messages_of", "program_error", "variable"]
 
 
 def program_error(kind: str) -> type[InterpreterError]:
@@ -48,23 +49,28 @@ def display_bundle(body: bytes | bytearray, max_value_bytes: int) -> dict[str, s
     return bundle
 
 
-def variable(name: str, value: Any, max_bytes: int) -> bytes:
-    """Encode one variable as a dict, for :func:`messages_of`.
+def variable(name: str, value: Any, max_bytes: int) -> Sequence[bytes | memoryview]:
+    """Encode one variable as a dict, for :func:`messages_of`: in parts that are not copies.
 
     Raises:
         EncodeError: it cannot be encoded; names the path to the part.
     """
     attachments = Attachments()
     text = encode(value, path=f"vars[{name!r}]", max_bytes=max_bytes, attachments=attachments)
-    return attachments.message(b"{" + encode(name) + b":" + text + b"}")
+    return attachments.parts(b"{" + encode(name) + b":" + text + b"}")
 
 
-def messages_of(variables: Collection[bytes]) -> list[bytes]:
+def messages_of(variables: Collection[Sequence[bytes | memoryview]]) -> list[Body]:
     """Return the bodies of VARIABLES frames: one for all that are JSON text, which can be joined.
 
     Args:
         variables: from :func:`variable`.
     """
-    separate = [one for one in variables if has_attachments(one)]
-    texts = [one[1:-1] for one in variables if not has_attachments(one)]
+    separate = [one for one in variables if len(one) > 1]
+    texts = [bytes(one[0])[1:-1] for one in variables if len(one) == 1]
     return [*([b"{" + b",".join(texts) + b"}"] if texts else []), *separate]
+
+
+def copied(parts: Sequence[bytes | memoryview]) -> Sequence[bytes | memoryview]:
+    """Copy what belongs to a value that may change."""
+    return [bytes(part) for part in parts]

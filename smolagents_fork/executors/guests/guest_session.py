@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from ...bridge import Dispatcher
@@ -21,9 +21,9 @@ from ...errors import (
     SandboxDiedError,
     SandboxTimeoutError,
 )
-from ...guest.frames import Frame, Kind
+from ...guest.frames import Body, Frame, Kind, body_size
 from ...guest.guest_process import GuestProcess
-from .guest_answers import failure, messages_of
+from .guest_answers import copied, failure, messages_of
 from .guest_options import GuestOptions
 from .guest_run import LOST, SLICE, GuestRun, Outcome
 
@@ -85,7 +85,7 @@ class GuestSession:
         self._show = show
         self._child: GuestProcess | None = None
         self._tools: list[dict[str, Any]] = []
-        self._variables: dict[str, bytes] = {}
+        self._variables: dict[str, Sequence[bytes | memoryview]] = {}
         self._run = 0
         self._interrupted = threading.Event()
         # Guards the state of the run that interrupt() reads from other threads. Reentrant: the
@@ -202,15 +202,24 @@ class GuestSession:
         self._tools = specs
         self._put(Kind.TOOLS, encode(specs), "send_tools")
 
-    def send_variables(self, encoded: Mapping[str, bytes]) -> None:
-        """Set variables, each encoded by itself."""
+    def send_variables(self, encoded: Mapping[str, Sequence[bytes | memoryview]]) -> None:
+        """Set variables, each encoded by itself; copies are kept for the next child."""
+        kept: dict[str, Sequence[bytes | memoryview]] = {}
+
+        def keep() -> None:
+            kept.update({name: copied(parts) for name, parts in encoded.items()})
+
         try:
-            for message in messages_of(encoded.values()):
-                self._put(Kind.VARIABLES, message, "send_variables")
+            messages = messages_of(encoded.values())
+            for message in messages:
+                # Copied while the child reads the last one.
+                meanwhile = keep if message is messages[-1] else None
+                self._put(Kind.VARIABLES, message, "send_variables", meanwhile=meanwhile)
         except SandboxDiedError:
-            self._variables.update(encoded)
+            keep()
+            self._variables.update(kept)
             raise
-        self._variables.update(encoded)
+        self._variables.update(kept)
 
     def ask_file(self, body: bytes) -> bytes:
         """Have the worker carry out a request for a file; between runs only.
@@ -245,23 +254,40 @@ class GuestSession:
         return decode_variables(body, limit)
 
     def _put(
-        self, kind: Kind, body: bytes, action: str, answer_bytes: int = 0
+        self,
+        kind: Kind,
+        body: Body,
+        action: str,
+        answer_bytes: int = 0,
+        *,
+        meanwhile: Callable[[], None] | None = None,
     ) -> bytes | bytearray:
         child = self._ready_child()
         try:
-            return self._exchange(child, kind, body, action, answer_bytes)
+            return self._exchange(child, kind, body, action, answer_bytes, meanwhile)
         except (SandboxDiedError, ProtocolError) as error:
             self._drop()
             raise error.reworded(f"{action}: {error}{LOST}") from error
 
     def _exchange(
-        self, child: GuestProcess, kind: Kind, body: bytes, action: str, answer_bytes: int = 0
+        self,
+        child: GuestProcess,
+        kind: Kind,
+        body: Body,
+        action: str,
+        answer_bytes: int = 0,
+        meanwhile: Callable[[], None] | None = None,
     ) -> bytes | bytearray:
         # One second per megabyte is enough even on a busy machine.
-        deadline = Deadline(30.0 + (len(body) + answer_bytes) / 1e6)
+        deadline = Deadline(30.0 + (body_size(body) + answer_bytes) / 1e6)
         child.send(kind, self._run, body, deadline)
         expected = Kind.STATE if kind is Kind.READ_STATE else Kind.ACCEPTED
-        return self._answer(expected, self._run, deadline, action).body
+        try:
+            if meanwhile is not None:
+                meanwhile()
+        finally:  # the next request must not find this answer
+            answer = self._answer(expected, self._run, deadline, action)
+        return answer.body
 
     def _ready_child(self) -> GuestProcess:
         """Return the child; start one if there is none.
@@ -314,7 +340,8 @@ class GuestSession:
         """
         self._dispatcher.begin_run()
         with self._state:
-            self._interrupted.clear()
+            if self._interrupted.is_set():
+                self._interrupted.clear()
             self._running = True
             self._idle.clear()
         try:

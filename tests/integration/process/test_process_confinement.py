@@ -92,7 +92,7 @@ def test_no_environment_is_inherited(monkeypatch):
     assert set(environment) == {
         "PATH", "LANG", "HOME", "TMPDIR", "MPLBACKEND",
         "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS",
-        "MALLOC_ARENA_MAX",
+        "MALLOC_ARENA_MAX", "MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_",
     }  # fmt: skip
 
 

@@ -57,6 +57,41 @@ def test_frames_come_out_as_they_went_in(sent, sizes):
     assert not reader.partial
 
 
+@given(st.lists(frames, max_size=12), st.lists(st.integers(1, 5000), min_size=1, max_size=5))
+def test_frames_that_are_read_together_come_out_one_by_one(sent, sizes):
+    data = memoryview(b"".join(packed(frame.kind, frame.run, frame.body) for frame in sent))
+    reader, taken, cuts = FrameReader(CHILD), [], iter(sizes * (len(data) + 1))
+    while data:
+        with reader.space as space:
+            size = min(len(space), len(data), next(cuts, 1))
+            space[:size] = data[:size]
+        data = data[size:]
+        frame = reader.filled(size)
+        while frame is not None:
+            taken.append(frame)
+            frame = reader.next()
+    assert taken == sent
+    assert not reader.partial
+
+
+@pytest.mark.parametrize("length", [5, 200_000])
+def test_body_in_parts_is_the_same_frame(length):
+    parts = [b"head", memoryview(bytes(length)), b"end"]
+    whole = packed(Kind.DONE, 7, b"".join(parts))
+    assert packed(Kind.DONE, 7, parts) == whole
+    assert b"".join(frame_parts(Kind.DONE, 7, parts)) == whole
+
+
+def test_frame_after_another_is_checked_too():
+    reader = FrameReader(CHILD)
+    data = packed(Kind.ACCEPTED, 1) + HEADER.pack(200, 1, 0)
+    with reader.space as space:
+        space[: len(data)] = data
+    assert reader.filled(len(data)) == Frame(Kind.ACCEPTED, 1, b"")
+    with pytest.raises(ProtocolError, match="an unexpected frame of kind 200"):
+        reader.next()
+
+
 @given(st.binary(max_size=300), st.lists(st.integers(1, 50), min_size=1, max_size=5))
 def test_any_bytes_are_frames_or_a_protocol_error(data, sizes):
     reader = FrameReader(CHILD)
