@@ -217,7 +217,7 @@ import os, signal, struct, time
 for name in os.listdir("/proc"):
     try:
         with open(f"/proc/{name}/cmdline", "rb") as line:
-            if b"create_connection" in line.read():
+            if line.read() == b"cat\\0-\\0":
                 relay = int(name)
     except OSError:
         pass

@@ -155,7 +155,7 @@ def test_gateway_killed(mortal):
 
 
 def test_relay_killed(mortal):
-    message = died(mortal, lambda: kill_inside(mortal, "create_connection"), cause="connection")
+    message = died(mortal, lambda: kill_inside(mortal, "cat\0-"), cause="connection")
     assert "lost its kernel gateway while code ran" in message
     assert "sandbox running" in message
     assert mortal("given").output == 5
