@@ -120,7 +120,7 @@ def test_bounded_under_contention(image, monkeypatch):
     results = []
     original = KernelConnection.open
 
-    def counted(connection, timeout):
+    def counted(connection, timeout, **options):
         nonlocal opening, most_opening
         with lock:
             opening += 1
@@ -128,7 +128,7 @@ def test_bounded_under_contention(image, monkeypatch):
         try:
             # Two at a time is what is allowed; let the first wait until there are.
             assert eventually(lambda: most_opening >= 2)
-            original(connection, timeout)
+            original(connection, timeout, **options)
         finally:
             with lock:
                 opening -= 1
@@ -156,8 +156,8 @@ def test_idle_containers_above_the_minimum_are_removed(image, engine, monkeypatc
     names = []
     original = KernelConnection.open
 
-    def noted(connection, timeout):
-        original(connection, timeout)
+    def noted(connection, timeout, **options):
+        original(connection, timeout, **options)
         names.append(connection.sandbox.name)
 
     monkeypatch.setattr(KernelConnection, "open", noted)
