@@ -67,6 +67,17 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     return (cores or 1) + (FEW_WAITING_WORKERS if few else WAITING_WORKERS)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Have the files that share executors run on few workers, with ``--dist loadfile``."""
+    if config.getoption("dist") == "loadfile":
+        with contextlib.suppress(ImportError):  # a copy of this file may stand alone
+            from file_scheduling import SharingFiles
+
+            return SharingFiles(config, log)
+    return None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Order the files for ``--dist loadfile --no-loadscope-reorder``, and keep their own order."""
     here = Path(__file__).parent
