@@ -254,10 +254,10 @@ class GuestRelay:
             if frame.kind is Kind.OUTPUT:
                 self._send_text(self._child.text_of(frame), frame.run)
             else:
-                self._send(frame.kind, frame.run, frame.body)
                 if frame.kind in _ENDS and self._begun is not None:
                     self._on_call(time.monotonic() - self._begun)
                     self._begun = None
+                self._send(frame.kind, frame.run, frame.body)
 
     def _end(self, error: ForkError) -> None:
         with contextlib.suppress(OSError, ForkError):

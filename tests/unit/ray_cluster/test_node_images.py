@@ -32,6 +32,9 @@ class DoubledContainer:
     def remove(self) -> None:
         pass
 
+    def wait_until_removed(self, seconds: float) -> None:
+        pass
+
 
 class DoubledEngine:
     """The Docker engine of a node: its images by name, with their digests."""
