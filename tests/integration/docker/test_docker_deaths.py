@@ -122,9 +122,11 @@ with open(f"/proc/{os.getppid()}/cmdline") as line:
 with open(f"/proc/{os.getppid()}/oom_score_adj", "w") as score:
     score.write("1000")
 print("before", flush=True)
+for _ in range(3):
+    os.fork()  # no process is larger than the gateway's score
 hog = []
 while True:
-    hog.append(bytearray(10_000_000))
+    hog.append(bytearray(1_000_000))
 """
 
 

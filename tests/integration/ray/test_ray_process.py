@@ -221,6 +221,7 @@ def test_wrong_token_is_said(cluster: RayCluster, monkeypatch: pytest.MonkeyPatc
 
 def test_wrong_address_is_said(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("RAY_AUTH_MODE", "token")
+    monkeypatch.setenv("RAY_AUTH_TOKEN", "0" * 64)
     with pytest.raises(EngineUnavailableError, match=r"the head .* at 127.0.0.1:1 cannot be reach"):
         ProcessExecutor(engine=RayEngine("127.0.0.1:1", sandbox="process"))
 
