@@ -327,7 +327,8 @@ def serve_one(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _death(status: int | None) -> str:
-    return "outlived its limit" if status is None else f"crashed, status {status}"
+    # Without the bit that tells of a written core.
+    return "outlived its limit" if status is None else f"crashed, status {status & ~0x80}"
 
 
 def serve_child(
