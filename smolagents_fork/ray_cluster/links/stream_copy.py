@@ -12,7 +12,9 @@ from ...sandboxes.provisioner import ByteStream
 __all__ = ["copy_both_ways"]
 
 # Bytes that are read of a stream before the other takes some.
-_PIECE = 1 << 18
+_MOST = 1 << 18
+# Bytes of one read or write. For more, malloc maps memory anew at each message.
+_PIECE = 1 << 16
 # Time for what was read of a stream that has ended.
 _REST_SECONDS = 30.0
 _WAIT_MILLISECONDS = 1000
@@ -30,13 +32,14 @@ def copy_both_ways(one: ByteStream, other: ByteStream) -> None:
     with contextlib.suppress(OSError, ValueError):
         one.setblocking(False)
         other.setblocking(False)
+        poll = _Poll(one, other)
         while True:
             read = _read(other, to_one), _read(one, to_other)
             if None in read:
                 break
             moved = _write(one, to_one) + _write(other, to_other)
             if not moved and not any(read):
-                _wait((one, to_other, to_one), (other, to_one, to_other))
+                poll.wait(to_one, to_other)
     for target, rest in ((one, to_one), (other, to_other)):
         with contextlib.suppress(OSError, ValueError):
             _write_all(target, rest)
@@ -44,7 +47,7 @@ def copy_both_ways(one: ByteStream, other: ByteStream) -> None:
 
 def _read(source: ByteStream, buffer: bytearray) -> int | None:
     """Read into ``buffer`` if it has room; return the number of bytes, ``None`` at the end."""
-    if len(buffer) >= _PIECE:
+    if len(buffer) >= _MOST:
         return 0
     try:
         data = source.recv(_PIECE)
@@ -74,11 +77,31 @@ def _write_all(target: ByteStream, buffer: bytearray) -> None:
             poll.poll(_WAIT_MILLISECONDS)
 
 
-def _wait(*ends: tuple[ByteStream, bytearray, bytearray]) -> None:
-    """Wait until one of the streams, each with what was read of it and what it gets, is ready."""
-    poll = select.poll()
-    for stream, taken, given in ends:
-        # Not read while the other side takes nothing, and yet its end is noticed.
-        wanted = select.POLLIN if len(taken) < _PIECE else 0
-        poll.register(stream.fileno(), wanted | (select.POLLOUT if given else 0))
-    poll.poll(_WAIT_MILLISECONDS)
+class _Poll:
+    """Waits until one of two streams is ready for what it is needed for.
+
+    Args:
+        one: a stream.
+        other: the other.
+    """
+
+    def __init__(self, one: ByteStream, other: ByteStream) -> None:
+        self._numbers = one.fileno(), other.fileno()
+        self._poll = select.poll()
+        self._wanted: tuple[int, int] | None = None
+
+    def wait(self, to_one: bytearray, to_other: bytearray) -> None:
+        """Wait, with what is to be written to each."""
+        wanted = _wanted(to_other, to_one), _wanted(to_one, to_other)
+        if wanted != self._wanted:
+            for number, events in zip(self._numbers, wanted, strict=True):
+                self._poll.register(number, events)
+            self._wanted = wanted
+        self._poll.poll(_WAIT_MILLISECONDS)
+
+
+def _wanted(taken: bytearray, given: bytearray) -> int:
+    """Return the events that matter for a stream, with what was read of it and what it gets."""
+    # Not read while the other side takes nothing, and yet its end is noticed.
+    wanted = select.POLLIN if len(taken) < _MOST else 0
+    return wanted | (select.POLLOUT if given else 0)
