@@ -206,21 +206,12 @@ class Executor(FileMethods, PythonExecutor):  # type: ignore[misc]  # upstream s
         """
         self._check_open(action)
         self._check_outside(action)
-        # Not composed of context managers: each takes a microsecond or two of every call.
-        place = self.place
-        try:
-            self._calls.acquire(action)
+        with self._placed(), self._calls.turn(action):
+            token = _inside.set(_inside.get() | {id(self)})
             try:
-                token = _inside.set(_inside.get() | {id(self)})
-                try:
-                    yield
-                finally:
-                    _inside.reset(token)
+                yield
             finally:
-                self._calls.release()
-        except ForkError as error:
-            error.name_place(place or self.place)
-            raise
+                _inside.reset(token)
 
     @property
     def place(self) -> str:

@@ -30,15 +30,7 @@ class CallLock:
 
     @contextlib.contextmanager
     def turn(self, action: str) -> Iterator[None]:
-        """Acquire the lock for the block; see :meth:`acquire`."""
-        self.acquire(action)
-        try:
-            yield
-        finally:
-            self.release()
-
-    def acquire(self, action: str) -> None:
-        """Acquire the lock.
+        """Acquire the lock for the block.
 
         Args:
             action: name of the method, for messages.
@@ -48,21 +40,18 @@ class CallLock:
             ExecutorClosedError: the executor was closed, perhaps while this call waited.
         """
         me = threading.current_thread()
-        if not self._lock.acquire(blocking=False):
+        self._check_pointless(action, me)
+        while not self._lock.acquire(timeout=_CHECK_SECONDS):
             self._check_pointless(action, me)
-            while not self._lock.acquire(timeout=_CHECK_SECONDS):
-                self._check_pointless(action, me)
         try:
             self._check_pointless(action, me)
-        except BaseException:
+            self._thread = me
+            try:
+                yield
+            finally:
+                self._thread = None
+        finally:
             self._lock.release()
-            raise
-        self._thread = me
-
-    def release(self) -> None:
-        """Release the lock, which the calling thread has."""
-        self._thread = None
-        self._lock.release()
 
     def _check_pointless(self, action: str, thread: threading.Thread) -> None:
         self._check_open(action)
