@@ -154,6 +154,17 @@ class ClusterClient:
         answer = self._answer(action, function, args, keywords, Deadline(seconds))
         return answer.decode("utf-8", "replace")
 
+    def log_lines(self, pod: str, lines: int) -> list[str]:
+        """Return the last lines of a pod's log; see :meth:`call` for errors.
+
+        Args:
+            pod: its name.
+            lines: how many at most.
+        """
+        read = self.core.read_namespaced_pod_log
+        action = f"reading the log of pod {pod}"
+        return self.text(action, read, pod, self.namespace, tail_lines=lines).splitlines()
+
     def delete(
         self, subject: str, delete: Callable[..., Any], read: Callable[..., Any], *args: Any,
         deadline: Deadline, **keywords: Any,

@@ -82,16 +82,10 @@ def await_running(
 
 def _last_lines(client: ClusterClient, name: str) -> tuple[str, ...]:
     try:
-        text = client.text(
-            f"reading the log of pod {name}",
-            client.core.read_namespaced_pod_log,
-            name,
-            client.namespace,
-            tail_lines=_LOG_LINES,
-        )
+        lines = client.log_lines(name, _LOG_LINES)
     except ExecutorStartError:
         return ()
-    return tuple(line[:300] for line in text.splitlines() if line.strip())
+    return tuple(line[:300] for line in lines if line.strip())
 
 
 def addresses_of_node(client: ClusterClient, name: str) -> list[str]:

@@ -40,14 +40,7 @@ class PodInventory(LogInventory):
                 raise ExecutorError(
                     f"sandbox {sandbox} is gone from namespace {client.namespace!r}"
                 )
-            text = client.text(
-                f"reading the log of pod {name}",
-                client.core.read_namespaced_pod_log,
-                name,
-                client.namespace,
-                tail_lines=lines,
-            )
-            return text.splitlines()
+            return client.log_lines(name, lines)
 
     def kill(self, sandbox: str) -> None:
         with self._cluster() as client:
