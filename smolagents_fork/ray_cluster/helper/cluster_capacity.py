@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import threading
 import time
 from collections.abc import Mapping
 from typing import Any
 
 import ray
 
+from ...deadline import within
 from ...errors import EngineUnavailableError, ExecutorStartError
 from ..reservation import Reservation
 
@@ -84,17 +83,12 @@ def _alive(seconds: float) -> list[dict[str, Any]] | None:
 
 def _nodes(seconds: float) -> list[dict[str, Any]] | None:
     """Return the nodes that Ray believes alive; ``None`` if the head does not answer in time."""
-    found: list[list[dict[str, Any]]] = []
-
-    def ask() -> None:
-        with contextlib.suppress(Exception):
-            found.append(ray.nodes())  # type: ignore[no-untyped-call]  # Ray's own
-
-    # Ray gives this call no limit.
-    thread = threading.Thread(target=ask, name="nodes", daemon=True)
-    thread.start()
-    thread.join(seconds)
-    return [node for node in found[0] if node["Alive"]] if found else None
+    late = EngineUnavailableError(f"the head did not name its nodes within {seconds:.0f} s")
+    try:
+        found = within(seconds, ray.nodes, late)  # Ray gives this call no limit
+    except Exception:
+        return None
+    return [node for node in found if node["Alive"]]
 
 
 def _fits(node: Mapping[str, float], reservation: Reservation) -> bool:
