@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import os
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 import docker
 import pytest
 from cluster_double import ClusterDouble
+from whole_contract import WHOLE
 
 from smolagents_fork import DockerExecutor, KubernetesEngine
 
@@ -37,7 +37,7 @@ USUAL = frozenset(
 
 def is_usual(test: str) -> bool:
     """Return whether a column of a cluster has a test in this run."""
-    return test in USUAL or os.environ.get("WHOLE_CONTRACT") == "1"
+    return test in USUAL or WHOLE
 
 
 @functools.cache

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from process_provisioner import ProcessEngine
+from whole_contract import WHOLE
 
 from smolagents_fork import RayEngine
 from smolagents_fork.sandboxes.container_options import ContainerOptions
@@ -83,7 +84,7 @@ PLACES = [
     pytest.param("kubernetes", marks=pytest.mark.docker),
     *([pytest.param("real_cluster", marks=pytest.mark.slow)] if REAL_IMAGE else []),
 ]
-if os.environ.get("WHOLE_CONTRACT") == "1":  # minutes, and the executors' suite uses it as well
+if WHOLE:  # minutes, and the executors' suite uses it as well
     marks = (pytest.mark.ray, pytest.mark.docker, pytest.mark.limit(1800))
     PLACES.append(pytest.param("ray", marks=marks))
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from background import eventually, running
+from own_clusters import one_node_cluster
 from second_engine import SecondEngine, ended, second_engine
+from whole_contract import WHOLE
 
 from smolagents_fork import DockerExecutor, RayEngine
 from smolagents_fork.errors import EngineUnavailableError, SandboxDiedError
-from smolagents_fork.ray_cluster import helper_process
 from smolagents_fork.sandboxes.docker.engine import connect, disconnect
 from smolagents_fork.sandboxes.docker.engine_address import EngineAddress
 from tools.ray_cluster.cluster import RayCluster
@@ -24,9 +24,7 @@ LEASE = 10.0
 
 pytestmark = [
     pytest.mark.docker,
-    pytest.mark.skipif(
-        os.environ.get("WHOLE_CONTRACT") != "1", reason="only with WHOLE_CONTRACT=1"
-    ),
+    pytest.mark.skipif(not WHOLE, reason="only with WHOLE_CONTRACT=1"),
 ]
 
 
@@ -42,16 +40,8 @@ def node_engine(engine: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Second
 @pytest.fixture
 def own(node_engine: SecondEngine, monkeypatch: pytest.MonkeyPatch) -> Iterator[RayCluster]:
     """A cluster of one node."""
-    cluster = RayCluster.create(namespaces=False)
-    try:
-        for name, value in cluster.environment.items():
-            monkeypatch.setenv(name, value)
+    with one_node_cluster(monkeypatch) as cluster:
         yield cluster
-        helper = helper_process._helpers.get(cluster.address)
-        if helper is not None:
-            helper.close()
-    finally:
-        cluster.remove()
 
 
 def first_process(engine: SecondEngine) -> int:

@@ -21,6 +21,8 @@ from typing import Any
 import pytest
 from background import eventually, running
 from fault_scene import LEASE, SECONDS, Scene, leases, make, supervisors
+from own_clusters import close_helper
+from whole_contract import WHOLE
 
 from smolagents_fork import DockerExecutor, ProcessExecutor, RayEngine
 from smolagents_fork.errors import (
@@ -206,9 +208,7 @@ def test_head_killed(breakable: RayCluster, scene: Scene) -> None:
     scene.calling.interrupt()
     assert isinstance(scene.call.error(SECONDS), ForkError)
     # It knows the head that was killed; the next test has another one at the same address.
-    helper = helper_process._helpers.get(breakable.address)
-    if helper is not None:
-        helper.close()
+    close_helper(breakable)
 
 
 @pytest.mark.docker
@@ -244,7 +244,7 @@ def containers(engine: Any) -> set[str]:
     return {one["Id"][:12] for one in engine.api.containers(all=True)}
 
 
-@pytest.mark.skipif(os.environ.get("WHOLE_CONTRACT") != "1", reason="only with WHOLE_CONTRACT=1")
+@pytest.mark.skipif(not WHOLE, reason="only with WHOLE_CONTRACT=1")
 @pytest.mark.limit(3600)
 def test_thousand_sandboxes_while_nodes_are_killed(breakable: RayCluster) -> None:
     lease, errors = next(leases), 0

@@ -12,6 +12,7 @@ import pytest
 from background import eventually
 from smolagents import CodeAgent, tool
 from smolagents.models import ChatMessage, MessageRole, Model
+from whole_contract import WHOLE
 
 from smolagents_fork import ProcessExecutor, RayEngine
 from smolagents_fork.errors import (
@@ -72,7 +73,7 @@ def test_agent_uses_the_cluster_by_name(cluster: RayCluster, monkeypatch: pytest
 
 
 # "auto" takes the direct one here, as test_transport_is_logged shows.
-_TRANSPORTS = ["auto", "ray", *(["direct"] if os.environ.get("WHOLE_CONTRACT") == "1" else [])]
+_TRANSPORTS = ["auto", "ray", *(["direct"] if WHOLE else [])]
 
 
 @pytest.mark.parametrize("transport", _TRANSPORTS)

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import certificates
 import pytest
+from own_clusters import one_node_cluster
+from whole_contract import WHOLE
 
 from smolagents_fork import ProcessExecutor, RayEngine
-from smolagents_fork.ray_cluster import helper_process
 from tools.ray_cluster.cluster import RayCluster
 
 # Only detects hangs.
 SECONDS = 240.0
 
-pytestmark = pytest.mark.skipif(
-    os.environ.get("WHOLE_CONTRACT") != "1", reason="only with WHOLE_CONTRACT=1"
-)
+pytestmark = pytest.mark.skipif(not WHOLE, reason="only with WHOLE_CONTRACT=1")
 
 
 @pytest.fixture
@@ -28,16 +26,8 @@ def secured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RayClus
     # Ray uses an address of this machine in place of the loopback's.
     own = subprocess.check_output(["hostname", "-I"], text=True).split()
     certificate = str(certificates.made_in(tmp_path, *own))
-    cluster = RayCluster.create(namespaces=False, certificate=certificate)
-    try:
-        for name, value in cluster.environment.items():
-            monkeypatch.setenv(name, value)
+    with one_node_cluster(monkeypatch, certificate=certificate) as cluster:
         yield cluster
-        helper = helper_process._helpers.get(cluster.address)
-        if helper is not None:
-            helper.close()
-    finally:
-        cluster.remove()
 
 
 def test_calls_tools_and_long_values_pass_with_tls(secured: RayCluster) -> None:

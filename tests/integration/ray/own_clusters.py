@@ -1,0 +1,39 @@
+"""Clusters of a test's own, and the helper processes of clusters that end."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from smolagents_fork.ray_cluster import helper_process
+from tools.ray_cluster.cluster import RayCluster
+
+__all__ = ["close_helper", "one_node_cluster"]
+
+
+@contextlib.contextmanager
+def one_node_cluster(monkeypatch: pytest.MonkeyPatch, **options: Any) -> Iterator[RayCluster]:
+    """Have a cluster of one node on the loopback, with what its users need in the environment.
+
+    Args:
+        monkeypatch: takes the environment back.
+        **options: of ``RayCluster.create()``.
+    """
+    cluster = RayCluster.create(namespaces=False, **options)
+    try:
+        for name, value in cluster.environment.items():
+            monkeypatch.setenv(name, value)
+        yield cluster
+        close_helper(cluster)
+    finally:
+        cluster.remove()
+
+
+def close_helper(cluster: RayCluster) -> None:
+    """End this process's helper for a cluster: the next one may have the same address."""
+    helper = helper_process._helpers.get(cluster.address)
+    if helper is not None:
+        helper.close()
