@@ -15,7 +15,7 @@ import struct
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import websocket
 from websocket import ABNF, WebSocket
@@ -30,10 +30,15 @@ __all__ = ["Connection", "ConnectionLost", "SocketLike", "TimedSocket", "WaitTim
 _KEPT = 16_384
 # Bytes of one read of a long payload, and the length from which a payload is sent as it is.
 _LONG = 65_536
+# Factor by which the memory of a long payload grows.
+_GROWTH = 16
 # Time limit for reading data that has already arrived, when there is no time to wait.
 _READ_ON_SECONDS = 0.5
 # Time limit for sending the answer to a ping; after that it is omitted.
 _PONG_SECONDS = 1.0
+
+
+_Read = TypeVar("_Read", bytes, int)
 
 
 class ConnectionLost(SandboxDiedError):
@@ -88,15 +93,29 @@ class TimedSocket:
         self._send_end = time.monotonic() + seconds
 
     def recv(self, size: int) -> bytes:
+        data = self._read(lambda: self._sock.recv(size))
+        self.received += len(data)
+        return data
+
+    def recv_into(self, target: memoryview) -> int:
+        """Read bytes to a place, which some streams do without a copy; return their number."""
+        read = getattr(self._sock, "recv_into", None)
+        if read is None:
+            data = self.recv(len(target))
+            target[: len(data)] = data
+            return len(data)
+        count: int = self._read(lambda: read(target))
+        self.received += count
+        return count
+
+    def _read(self, read: Callable[[], _Read]) -> _Read:
         while True:
             left = self._receive_end - time.monotonic()
             if left <= 0:
                 raise TimeoutError("timed out")
             try:
                 with self._use:
-                    data = self._sock.recv(size)
-                self.received += len(data)
-                return data
+                    return read()
             except (BlockingIOError, ssl.SSLWantReadError):
                 self._wait(read=True, seconds=min(self._receive_seconds, left))
             except ValueError:  # closed by another thread
@@ -178,16 +197,22 @@ class _FrameReader(frame_buffer):
     takes whatever has arrived, so that a short message is one read; websocket-client's own reader
     asks for the parts of a frame one by one. A timeout may occur at any point: what was read stays
     in this object for the next call.
+
+    Args:
+        read: of the WebSocket; takes the largest number of bytes, and returns what has arrived.
+        sock: that it reads from.
     """
 
     limit_for: Callable[[bytes], int] = staticmethod(lambda _start: 1 << 62)
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
+    def __init__(self, read: Callable[[int], bytes], sock: TimedSocket) -> None:
+        super().__init__(read, True)
+        self._sock = sock
         self._unread = bytearray()
         self._head: tuple[int, int] | None = None
         self._start: bytes | None = None
         self._long: bytearray | None = None
+        self._long_read = 0
         self._left_to_skip = 0
         self.skipped_bytes = 0
 
@@ -227,19 +252,45 @@ class _FrameReader(frame_buffer):
             self._fill(_KEPT)
             self._start = bytes(self._take(_KEPT))
             if length <= self.limit_for(self._start):
-                # It grows with what arrives: the other end may only claim to send so much.
-                self._long = bytearray(self._start)
+                self._long, self._long_read = bytearray(self._start), _KEPT
             else:
                 self._left_to_skip = self.skipped_bytes = length - _KEPT
         if self._long is not None:
-            while len(self._long) < length:
-                self._long += self._piece(length - len(self._long))
-            whole, self._long, self._start = self._long, None, None
+            whole = self._read_long(length)
+            self._long = self._start = None
             return whole
         while self._left_to_skip > 0:
             self._left_to_skip -= len(self._piece(self._left_to_skip))
         start, self._start = self._start, None
         return start
+
+    def _read_long(self, length: int) -> bytearray:
+        """Read the rest of a long payload to its place, and return the payload.
+
+        The place grows with what arrives: the other end may only claim to send so much.
+        """
+        place = self._long or bytearray()
+        while self._long_read < length:
+            if self._long_read == len(place):
+                larger = bytearray(min(length, _GROWTH * len(place)))
+                larger[: len(place)] = place
+                place = self._long = larger
+            with memoryview(place) as target:
+                self._long_read += self._piece_into(target[self._long_read :])
+        return place
+
+    def _piece_into(self, target: memoryview) -> int:
+        if self._unread:
+            unread = self._take(len(target))
+            target[: len(unread)] = unread
+            return len(unread)
+        try:
+            count = self._sock.recv_into(target)
+        except TimeoutError as error:
+            raise websocket.WebSocketTimeoutException(str(error)) from None
+        if not count:
+            raise websocket.WebSocketConnectionClosedException("the stream ended")
+        return count
 
     def _fill(self, size: int) -> None:
         while len(self._unread) < size:
@@ -287,7 +338,7 @@ class Connection:
         header = [f"Authorization: token {token}"] if token else []
         # Messages come from a sandbox: invalid UTF-8 is replaced when it is decoded.
         self._ws = WebSocket(enable_multithread=False, skip_utf8_validation=True)
-        self._frames = _FrameReader(self._ws._recv, True)
+        self._frames = _FrameReader(self._ws._recv, sock)
         self._frames.limit_for = limit_for
         self._ws.frame_buffer = self._frames
         vars(self._ws)["pong"] = self._pong

@@ -25,6 +25,18 @@ class Source:
         piece, self.left = self.left[:count], self.left[count:]
         return piece
 
+    def recv_into(self, target: memoryview) -> int:
+        try:
+            piece = self.recv(len(target))
+        except WebSocketTimeoutException as error:
+            raise TimeoutError(str(error)) from None
+        target[: len(piece)] = piece
+        return len(piece)
+
+
+def reader_of(source: Source) -> _FrameReader:
+    return _FrameReader(source.recv, source)
+
 
 def frame(payload: bytes, first: int = 0x82) -> bytes:
     size = len(payload)
@@ -46,9 +58,9 @@ def read(reader: _FrameReader) -> ABNF:
 @pytest.mark.parametrize("gaps", [False, True])
 @pytest.mark.parametrize("size", [1, 7, 1 << 20])
 def test_frames_are_whole_whatever_pieces_arrive(size, gaps):
-    payloads = [b"", b"a" * 125, b"b" * 126, b"c" * 20_000, b"d" * 70_000, b"end"]
+    payloads = [b"", b"a" * 125, b"b" * 126, b"c" * 20_000, b"d" * 70_000, b"e" * 300_000, b"end"]
     source = Source(b"".join(map(frame, payloads)), size, gaps=gaps)
-    reader = _FrameReader(source.recv, True)
+    reader = reader_of(source)
     assert [bytes(read(reader).data) for _ in payloads] == payloads
     assert reader.skipped_bytes == 0
 
@@ -56,7 +68,7 @@ def test_frames_are_whole_whatever_pieces_arrive(size, gaps):
 @pytest.mark.parametrize("gaps", [False, True])
 def test_of_a_payload_over_its_limit_the_beginning_is_kept(gaps):
     source = Source(frame(b"a" * 100_000) + frame(b"next"), 5000, gaps=gaps)
-    reader = _FrameReader(source.recv, True)
+    reader = reader_of(source)
     reader.limit_for = lambda _start: 50_000
     assert bytes(read(reader).data) == b"a" * 16_384
     assert reader.skipped_bytes == 100_000 - 16_384
@@ -70,4 +82,4 @@ def test_of_a_payload_over_its_limit_the_beginning_is_kept(gaps):
 )
 def test_invalid_frame_is_an_error(data):
     with pytest.raises(WebSocketProtocolException):
-        read(_FrameReader(Source(data, 100, gaps=False).recv, True))
+        read(reader_of(Source(data, 100, gaps=False)))
