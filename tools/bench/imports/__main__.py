@@ -43,8 +43,8 @@ def measured(options: argparse.Namespace) -> Measured:
     """Measure both sides and the floor."""
     python = pristine_python((), (), say=BENCHMARK.say)
     with tempfile.TemporaryDirectory() as folder:
-        link_packages(Path(folder))
-        found = costs(python, folder, options.rounds)
+        upstream, fork = linked(Path(folder), python)
+        found = costs(python, str(upstream), str(fork), options.rounds)
     return Measured(rows(found), about=f"medians of {options.rounds} processes each")
 
 
@@ -63,20 +63,44 @@ def rows(found: Mapping[str, Sequence[Cost]]) -> list[Row]:
     ]
 
 
-def link_packages(folder: Path) -> None:
-    """Link the fork's two packages as they are installed here, for another interpreter."""
+def linked(folder: Path, pristine: Path) -> tuple[Path, Path]:
+    """Link upstream's package and the fork's two into a folder each, and return the folders.
+
+    Each import looks into every folder of the path. So both sides have the same number.
+
+    Args:
+        folder: that the folders are made in.
+        pristine: interpreter that has upstream's package.
+    """
+    find = "import importlib.util; print(importlib.util.find_spec('smolagents').origin)"
+    origin = subprocess.run(
+        [str(pristine), "-I", "-c", find], capture_output=True, text=True, check=True, timeout=60
+    ).stdout.strip()
+    packages = {"upstream": {"smolagents": Path(origin)}, "fork": {}}
     for name in ("smolagents", "smolagents_fork"):
         spec = importlib.util.find_spec(name)
         if spec is None or spec.origin is None:
             raise SystemExit(f"{name} is not installed here: run make dev")
-        (folder / name).symlink_to(Path(spec.origin).parent)
+        packages["fork"][name] = Path(spec.origin)
+    for side, found in packages.items():
+        (folder / side).mkdir()
+        for name, path in found.items():
+            (folder / side / name).symlink_to(path.parent)
+    return folder / "upstream", folder / "fork"
 
 
-def costs(python: Path, fork: str, rounds: int) -> dict[str, list[Cost]]:
-    """Return the costs of each side, after a round that writes bytecode."""
+def costs(python: Path, upstream: str, fork: str, rounds: int) -> dict[str, list[Cost]]:
+    """Return the costs of each side, after a round that writes bytecode.
+
+    Args:
+        python: interpreter with the dependencies of both.
+        upstream: folder with upstream's package.
+        fork: folder with the fork's two.
+        rounds: imports of each side.
+    """
     commands = {
         FLOOR: [_PROGRAM.format("pass")],
-        UPSTREAM: [_PROGRAM.format("import smolagents")],
+        UPSTREAM: [_PROGRAM.format("import smolagents"), upstream],
         FORK: [_PROGRAM.format("import smolagents"), fork],
     }
     found: dict[str, list[Cost]] = {side: [] for side in commands}
