@@ -17,8 +17,9 @@ __all__ = ["FIRST_PROCESS", "first_command"]
 
 # Run as: python3 -I -S -c FIRST_PROCESS LEASE COMMAND... Works with any Python 3 of an image.
 # An exception ends it and the container: it fails safe.
+# Without the module signal, whose enumerations take 0.7 MB for as long as the sandbox lives.
 FIRST_PROCESS = r"""
-import os,select,signal,sys,time
+import _signal as signal,os,select,sys,time
 lease,_,first=sys.argv[1].partition(":")
 lease=float(lease)
 try:
