@@ -21,6 +21,8 @@ READ_BYTES = 65_536
 # Unsent bytes above which the sources of a stream are paused, and below which they go on.
 FULL_BYTES = 4 << 20
 FREE_BYTES = 1 << 20
+# Bytes that the system takes before a stream has to wait for its reader.
+SEND_BYTES = 1 << 20
 # Buffers of one call; the system's limit is 1024 (IOV_MAX).
 MOST_BUFFERS = 512
 # How long output may wait for more that is sent together with it.
@@ -366,6 +368,8 @@ def close(owner):
 
 def socket_stream(loop, sock, parser, on_end, on_full):
     """Return a stream over a connected socket, which it owns."""
+    # Fewer turns for long messages; the system allows less where its limit is lower.
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BYTES)
     with contextlib.suppress(OSError):  # a socket that is not TCP
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return Stream(loop, sock.fileno(), sock.fileno(), parser, on_end, on_full, [sock])
