@@ -6,8 +6,9 @@ replaced by another fork. The gateway itself loads the standard library only: wh
 has loaded before its fork is copied when it is used, because use changes its count of references.
 
 Settings come from the environment, with the names of Jupyter's packaged gateway: KG_IP, KG_PORT,
-KG_AUTH_TOKEN. On the same machine, a client can also hand over its two descriptors: see
-:class:`Listener`.
+KG_AUTH_TOKEN. In the same container, a client can also hand over its two descriptors: see
+:class:`Listener`. A client that listens on a socket itself, in a file that is mounted into the
+container, is connected to at the start: KG_CLIENT_SOCKET is its path.
 """
 
 import contextlib
@@ -35,6 +36,7 @@ from gateway_streams import Loop, Stream, socket_stream  # noqa: E402
 sys.path.remove(HERE)
 
 TOKEN = "KG_AUTH_TOKEN"
+CLIENT_SOCKET = "KG_CLIENT_SOCKET"
 MOST_KERNELS = 16
 # Connections without the token; the program in the kernel can make them.
 MOST_UNAUTHENTICATED = 64
@@ -179,6 +181,16 @@ class Listener:
         if len(unauthenticated) >= MOST_UNAUTHENTICATED:
             unauthenticated[0].close("too many connections without the token")
 
+    def connect(self, path):
+        """Connect to a client that listens; without one there are the other ways to come here."""
+        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            sock.connect(path)
+            self._serve(sock)
+        except OSError as error:
+            sock.close()
+            note(f"the client's socket {path} cannot be reached: {error.strerror}")
+
     def _serve(self, sock):
         self._begin(lambda *handlers: socket_stream(self._loop, sock, *handlers))
 
@@ -234,8 +246,13 @@ class Listener:
         return stream
 
 
-def serve(address, token):
+def serve(address, token, client_socket):
     """Serve until a signal ends the process.
+
+    Args:
+        address: host and port to listen on.
+        token: that clients have to send; empty for none.
+        client_socket: path of a socket to connect to; empty for none.
 
     Raises:
         Forked: this is the process of a new kernel.
@@ -249,7 +266,9 @@ def serve(address, token):
         signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         kernels = Kernels(loop, folder)
-        Listener(loop, kernels, address, token)
+        listener = Listener(loop, kernels, address, token)
+        if client_socket:
+            listener.connect(client_socket)
 
         def child_ended(_events):
             with contextlib.suppress(BlockingIOError):
@@ -307,11 +326,12 @@ def rename():
 def main():
     """Be the gateway; in a forked process, be the kernel."""
     token = forget_token()
+    client_socket = os.environ.pop(CLIENT_SOCKET, "")
     address = (os.environ.get("KG_IP") or "127.0.0.1", int(os.environ.get("KG_PORT") or 8888))
     # What is there now is shared by all processes; a collection would write to it.
     gc.freeze()
     try:
-        serve(address, token)
+        serve(address, token, client_socket)
     except Forked as forked:
         path, ready = forked.path, forked.ready
     del token

@@ -28,6 +28,7 @@ from .streams.exec_stream import (
     ExecStream,
     exec_stream,
 )
+from .streams.gateway_socket import GatewaySocket, runs_here
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -36,6 +37,9 @@ __all__ = ["DockerSandbox", "StartedContainer"]
 
 # Longest time the relay waits for the gateway to listen.
 _RELAY_SECONDS = 600.0
+# Time after which a running gateway that has not connected does not, and the steps of the wait.
+_CONNECT_SECONDS = 5.0
+_LOOK_SECONDS = 0.3
 # Limit of a ping while a call waits.
 _PING_SECONDS = 2.0
 # Time the engine may take to list the published port of a container that has been started.
@@ -52,6 +56,7 @@ class StartedContainer:
         gateway_token: that its gateway asks for.
         published: whether its gateway's port is published.
         lease: connection that stays open as long as this process runs: see the lease module.
+        gateway: socket that its gateway connects to; ``None`` where it does not.
         started_at: seconds of the epoch.
         answered: whether its gateway has answered on the published port.
     """
@@ -61,6 +66,7 @@ class StartedContainer:
     gateway_token: str
     published: bool
     lease: AttachedConnection | None = None
+    gateway: GatewaySocket | None = None
     started_at: float = field(default_factory=time.time)
     answered: bool = False
 
@@ -130,10 +136,11 @@ class DockerSandbox:
         return self._access.host, self._published_port(_PORT_SECONDS)
 
     def open_stream(self, *, timeout: float) -> ByteStream:
-        """Open a stream to the kernel gateway: an attached exec, or its published port.
+        """Open a stream to the kernel gateway: its own connection, an exec, or a published port.
 
-        The first stream decides. If the engine's connection cannot carry it, a container with a
-        published port replaces this one, in which no code has run yet.
+        A gateway connects once, before code runs; a later stream is an exec's. The first exec
+        decides whether there are others: if the engine's connection cannot carry it, a container
+        with a published port replaces this one, in which no code has run yet.
 
         Args:
             timeout: seconds the gateway may take to start.
@@ -143,6 +150,12 @@ class DockerSandbox:
             ExecutorError: the container is gone, or neither kind of stream works.
         """
         deadline = Deadline(timeout)
+        gateway, self._started.gateway = self._started.gateway, None
+        if gateway is not None:
+            with contextlib.closing(gateway):
+                sock = self._connected(gateway, deadline)
+            if sock is not None:
+                return sock
         if not self._started.published:
             seconds = deadline.at_most(_RELAY_SECONDS)
             argv = ["python3", "-I", "-S", "-c", RELAY]
@@ -161,6 +174,20 @@ class DockerSandbox:
         )
         started.answered = True
         return sock
+
+    def _connected(self, gateway: GatewaySocket, deadline: Deadline) -> ByteStream | None:
+        """Wait for the gateway's connection; ``None`` if it cannot connect, or has ended."""
+        limit = Deadline(deadline.at_most(_CONNECT_SECONDS))
+        while True:
+            sock = gateway.accept(limit.at_most(_LOOK_SECONDS))
+            if sock is not None:
+                return sock
+            state = self._state()
+            if not state.get("Running"):
+                return None
+            if limit.expired() or not runs_here(state.get("Pid", 0), self.container.id):
+                self._access.refuse_sockets()
+                return None
 
     def _replace(self) -> None:
         self._end(self._started, wait=True)
@@ -259,9 +286,14 @@ class DockerSandbox:
         return engine_responds(self._client, _PING_SECONDS)
 
     def _is_running(self) -> bool:
+        return bool(self._state().get("Running"))
+
+    def _state(self) -> dict[str, Any]:
+        """Return the engine's description of the container's state; empty without one."""
         with contextlib.suppress(Exception):
-            return bool(self._client.api.inspect_container(self.container.id)["State"]["Running"])
-        return False
+            state: dict[str, Any] = self._client.api.inspect_container(self.container.id)["State"]
+            return state
+        return {}
 
     def stats(self) -> ExecutorStats:
         """Return the container's resource use now.
@@ -300,4 +332,6 @@ class DockerSandbox:
     def _end(self, started: StartedContainer, *, wait: bool) -> None:
         if started.lease is not None:
             started.lease.close()
+        if started.gateway is not None:
+            started.gateway.close()
         reaper.remove(self._client, started.name, wait=wait)

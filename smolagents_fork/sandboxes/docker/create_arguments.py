@@ -13,6 +13,7 @@ from ..resource_limits import parse_size
 from .gateway_access import publish_address
 from .lifetime.labels import labels
 from .lifetime.lease import leased
+from .streams.gateway_socket import SOCKET_PATH
 from .volumes import volume_arguments
 
 __all__ = ["container_arguments", "merged"]
@@ -25,6 +26,7 @@ def container_arguments(
     *,
     token: str,
     published: bool = False,
+    socket_path: str | None = None,
     command: Sequence[str] = (),
     renewed: bool = True,
     owner: ClusterOwner | None = None,
@@ -37,6 +39,7 @@ def container_arguments(
         name: of the container.
         token: that the gateway asks its clients for.
         published: whether the gateway's port is published.
+        socket_path: path of this machine's socket that the gateway connects to, if it is to.
         command: its main process, which runs under the lease.
         renewed: whether the host process can write to the container's standard input.
         owner: the supervisor that this process is; ``None`` outside a cluster.
@@ -102,9 +105,22 @@ def container_arguments(
     if options.disk_size is not None and not options.read_only:
         arguments["storage_opt"] = {"size": str(options.disk_size)}
     arguments = merged(arguments, options.container_run_kwargs)
+    if socket_path is not None:
+        arguments |= _connected(arguments, socket_path)
     # A terminal's input can be written to by the code.
     renewed = renewed and not arguments.get("tty")
     return {**arguments, **leased(command, spec.lease_seconds, renewed=renewed)}
+
+
+def _connected(arguments: Mapping[str, Any], socket_path: str) -> dict[str, Any]:
+    """Return the arguments that let the gateway connect to a socket of this machine."""
+    from docker.types import Mount
+
+    mount = Mount(SOCKET_PATH, socket_path, type="bind", read_only=True)
+    return {
+        "mounts": [*(arguments.get("mounts") or ()), mount],
+        "environment": {**arguments["environment"], "KG_CLIENT_SOCKET": SOCKET_PATH},
+    }
 
 
 def _is_mode(network: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import secrets
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...deadline import Deadline
@@ -36,9 +36,17 @@ from .lifetime.labels import LABEL, owner_label
 from .lifetime.lease import main_command
 from .streams.attaching import attach, attach_again
 from .streams.exec_stream import AttachedConnection
+from .streams.gateway_socket import LABEL as GATEWAY_LABEL
+from .streams.gateway_socket import GatewaySocket
 from .streams.log_reader import LoggedConnection, Renewal
 
 __all__ = ["DockerProvisioner"]
+
+
+def _connects(config: Mapping[str, Any], command: Sequence[str]) -> bool:
+    """Tell whether the main process is a gateway that connects to the host process."""
+    labels = config.get("Labels") or {}
+    return labels.get(GATEWAY_LABEL) == "connects" and command == main_command(config, {})
 
 
 def _unread(_line: str) -> None:
@@ -167,13 +175,25 @@ class DockerProvisioner:
 
     def _started_with_output_or_without(self, spec: SandboxSpec) -> StartedContainer:
         try:
-            return self._started(spec)
+            return self._started_with_socket_or_without(spec)
         except StreamUnsupported:
             # Another container is started: the lease of this one would have to be renewed.
             self._carries_output = False
-            return self._started(spec)
+            return self._started(spec, None)
 
-    def _started(self, spec: SandboxSpec) -> StartedContainer:
+    def _started_with_socket_or_without(self, spec: SandboxSpec) -> StartedContainer:
+        gateway = self._access.gateway_socket()
+        if gateway is None:
+            return self._started(spec, None)
+        try:
+            return self._started(spec, gateway)
+        except (ConfigurationError, ExecutorStartError):
+            # It may be the mount that the engine refuses. Otherwise this fails in the same way.
+            started = self._started(spec, None)
+            self._access.refuse_sockets()
+            return started
+
+    def _started(self, spec: SandboxSpec, gateway: GatewaySocket | None) -> StartedContainer:
         options, published = self._options, self._access.published
         name, token = f"smolagents-fork-{secrets.token_hex(8)}", secrets.token_urlsafe(24)
         check_answers(self._client)
@@ -190,19 +210,24 @@ class DockerProvisioner:
                 ):
                     # Its stub has no types.
                     image = self._client.api.inspect_image(spec.image)  # type: ignore[no-untyped-call]
-                    command = main_command(image["Config"] or {}, options.container_run_kwargs)
+                    config = image["Config"] or {}
+                    command = main_command(config, options.container_run_kwargs)
                     if not command:
                         raise ExecutorStartError(
                             f"image {spec.image!r} has no command (CMD or ENTRYPOINT): it has to "
                             "start a Jupyter kernel gateway on port 8888; base_image= builds the "
                             "fork's image on it"
                         )
+                    if gateway is not None and not _connects(config, command):
+                        gateway.close()
+                        gateway = None
                     arguments = container_arguments(
                         spec,
                         options,
                         name,
                         token=token,
                         published=published,
+                        socket_path=None if gateway is None else gateway.path,
                         command=command,
                         renewed=self._carries_output,
                         owner=self._owner,
@@ -217,9 +242,11 @@ class DockerProvisioner:
             except BaseException:
                 if lease is not None:
                     lease.close()
+                if gateway is not None:
+                    gateway.close()
                 reaper.remove(self._client, name, wait=True)
                 raise
-        return StartedContainer(container, name, token, published, lease)
+        return StartedContainer(container, name, token, published, lease, gateway)
 
     def _attached(
         self, container: Any, *, framed: bool, lease_seconds: float | None

@@ -1,4 +1,4 @@
-"""Access to the kernel gateway: the choice between an attached exec and a published port."""
+"""Access to the kernel gateway: the choice of a socket, an attached exec or a published port."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from ...errors import ConfigurationError, ExecutorStartError
 from ..container_options import ContainerOptions
 from .engine import publishes_on, remote_host
 from .engine_address import EngineAddress
+from .streams.gateway_socket import GatewaySocket
 
 if TYPE_CHECKING:
     from docker import DockerClient
 
 __all__ = ["GatewayAccess", "connect_to_gateway", "publish_address"]
 
+# Addresses of engines whose containers could not connect to a socket of this machine.
+_without_sockets: set[EngineAddress] = set()
 _REQUEST = b"GET /api HTTP/1.0\r\nHost: kernel\r\n\r\n"
 
 
@@ -65,6 +68,21 @@ class GatewayAccess:
         if self._options.host in ("0.0.0.0", "::"):
             return remote_host(self._client, self._address) or "127.0.0.1"
         return self._options.host
+
+    def gateway_socket(self) -> GatewaySocket | None:
+        """Listen on a socket for a container's gateway; ``None`` where none could connect to it."""
+        if self.published or self._options.transport != "auto" or self._options.runtime is not None:
+            return None
+        # docker-py's name for an engine whose API is on a socket, so that its machine may be this.
+        if str(self._client.api.base_url) != "http+docker://localhost":
+            return None
+        if self._address in _without_sockets:
+            return None
+        return GatewaySocket.open()
+
+    def refuse_sockets(self) -> None:
+        """Use no sockets with this engine from now on: its machine is another, or refuses them."""
+        _without_sockets.add(self._address)
 
     def fall_back(self, reason: Exception) -> None:
         """Publish ports from now on, because the engine's streams do not work.

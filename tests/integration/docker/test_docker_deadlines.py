@@ -237,7 +237,7 @@ while True:
     ("size", "pause"), [(1, 0.1), (65_536, 0.001)], ids=["bytes now and then", "a flood"]
 )
 def test_message_without_an_end_does_not_outlast_the_time_limit(make, size, pause):
-    executor = make(interrupt_grace_seconds=1)
+    executor = make(interrupt_grace_seconds=1, transport="exec")
     code = TRICKLE.replace("SIZE", str(size)).replace("PAUSE", str(pause))
     # On a busy machine the shorter limits may be over before the program is told to go on.
     for seconds in (2, 10, 40):

@@ -156,11 +156,13 @@ def test_gateway_killed(mortal):
     assert mortal("given").output == 5
 
 
-def test_relay_killed(mortal):
-    message = died(mortal, lambda: kill_inside(mortal, "cat\0-"), cause="connection")
+def test_relay_killed(make):
+    executor = make(transport="exec")
+    executor.send_variables({"given": 5})
+    message = died(executor, lambda: kill_inside(executor, "cat\0-"), cause="connection")
     assert "lost its kernel gateway while code ran" in message
     assert "sandbox running" in message
-    assert mortal("given").output == 5
+    assert executor("given").output == 5
 
 
 def test_container_killed_from_outside(mortal, engine):

@@ -19,6 +19,7 @@ from smolagents_fork.errors import ConfigurationError, EngineUnavailableError, E
 from smolagents_fork.executors.docker import DockerExecutor
 from smolagents_fork.sandboxes.docker import container
 from smolagents_fork.sandboxes.docker.lifetime import reaper
+from smolagents_fork.sandboxes.docker.streams.gateway_socket import GatewaySocket
 from smolagents_fork.sandboxes.stream_errors import StreamUnsupported
 
 QUICK_SECONDS = 30
@@ -233,6 +234,7 @@ def test_engine_without_streams_falls_back_to_a_port_and_says_so(make, monkeypat
             self.lines.append(str(message))
 
     monkeypatch.setattr(container, "exec_stream", no_stream)
+    monkeypatch.setattr(GatewaySocket, "open", lambda: None)
     log = Log()
     executor = make([], log)
     assert executor("1+1").output == 2

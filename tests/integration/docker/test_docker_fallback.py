@@ -21,6 +21,7 @@ from smolagents_fork.errors import (
 )
 from smolagents_fork.executors.docker import DockerExecutor
 from smolagents_fork.sandboxes.docker import container
+from smolagents_fork.sandboxes.docker.streams.gateway_socket import GatewaySocket
 from smolagents_fork.sandboxes.stream_errors import StreamUnsupported
 
 
@@ -30,6 +31,7 @@ def no_streams(monkeypatch):
         raise StreamUnsupported("this connection to the engine is not a plain socket")
 
     monkeypatch.setattr(container, "exec_stream", refused)
+    monkeypatch.setattr(GatewaySocket, "open", lambda: None)
 
 
 @tool

@@ -1,0 +1,131 @@
+"""A socket in a file of this machine that the gateway of one container connects to.
+
+An exec's stream passes the engine and its shim, which copy it 32 KB at a time. That is avoided
+where engine and host process share a kernel. The host process listens on a socket (``unix(7)``)
+whose file is mounted into the container, and the gateway connects to it before any code runs. The
+mount is read-only, so the container can make nothing on this machine. The first connection closes
+the socket, so code finds a file that nobody listens on.
+
+The file is in a folder of its own that only this user may enter. Its name has the owner, so that
+the folder of a process that was killed during a start is removed by a later one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import glob
+import os
+import shutil
+import socket
+import sys
+import tempfile
+
+from ...process_owner import owner_text, process_is_gone, this_machine
+
+__all__ = ["LABEL", "SOCKET_PATH", "GatewaySocket", "runs_here"]
+
+#: Label of an image whose gateway connects; its value is ``connects``.
+LABEL = "smolagents-fork.gateway"
+#: Path of the socket in the container.
+SOCKET_PATH = "/run/smolagents-fork.sock"
+
+_PREFIX = "smolagents-docker-"
+# A long array fills a larger buffer in fewer turns; the system caps it.
+_BUFFER_BYTES = 1 << 20
+
+
+class _Connection(socket.socket):
+    """A connection that its last owner may drop: a failed start has many places."""
+
+    def __del__(self) -> None:
+        self.close()
+
+
+class GatewaySocket:
+    """A listening socket for one container. Made by :meth:`open`.
+
+    Args:
+        folder: that the socket's file is in, and nothing else.
+        listening: the socket.
+    """
+
+    def __init__(self, folder: str, listening: socket.socket) -> None:
+        self._folder = folder
+        self._listening = listening
+        self.path = listening.getsockname()
+
+    @classmethod
+    def open(cls) -> GatewaySocket | None:
+        """Listen on a new socket; ``None`` where this machine cannot have one."""
+        if sys.platform != "linux":
+            return None
+        _remove_abandoned()
+        pid, started = owner_text().rsplit(":", 2)[1:]
+        try:
+            folder = tempfile.mkdtemp(prefix=f"{_PREFIX}{pid}-{started}-")
+        except OSError:
+            return None
+        listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        path = os.path.join(folder, "s")
+        try:
+            listening.bind(path)  # which fails with a path of more than 107 bytes
+            # The container's user is another one; nobody else enters the folder.
+            os.chmod(path, 0o666)
+            listening.listen(1)
+        except OSError:
+            listening.close()
+            shutil.rmtree(folder, ignore_errors=True)
+            return None
+        return cls(folder, listening)
+
+    def accept(self, seconds: float) -> socket.socket | None:
+        """Return the gateway's connection; ``None`` if it does not connect in time.
+
+        Args:
+            seconds: to wait at most.
+        """
+        self._listening.settimeout(max(seconds, 0.001))
+        try:
+            accepted, _ = self._listening.accept()
+        except OSError:
+            return None
+        connection = _Connection(fileno=accepted.detach())
+        for direction in (socket.SO_SNDBUF, socket.SO_RCVBUF):
+            connection.setsockopt(socket.SOL_SOCKET, direction, _BUFFER_BYTES)
+        return connection
+
+    def close(self) -> None:
+        """Listen no longer, and remove the file; a connection stays. Idempotent."""
+        self._listening.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def __del__(self) -> None:
+        with contextlib.suppress(Exception):
+            self.close()
+
+
+def runs_here(pid: int, container: str) -> bool:
+    """Tell whether a process of a container is one of this machine's.
+
+    Args:
+        pid: number that the engine gives for it.
+        container: its full id, which is part of the name of its control group.
+    """
+    try:
+        with open(f"/proc/{pid}/cgroup") as groups:
+            return container in groups.read()
+    except OSError:
+        return False
+
+
+@functools.cache
+def _remove_abandoned() -> None:
+    """Remove the folders of processes that were killed; once for each process."""
+    for folder in glob.glob(os.path.join(glob.escape(tempfile.gettempdir()), f"{_PREFIX}*")):
+        pid, _, rest = os.path.basename(folder).removeprefix(_PREFIX).partition("-")
+        started = rest.partition("-")[0]
+        if process_is_gone(f"{this_machine()}:{pid}:{started}"):
+            with contextlib.suppress(OSError):
+                if os.stat(folder).st_uid == os.getuid():
+                    shutil.rmtree(folder, ignore_errors=True)

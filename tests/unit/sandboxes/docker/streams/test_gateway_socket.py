@@ -1,0 +1,80 @@
+"""A socket for one gateway takes one connection, and leaves no file behind."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+
+import pytest
+
+from smolagents_fork.sandboxes.docker.streams import gateway_socket
+from smolagents_fork.sandboxes.docker.streams.gateway_socket import GatewaySocket, runs_here
+from smolagents_fork.sandboxes.process_owner import owner_text
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs sockets in files")
+
+
+@pytest.fixture
+def folder(monkeypatch, tmp_path) -> str:
+    # Short: the system allows 107 bytes for the path of a socket.
+    with tempfile.TemporaryDirectory(dir="/tmp") as short:
+        monkeypatch.setattr(tempfile, "tempdir", short)
+        gateway_socket._remove_abandoned.cache_clear()
+        yield short
+    gateway_socket._remove_abandoned.cache_clear()
+
+
+def test_connection_outlives_the_file(folder):
+    gateway = GatewaySocket.open()
+    assert gateway is not None
+    with socket.socket(socket.AF_UNIX) as peer:
+        peer.connect(gateway.path)
+        connection = gateway.accept(60)
+        gateway.close()
+        gateway.close()
+        assert os.listdir(folder) == []
+        assert connection is not None
+        with connection:
+            peer.sendall(b"hello")
+            assert connection.recv(5) == b"hello"
+
+
+def test_nobody_else_enters_the_folder(folder):
+    gateway = GatewaySocket.open()
+    assert gateway is not None
+    assert os.stat(os.path.dirname(gateway.path)).st_mode & 0o777 == 0o700
+    assert os.stat(gateway.path).st_mode & 0o777 == 0o666
+    assert gateway.accept(0.01) is None
+    gateway.close()
+
+
+def test_long_path_of_temporary_files_has_no_socket(folder, monkeypatch):
+    long = os.path.join(folder, "x" * 100)
+    os.mkdir(long)
+    monkeypatch.setattr(tempfile, "tempdir", long)
+    assert GatewaySocket.open() is None
+    assert os.listdir(long) == []
+
+
+def test_folder_of_a_killed_process_is_removed(folder):
+    ended = subprocess.Popen([sys.executable, "-I", "-c", "pass"])
+    ended.wait(60)
+    own = owner_text().rsplit(":", 2)[1:]
+    for pid, started in ((ended.pid, 12345), own, ("word", "word")):
+        os.mkdir(os.path.join(folder, f"smolagents-docker-{pid}-{started}-x"))
+    gateway = GatewaySocket.open()
+    assert gateway is not None
+    gateway.close()
+    left = sorted(os.listdir(folder))
+    assert left == sorted([f"smolagents-docker-{'-'.join(own)}-x", "smolagents-docker-word-word-x"])
+
+
+def test_process_of_this_machine_is_known_by_its_group():
+    with open("/proc/self/cgroup") as groups:
+        own = groups.read().rpartition(":")[2].strip()
+    assert runs_here(os.getpid(), own)
+    assert not runs_here(os.getpid(), "0" * 64)
+    assert not runs_here(2**30, own)
