@@ -5,15 +5,20 @@ set -e
 venv=/opt/kernel
 
 echo "==> creating a virtual environment"
-python3 -m venv $venv
+# A wheel is a zip of what it installs. To unpack pip's takes half a second, and ensurepip, which runs pip from the
+# zip, four; Python 3.11's also installs setuptools, which pip gets by itself for packages that it builds.
+bundled=$(python3 -c "import sysconfig; print(sysconfig.get_path('stdlib'))")/ensurepip/_bundled
+wheel=$(ls /usr/share/python-wheels/pip-*.whl "$bundled"/pip-*.whl 2>/dev/null | head -n 1)
+[ -n "$wheel" ] || { echo "the base image's python3 has no pip for virtual environments: install python3-venv in it" >&2; exit 1; }
+python3 -m venv --without-pip $venv
+$venv/bin/python -m zipfile -e "$wheel" "$($venv/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")"
+printf '#!%s/bin/python\nimport sys\nfrom pip._internal.cli.main import main\nsys.exit(main())\n' $venv >$venv/bin/pip
+chmod +x $venv/bin/pip
 
 echo "==> installing the kernel and its gateway"
 $venv/bin/python -m pip install --no-compile --no-deps --require-hashes -r requirements.txt
 cp gateway*.py $venv/
 mkdir -p /workspace
-
-# setuptools comes with Python 3.11 and older; pip gets its own for packages that it builds.
-$venv/bin/python -m pip uninstall -q -y setuptools
 for site in $venv/lib/python3*/site-packages; do
     rm -rf $site/*/test $site/*/tests $site/*/*/tests
 done
