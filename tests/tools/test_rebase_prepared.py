@@ -1,7 +1,7 @@
 """Conflicts that docs/rebase prepares: each is met on a made-up release, and resolved as it says.
 
 A release has what upstream's pull requests add, in words of our own. The patches' own tests and the
-new feature then work in the fork.
+new feature then work in the fork. Every second conflict, and with ``WHOLE_CONTRACT=1`` every one.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from unittest import mock
 
 import pytest
 from rebase_harness import LOCKED, Rebase, checkout_copy, next_release
+from whole_contract import every
 
 from buildsys.series import load_series
 from buildsys.tree import write_tree
@@ -167,7 +168,9 @@ def run_python(folder: Path, *arguments: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("prepared", CONFLICTS, ids=lambda one: one.page.removesuffix(".md"))
+@pytest.mark.parametrize(
+    "prepared", every(2, CONFLICTS), ids=lambda one: one.page.removesuffix(".md")
+)
 def test_prepared_conflict_is_resolved_as_its_page_says(prepared, release, links, tmp_path):
     coming = dict(release)
     for old, new in prepared.edits.items():

@@ -1,5 +1,8 @@
 """The real series on real history, and on what upstream's 1.26.0 could have become next.
 
+With ``WHOLE_CONTRACT=1``. Each run has the command on made-up releases (``test_rebase_made_up.py``)
+and the real series on releases that conflict (``test_rebase_prepared.py``).
+
 The made-up release is the real one with edits, served to pip from a folder.
 """
 
@@ -15,6 +18,7 @@ from pathlib import Path
 
 import pytest
 from rebase_harness import LOCKED, Rebase, checkout_copy, next_release, snapshot
+from whole_contract import WHOLE
 
 from buildsys import lock as lockfile
 from buildsys.patchfile import Patch, apply_patch, parse_patch
@@ -118,6 +122,7 @@ def changes_of(patch: bytes) -> list[bytes]:
     return re.findall(rb"^[+-](?![+-]{2} ).*$", patch, flags=re.MULTILINE)
 
 
+@pytest.mark.skipif(not WHOLE, reason="only with WHOLE_CONTRACT=1")
 def test_series_written_on_1_24_0_reaches_the_next_release(rebase, links, release, tmp_path):
     """By the command alone, but for conflicts; the next release contains one of the patches.
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from rich.console import Console
+from whole_contract import WHOLE
 
 from tools.paths import CACHE
 from tools.regression import Kind, Report, environments, run
@@ -143,6 +144,7 @@ def test_a_module_or_a_fork_that_no_longer_imports_is_caught(suite: Suite) -> No
     assert len(outcomes) > 5
 
 
+@pytest.mark.skipif(not WHOLE, reason="only with WHOLE_CONTRACT=1")
 def test_an_older_release_runs_on_the_versions_it_wants(tmp_path: Path) -> None:
     # 1.24.0 wants huggingface-hub below 1.0, which the pinned versions are not.
     wheel = fetch_wheel("1.24.0", CACHE)

@@ -46,6 +46,8 @@ def test_leaves_a_mark():
 def own_tests(folder: Path, *texts: str) -> OwnTests:
     """Make a project with a test file for each text."""
     (folder / "pytest.ini").write_text("[pytest]\n")
+    # In place of the package, which the processes would import, and not use.
+    (folder / "hypothesis.py").write_text("raise ImportError\n")
     shutil.copy(ROOT / "tests" / "conftest.py", folder)
     for number, text in enumerate(texts):
         (folder / f"test_number_{number}.py").write_text(text)
