@@ -14,6 +14,6 @@ WHOLE = os.environ.get("WHOLE_CONTRACT") == "1"
 T = TypeVar("T")
 
 
-def every(step: int, things: Sequence[T]) -> Sequence[T]:
-    """Return every ``step``-th of some things, and all of them in a whole run."""
-    return things if WHOLE else things[::step]
+def every(step: int, things: Sequence[T], first: int = 0) -> Sequence[T]:
+    """Return every ``step``-th of some things from the ``first``, and all in a whole run."""
+    return things if WHOLE else things[first::step]

@@ -1,7 +1,7 @@
 """Hostile programs, through the interpreter in a child process: nothing outside is reached.
 
 Every third program, and with ``WHOLE_CONTRACT=1`` every one: what confines them is the kernel,
-which ``test_process_plain.py`` shows for every program without the interpreter in its path.
+which ``test_process_plain.py`` shows without the interpreter in its path.
 
 Separate from ``test_process_plain.py``, so that the two files run in parallel.
 """
