@@ -76,6 +76,7 @@ class RayCluster:
         token: that Ray asks for.
         subnet: third number of its addresses; ``None``: there is one node, on the loopback.
         certificate: file with the key and certificate of all its connections; empty: without TLS.
+        size: number of nodes that run sandboxes, where there is more than the loopback.
     """
 
     pid: int
@@ -83,6 +84,7 @@ class RayCluster:
     token: str
     subnet: int | None
     certificate: str = ""
+    size: int = len(NODES)
 
     # -- what its users read --
 
@@ -94,7 +96,7 @@ class RayCluster:
     @property
     def nodes(self) -> tuple[str, ...]:
         """Names of the nodes that run sandboxes."""
-        return NODES if self.subnet is not None else (HEAD,)
+        return NODES[: self.size] if self.subnet is not None else (HEAD,)
 
     @property
     def environment(self) -> dict[str, str]:
@@ -150,19 +152,22 @@ class RayCluster:
     # -- its life --
 
     @classmethod
-    def create(cls, *, namespaces: bool, certificate: str = "") -> RayCluster:
+    def create(
+        cls, *, namespaces: bool, certificate: str = "", size: int = len(NODES)
+    ) -> RayCluster:
         """Start a cluster in this process.
 
         Args:
             namespaces: whether its nodes get namespaces; otherwise there is one node.
             certificate: see the attribute.
+            size: see the attribute.
         """
         folder = tempfile.mkdtemp(prefix=f"{networks.PREFIX}{os.getpid()}-")
-        made = cls(os.getpid(), folder, os.urandom(24).hex(), None, certificate)
+        made = cls(os.getpid(), folder, os.urandom(24).hex(), None, certificate, size)
         try:
             if namespaces:
                 network = Network(os.getpid())
-                network.create([HEAD, *NODES])
+                network.create([HEAD, *NODES[:size]])
                 made = replace(made, subnet=network.subnet)
             made.complete()
         except BaseException:
@@ -183,7 +188,7 @@ class RayCluster:
         """Restore links, start what does not run, and wait until Ray knows of it and no more."""
         deadline = time.monotonic() + START_SECONDS
         if self.subnet is not None:
-            for node in (HEAD, *NODES):
+            for node in (HEAD, *self.nodes):
                 self._network.restore(node)
         if self._raylet(HEAD) is None or not self._runs("gcs_server", HEAD):
             for node in self._all:  # a new head knows of no node, and the nodes of no new head
@@ -239,7 +244,7 @@ class RayCluster:
 
     @property
     def _all(self) -> tuple[str, ...]:
-        return (HEAD, *NODES, DRIVER) if self.subnet is not None else (HEAD,)
+        return (HEAD, *self.nodes, DRIVER) if self.subnet is not None else (HEAD,)
 
     @property
     def _network(self) -> Network:

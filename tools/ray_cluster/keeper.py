@@ -56,12 +56,17 @@ def _wait(folder: Path) -> None:
                     return
 
 
-def keep(folder: Path) -> None:
-    """Start a cluster, describe it in ``folder``, and remove it when it is no longer used."""
+def keep(folder: Path, size: int) -> None:
+    """Start a cluster, describe it in ``folder``, and remove it when it is no longer used.
+
+    Args:
+        folder: of the cluster's users.
+        size: number of nodes that run sandboxes.
+    """
     signal.signal(signal.SIGTERM, _stop)
     try:
         remove_stale()
-        cluster = RayCluster.create(namespaces=not network.missing())
+        cluster = RayCluster.create(namespaces=not network.missing(), size=size)
     except BaseException:
         (folder / FAILED).write_text(traceback.format_exc())
         raise
@@ -78,4 +83,4 @@ def keep(folder: Path) -> None:
 if __name__ == "__main__":
     if os.fork() == 0:
         os.setsid()
-        keep(Path(sys.argv[1]))
+        keep(Path(sys.argv[1]), int(sys.argv[2]))

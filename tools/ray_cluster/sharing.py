@@ -11,19 +11,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..paths import ROOT
-from .cluster import START_SECONDS, RayCluster
+from .cluster import NODES, START_SECONDS, RayCluster
 from .keeper import FAILED, READY, USERS, locked, users
 from .processes import alive
 
 __all__ = ["using_cluster"]
 
 
-def _start(folder: Path) -> None:
+def _start(folder: Path, size: int) -> None:
     """Start a keeper and wait until its cluster is ready. The caller has the lock."""
     (folder / FAILED).unlink(missing_ok=True)
     with (folder / "keeper.log").open("w") as log:
         subprocess.run(
-            [sys.executable, "-m", "tools.ray_cluster.keeper", str(folder)],
+            [sys.executable, "-m", "tools.ray_cluster.keeper", str(folder), str(size)],
             cwd=ROOT,
             stdin=subprocess.DEVNULL,
             stdout=log,
@@ -49,11 +49,12 @@ def _cluster(folder: Path) -> RayCluster | None:
 
 
 @contextlib.contextmanager
-def using_cluster(folder: Path) -> Iterator[RayCluster]:
+def using_cluster(folder: Path, size: int = len(NODES)) -> Iterator[RayCluster]:
     """Have a cluster: the first user starts it, the last one waits until it is removed.
 
     Args:
         folder: of the run; users with the same folder have the same cluster.
+        size: number of nodes that run sandboxes, of which the first user's counts.
     """
     (folder / USERS).mkdir(parents=True, exist_ok=True)
     mine = folder / USERS / str(os.getpid())
@@ -63,9 +64,9 @@ def using_cluster(folder: Path) -> Iterator[RayCluster]:
         if cluster is None:
             (folder / READY).unlink(missing_ok=True)
             try:
-                _start(folder)
+                _start(folder, size)
             except AssertionError:  # every test that needs the cluster would fail
-                _start(folder)
+                _start(folder, size)
             cluster = _cluster(folder)
         assert cluster is not None, (folder / "keeper.log").read_text()
     try:

@@ -11,7 +11,7 @@ from background import Background, eventually, running
 
 from smolagents_fork import ProcessExecutor, RayEngine
 from smolagents_fork.errors import ForkError, SandboxDiedError
-from tools.ray_cluster.cluster import NODES, RayCluster
+from tools.ray_cluster.cluster import RayCluster
 from tools.ray_cluster.processes import alive, descendants
 
 __all__ = ["LEASE", "SECONDS", "Scene", "leases", "make", "supervisors"]
@@ -29,7 +29,9 @@ leases = (LEASE + number / 100 for number in itertools.count())
 
 def supervisors(cluster: RayCluster) -> dict[int, str]:
     """Return the supervisors' processes, each with its node."""
-    return {pid: node for node in NODES for pid in cluster.processes(node, "SupervisorActor")}
+    return {
+        pid: node for node in cluster.nodes for pid in cluster.processes(node, "SupervisorActor")
+    }
 
 
 def make(

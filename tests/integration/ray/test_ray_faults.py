@@ -2,7 +2,7 @@
 
 One fault meets four executors on its node: one that is idle, one in a call, one in a tool call and
 one that starts. A fifth, on another node, keeps its state. Deadlines only detect hangs. All tests
-that need a cluster of their own are here, because a cluster is five nodes.
+that need a cluster of their own are here, because a cluster takes seconds of many processes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from smolagents_fork.errors import (
 )
 from smolagents_fork.ray_cluster import helper_process
 from smolagents_fork.ray_cluster.helper_process import HelperProcess
-from tools.ray_cluster.cluster import CPUS, NODES, RayCluster
+from tools.ray_cluster.cluster import CPUS, RayCluster
 from tools.ray_cluster.processes import alive, descendants
 
 
@@ -187,30 +187,6 @@ def test_busy_cluster_says_what_is_used_and_idle_supervisors_make_room(
             assert again("1 + 1").output == 2
 
 
-def test_head_killed(breakable: RayCluster, scene: Scene) -> None:
-    # A start needs a supervisor that the head has not made yet.
-    scene.begin_start(next(leases), start_seconds=20.0)
-    breakable.kill_head()
-    with pytest.raises(EngineUnavailableError) as caught:
-        make(breakable, next(leases))
-    assert breakable.address in str(caught.value)
-    assert scene.start is not None
-    error = scene.start.error(SECONDS)
-    assert error is None or isinstance(error, ForkError), repr(error)
-    # What runs ends with an error of the fork, or goes on: no hang, and this process lives.
-    scene.released.set()
-    error = scene.tool_call.error(SECONDS)
-    assert error is None or isinstance(error, ForkError), repr(error)
-    answered: list[Any] = []
-    with contextlib.suppress(ForkError):
-        answered.append(scene.neighbour("kept").output)
-    assert answered in ([], ["elsewhere"])
-    scene.calling.interrupt()
-    assert isinstance(scene.call.error(SECONDS), ForkError)
-    # It knows the head that was killed; the next test has another one at the same address.
-    close_helper(breakable)
-
-
 @pytest.mark.docker
 def test_supervisor_of_containers_killed(breakable: RayCluster, engine: Any) -> None:
     before = supervisors(breakable).keys()
@@ -252,7 +228,7 @@ def test_thousand_sandboxes_while_nodes_are_killed(breakable: RayCluster) -> Non
     for number in range(1000):
         if number % 100 == 50:
             breakable.complete()
-            breakable.kill_node(NODES[number // 100 % len(NODES)])
+            breakable.kill_node(breakable.nodes[number // 100 % len(breakable.nodes)])
         try:
             with make(breakable, lease) as executor:
                 assert executor("1 + 1").output == 2
@@ -268,3 +244,28 @@ def host_memory() -> int:
     """Return the resident memory of this process in bytes."""
     with open("/proc/self/statm", encoding="ascii") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+# The last one: with another head, every node has to start anew.
+def test_head_killed(breakable: RayCluster, scene: Scene) -> None:
+    # A start needs a supervisor that the head has not made yet.
+    scene.begin_start(next(leases), start_seconds=20.0)
+    breakable.kill_head()
+    with pytest.raises(EngineUnavailableError) as caught:
+        make(breakable, next(leases))
+    assert breakable.address in str(caught.value)
+    assert scene.start is not None
+    error = scene.start.error(SECONDS)
+    assert error is None or isinstance(error, ForkError), repr(error)
+    # What runs ends with an error of the fork, or goes on: no hang, and this process lives.
+    scene.released.set()
+    error = scene.tool_call.error(SECONDS)
+    assert error is None or isinstance(error, ForkError), repr(error)
+    answered: list[Any] = []
+    with contextlib.suppress(ForkError):
+        answered.append(scene.neighbour("kept").output)
+    assert answered in ([], ["elsewhere"])
+    scene.calling.interrupt()
+    assert isinstance(scene.call.error(SECONDS), ForkError)
+    # It knows the head that was killed; a later test has another one at the same address.
+    close_helper(breakable)
