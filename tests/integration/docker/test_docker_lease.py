@@ -77,18 +77,13 @@ def own_image(image, engine):
     )
 
 
-@pytest.mark.parametrize(
-    "way", ["default", "image", "dockerfile_content", "pool", "engine's init", "forked child"]
-)
-def test_killed_host_process_leaves_nothing_after_the_lease(image, own_image, engine, way):
+@pytest.mark.parametrize("way", ["default", "image", "pool", "engine's init", "forked child"])
+def test_killed_host_process_leaves_nothing_after_the_lease(own_image, engine, way):
     lease = f"lease_seconds={LEASE_SECONDS}"
     call = "; assert e('1+1').output == 2"
     start = {
         "default": f"e = DockerExecutor({lease})" + call,
         "image": f"e = DockerExecutor(image={own_image!r}, {lease})" + call,
-        "dockerfile_content": (
-            f"e = DockerExecutor(dockerfile_content={OWN.format(image=image)!r}, {lease})" + call
-        ),
         "pool": (
             f"p = DockerPool(min_size=1, max_size=2, image={own_image!r}, {lease})\n"
             "assert p.wait_until_ready(timeout=120)"
