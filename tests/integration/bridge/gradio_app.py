@@ -1,7 +1,8 @@
-"""Upstream's Gradio interface for an agent in a container: ``python gradio_app.py PORT FOLDER``.
+"""Upstream's Gradio interface for two agents: ``python gradio_app.py PORT PLOTTING_PORT FOLDER``.
 
-The manager's second step waits until the file ``go`` is in FOLDER, so that a test can check that
-the page shows the first step before the second begins.
+At PORT is a manager in a container, at PLOTTING_PORT an agent whose code plots. The manager's
+second step waits until the file ``go`` is in FOLDER, so that a test can check that the page shows
+the first step before the second begins.
 """
 
 from __future__ import annotations
@@ -30,6 +31,13 @@ final_answer("lamps sold: " + report.split()[-1])
 ANALYST = """
 print("the analyst counts on", __import__("platform").node())
 final_answer("the count is " + str(sold("lamp")))
+"""
+PLOT = """
+import matplotlib.pyplot as plt
+figure, axes = plt.subplots(figsize=(4, 2.4))
+axes.bar(["Mon", "Tue", "Wed", "Thu"], [12, 31, 24, 40], color="#1a6ec1")
+axes.set_title("Lamps sold")
+plt.show()
 """
 
 
@@ -67,8 +75,21 @@ class WaitingScript(Script):
         yield from super().generate_stream(messages, **kwargs)
 
 
-def main(port: int, folder: Path) -> None:
-    """Serve the interface until the process is ended."""
+def serve(agent: CodeAgent, port: int, *, goes_on: bool) -> None:
+    """Serve the interface of an agent, in a thread if the program goes on meanwhile."""
+    app = GradioUI(agent).create_app()
+    app.chatbot.height = 1000  # pixels: the whole run on one screen
+    app.launch(
+        server_name="127.0.0.1",
+        server_port=port,
+        share=False,
+        inbrowser=False,
+        prevent_thread_lock=goes_on,
+    )
+
+
+def main(port: int, plotting_port: int, folder: Path) -> None:
+    """Serve the interfaces until the process is ended."""
     with (
         CodeAgent(
             tools=[Sold({"lamp": 4711})],
@@ -86,11 +107,18 @@ def main(port: int, folder: Path) -> None:
             stream_outputs=True,
             verbosity_level=0,
         ) as boss,
+        CodeAgent(
+            tools=[],
+            model=Script(PLOT, "final_answer('Thursday was the best day.')"),
+            additional_authorized_imports=["matplotlib.*"],
+            executor_type="process",
+            stream_outputs=True,
+            verbosity_level=0,
+        ) as plotter,
     ):
-        app = GradioUI(boss).create_app()
-        app.chatbot.height = 1000  # pixels: the whole run on one screen
-        app.launch(server_name="127.0.0.1", server_port=port, share=False, inbrowser=False)
+        serve(plotter, plotting_port, goes_on=True)
+        serve(boss, port, goes_on=False)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), Path(sys.argv[2]))
+    main(int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3]))

@@ -1,4 +1,8 @@
-"""Upstream's Gradio interface, in a real browser, for an agent whose code runs in a container."""
+"""Upstream's Gradio interface, in a real browser, for agents whose code runs in sandboxes.
+
+The tests share the process of the interfaces and the browser, each of which takes 5 s of processor
+time.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +13,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import PIL.Image
 import pytest
@@ -30,7 +33,6 @@ for (const text of document.querySelectorAll('span')) {
 }
 """
 
-FIGURE_APP = Path(__file__).with_name("gradio_figure.py")
 FIGURE_SCREENSHOT = REPORTS / "gradio_figure.png"
 # Width of the widest picture that the page has loaded from the interface, in pixels.
 FIGURE_WIDTH = """
@@ -40,33 +42,43 @@ return Math.max(0, ...[...document.images]
 """
 
 
-@pytest.fixture
-def address(engine: Any, tmp_path: Path) -> Iterator[str]:
-    """Give the address of the interface."""
-    with served(APP, tmp_path) as found:
-        yield found
+class Interfaces(NamedTuple):
+    """Addresses of both interfaces, and the folder of their process."""
+
+    managing: str
+    plotting: str
+    folder: Path
+
+    def said(self) -> str:
+        """Return the last words of the process."""
+        return (self.folder / "app.log").read_text("utf-8", "replace")[-4000:]
 
 
-@contextmanager
-def served(program: Path, tmp_path: Path) -> Iterator[str]:
-    """Run an interface and give its address."""
-    port = free_port()
+@pytest.fixture(scope="module")
+def interfaces(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Interfaces]:
+    """Run the interfaces."""
+    ports = (free_port(), free_port())
+    found = Interfaces(
+        *(f"http://127.0.0.1:{port}" for port in ports), tmp_path_factory.mktemp("interfaces")
+    )
     quiet = {"GRADIO_ANALYTICS_ENABLED": "False", "HF_HUB_OFFLINE": "1", "DO_NOT_TRACK": "1"}
-    log = tmp_path / "app.log"
-
-    def said() -> str:
-        return log.read_text("utf-8", "replace")[-4000:]
-
-    with log.open("wb") as output:
+    with (found.folder / "app.log").open("wb") as output:
         app = subprocess.Popen(
-            [sys.executable, str(program), str(port), str(tmp_path)],
+            [sys.executable, str(APP), *map(str, ports), str(found.folder)],
             env={**os.environ, **quiet, "PYTHONPATH": str(ROOT)},
             stdout=output,
             stderr=subprocess.STDOUT,
         )
     try:
-        _wait("the interface", lambda: _listens(port), 240, said, lambda: app.poll() is None)
-        yield f"http://127.0.0.1:{port}"
+        for port in ports:
+            _wait(
+                "the interface",
+                lambda: _listens(port),  # noqa: B023
+                240,
+                found.said,
+                lambda: app.poll() is None,
+            )
+        yield found
     finally:
         app.terminate()
         try:
@@ -76,74 +88,89 @@ def served(program: Path, tmp_path: Path) -> Iterator[str]:
             app.wait(60)
 
 
-@pytest.mark.docker
-def test_gradio_shows_a_container_agent_and_the_agent_it_manages(address, tmp_path):
-    with opened_browser(tmp_path) as browser:
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Open a browser."""
+    with opened_browser(tmp_path_factory.mktemp("browser")) as opened:
+        yield opened
+
+
+class Page:
+    """The page of one interface.
+
+    Attributes:
+        screenshot: file for a picture of it.
+    """
+
+    def __init__(self, browser: Any, interfaces: Interfaces, address: str, screenshot: Path):
+        self._browser, self._interfaces, self.screenshot = browser, interfaces, screenshot
         browser.get(address)
+        self.wait("the page", lambda: self._box() is not None, 180)
 
-        def page() -> str:
-            return str(browser.execute_script("return document.body.innerText"))
+    def _box(self) -> Any:
+        return self._browser.execute_script("return document.querySelector('textarea')")
 
-        def shown(*words: str) -> Callable[[], bool]:
-            return lambda: all(word in page() for word in words)
+    def ask(self, question: str) -> None:
+        """Type a question and send it."""
+        self._box().send_keys(f"{question}\n")
 
-        def box() -> Any:
-            return browser.execute_script("return document.querySelector('textarea')")
+    def text(self) -> str:
+        """Return what the page shows."""
+        return str(self._browser.execute_script("return document.body.innerText"))
 
-        def evidence() -> str:
-            SCREENSHOT.parent.mkdir(exist_ok=True)
-            SCREENSHOT.write_bytes(browser.get_screenshot_as_png())
-            log = (tmp_path / "app.log").read_text("utf-8", "replace")
-            return f"{page()}\n-- the interface:\n{log[-4000:]}"
+    def shows(self, *words: str) -> Callable[[], bool]:
+        """Return a condition: the page shows all of the words."""
+        return lambda: all(word in self.text() for word in words)
 
-        _wait("the page", lambda: box() is not None, 180, evidence)
-        box().send_keys("How many lamps were sold?\n")
-        # The page shows the first step before the second begins.
-        _wait("the first step", shown("Execution Logs", "Step 1"), 110, evidence)
-        browser.execute_script(OPEN_ALL)
-        _wait("its prints", shown("the boss is on", "the analyst says:"), 60, evidence)
-        assert f"the boss is on {socket.gethostname()}" not in page()
-        assert "the count is 4711" in page()
-        assert 'report = analyst("How many lamps were sold?")' in page()
-        assert "Final answer" not in page()
-        (tmp_path / "go").touch()
-        _wait("the answer", shown("Final answer", "lamps sold: 4711", "Step 2"), 120, evidence)
-        assert "💥" not in page()
-        picture = browser.get_screenshot_as_png()
-    SCREENSHOT.parent.mkdir(exist_ok=True)
-    SCREENSHOT.write_bytes(picture)
-    with PIL.Image.open(io.BytesIO(picture)) as image:
+    def wait(self, what: str, condition: Callable[[], bool], seconds: float) -> None:
+        """Wait for a condition; fail with what the page shows and the process said."""
+        _wait(what, condition, seconds, self._evidence)
+
+    def _evidence(self) -> str:
+        self.keep_picture()
+        return f"{self.text()}\n-- the interface:\n{self._interfaces.said()}"
+
+    def keep_picture(self) -> bytes:
+        """Write the screenshot, and return it."""
+        picture: bytes = self._browser.get_screenshot_as_png()
+        self.screenshot.parent.mkdir(exist_ok=True)
+        self.screenshot.write_bytes(picture)
+        return picture
+
+
+@pytest.mark.docker
+def test_gradio_shows_a_container_agent_and_the_agent_it_manages(
+    interfaces: Interfaces, browser: Any
+) -> None:
+    page = Page(browser, interfaces, interfaces.managing, SCREENSHOT)
+    page.ask("How many lamps were sold?")
+    # The page shows the first step before the second begins.
+    page.wait("the first step", page.shows("Execution Logs", "Step 1"), 110)
+    browser.execute_script(OPEN_ALL)
+    page.wait("its prints", page.shows("the boss is on", "the analyst says:"), 60)
+    assert f"the boss is on {socket.gethostname()}" not in page.text()
+    assert "the count is 4711" in page.text()
+    assert 'report = analyst("How many lamps were sold?")' in page.text()
+    assert "Final answer" not in page.text()
+    (interfaces.folder / "go").touch()
+    page.wait("the answer", page.shows("Final answer", "lamps sold: 4711", "Step 2"), 120)
+    assert "💥" not in page.text()
+    with PIL.Image.open(io.BytesIO(page.keep_picture())) as image:
         # The page is not blank: its text alone has many shades.
         assert image.width > 800
         assert len(image.convert("L").getcolors() or ()) > 50
 
 
-@pytest.mark.slow
-def test_gradio_shows_a_figure_as_a_picture(tmp_path):
-    with served(FIGURE_APP, tmp_path) as found, opened_browser(tmp_path) as browser:
-        browser.get(found)
-
-        def page() -> str:
-            return str(browser.execute_script("return document.body.innerText"))
-
-        def evidence() -> str:
-            FIGURE_SCREENSHOT.parent.mkdir(exist_ok=True)
-            FIGURE_SCREENSHOT.write_bytes(browser.get_screenshot_as_png())
-            log = (tmp_path / "app.log").read_text("utf-8", "replace")
-            return f"{page()}\n-- the interface:\n{log[-4000:]}"
-
-        def box() -> Any:
-            return browser.execute_script("return document.querySelector('textarea')")
-
-        _wait("the page", lambda: box() is not None, 180, evidence)
-        box().send_keys("Which day was the best?\n")
-        _wait("the answer", lambda: "Thursday was the best day." in page(), 120, evidence)
-        browser.execute_script(OPEN_ALL.replace("Used tool", "Output Image|Used tool"))
-        width = lambda: browser.execute_script(FIGURE_WIDTH)  # noqa: E731
-        _wait("the picture", lambda: width() > 200, 60, evidence)
-        assert "💥" not in page()
-        time.sleep(1)  # the page scrolls
-        evidence()
+@pytest.mark.docker
+def test_gradio_shows_a_figure_as_a_picture(interfaces: Interfaces, browser: Any) -> None:
+    page = Page(browser, interfaces, interfaces.plotting, FIGURE_SCREENSHOT)
+    page.ask("Which day was the best?")
+    page.wait("the answer", page.shows("Thursday was the best day."), 120)
+    browser.execute_script(OPEN_ALL.replace("Used tool", "Output Image|Used tool"))
+    page.wait("the picture", lambda: browser.execute_script(FIGURE_WIDTH) > 200, 60)
+    assert "💥" not in page.text()
+    time.sleep(1)  # the page scrolls
+    page.keep_picture()
 
 
 def _listens(port: int) -> bool:

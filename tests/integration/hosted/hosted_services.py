@@ -14,9 +14,7 @@ from typing import Any
 
 import blaxel_service
 import e2b_service
-import modal_service
 import pytest
-from modal.client import Client
 from service_thread import ServiceThread
 from smolagents import remote_executors
 from smolagents.monitoring import AgentLogger, LogLevel
@@ -167,6 +165,10 @@ def _lead_blaxel(address: str, patch: pytest.MonkeyPatch) -> None:
 
 def modal(folder: Path, packages: Path) -> tuple[ServiceThread, Callable[[str], Hosted]]:
     """Return the service of Modal, not yet started, and what makes its description."""
+    # Not at the top: every worker collects these tests, and the SDK takes half a second.
+    import modal_service
+    from modal.client import Client
+
     service = modal_service.ModalService(folder, packages)
     certificate = certificates.made_in(folder)
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
