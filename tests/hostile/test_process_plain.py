@@ -2,7 +2,7 @@
 
 A program that reaches its canary in the child also makes every attempt of ``assault.py``. The
 attempts are the same for all, hence every third program, and with ``WHOLE_CONTRACT=1`` every one;
-``test_process_table.py`` has another third.
+``test_process_table.py`` has others.
 """
 
 from __future__ import annotations
