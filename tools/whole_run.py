@@ -6,14 +6,16 @@ not fail the run: they are to be mended before anything else. A test that fails 
 run, as do more failures than load explains. A worker that dies ends a run: its stacks are printed,
 the tests that had no turn run once more, and the test that it ran counts as a failed one.
 
-The lint has one process at a time, so upstream's tests begin before it. A lint that finds something
-ends the run.
+The lint has one process at a time, so upstream's tests begin before it. Beside it, one process
+collects the tests, which compiles them: in a fresh checkout each worker would compile all of them.
+A lint that finds something ends the run.
 
 Exit: 0 no failure, 1 some, 2 no run.
 """
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import signal
 import subprocess
@@ -35,6 +37,8 @@ MOST_REPEATED = 5
 #: pytest's exit statuses: all passed, some failed, nothing to run.
 _PASSED, _FAILED, _NONE = 0, 1, 5
 _UPSTREAM_SECONDS = 3600.0
+_COLLECT_SECONDS = 600.0
+_COLLECT = (sys.executable, "-m", "pytest", "--collect-only", "-qq", "-p", "no:cacheprovider")
 _ALL = ("-n", "auto", "--dist", "loadfile", "--no-loadscope-reorder", "--durations=20")
 
 
@@ -112,7 +116,7 @@ def main() -> int:
     command = [sys.executable, "-m", "tools.regression"]
     try:
         with Command(command, timeout_seconds=_UPSTREAM_SECONDS, cwd=ROOT, log=log) as upstream:
-            if lint.main() != 0:
+            if not _linted():
                 return 1
             passed = OwnTests().run()
             print("\n== upstream's tests, on the release and on the fork", flush=True)
@@ -122,6 +126,17 @@ def main() -> int:
         print(f"the tests could not run: {error}", file=sys.stderr)
         return 2
     return 0 if passed and same else 1
+
+
+def _linted() -> bool:
+    """Run the lint, and compile the tests meanwhile."""
+    log = REPORTS / "collected.log"
+    with Command(_COLLECT, timeout_seconds=_COLLECT_SECONDS, cwd=ROOT, log=log) as collecting:
+        if lint.main() != 0:
+            return False
+        with contextlib.suppress(CommandError):  # the run itself tells of what is wrong with tests
+            collecting.wait()
+    return True
 
 
 def _ended_well(upstream: Command) -> bool:
