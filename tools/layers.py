@@ -45,7 +45,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], ...]] = {
     "sandboxes": (
         ("cluster_owner", "container_options", "pip_settings", "resource_limits", "termination"),
         ("provisioner",),
-        ("engine_protocol",),
+        ("container_sandbox", "engine_protocol"),
         ("docker", "kubernetes"),
     ),
     "ray_cluster": (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -11,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from ...deadline import Deadline
 from ...errors import ExecutorStartError
-from ...results import ExecutorStats, FileInfo
-from .. import container_files
+from ...results import ExecutorStats
 from ..container_options import GATEWAY_PORT
+from ..container_sandbox import ContainerSandbox
 from ..provisioner import ByteStream, SandboxSpec, SandboxStatus
 from ..stream_errors import StreamUnsupported
 from .engine import engine_responds, mapped_errors
@@ -71,7 +70,7 @@ class StartedContainer:
     answered: bool = False
 
 
-class DockerSandbox:
+class DockerSandbox(ContainerSandbox[StartedContainer]):
     """One running container. Made by :class:`DockerProvisioner`.
 
     Args:
@@ -90,15 +89,12 @@ class DockerSandbox:
         access: GatewayAccess,
         start: Callable[[SandboxSpec], StartedContainer],
     ) -> None:
+        super().__init__(started, spec)
         self._client = client
-        self._started = started
-        self._spec = spec
         self._access = access
         self._start = start
         # Whether streams can be attached; ``None`` before the first.
         self._streams: bool | None = None
-        self._lock = threading.Lock()
-        self._removed = False
 
     @property
     def id(self) -> str:
@@ -106,24 +102,9 @@ class DockerSandbox:
         return str(self.container.short_id)
 
     @property
-    def spec(self) -> SandboxSpec:
-        """Specification that it was started from."""
-        return self._spec
-
-    @property
-    def gateway_token(self) -> str:
-        """Token that the gateway of the present container asks for."""
-        return self._started.gateway_token
-
-    @property
     def container(self) -> Any:
         """docker-py's object for the container."""
         return self._started.container
-
-    @property
-    def name(self) -> str:
-        """The container's name."""
-        return self._started.name
 
     def published_address(self) -> tuple[str, int] | None:
         """Host and port at which the gateway is reached from here; ``None`` without a port.
@@ -268,18 +249,6 @@ class DockerSandbox:
             return run_detached(api, self.container.id, argv, timeout=timeout, max_bytes=max_bytes)
         output = run_attached(stream, stdin=stdin, timeout=timeout, max_bytes=max_bytes)
         return exit_code(self._client.api, self.container.id, exec_id), output, stream.stderr
-
-    def write_file(self, path: str, pieces: Iterable[bytes], size: int) -> None:
-        """Write a file; see :meth:`.provisioner.Sandbox.write_file`."""
-        container_files.write_file(self.run, path, pieces, size)
-
-    def read_file(self, path: str, max_bytes: int) -> bytes:
-        """Read a file; see :meth:`.provisioner.Sandbox.read_file`."""
-        return container_files.read_file(self.run, path, max_bytes)
-
-    def list_files(self, path: str) -> list[FileInfo]:
-        """List files; see :meth:`.provisioner.Sandbox.list_files`."""
-        return container_files.list_files(self.run, path)
 
     def engine_responds(self) -> bool:
         """Return whether the engine, whose connection carries the streams, answers."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -12,9 +11,9 @@ from typing import Any
 
 from ...deadline import Deadline
 from ...errors import ExecutorError, ExecutorStartError
-from ...results import ExecutorStats, FileInfo
-from .. import container_files
+from ...results import ExecutorStats
 from ..container_options import GATEWAY_PORT
+from ..container_sandbox import ContainerSandbox
 from ..provisioner import ByteStream, SandboxSpec, SandboxStatus
 from .api_client import ClusterClient, ClusterRefusal
 from .cgroup_usage import cgroup_usage
@@ -57,7 +56,7 @@ class StartedPod:
         return f"sandbox {self.sandbox} (pod {self.name}) on node {self.node}{tenant}"
 
 
-class PodSandbox:
+class PodSandbox(ContainerSandbox[StartedPod]):
     """One running pod. Made by the provisioner.
 
     Args:
@@ -77,12 +76,9 @@ class PodSandbox:
         spec: SandboxSpec,
         end: Callable[[], None],
     ) -> None:
+        super().__init__(started, spec)
         self._client = client
-        self._started = started
-        self._spec = spec
         self._end = end
-        self._lock = threading.Lock()
-        self._removed = False
         self._answered = time.monotonic()
         self._lease = PodLease(self._attach, spec.lease_seconds, self._may_run)
 
@@ -90,21 +86,6 @@ class PodSandbox:
     def id(self) -> str:
         """Short identifier, part of the pod's name."""
         return self._started.sandbox
-
-    @property
-    def spec(self) -> SandboxSpec:
-        """Specification that it was started from."""
-        return self._spec
-
-    @property
-    def gateway_token(self) -> str:
-        """Token that the gateway asks for."""
-        return self._started.gateway_token
-
-    @property
-    def name(self) -> str:
-        """The pod's name."""
-        return self._started.name
 
     @property
     def node(self) -> str:
@@ -162,18 +143,6 @@ class PodSandbox:
         deadline = Deadline(timeout)
         sock = self._exec(argv, timeout)
         return run_program(sock, stdin, deadline=deadline, max_bytes=max_bytes)
-
-    def write_file(self, path: str, pieces: Iterable[bytes], size: int) -> None:
-        """Write a file; see :meth:`.provisioner.Sandbox.write_file`."""
-        container_files.write_file(self.run, path, pieces, size)
-
-    def read_file(self, path: str, max_bytes: int) -> bytes:
-        """Read a file; see :meth:`.provisioner.Sandbox.read_file`."""
-        return container_files.read_file(self.run, path, max_bytes)
-
-    def list_files(self, path: str) -> list[FileInfo]:
-        """List files; see :meth:`.provisioner.Sandbox.list_files`."""
-        return container_files.list_files(self.run, path)
 
     def stats(self) -> ExecutorStats:
         """Return the pod's resource use now.

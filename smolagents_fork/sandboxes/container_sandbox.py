@@ -1,0 +1,77 @@
+"""Common part of the sandboxes that are containers, of whichever engine."""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Generic, Protocol, TypeVar
+
+from ..results import FileInfo
+from . import container_files
+from .provisioner import SandboxSpec
+
+__all__ = ["ContainerSandbox", "Started"]
+
+
+class Started(Protocol):
+    """A container or pod that has been started."""
+
+    @property
+    def name(self) -> str:
+        """Name that the engine knows it by."""
+
+    @property
+    def gateway_token(self) -> str:
+        """Token that its gateway asks for."""
+
+
+_Started = TypeVar("_Started", bound=Started)
+
+
+class ContainerSandbox(ABC, Generic[_Started]):
+    """One running container, whose files are read and written by programs in it.
+
+    Args:
+        started: the container or pod.
+        spec: that it was started from.
+    """
+
+    def __init__(self, started: _Started, spec: SandboxSpec) -> None:
+        self._started = started
+        self._spec = spec
+        self._lock = threading.Lock()
+        self._removed = False
+
+    @property
+    def spec(self) -> SandboxSpec:
+        """Specification that it was started from."""
+        return self._spec
+
+    @property
+    def gateway_token(self) -> str:
+        """Token that the gateway asks for."""
+        return self._started.gateway_token
+
+    @property
+    def name(self) -> str:
+        """Name that the engine knows it by."""
+        return self._started.name
+
+    @abstractmethod
+    def run(
+        self, argv: list[str], *, stdin: Iterable[bytes] = (), timeout: float, max_bytes: int
+    ) -> tuple[int, bytes, bytes]:
+        """Run a program in the sandbox; see :class:`.container_files.Run`."""
+
+    def write_file(self, path: str, pieces: Iterable[bytes], size: int) -> None:
+        """Write a file; see :meth:`.provisioner.Sandbox.write_file`."""
+        container_files.write_file(self.run, path, pieces, size)
+
+    def read_file(self, path: str, max_bytes: int) -> bytes:
+        """Read a file; see :meth:`.provisioner.Sandbox.read_file`."""
+        return container_files.read_file(self.run, path, max_bytes)
+
+    def list_files(self, path: str) -> list[FileInfo]:
+        """List files; see :meth:`.provisioner.Sandbox.list_files`."""
+        return container_files.list_files(self.run, path)
