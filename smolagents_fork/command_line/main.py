@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 
 from .._version import fork_revision, upstream_version
 from ..errors import ForkError
+from .inventories import INVENTORIES
 from .outcome import NOT_DONE, WRONG_USE, Outcome, UsageError
 
 __all__ = ["main"]
@@ -93,7 +94,7 @@ def _parser() -> argparse.ArgumentParser:
         one = command(name, "sandbox_commands", text)
         one.add_argument(
             "--engine",
-            choices=("docker", "kubernetes", "process", "wasm"),
+            choices=tuple(INVENTORIES),
             help="only sandboxes of this one (default: all; pods where there is a kubeconfig)",
         )
         one.add_argument(
