@@ -37,7 +37,7 @@ def run_cases(step: int, without: list[str]) -> None:
         if case.id in without:
             continue
         if reason:
-            report(id=case.id, skip=reason)
+            report(part="cases", id=case.id, skip=reason)
             continue
         print(f"START {case.id}", flush=True)
         expected = case_harness.run_reference(case.code)
@@ -50,7 +50,7 @@ def run_cases(step: int, without: list[str]) -> None:
             )
         else:
             same = got == expected
-        report(id=case.id, ok=same, want=repr(expected), got=repr(got))
+        report(part="cases", id=case.id, ok=same, want=repr(expected), got=repr(got))
 
 
 def run_hostile(step: int, without: list[str]) -> None:
@@ -70,7 +70,9 @@ def run_hostile(step: int, without: list[str]) -> None:
         if program.id in without:
             continue
         if program.local or program.imports or "asyncio" in program.code:
-            report(id=program.id, skip=program.local or "needs what Pyodide has not")
+            report(
+                part="hostile", id=program.id, skip=program.local or "needs what Pyodide has not"
+            )
             continue
         hostile_canary.TRIPPED.clear()
         before = hostile_canary.fingerprint()
@@ -104,15 +106,17 @@ def run_hostile(step: int, without: list[str]) -> None:
         # Wasm is several times slower, on a busy machine many times; what counts is that it ends.
         if seconds > 4 * hostile_harness.HANGS_SECONDS:
             reached.append(f"took {seconds:.1f} s")
-        report(id=program.id, ok=not reached, reached=reached, shown=shown[:200])
+        report(part="hostile", id=program.id, ok=not reached, reached=reached, shown=shown[:200])
 
 
-def main(what: str, step: int, without: list[str]) -> None:
-    """Run every ``step``-th program of ``what`` ("cases" or "hostile").
+def main(parts: str, without: list[str]) -> None:
+    """Run the programs of ``parts``, each "cases" or "hostile" with the step between two programs.
 
     All hostile programs run on this machine's own CPython, three ways.
     """
     warnings.simplefilter("ignore")
     report(python=sys.version.split()[0])
-    {"cases": run_cases, "hostile": run_hostile}[what](step, without)
+    for part in parts.split():
+        name, _, step = part.partition("=")
+        {"cases": run_cases, "hostile": run_hostile}[name](int(step), without)
     report(done=True)

@@ -1,7 +1,7 @@
 // Runs in deno: loads Pyodide from a folder, unpacks an archive of Python files, and runs its pyodide_main.py.
-// Arguments: Pyodide's folder, the archive, what to run ("cases" or "hostile"), of how many programs one is run, and
-// names to leave out, one a line.
-const [folder, archive, what, step, without] = Deno.args;
+// Arguments: Pyodide's folder, the archive, the parts to run (such as "cases=6 hostile=12"), and names to leave out,
+// one a line.
+const [folder, archive, parts, without] = Deno.args;
 const { loadPyodide } = await import(`file://${folder}/pyodide.mjs`);
 const pyodide = await loadPyodide({
   indexURL: folder,
@@ -13,6 +13,6 @@ pyodide.runPython(`
 import sys
 sys.path.insert(0, "/home/pyodide/fork")
 import pyodide_main
-pyodide_main.main("${what}", ${step}, """${without}""".split())
+pyodide_main.main("${parts}", """${without}""".split())
 `);
 Deno.exit(0);
