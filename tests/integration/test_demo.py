@@ -72,22 +72,6 @@ def test_demo_with_an_engine_answers_in_a_container(engine):
     assert_answers(demo(), "DockerExecutor: Docker, since an engine responds")
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("local", "LocalPythonExecutor: this process"),
-        ("process", "ProcessExecutor: a child process"),
-        pytest.param("docker", "DockerExecutor: a container", marks=pytest.mark.docker),
-        pytest.param("wasm", "WasmExecutor: Python in WebAssembly", marks=pytest.mark.wasm),
-    ],
-)
-def test_demo_on_the_executor_that_is_named(request, name, words):
-    machinery = {"docker": "engine", "wasm": "wasm_machine"}
-    if name in machinery:
-        request.getfixturevalue(machinery[name])
-    assert_answers(demo(EXECUTOR=name), words)
-
-
 def test_demo_on_an_executor_that_there_is_not():
     done = demo(EXECUTOR="nosuch")
     assert done.returncode == 1
@@ -127,15 +111,16 @@ def test_quickstart_example_runs_in_a_container(engine):
 
 
 @pytest.mark.parametrize(
-    "name",
+    ("name", "words"),
     [
-        "local",
-        "process",
-        pytest.param("docker", marks=pytest.mark.docker),
-        pytest.param("wasm", marks=pytest.mark.wasm),
+        ("local", "LocalPythonExecutor: this process"),
+        ("process", "ProcessExecutor: a child process"),
+        pytest.param("docker", "DockerExecutor: a container", marks=pytest.mark.docker),
+        pytest.param("wasm", "WasmExecutor: Python in WebAssembly", marks=pytest.mark.wasm),
     ],
 )
-def test_report_example_takes_a_file_in_and_brings_a_chart_out(request, name):
+def test_report_example_takes_a_file_in_and_brings_a_chart_out(request, name, words):
+    """On the executor that EXECUTOR names."""
     machinery = {"docker": "engine", "wasm": "wasm_machine"}
     if name in machinery:
         request.getfixturevalue(machinery[name])
@@ -143,6 +128,7 @@ def test_report_example_takes_a_file_in_and_brings_a_chart_out(request, name):
     chart.unlink(missing_ok=True)
     done = demo("report", EXECUTOR=name)
     assert done.returncode == 0, done.stdout + done.stderr
+    assert f"Executor: {words}" in done.stdout
     assert f"File:     chart.svg, {chart.stat().st_size} bytes\n" in done.stdout
     bars = ElementTree.parse(chart).findall(".//{http://www.w3.org/2000/svg}rect")
     assert max(int(bar.get("width")) for bar in bars) == 500
