@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from whole_contract import WHOLE
 
 from buildsys import lock as lockfile
 from tools.paths import CACHE, ROOT
@@ -19,6 +20,7 @@ def sources(tmp_path_factory):
     return sources_of(unpack_sdist(sdist, tmp_path_factory.mktemp("sdist")))
 
 
+@pytest.mark.skipif(not WHOLE, reason="only with WHOLE_CONTRACT=1")
 def test_pull_requests_apply_and_their_tests_need_them(sources, tmp_path):
     assert len(FORWARDED) == 4
     assert check_forwarded(FORWARDED, sources, tmp_path) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -59,11 +60,14 @@ def test_hung_test_ends_its_worker_and_the_run(tmp_path: Path) -> None:
     tests.mkdir()
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     shutil.copy(TESTS / "conftest.py", tests)
+    (tests / "hypothesis.py").write_text("raise ImportError\n")
     (tests / "test_hangs.py").write_text(HANGS)
     (tests / "test_goes_on.py").write_text(GOES_ON)
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-n", "2", "--dist", "loadfile"],
+        [sys.executable, "-m", "pytest", "-p", "xdist", "-n", "2", "--dist", "loadfile"],
         cwd=tmp_path,
+        # Other plug-ins would be imported by each of three processes, and not used.
+        env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
         text=True,
         timeout=110,
