@@ -89,8 +89,10 @@ if WHOLE:  # minutes, and the executors' suite uses it as well
     PLACES.append(pytest.param("ray", marks=marks))
 
 
-@pytest.fixture
-def pods(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ImageSpec]:
+@pytest.fixture(scope="module")
+def pods(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ImageSpec]:
     """A double of a cluster that ``KUBECONFIG`` names, and an image that it has."""
     from cluster_double import ClusterDouble
 
@@ -100,45 +102,56 @@ def pods(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ImageSpec]:
     try:
         image = docker.prepare_image(ImageSpec(), report=lambda _line: None)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("KUBECONFIG", str(double.kubeconfig(tmp_path / "kubeconfig")))
+            config = double.kubeconfig(tmp_path_factory.mktemp("pods") / "kubeconfig")
+            patch.setenv("KUBECONFIG", str(config))
             yield ImageSpec(image=image)
     finally:
         docker.close()
         double.close()
 
 
-@pytest.fixture(params=PLACES)
-def place(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.fixture(scope="module", params=PLACES)
+def connected(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Place]:
-    """Yield each place in turn, and remove the sandboxes of the test."""
-    limits = Limits(memory="1500m")
+    """Yield each place in turn, with an image that is there."""
     engine: Engine
-    if request.param == "ray":
-        request.getfixturevalue("engine")
-        cluster = request.getfixturevalue("ray_cluster")
-        for variable, value in cluster.environment.items():
-            monkeypatch.setenv(variable, value)
-        image, workdir = ImageSpec(), "/workspace"
-        engine = RayEngine(
-            cluster.address, cpus_per_slot=0.25, memory_per_slot="32m", lease_seconds=60
-        )
-    elif request.param == "docker":
-        request.getfixturevalue("engine")
-        image, workdir = ImageSpec(), "/workspace"
-        engine = DockerEngine()
-    elif request.param == "real_cluster":
-        image, workdir, engine = ImageSpec(image=REAL_IMAGE), "/workspace", KubernetesEngine()
-    elif request.param == "kubernetes":
-        image, workdir = request.getfixturevalue("pods"), "/workspace"
-        engine = KubernetesEngine()
-    else:
-        python = request.getfixturevalue("kernel_python")
-        image, workdir = ImageSpec(image=str(python)), str(tmp_path / "work")
-        engine = ProcessEngine()
-    provisioner = engine.connect(ContainerOptions())
-    name = provisioner.prepare_image(image, report=lambda _line: None)
-    spec = SandboxSpec(name, limits, workdir=workdir, lease_seconds=5)
+    image, workdir = ImageSpec(), "/workspace"
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "ray":
+            request.getfixturevalue("engine")
+            cluster = request.getfixturevalue("ray_cluster")
+            for variable, value in cluster.environment.items():
+                patch.setenv(variable, value)
+            engine = RayEngine(
+                cluster.address, cpus_per_slot=0.25, memory_per_slot="32m", lease_seconds=60
+            )
+        elif request.param == "docker":
+            request.getfixturevalue("engine")
+            engine = DockerEngine()
+        elif request.param == "real_cluster":
+            image, engine = ImageSpec(image=REAL_IMAGE), KubernetesEngine()
+        elif request.param == "kubernetes":
+            image, engine = request.getfixturevalue("pods"), KubernetesEngine()
+        else:
+            python = request.getfixturevalue("kernel_python")
+            image, engine = ImageSpec(image=str(python)), ProcessEngine()
+            workdir = str(tmp_path_factory.mktemp("process") / "work")
+        provisioner = engine.connect(ContainerOptions())
+        name = provisioner.prepare_image(image, report=lambda _line: None)
+        limits = Limits(memory="1500m")
+        spec = SandboxSpec(name, limits, workdir=workdir, lease_seconds=5)
+        yield Place(engine, provisioner, image, spec)
+        assert provisioner.wait_until_removed(120)
+        provisioner.close()
+
+
+@pytest.fixture
+def place(connected: Place, tmp_path: Path) -> Iterator[Place]:
+    """Yield each place in turn, and remove the sandboxes of the test."""
+    provisioner, spec = connected.provisioner, connected.spec
+    if isinstance(connected.engine, ProcessEngine):
+        spec = replace(spec, workdir=str(tmp_path / "work"))
     started: list[Sandbox] = []
     start = provisioner.start
 
@@ -146,10 +159,18 @@ def place(
         started.append(start(spec))
         return started[-1]
 
-    # To remove every sandbox, also those that a session starts.
-    provisioner.start = noted  # type: ignore[method-assign]  # mypy refuses all assignments
-    yield Place(engine, provisioner, image, spec)
+    with pytest.MonkeyPatch.context() as patch:
+        # To remove every sandbox, also those that a session starts.
+        patch.setattr(provisioner, "start", noted)
+        yield replace(connected, spec=spec)
     for sandbox in started:
         sandbox.remove()
     assert provisioner.wait_until_removed(120)
-    provisioner.close()
+
+
+@pytest.fixture(scope="module")
+def shared(connected: Place) -> Iterator[Sandbox]:
+    """One sandbox at each place, for tests that leave it running."""
+    sandbox = connected.start()
+    yield sandbox
+    sandbox.remove()
