@@ -125,6 +125,8 @@ class Shared:
         self.streamed: list[str] = []
         #: What ``on_output`` raises, once it has received text.
         self.stream_error: BaseException | None = None
+        #: Packages that have been shown to be named when they have no wheel; pip takes a second.
+        self.named: set[str] = set()
 
     def stream(self, text: str) -> None:
         """Receive the output of the executors, as their ``on_output``."""
@@ -188,7 +190,7 @@ class Contract:
 
     def without_wheels(self, name: str, distribution: str) -> bool:
         """Hold the difference that a package without a wheel is named, where it is declared."""
-        if self.differs:
+        if self.differs and name not in self._shared.named:
             # pip knows of nothing, also where the user's index has wheels for Pyodide.
             nowhere = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "", "PIP_CONFIG_FILE": os.devnull}
             message = f"{distribution} has to be there as a wheel"
@@ -197,6 +199,7 @@ class Contract:
                 pytest.raises(ExecutorStartError, match=message),
             ):
                 self.kind.cls([name])
+            self._shared.named.add(name)
         return self.differs
 
     @property
