@@ -48,6 +48,8 @@ _GRACE_SECONDS = 5.0
 _EXIT_SECONDS = 5.0
 _KILLED_SECONDS = 30.0
 _KEPT_LINES = 30
+# Times of calls that wait to be sent; the oldest are dropped.
+_MOST_CALLS = 10_000
 
 
 class _Request:
@@ -86,6 +88,7 @@ class HelperProcess:
         self._lost: dict[str, str] = {}
         self._watchers: dict[str, list[weakref.WeakMethod[Callable[[str], None]]]] = {}
         self._stderr: deque[str] = deque(maxlen=_KEPT_LINES)
+        self._calls: deque[tuple[str, str, float]] = deque(maxlen=_MOST_CALLS)
         self._outgoing: queue.SimpleQueue[tuple[dict[str, Any], int | None] | None]
         self._outgoing = queue.SimpleQueue()
         self._start()
@@ -189,6 +192,22 @@ class HelperProcess:
     def post(self, op: str, **arguments: Any) -> None:
         """Send a request whose answer nobody waits for; safe in a finaliser."""
         self._outgoing.put(({"id": 0, "op": op, "arguments": arguments}, None))
+
+    def record_call(self, supervisor: str, tenant: str, seconds: float) -> None:
+        """Take the time of a call; :meth:`send_calls` sends it later, with those of others.
+
+        Args:
+            supervisor: id of the sandbox's.
+            tenant: empty for none.
+            seconds: the time.
+        """
+        self._calls.append((supervisor, tenant, seconds))
+
+    def send_calls(self) -> None:
+        """Send the times of calls since the last time; one thread calls this."""
+        calls = [self._calls.popleft() for _ in range(len(self._calls))]
+        if calls:
+            self.post("record_calls", calls=calls)
 
     def _write(self) -> None:
         while (item := self._outgoing.get()) is not None:
@@ -357,6 +376,7 @@ def released(helper: HelperProcess, user: object) -> None:
 def _linger(helper: HelperProcess) -> None:
     while not helper.ended:
         time.sleep(0.5)
+        helper.send_calls()
         with _helpers_lock:
             unused = time.monotonic() - helper.unused_since
             if not helper.users and unused > _LINGER_SECONDS:

@@ -354,6 +354,10 @@ class RemoteChild:
             self.kill()
         return self._death
 
+    def record_call(self, seconds: float) -> None:
+        """Record the time of a run; see :meth:`RemoteSandbox.record_call`."""
+        self._sandbox.record_call(seconds)
+
     def text_of(self, frame: Frame) -> str:
         """Return the text of an OUTPUT frame."""
         return self._decoder.decode(frame.body)

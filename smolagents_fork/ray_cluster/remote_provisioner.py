@@ -343,6 +343,10 @@ class RemoteContainer:
                 raise SandboxDiedError(reason, cause="node") from error
             raise ExecutorError(f"its node ended the stream: {error}") from error
 
+    def record_call(self, seconds: float) -> None:
+        """Record the time of a run; see :meth:`RemoteSandbox.record_call`."""
+        self._sandbox.record_call(seconds)
+
     def engine_responds(self) -> bool:
         """Return whether the node and its engine may answer; takes a few seconds at most.
 

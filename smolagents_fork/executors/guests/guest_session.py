@@ -23,6 +23,7 @@ from ...errors import (
 )
 from ...guest.frames import Body, Frame, Kind, body_size
 from ...guest.guest_process import GuestProcess
+from ..call_times import recorded
 from .guest_answers import copied, failure, messages_of
 from .guest_options import GuestOptions
 from .guest_run import LOST, SLICE, GuestRun, Outcome
@@ -370,7 +371,8 @@ class GuestSession:
             self._interrupted,
         )
         try:
-            return current.watched(code, deadline)
+            with recorded(child):
+                return current.watched(code, deadline)
         except (SandboxDiedError, ProtocolError) as error:
             child.kill()
             child.death()

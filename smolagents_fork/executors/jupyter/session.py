@@ -27,6 +27,7 @@ from ...jupyter.collector import Collector
 from ...jupyter.protocol import KernelGone, Request, Sink
 from ...jupyter.websocket import ConnectionLost
 from ...sandboxes.provisioner import Sandbox
+from ..call_times import recorded
 from .connection import KernelConnection, unsent_request
 from .diagnosis import last_log_lines, signal_name
 
@@ -155,7 +156,8 @@ class KernelSession:
             channel = self._ready()
             if self._interrupted:
                 raise Interrupted
-            return self._run(channel, code, collector, answered, end_run)
+            with recorded(self.sandbox):
+                return self._run(channel, code, collector, answered, end_run)
         finally:
             end_run("end")
             with self._state:

@@ -224,6 +224,10 @@ class Helper:
         self._open_supervisors()
         return fitting_nodes(Reservation.from_data(reservation))
 
+    def do_record_calls(self, calls: list[tuple[str, str, float]]) -> None:
+        """Record times of calls; see :meth:`Supervisors.record_calls`."""
+        self._open_supervisors().record_calls(calls)
+
     def do_stats(self) -> list[dict[str, Any]]:
         """Return the figures of each supervisor."""
         return self._open_supervisors().stats()

@@ -6,6 +6,7 @@ import contextlib
 import socket
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -32,6 +33,8 @@ _CLOSE_SECONDS = 3.0
 _SUSPECT_SECONDS = 2.5
 # Time for which a supervisor without sandboxes stays, for the next executor, in seconds.
 _IDLE_SECONDS = 60.0
+# Times of calls that one heartbeat carries.
+_MOST_CALLS = 10_000
 
 
 class Remote:
@@ -64,6 +67,20 @@ class Remote:
         self.lost = ""
         #: Whether it was ended because it had no sandbox.
         self.retired = False
+        self._calls: deque[tuple[str, float]] = deque(maxlen=_MOST_CALLS)
+
+    def record_calls(self, calls: list[tuple[str, float]]) -> None:
+        """Take times of calls, which go with the next heartbeat.
+
+        Args:
+            calls: tenant and seconds of each; of too many the oldest are dropped.
+        """
+        self._calls.extend(calls)
+
+    def begin_beat(self) -> Any:
+        """Send a heartbeat and return a reference to its answer; one thread calls this."""
+        calls = [self._calls.popleft() for _ in range(len(self._calls))]
+        return self.begin("beat", calls)
 
     def ask(self, seconds: float, method: str, *arguments: Any) -> Any:
         """Call a method and return its value.
@@ -130,7 +147,7 @@ class Supervisors:
         Raises:
             ExecutorStartError: no node is large enough, or none was free in time.
         """
-        with self._metrics.timed("wait", tenant), self._changed:
+        with self._metrics.timed("wait", reservation.kind, tenant), self._changed:
             self._waiting[reservation] = self._waiting.get(reservation, 0) + 1
             try:
                 remote = self._waited(reservation, deadline)
@@ -170,6 +187,21 @@ class Supervisors:
                 }
                 for one in remotes
             ]
+
+    def record_calls(self, calls: list[tuple[str, str, float]]) -> None:
+        """Take times of calls for the figures of their nodes; the next heartbeats carry them.
+
+        Args:
+            calls: id of the supervisor, tenant and seconds of each. Those of a supervisor that was
+                given up are dropped.
+        """
+        found: dict[str, list[tuple[str, float]]] = {}
+        for supervisor, tenant, seconds in calls:
+            found.setdefault(supervisor, []).append((tenant, seconds))
+        with self._changed:
+            for one in (one for group in self._remotes.values() for one in group):
+                if one.name in found:
+                    one.record_calls(found[one.name])
 
     def close(self) -> None:
         """End all supervisors; waits a few seconds for them."""
@@ -337,7 +369,7 @@ class Supervisors:
         silent, reference = 0.0, None
         while not remote.retired:
             begun = time.monotonic()
-            reference = reference or remote.begin("beat")
+            reference = reference or remote.begin_beat()
             try:
                 remote.counts = counts_of(answer_of(reference, _BEAT_SECONDS))
                 remote.heard, silent, reference = time.monotonic(), 0.0, None

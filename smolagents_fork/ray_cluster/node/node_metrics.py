@@ -32,31 +32,33 @@ class NodeMetrics:
                 f"smolagents_fork_{name}_seconds",
                 description=f"Time of a {name} of a sandbox, in seconds.",
                 boundaries=_BOUNDARIES,
-                tag_keys=("node", "tenant"),
+                tag_keys=("node", "kind", "tenant"),
             )
 
     @contextlib.contextmanager
-    def timed(self, name: str, tenant: str) -> Iterator[None]:
+    def timed(self, name: str, kind: str, tenant: str) -> Iterator[None]:
         """Record the time of the block.
 
         Args:
             name: of a histogram.
+            kind: of the sandbox, such as ``process``.
             tenant: empty for none.
         """
         begun = time.monotonic()
         try:
             yield
         finally:
-            self.record(name, tenant, time.monotonic() - begun)
+            self.record(name, kind, tenant, time.monotonic() - begun)
 
-    def record(self, name: str, tenant: str, seconds: float) -> None:
+    def record(self, name: str, kind: str, tenant: str, seconds: float) -> None:
         """Record a time.
 
         Args:
             name: of a histogram.
+            kind: of the sandbox.
             tenant: empty for none.
             seconds: the time.
         """
         histogram = self._histograms.get(name)
         if histogram is not None:
-            histogram.observe(seconds, {"node": self._node, "tenant": tenant})
+            histogram.observe(seconds, {"node": self._node, "kind": kind, "tenant": tenant})

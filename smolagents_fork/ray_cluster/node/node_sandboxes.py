@@ -73,7 +73,7 @@ class NodeKind(Protocol):
 
         Args:
             sandbox: its id.
-            options: plain data of the host, with ``tenant``.
+            options: plain data of the host.
         """
 
     def close(self) -> None:
@@ -149,7 +149,7 @@ class NodeSandboxes:
                 raise ExecutorStartError(f"all {self._slots} slots of the supervisor are in use")
             self._entries[name] = entry = _Entry(tenant=tenant)
         try:
-            sandbox = self._kind.start(name, {**options, "tenant": tenant})
+            sandbox = self._kind.start(name, options)
         except BaseException:
             with self._lock:
                 self._entries.pop(name, None)

@@ -65,7 +65,7 @@ class Supervisor:
         self._owner = ClusterOwner(cluster, node, secrets.token_hex(6))
         self._address = address
         self._refusal = refusal(asked, shown_node(address, node))
-        self._metrics = NodeMetrics(node, "start", "request")
+        self._metrics = NodeMetrics(node, "start", "request", "call")
         kind = kind_of(self._reservation.kind)(self._owner)
         self._sandboxes = NodeSandboxes(kind, self._reservation.slots, shown_node(address, node))
         self._relayed = RelayedStreams(self._sandboxes.serve)
@@ -80,10 +80,16 @@ class Supervisor:
 
     # -- lease --
 
-    def beat(self) -> Any:
-        """Renew the driver's lease; return the figures of this moment."""
+    def beat(self, calls: list[tuple[str, float]]) -> Any:
+        """Renew the driver's lease; return the figures of this moment.
+
+        Args:
+            calls: tenant and seconds of each call of a sandbox here since the last heartbeat.
+        """
         use_normal_priority()  # a node that computes is not silent
         self._heard = time.monotonic()
+        for tenant, seconds in calls:
+            self._metrics.record("call", self._reservation.kind, tenant, seconds)
         return "ok", self._sandboxes.counts()
 
     def _watch(self) -> None:
@@ -144,14 +150,14 @@ class Supervisor:
     def _start(
         self, name: str, options: dict[str, Any], tenant: str, purpose: str
     ) -> dict[str, Any]:
-        with self._metrics.timed("start", tenant):
+        with self._metrics.timed("start", self._reservation.kind, tenant):
             sandbox = self._sandboxes.start(name, options, tenant)
         ticket = self._sandboxes.ticket(name, purpose) if purpose else b""
         return {"info": dict(sandbox.info), "ticket": ticket}
 
     def call(self, sandbox: str, method: str, arguments: dict[str, Any]) -> Any:
         """Carry out a request for a sandbox."""
-        with self._metrics.timed("request", ""):
+        with self._metrics.timed("request", self._reservation.kind, ""):
             return _answered(lambda: self._sandboxes.call(sandbox, method, arguments))
 
     def ticket(self, sandbox: str, purpose: str) -> Any:

@@ -7,7 +7,6 @@ import os
 import select
 import socket
 import threading
-import time
 from collections import deque
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -26,14 +25,11 @@ from ...process.spawn import spawn, stop_fork_servers
 from ...sandboxes.cluster_owner import ClusterOwner
 from ..links.thread_priority import use_normal_priority
 from .folder_pieces import FolderPieces
-from .node_metrics import NodeMetrics
 from .watched_folder import WatchedFolder
 
 __all__ = ["ProcessKind", "ProcessSandbox"]
 
 _SLICE = 0.05
-# Frames that end a run.
-_ENDS = (Kind.DONE, Kind.FINAL, Kind.FAILED)
 _PIECE = 1 << 20
 # Time the host may take to read what is sent to it, in seconds; more at a breakpoint.
 _SEND_SECONDS = 3600.0
@@ -54,7 +50,6 @@ class ProcessKind:
     def __init__(self, owner: ClusterOwner) -> None:
         self._owner = owner
         self._folder = WatchedFolder()
-        self._metrics = NodeMetrics(owner.node, "call")
 
     def start(self, sandbox: str, options: dict[str, Any]) -> ProcessSandbox:
         """Make the folder of a sandbox; each of its streams gets a child."""
@@ -70,12 +65,7 @@ class ProcessKind:
         folder = os.path.join(self._folder.path, sandbox)
         os.mkdir(folder, 0o700)
         bounds = Bounds(folder=folder, **options["bounds"])
-        tenant: str = options["tenant"]
-
-        def on_call(seconds: float) -> None:
-            self._metrics.record("call", tenant, seconds)
-
-        return ProcessSandbox(layout, bounds, options["max_value_bytes"], on_call)
+        return ProcessSandbox(layout, bounds, options["max_value_bytes"])
 
     def close(self) -> None:
         """End the fork servers and remove the folder."""
@@ -90,18 +80,10 @@ class ProcessSandbox:
         layout: where a child finds modules.
         bounds: limits of a child.
         max_value_bytes: largest encoded value in either direction.
-        on_call: takes the time of each run of code, in seconds.
     """
 
-    def __init__(
-        self,
-        layout: Layout,
-        bounds: Bounds,
-        max_value_bytes: int,
-        on_call: Callable[[float], None],
-    ) -> None:
+    def __init__(self, layout: Layout, bounds: Bounds, max_value_bytes: int) -> None:
         self._layout = layout
-        self._on_call = on_call
         self._bounds = bounds
         self._kinds = from_guest(max_value_bytes, max_value_bytes)
         self._lock = threading.Lock()
@@ -131,7 +113,7 @@ class ProcessSandbox:
             if not closed:
                 # Not before the child, which computes and keeps the low priority.
                 use_normal_priority()
-                GuestRelay(child, stream, self._on_call).run()
+                GuestRelay(child, stream).run()
         finally:
             with self._lock:
                 if self._child is child:
@@ -168,15 +150,10 @@ class GuestRelay:
     Args:
         child: its frames are checked here as on one machine.
         stream: to the host.
-        on_call: takes the time of each run of code, in seconds.
     """
 
-    def __init__(
-        self, child: Child, stream: socket.socket, on_call: Callable[[float], None]
-    ) -> None:
+    def __init__(self, child: Child, stream: socket.socket) -> None:
         self._child = child
-        self._on_call = on_call
-        self._begun: float | None = None
         self._stream = stream
         self._reader = FrameReader(to_relay())
         # Frames of the host that the child has not been sent.
@@ -204,8 +181,6 @@ class GuestRelay:
         self._read_host()
         while self._waiting:
             frame = self._waiting.popleft()
-            if frame.kind is Kind.RUN:
-                self._begun = time.monotonic()
             limit = Deadline(30.0 + len(frame.body) / 1e6)
             self._child.send(frame.kind, frame.run, frame.body, limit, self._read_host)
 
@@ -254,9 +229,6 @@ class GuestRelay:
             if frame.kind is Kind.OUTPUT:
                 self._send_text(self._child.text_of(frame), frame.run)
             else:
-                if frame.kind in _ENDS and self._begun is not None:
-                    self._on_call(time.monotonic() - self._begun)
-                    self._begun = None
                 self._send(frame.kind, frame.run, frame.body)
 
     def _end(self, error: ForkError) -> None:

@@ -50,9 +50,9 @@ class SupervisorActor(Supervisor):
     # Declared here, not at the call: Ray's client knows no groups of threads.
 
     @_in_group("beats")
-    def beat(self) -> Any:
+    def beat(self, calls: list[tuple[str, float]]) -> Any:
         """See :class:`Supervisor`."""
-        return super().beat()
+        return super().beat(calls)
 
     @_in_group("removals")
     def remove(self, sandbox: str) -> Any:

@@ -32,8 +32,7 @@ class Ends:
         kinds = from_guest(2 * LONG, 2 * LONG)
         self.child = Child(ours, status, output, log, kinds)
         self.stream = stream
-        self.times: list[float] = []
-        self.relay = GuestRelay(self.child, stream, self.times.append)
+        self.relay = GuestRelay(self.child, stream)
         self.reader = FrameReader({**kinds, Kind.STARTED: 100, Kind.ENDED: 1000})
         for end in (self.data, self.status, self.host):
             end.settimeout(SECONDS)

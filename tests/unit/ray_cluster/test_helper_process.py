@@ -35,6 +35,9 @@ class Fake:
         self.connecting[address].set()
         assert self.ready[address].wait(60)
 
+    def send_calls(self) -> None:
+        pass
+
     def close(self) -> None:
         self.ended = "closed"
 
@@ -98,6 +101,27 @@ def test_request_after_the_end_closes_its_descriptor():
         assert isinstance(request.error, EngineUnavailableError)
         assert os.read(read, 1) == b""
         os.close(read)
+    finally:
+        helper.close()
+        helper.wait(0.0)
+
+
+def test_times_of_calls_are_sent_together(monkeypatch: pytest.MonkeyPatch):
+    helper = SilentHelper("silent.test:2")
+    try:
+        posted: list[tuple[str, dict[str, object]]] = []
+        monkeypatch.setattr(helper, "post", lambda op, **arguments: posted.append((op, arguments)))
+        helper.send_calls()
+        assert posted == []
+        calls = [("supervisor1", "tenant1", 0.5), ("supervisor2", "", 1.5)]
+        for call in calls:
+            helper.record_call(*call)
+        helper.send_calls()
+        helper.send_calls()
+        assert posted == [("record_calls", {"calls": calls})]
+        helper.close()
+        for _ in range(helper_process._MOST_CALLS + 1):  # nobody sends them any more
+            helper.record_call("supervisor1", "", 1.0)
     finally:
         helper.close()
         helper.wait(0.0)

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from doubled_helper import Node, cluster_of
 
-from smolagents_fork import ProcessExecutor
+from smolagents_fork import DockerExecutor, ProcessExecutor, RayEngine
 from smolagents_fork.deadline import Deadline
 from smolagents_fork.errors import ExecutorStartError
-from smolagents_fork.ray_cluster.cluster_client import Cluster
 from smolagents_fork.ray_cluster.node.node_metrics import NodeMetrics
-from smolagents_fork.ray_cluster.remote_children import RemoteChildren
 from smolagents_fork.ray_cluster.reservation import Reservation
 
 pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("ray_installed")]
+# Only detects hangs.
+SECONDS = 240.0
 RESERVATION = Reservation("process", 4, 1.0, 0, 15.0)
 
 
@@ -28,7 +28,12 @@ class Figure:
     name: str
     seconds: float
     node: str
+    kind: str
     tenant: str
+
+    @property
+    def tags(self) -> tuple[str, str, str]:
+        return self.node, self.kind, self.tenant
 
 
 @pytest.fixture
@@ -43,7 +48,7 @@ def figures(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
         def __init__(self, name: str, description: str, boundaries: Any, tags: Any) -> None:
             assert "in seconds" in description
             assert sorted(boundaries) == boundaries
-            assert tags == ("node", "tenant")
+            assert tags == ("node", "kind", "tenant")
             self.name = name
 
         def record(self, value: float, tags: dict[str, str]) -> None:
@@ -53,34 +58,46 @@ def figures(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
     return found
 
 
-@dataclass(frozen=True)
-class Place:
-    """An engine whose node is in this process."""
-
-    cluster: Cluster
-
-    def children(self, request: Any, *, note: Callable[[str], None]) -> RemoteChildren:
-        return RemoteChildren(self.cluster, RESERVATION, request, "tenant1")
-
-
 def named(figures: list[Figure], name: str) -> list[Figure]:
     return [one for one in figures if one.name == f"smolagents_fork_{name}_seconds"]
 
 
+@pytest.mark.parametrize(
+    ("kind", "executor_class", "request_of"),
+    [
+        ("process", ProcessExecutor, lambda executor: executor.put_file(b"text", "file")),
+        pytest.param(
+            "docker", DockerExecutor, lambda executor: executor.stats(), marks=pytest.mark.docker
+        ),
+    ],
+)
 def test_start_calls_and_requests_of_a_sandbox(
-    figures: list[Figure], monkeypatch: pytest.MonkeyPatch
+    figures: list[Figure],
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+    kind: str,
+    executor_class: Any,
+    request_of: Callable[[Any], object],
 ):
-    node = Node("process")
+    if kind == "docker":
+        request.getfixturevalue("engine")
+    node = Node(kind)
+    cluster = cluster_of(monkeypatch, [node])
+    monkeypatch.setattr(RayEngine, "cluster", lambda _self, note: cluster)
+    place = RayEngine("10.0.0.1:6379", sandbox=kind, tenant="tenant1")
     try:
-        with ProcessExecutor(engine=Place(cluster_of(monkeypatch, [node]))) as executor:
+        with executor_class(engine=place, startup_timeout_seconds=SECONDS) as executor:
             assert executor("1 + 1").output == 2
             executor("import time\ntime.sleep(0.2)")
-            executor.put_file(b"text", "file")
-        assert [(one.node, one.tenant) for one in named(figures, "start")] == [("node1", "tenant1")]
+            with pytest.raises(Exception, match="ZeroDivisionError"):
+                executor("1 / 0")
+            request_of(executor)
         calls = named(figures, "call")
-        assert {(one.node, one.tenant) for one in calls} == {("node1", "tenant1")}
-        assert max(one.seconds for one in calls) >= 0.2
-        assert {(one.node, one.tenant) for one in named(figures, "request")} == {("node1", "")}
+        assert [one.tags for one in calls] == 3 * [("node1", kind, "tenant1")]
+        assert calls[1].seconds >= 0.2
+        # One that only prepares an image has no tenant.
+        assert named(figures, "start")[-1].tags == ("node1", kind, "tenant1")
+        assert {one.tags for one in named(figures, "request")} == {("node1", kind, "")}
         assert all(one.seconds >= 0 for one in figures)
     finally:
         node.close()
@@ -95,14 +112,14 @@ def test_wait_for_a_slot(figures: list[Figure], monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(ExecutorStartError, match="no slot for a sandbox became free"):
         made.acquire(RESERVATION, "tenant1", Deadline(0.05))
     (wait,) = named(figures, "wait")
-    assert (wait.node, wait.tenant) == ("", "tenant1")
+    assert wait.tags == ("", "process", "tenant1")
     assert wait.seconds >= 0.05
 
 
 def test_time_of_a_failed_block_is_recorded(figures: list[Figure]):
     metrics = NodeMetrics("node1", "start")
-    with pytest.raises(KeyError), metrics.timed("start", ""):
+    with pytest.raises(KeyError), metrics.timed("start", "process", ""):
         raise KeyError
     assert [one.name for one in figures] == ["smolagents_fork_start_seconds"]
-    metrics.record("other", "", 1.0)
+    metrics.record("other", "process", "", 1.0)
     assert len(figures) == 1

@@ -71,3 +71,23 @@ def test_head_that_does_not_list_its_nodes_keeps_nobody_waiting(
 def test_silence_that_is_borne_follows_the_lease(supervisors, lease: float, silent: float):
     remote = supervisors.Remote(None, PLACE, Reservation("process", 1, 1.0, 0, lease))
     assert remote.silent_seconds == silent
+
+
+def test_heartbeats_carry_the_times_of_calls(supervisors, monkeypatch: pytest.MonkeyPatch):
+    made = supervisors.Supervisors("cluster", print)
+    reservation = Reservation("process", 1, 1.0, 0, 15.0)
+    one, other = (
+        supervisors.Remote(None, {**PLACE, "supervisor": name}, reservation) for name in "ab"
+    )
+    made._remotes[reservation] = [one, other]
+    made.record_calls([("a", "tenant1", 1.0), ("lost", "", 2.0), ("a", "", 3.0), ("b", "", 4.0)])
+    begun: list[Any] = []
+    for remote in (one, other):
+        monkeypatch.setattr(remote, "begin", lambda *arguments: begun.append(arguments))
+    for remote in (one, one, other):
+        remote.begin_beat()
+    assert begun == [
+        ("beat", [("tenant1", 1.0), ("", 3.0)]),
+        ("beat", []),
+        ("beat", [("", 4.0)]),
+    ]
