@@ -36,6 +36,11 @@ _PORT = 6379
 _OBJECT_STORE_BYTES = 80 << 20
 _RAY = "from ray.scripts.scripts import main; main()"
 _STARTED = "Ray runtime started"
+_TEMPORARY = "ray"
+#: Runs a command with a folder of its own in another's place, as if it had a machine of its own: up
+#: to Ray 2.54 all nodes have the head's temporary folder, and two that start at once may choose the
+#: same name for a socket. ``ip netns exec`` has made the mount namespace.
+_MOUNTED = 'mount --bind "$0" "$1" && shift && exec "$@"'
 #: Prints the addresses of the nodes that Ray counts as alive, each with the node's id.
 _ALIVE = """
 import json, sys
@@ -288,7 +293,7 @@ class RayCluster:
             yield f"--address={self.address}"
         yield f"--num-cpus={CPUS if node in self.nodes else 0}"
         yield f"--node-ip-address={self.address_of(node)}"
-        yield f"--temp-dir={self.folder}/{node}"
+        yield f"--temp-dir={self.folder}/{_TEMPORARY}"
         yield f"--object-store-memory={_OBJECT_STORE_BYTES}"
         yield from ("--include-log-monitor=false", "--disable-usage-stats", "--block")
 
@@ -296,6 +301,10 @@ class RayCluster:
         """Start a node in a session of its own, as an orphan: Ray's ``--block`` ends with it."""
         command = [sys.executable, "-c", _RAY, "start", *self._arguments(node)]
         if self.subnet is not None and node != DRIVER:
+            there, seen = f"{self.folder}/{node}", f"{self.folder}/{_TEMPORARY}"
+            for folder in (there, seen):
+                os.makedirs(folder, exist_ok=True)
+            command = ["sh", "-c", _MOUNTED, there, seen, *command]
             command = ["ip", "netns", "exec", self._network.namespace(node), *command]
         with self._log(node).open("w") as log:
             subprocess.run(
