@@ -37,6 +37,7 @@ class NodeStats:
         in_use: sandboxes that it has.
         starting: sandboxes that start.
         lost: why it was given up; empty while it was not.
+        engine_error: why its node's engine took no sandbox when it was last asked; else empty.
         heard_seconds_ago: time since its last heartbeat, in seconds.
     """
 
@@ -46,6 +47,7 @@ class NodeStats:
     in_use: int
     starting: int
     lost: str
+    engine_error: str
     heard_seconds_ago: float
 
 
@@ -293,7 +295,9 @@ class Cluster:
         purpose: str = "",
         timeout: float = 60.0,
     ) -> RemoteSandbox:
-        """Start a sandbox on any node with a free slot; a lost node is replaced by another.
+        """Start a sandbox on any node with a free slot.
+
+        It is started on another node if the first is lost meanwhile, or its engine does not answer.
 
         Args:
             reservation: of its supervisor; supervisors with an equal one are shared.
@@ -303,7 +307,7 @@ class Cluster:
             timeout: seconds to wait at most, also for a free slot.
 
         Raises:
-            EngineUnavailableError: the cluster is lost.
+            EngineUnavailableError: the cluster is lost, or the nodes' engines do not answer.
             ExecutorStartError: it did not start, or no slot was free.
         """
         helper = self._running_helper()

@@ -17,7 +17,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ...deadline import Deadline
-from ...errors import ConfigurationError, ExecutorStartError, ForkError, SandboxDiedError
+from ...errors import (
+    ConfigurationError,
+    EngineUnavailableError,
+    ExecutorStartError,
+    ForkError,
+    SandboxDiedError,
+)
 from ..head_check import probe_head
 from ..links.failure_data import failure_data
 from ..links.helper_frames import FrameSocket
@@ -32,6 +38,8 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _HEAD_SECONDS = 3.0
+# Nodes whose engines may not answer, one after the other, in one start.
+_MOST_NODES = 4
 # Pause before a start is made elsewhere, in seconds.
 _AGAIN_SECONDS = 0.2
 _READ_SECONDS = 0.5
@@ -138,28 +146,59 @@ class Helper:
         purpose: str,
         limit: float,
     ) -> dict[str, Any]:
-        """Start a sandbox; elsewhere if its node is lost meanwhile, for no code has run."""
+        """Start a sandbox.
+
+        It is started elsewhere if its node is lost meanwhile, or the node's engine does not answer,
+        for no code of a program has run.
+        """
         deadline = Deadline(limit)
         asked = Reservation.from_data(reservation)
         probe_head(self._head, _HEAD_SECONDS)
+        failed: dict[str, str] = {}
         while True:
             try:
-                return self._started(asked, options, tenant, purpose, deadline)
+                remote = self._acquired(asked, tenant, deadline, failed)
+                made = self._started(remote, options, tenant, purpose, deadline)
             except SandboxDiedError as error:
                 if error.cause != "node" or deadline.expired():
                     raise
                 # Its end is certain, or is about to be noticed.
                 time.sleep(_AGAIN_SECONDS)
+            except _EngineFailedError as error:
+                self._check_others(error, asked, failed)
+            else:
+                self._open_supervisors().engine_answered(remote)
+                return made
+
+    def _acquired(
+        self, asked: Reservation, tenant: str, deadline: Deadline, failed: dict[str, str]
+    ) -> Remote:
+        """Wait for a supervisor on a node whose engine has not failed this start."""
+        try:
+            return self._open_supervisors().acquire(asked, tenant, deadline, failed)
+        except ForkError as error:
+            if not failed:
+                raise
+            raise error.reworded(f"{error}; before that, {_shown(failed)}") from error
+
+    def _check_others(
+        self, error: _EngineFailedError, asked: Reservation, failed: dict[str, str]
+    ) -> None:
+        """Note a node whose engine does not answer; raise if no other is left to try."""
+        supervisors, node = self._open_supervisors(), error.remote.node
+        supervisors.engine_failed(error.remote, str(error))
+        failed[node] = str(error)
+        if len(failed) == _MOST_NODES or not supervisors.others(asked, failed):
+            raise EngineUnavailableError(_shown(failed)) from error
 
     def _started(
         self,
-        asked: Reservation,
+        remote: Remote,
         options: dict[str, Any],
         tenant: str,
         purpose: str,
         deadline: Deadline,
     ) -> dict[str, Any]:
-        remote = self._open_supervisors().acquire(asked, tenant, deadline)
         name = secrets.token_hex(6)
         try:
             seconds = max(1.0, deadline.remaining() or 0.0)
@@ -167,6 +206,8 @@ class Helper:
             made = fields_of(answer, START, "a start")
         except BaseException as error:
             self._undo_start(remote, name)
+            if isinstance(error, EngineUnavailableError):
+                raise _EngineFailedError(f"node {remote.shown}: {error}", remote) from error
             if isinstance(error, ForkError):
                 raise error.reworded(f"node {remote.shown}: {error}") from error
             raise
@@ -243,6 +284,23 @@ class Helper:
         if self._supervisors is None:
             raise ConfigurationError("the helper process is not connected")
         return self._supervisors
+
+
+class _EngineFailedError(Exception):
+    """The engine of a node does not answer; the message names the node.
+
+    Attributes:
+        remote: the supervisor that was asked.
+    """
+
+    def __init__(self, message: str, remote: Remote) -> None:
+        super().__init__(message)
+        self.remote = remote
+
+
+def _shown(failed: dict[str, str]) -> str:
+    """Return the errors of the nodes that were tried, in their order."""
+    return "; and ".join(failed.values())
 
 
 def _relay(end: socket.socket, remote: Remote, name: str) -> None:

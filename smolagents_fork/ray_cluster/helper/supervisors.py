@@ -7,19 +7,26 @@ import socket
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from typing import Any
 
 import ray
 
 from ...deadline import Deadline
-from ...errors import ExecutorStartError, ForkError, ProtocolError, SandboxDiedError
+from ...errors import (
+    EngineUnavailableError,
+    ExecutorStartError,
+    ForkError,
+    ProtocolError,
+    SandboxDiedError,
+)
 from ..links.node_fields import PLACE, fields_of
 from ..node.node_metrics import NodeMetrics
 from ..node.node_supervisor import versions
 from ..node.supervisor_actor import actor_class
 from ..reservation import Reservation, shown_node
-from .cluster_capacity import check_fits, shown_capacity, unusable_nodes
+from .cluster_capacity import check_fits, fitting_nodes, shown_capacity, unusable_nodes
 from .ray_calls import answer_of
 
 __all__ = ["Remote", "Supervisors", "counts_of"]
@@ -35,6 +42,14 @@ _SUSPECT_SECONDS = 2.5
 _IDLE_SECONDS = 60.0
 # Times of calls that one heartbeat carries.
 _MOST_CALLS = 10_000
+
+
+@dataclass(frozen=True)
+class _EngineError:
+    """Failure of a node's engine, and its time on the monotonic clock."""
+
+    reason: str
+    since: float
 
 
 class Remote:
@@ -56,6 +71,7 @@ class Remote:
         self.node: str = place["node"]
         #: The node for messages.
         self.shown = shown_node(place["address"], self.node)
+        self.kind = reservation.kind
         self.slots = reservation.slots
         #: Silence after which it is given up, in seconds.
         self.silent_seconds = max(_SILENT_SECONDS, _SILENT_PART * reservation.lease_seconds)
@@ -133,16 +149,25 @@ class Supervisors:
         self._errors: dict[Reservation, tuple[int, ForkError]] = {}
         self._made = 0
         self._silent_nodes: dict[str, float] = {}
+        # Nodes whose engine took no sandbox when it was last asked, by kind of sandbox.
+        self._engine_errors: dict[tuple[str, str], _EngineError] = {}
         self._closed = False
         self._metrics = NodeMetrics("", "wait")
 
-    def acquire(self, reservation: Reservation, tenant: str, deadline: Deadline) -> Remote:
+    def acquire(
+        self,
+        reservation: Reservation,
+        tenant: str,
+        deadline: Deadline,
+        without: Collection[str] = (),
+    ) -> Remote:
         """Return a supervisor, of which a slot is the caller's until :meth:`release`.
 
         Args:
             reservation: of the supervisor.
             tenant: who waits; empty for none.
             deadline: of the wait; the error has its seconds.
+            without: ids of nodes that the caller has tried.
 
         Raises:
             ExecutorStartError: no node is large enough, or none was free in time.
@@ -150,7 +175,7 @@ class Supervisors:
         with self._metrics.timed("wait", reservation.kind, tenant), self._changed:
             self._waiting[reservation] = self._waiting.get(reservation, 0) + 1
             try:
-                remote = self._waited(reservation, deadline)
+                remote = self._waited(reservation, deadline, without)
             finally:
                 self._waiting[reservation] -= 1
             busy = "" if remote is not None else self._busy(reservation)
@@ -170,6 +195,36 @@ class Supervisors:
             remote.idle_since = time.monotonic()
             self._changed.notify_all()
 
+    def engine_failed(self, remote: Remote, reason: str) -> None:
+        """Note that a node's engine took no sandbox: others are preferred until it takes one.
+
+        Args:
+            remote: the supervisor that was asked.
+            reason: for :meth:`stats`.
+        """
+        with self._changed:
+            error = _EngineError(reason, time.monotonic())
+            self._engine_errors[remote.kind, remote.node] = error
+
+    def engine_answered(self, remote: Remote) -> None:
+        """Note that a node's engine took a sandbox."""
+        with self._changed:
+            self._engine_errors.pop((remote.kind, remote.node), None)
+
+    def others(self, reservation: Reservation, nodes: Collection[str]) -> bool:
+        """Return whether a reservation fits on any node but these.
+
+        Args:
+            reservation: of a supervisor.
+            nodes: ids of nodes.
+        """
+        if reservation.node:
+            return False
+        try:
+            return not set(fitting_nodes(reservation)) <= set(nodes)
+        except EngineUnavailableError:
+            return False
+
     def stats(self) -> list[dict[str, Any]]:
         """Return the figures of each supervisor, also of those that were given up."""
         now = time.monotonic()
@@ -183,6 +238,7 @@ class Supervisors:
                     "in_use": one.counts.get("in_use", one.used),
                     "starting": one.counts.get("starting", 0),
                     "lost": one.lost,
+                    "engine_error": self._engine_error(one),
                     "heard_seconds_ago": now - one.heard,
                 }
                 for one in remotes
@@ -229,15 +285,26 @@ class Supervisors:
 
     # -- the caller of these has the lock --
 
-    def _free(self, reservation: Reservation) -> Remote | None:
+    def _free(self, reservation: Reservation, without: Collection[str]) -> Remote | None:
         group = [one for one in self._remotes.get(reservation, ()) if not one.lost]
         group = [one for one in group if one.used < one.slots and not one.retired]
-        return min(group, key=lambda one: one.used / one.slots, default=None)
+        group = [one for one in group if one.node not in without]
+        return min(
+            group,
+            key=lambda one: (self._engine_error(one) != "", one.used / one.slots),
+            default=None,
+        )
 
-    def _waited(self, reservation: Reservation, deadline: Deadline) -> Remote | None:
+    def _engine_error(self, remote: Remote) -> str:
+        error = self._engine_errors.get((remote.kind, remote.node))
+        return "" if error is None else error.reason
+
+    def _waited(
+        self, reservation: Reservation, deadline: Deadline, without: Collection[str]
+    ) -> Remote | None:
         begun = self._made
         while True:
-            remote = self._free(reservation)
+            remote = self._free(reservation, without)
             if remote is not None:
                 remote.used += 1
                 return remote
@@ -299,7 +366,7 @@ class Supervisors:
         options: dict[str, Any] = {"num_cpus": reservation.whole_cpus}
         if reservation.whole_memory:
             options["memory"] = reservation.whole_memory
-        avoided = unusable_nodes(self._silent_nodes)
+        avoided = self._avoided(reservation)
         if reservation.node:
             options["label_selector"] = {"ray.io/node-id": reservation.node}
         elif avoided:
@@ -323,6 +390,23 @@ class Supervisors:
                 with contextlib.suppress(Exception):
                     ray.kill(actor)
                 raise
+
+    def _avoided(self, reservation: Reservation) -> list[str]:
+        """Return the nodes that get no new supervisor now.
+
+        A node whose engine did not answer gets one if no other node can have it.
+        """
+        avoided = set(unusable_nodes(self._silent_nodes))
+        with self._changed:
+            failed = {
+                node: error.since
+                for (kind, node), error in self._engine_errors.items()
+                if kind == reservation.kind
+            }
+        failed_lately = avoided.union(unusable_nodes(failed))
+        if failed_lately != avoided and self.others(reservation, failed_lately):
+            avoided = failed_lately
+        return sorted(avoided)
 
     def _retire_idle(self, seconds: float, wanted: Reservation | None = None) -> None:
         """Begin to end supervisors without sandboxes, whose resources others may need.

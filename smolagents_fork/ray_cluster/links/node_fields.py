@@ -31,6 +31,7 @@ FIGURES: dict[str, tuple[type, ...]] = {
     "in_use": (int,),
     "starting": (int,),
     "lost": (str,),
+    "engine_error": (str,),
     "heard_seconds_ago": (int, float),
 }
 
