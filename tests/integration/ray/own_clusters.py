@@ -11,18 +11,21 @@ import pytest
 from smolagents_fork.ray_cluster import helper_process
 from tools.ray_cluster.cluster import RayCluster
 
-__all__ = ["close_helper", "one_node_cluster"]
+__all__ = ["close_helper", "own_cluster"]
 
 
 @contextlib.contextmanager
-def one_node_cluster(monkeypatch: pytest.MonkeyPatch, **options: Any) -> Iterator[RayCluster]:
-    """Have a cluster of one node on the loopback, with what its users need in the environment.
+def own_cluster(
+    monkeypatch: pytest.MonkeyPatch, *, namespaces: bool = False, **options: Any
+) -> Iterator[RayCluster]:
+    """Have a cluster, with what its users need in the environment.
 
     Args:
         monkeypatch: takes the environment back.
+        namespaces: whether it has a head and three nodes; otherwise one node on the loopback.
         **options: of ``RayCluster.create()``.
     """
-    cluster = RayCluster.create(namespaces=False, **options)
+    cluster = RayCluster.create(namespaces=namespaces, **options)
     try:
         for name, value in cluster.environment.items():
             monkeypatch.setenv(name, value)

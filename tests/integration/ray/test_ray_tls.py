@@ -8,7 +8,7 @@ from pathlib import Path
 
 import certificates
 import pytest
-from own_clusters import one_node_cluster
+from own_clusters import own_cluster
 from whole_contract import WHOLE
 
 from smolagents_fork import ProcessExecutor, RayEngine
@@ -26,7 +26,7 @@ def secured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RayClus
     # Ray uses an address of this machine in place of the loopback's.
     own = subprocess.check_output(["hostname", "-I"], text=True).split()
     certificate = str(certificates.made_in(tmp_path, *own))
-    with one_node_cluster(monkeypatch, certificate=certificate) as cluster:
+    with own_cluster(monkeypatch, certificate=certificate) as cluster:
         yield cluster
 
 
