@@ -270,21 +270,25 @@ class Cluster:
     Args:
         address: of the head, as ``ray.init`` takes it.
         transport: ``auto``, ``direct`` or ``ray``.
+        connect_seconds: that the head may take to accept a connection and to say something.
         note: takes a line for the user's log.
 
     Raises:
         EngineUnavailableError: the cluster cannot be reached; says why.
     """
 
-    def __init__(self, address: str, transport: str, *, note: Note = no_note) -> None:
+    def __init__(
+        self, address: str, transport: str, connect_seconds: float, *, note: Note = no_note
+    ) -> None:
         self._address = address
+        self._connect_seconds = connect_seconds
         self._transport = transport
         self._note = note
         self._lock = threading.Lock()
         self._closed = False
         # Not this object: its note belongs to an executor that may be dropped without cleanup().
         self._user = object()
-        self._helper = shared_helper(address, self._user)
+        self._helper = shared_helper(address, connect_seconds, self._user)
 
     def start(
         self,
@@ -347,7 +351,7 @@ class Cluster:
     def _running_helper(self) -> HelperProcess:
         with self._lock:
             if self._helper.ended or self._helper.owner != os.getpid():
-                self._helper = shared_helper(self._address, self._user)
+                self._helper = shared_helper(self._address, self._connect_seconds, self._user)
             return self._helper
 
     def close(self) -> None:

@@ -20,8 +20,6 @@ from .token_errors import token_refused
 
 __all__ = ["check_head", "probe_head"]
 
-# Time for connection and answer together.
-_CHECK_SECONDS = 4.5
 _PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 _DATA, _HEADERS, _RESET, _SETTINGS, _GOAWAY = 0, 1, 3, 4, 7
 _END_STREAM, _END_HEADERS = 1, 4
@@ -43,6 +41,10 @@ class _OtherServerError(Exception):
     """Another server than a Ray cluster's head; the message says which."""
 
 
+class _SilentServerError(Exception):
+    """A server that accepts connections and sends nothing in time."""
+
+
 def probe_head(address: str, seconds: float) -> None:
     """Connect to the head's port, because Ray itself takes 20 s to say that it cannot.
 
@@ -58,17 +60,20 @@ def probe_head(address: str, seconds: float) -> None:
         _connected(address, target, seconds).close()
 
 
-def check_head(address: str, seconds: float = _CHECK_SECONDS) -> None:
+def check_head(address: str, seconds: float) -> None:
     """Ask the head whether it takes this process's token.
 
-    An answer that does not come in time says nothing: a busy head is slow, and Ray asks again.
+    An answer that does not come in time says nothing: a busy head is slow, and Ray asks again. A
+    server that sends nothing at all is not a head, or one that is stopped: gRPC sends its settings
+    (RFC 9113, section 3.4) when it accepts a connection, in threads that wait for no method.
 
     Args:
         address: of the head; one without host and port, as ``auto``, is not checked.
-        seconds: to wait at most.
+        seconds: to wait at most, for connection and answer together.
 
     Raises:
-        EngineUnavailableError: the address or the token is wrong; says which.
+        EngineUnavailableError: the address or the token is wrong, or the server sends nothing in
+            time; says which.
     """
     target = host_and_port(address)
     if target is None:
@@ -84,6 +89,12 @@ def check_head(address: str, seconds: float = _CHECK_SECONDS) -> None:
         method = _CLIENT_METHOD if address.startswith(CLIENT_SCHEME) else _METHOD
         try:
             status = _asked(connection, method, token or "", deadline)
+        except _SilentServerError as error:
+            raise EngineUnavailableError(
+                f"what is at {address} accepts connections and sent nothing within {seconds:g} s: "
+                "check the address of the head; if the head is slow, give RayEngine a larger "
+                "connect_timeout_seconds="
+            ) from error
         except TimeoutError:
             return
         except (_OtherServerError, OSError) as error:
@@ -144,12 +155,16 @@ def _asked(connection: socket.socket, method: str, token: str, deadline: Deadlin
         TimeoutError: no answer in time.
         OSError: the connection ended without one.
         _OtherServerError: the answer is not HTTP/2.
+        _SilentServerError: the server sent nothing in time.
     """
-    connection.settimeout(deadline.at_most(_CHECK_SECONDS))
+    _limit(connection, deadline)
     if uses_tls():
         context = tls_context(ssl.Purpose.SERVER_AUTH)
         context.set_alpn_protocols(["h2"])
-        connection = context.wrap_socket(connection)
+        try:
+            connection = context.wrap_socket(connection)
+        except TimeoutError as error:
+            raise _SilentServerError from error
     fields = {
         ":method": "POST",
         ":scheme": "https" if uses_tls() else "http",
@@ -191,14 +206,22 @@ def _status(connection: socket.socket, deadline: Deadline) -> int | None:
                 return int(found[1]) if found else None
             if kind in (_RESET, _GOAWAY):
                 return None
-        connection.settimeout(max(0.001, deadline.at_most(_CHECK_SECONDS)))
-        piece = connection.recv(_MOST_BYTES) if not deadline.expired() else None
-        if piece is None:
-            raise TimeoutError
+        _limit(connection, deadline)
+        try:
+            piece = connection.recv(_MOST_BYTES)
+        except TimeoutError as error:
+            if first and not received:
+                raise _SilentServerError from error
+            raise
         if not piece:
             said = f" after {bytes(received[:_MOST_SHOWN])!r}" if received else ""
             raise _OtherServerError(f"it closed the connection{said}")
         received += piece
+
+
+def _limit(connection: socket.socket, deadline: Deadline) -> None:
+    """Have the next operation of a socket end at the deadline."""
+    connection.settimeout(max(0.001, deadline.remaining() or 0.0))
 
 
 def _frame(kind: int, flags: int, stream: int, block: bytes) -> bytes:

@@ -65,12 +65,13 @@ class HelperProcess:
 
     Args:
         address: of the cluster's head.
+        seconds: that the head may take to accept a connection and to say something.
 
     Raises:
         EngineUnavailableError: it did not connect; says why.
     """
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, seconds: float) -> None:
         self.address = address
         self.owner = os.getpid()
         #: Why it ended; empty while it runs.
@@ -93,7 +94,7 @@ class HelperProcess:
         self._outgoing = queue.SimpleQueue()
         self._start()
         try:
-            self._connect()
+            self._connect(seconds)
         except BaseException:
             self.close()
             # It may wait for Ray, which has nothing to lose yet.
@@ -119,10 +120,10 @@ class HelperProcess:
         for work in (self._read_errors, self._receive, self._write):
             threading.Thread(target=work, name="smolagents-fork-ray", daemon=True).start()
 
-    def _connect(self) -> None:
+    def _connect(self, seconds: float) -> None:
         request = self.begin("connect", address=self.address)
         # While the helper imports Ray.
-        check_head(self.address)
+        check_head(self.address, seconds)
         while not request.done.wait(0.05):
             lines = list(self._stderr)
             if any(map(names_token, lines)):  # Ray only logs it, and keeps trying
@@ -339,11 +340,12 @@ _helpers_lock = threading.RLock()
 _address_locks: dict[str, threading.RLock] = {}
 
 
-def shared_helper(address: str, user: object) -> HelperProcess:
+def shared_helper(address: str, seconds: float, user: object) -> HelperProcess:
     """Return the helper of a cluster, started if necessary.
 
     Args:
         address: of the cluster's head.
+        seconds: see :class:`HelperProcess`.
         user: keeps it running until :func:`released`.
 
     Raises:
@@ -357,7 +359,7 @@ def shared_helper(address: str, user: object) -> HelperProcess:
             if found is not None and not found.ended and found.owner == os.getpid():
                 found.users.add(user)
                 return found
-        found = HelperProcess(address)
+        found = HelperProcess(address, seconds)
         found.users.add(user)
         with _helpers_lock:
             _helpers[address] = found

@@ -59,6 +59,8 @@ class RayEngine:
         tenant: whose sandboxes these are, for messages and figures; empty for none.
         allow_no_token: connect although ``RAY_AUTH_MODE`` is not ``token``; whoever reaches such a
             cluster runs code on every node.
+        connect_timeout_seconds: time in which the head has to accept a connection and to say
+            something; it may take longer to answer.
 
     Raises:
         ConfigurationError: an argument that cannot work.
@@ -73,6 +75,7 @@ class RayEngine:
     memory_per_slot: int | str | None = None
     tenant: str = ""
     allow_no_token: bool = False
+    connect_timeout_seconds: float = 4.5
 
     def __post_init__(self) -> None:
         if self.address is not None and (not isinstance(self.address, str) or not self.address):
@@ -93,6 +96,8 @@ class RayEngine:
                 f"RayEngine: lease_seconds={self.lease_seconds!r}: give {_LEAST_LEASE_SECONDS:g} "
                 "or more, because heartbeats come each second"
             )
+        seconds = self.connect_timeout_seconds
+        check_seconds("connect_timeout_seconds", seconds, optional=False)
         cpus = self.cpus_per_slot
         if cpus is not None and not _is_cpus(cpus):
             raise ConfigurationError(
@@ -169,7 +174,7 @@ class RayEngine:
                 "RAY_AUTH_MODE=token and RAY_AUTH_TOKEN for the cluster and here, or give "
                 "RayEngine allow_no_token=True"
             )
-        return Cluster(address, self.transport, note=note)
+        return Cluster(address, self.transport, self.connect_timeout_seconds, note=note)
 
     def connect(self, options: ContainerOptions, *, note: Note = no_note) -> Provisioner:
         """Connect to the cluster for containers.

@@ -102,5 +102,5 @@ def _value(answer: Any) -> Any:
 def cluster_of(monkeypatch: pytest.MonkeyPatch, nodes: Sequence[Node]) -> Cluster:
     """Return a cluster of these nodes."""
     helper = DoubledHelper(*nodes)
-    monkeypatch.setattr(cluster_client, "shared_helper", lambda _address, _user: helper)
-    return Cluster(helper.address, "direct")
+    monkeypatch.setattr(cluster_client, "shared_helper", lambda _address, _seconds, _user: helper)
+    return Cluster(helper.address, "direct", 4.5)

@@ -23,6 +23,7 @@ from smolagents_fork.ray_cluster.links.direct_transport import tls_context
 TOKEN = "a" * 48
 # Answers come at once; only detects hangs.
 _SECONDS = 60.0
+SETTINGS = b"\0\0\0\4\0\0\0\0\0"
 
 
 class Head:
@@ -174,9 +175,40 @@ def test_other_server_is_said(data: bytes, words: str):
     assert "whether the cluster uses TLS (here: no RAY_USE_TLS)" in text
 
 
-def test_silent_head_is_left_to_ray():
+@pytest.mark.parametrize("tls", [False, True])
+def test_server_that_sends_nothing_is_said(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tls: bool
+):
+    if tls:
+        use_tls(monkeypatch, tmp_path)
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        check_head(f"127.0.0.1:{silent.getsockname()[1]}", 0.05)
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(EngineUnavailableError) as caught:
+            check_head(address, 0.05)
+    assert str(caught.value) == (
+        f"what is at {address} accepts connections and sent nothing within 0.05 s: check the "
+        "address of the head; if the head is slow, give RayEngine a larger "
+        "connect_timeout_seconds="
+    )
+
+
+def test_head_that_is_slow_to_answer_is_left_to_ray(monkeypatch: pytest.MonkeyPatch):
+    with socket.create_server(("127.0.0.1", 0)) as busy:
+        streams: list[socket.socket] = []
+
+        def connected(_address: object, timeout: float) -> socket.socket:
+            """Connect; the head's settings have come before the check begins."""
+            ours = connect(busy.getsockname(), timeout)
+            streams.append(busy.accept()[0])
+            streams[0].sendall(SETTINGS)
+            assert ours.recv(1, socket.MSG_PEEK)
+            return ours
+
+        connect = socket.create_connection
+        monkeypatch.setattr(socket, "create_connection", connected)
+        check_head("busy.test:1", 0.5)
+        with streams.pop() as stream:
+            assert stream.recv(1) == b"P"
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1", "no-such-host.invalid:1"])
@@ -202,11 +234,15 @@ def test_address_without_a_port_is_not_checked():
     check_head("auto", _SECONDS)
 
 
-def test_head_with_tls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    path = certificates.made_in(tmp_path)
+def use_tls(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    path = certificates.made_in(folder)
     for name in ("RAY_TLS_CA_CERT", "RAY_TLS_SERVER_CERT", "RAY_TLS_SERVER_KEY"):
         monkeypatch.setenv(name, str(path))
     monkeypatch.setenv("RAY_USE_TLS", "1")
+
+
+def test_head_with_tls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    use_tls(monkeypatch, tmp_path)
     head = Head(tls=True)
     try:
         check_head(head.address, _SECONDS)

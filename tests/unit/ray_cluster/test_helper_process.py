@@ -16,7 +16,7 @@ from smolagents_fork.ray_cluster.helper_process import HelperProcess, released, 
 class SilentHelper(HelperProcess):
     """A helper whose connection always succeeds; its process is never asked."""
 
-    def _connect(self) -> None:
+    def _connect(self, seconds: float) -> None:
         pass
 
 
@@ -26,7 +26,7 @@ class Fake:
     ready: ClassVar[dict[str, threading.Event]] = {}
     connecting: ClassVar[dict[str, threading.Event]] = {}
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, seconds: float) -> None:
         self.address = address
         self.owner = os.getpid()
         self.ended = ""
@@ -64,16 +64,16 @@ def test_cluster_that_does_not_answer_keeps_no_other_waiting(fakes: tuple[str, s
     slow, quick = fakes
     user = object()
     found: list[object] = []
-    thread = threading.Thread(target=lambda: found.append(shared_helper(slow, user)))
+    thread = threading.Thread(target=lambda: found.append(shared_helper(slow, 1.0, user)))
     thread.start()
     assert Fake.connecting[slow].wait(60)
     Fake.ready[quick].set()
-    other = shared_helper(quick, user)
+    other = shared_helper(quick, 1.0, user)
     assert not found
     Fake.ready[slow].set()
     thread.join(60)
     assert found == [helper_process._helpers[slow]]
-    assert shared_helper(slow, user) is found[0]
+    assert shared_helper(slow, 1.0, user) is found[0]
     released(other, user)
 
 
@@ -92,7 +92,7 @@ def test_forked_child_has_free_locks():
 
 
 def test_request_after_the_end_closes_its_descriptor():
-    helper = SilentHelper("silent.test:1")
+    helper = SilentHelper("silent.test:1", 1.0)
     try:
         helper.close()
         read, write = os.pipe()
@@ -107,7 +107,7 @@ def test_request_after_the_end_closes_its_descriptor():
 
 
 def test_times_of_calls_are_sent_together(monkeypatch: pytest.MonkeyPatch):
-    helper = SilentHelper("silent.test:2")
+    helper = SilentHelper("silent.test:2", 1.0)
     try:
         posted: list[tuple[str, dict[str, object]]] = []
         monkeypatch.setattr(helper, "post", lambda op, **arguments: posted.append((op, arguments)))

@@ -33,6 +33,7 @@ from tools.paths import ROOT
         ({"cpus_per_slot": -1}, "cpus_per_slot=-1: give a number of cores, 0 or more, or None"),
         ({"memory_per_slot": "much"}, "memory_per_slot='much': give bytes as a number"),
         ({"tenant": None}, "tenant=None: give a short text"),
+        ({"connect_timeout_seconds": 0}, "connect_timeout_seconds=0: give a finite number"),
         ({"allow_no_token": "yes"}, "allow_no_token='yes': give True or False"),
     ],
 )
@@ -83,12 +84,29 @@ def test_cluster_without_a_token_is_refused(monkeypatch: pytest.MonkeyPatch):
 def test_head_that_does_not_answer_is_said(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("RAY_AUTH_MODE", "token")
     monkeypatch.setenv("RAY_AUTH_TOKEN", "0" * 48)
+    # As if it had sent its settings and nothing else.
+    monkeypatch.setattr(helper_process, "check_head", lambda *_arguments: None)
     monkeypatch.setitem(helper_process._STEP_SECONDS, "asking", 2.0)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
         words = rf"127\.0\.0\.1:{port} accepts connections and did not answer within 2 s"
         with pytest.raises(EngineUnavailableError, match=words):
             RayEngine(f"127.0.0.1:{port}", sandbox="process").cluster()
+
+
+@pytest.mark.ray
+@pytest.mark.usefixtures("ray_installed")
+def test_silent_server_is_said_within_the_engines_limit(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("RAY_AUTH_MODE", "token")
+    monkeypatch.setenv("RAY_AUTH_TOKEN", "0" * 48)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        place = RayEngine(
+            f"127.0.0.1:{silent.getsockname()[1]}",
+            sandbox="process",
+            connect_timeout_seconds=0.05,
+        )
+        with pytest.raises(EngineUnavailableError, match=r"sent nothing within 0\.05 s"):
+            place.cluster()
 
 
 def test_every_argument_is_on_the_page():
