@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,14 +26,23 @@ def own_cluster(
         namespaces: whether it has a head and three nodes; otherwise one node on the loopback.
         **options: of ``RayCluster.create()``.
     """
-    cluster = RayCluster.create(namespaces=namespaces, **options)
-    try:
-        for name, value in cluster.environment.items():
-            monkeypatch.setenv(name, value)
-        yield cluster
-        close_helper(cluster)
-    finally:
-        cluster.remove()
+    with contextlib.nullcontext() if namespaces else _loopback():
+        cluster = RayCluster.create(namespaces=namespaces, **options)
+        try:
+            for name, value in cluster.environment.items():
+                monkeypatch.setenv(name, value)
+            yield cluster
+            close_helper(cluster)
+        finally:
+            cluster.remove()
+
+
+@contextlib.contextmanager
+def _loopback() -> Iterator[None]:
+    """Have the ports of the loopback alone among the processes of a run."""
+    with open(__file__, "rb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def close_helper(cluster: RayCluster) -> None:
