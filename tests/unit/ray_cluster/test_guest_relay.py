@@ -46,12 +46,12 @@ class Ends:
                 return frame
 
     def close(self) -> None:
-        for end in (self.host, self.data):
+        # The status too, or the relay waits for the end of a process that there is not.
+        for end in (self.host, self.data, self.status):
             end.close()
 
     def remove(self) -> None:
         self.child.close()
-        self.status.close()
         self.stream.close()
         os.close(self.output)
 
