@@ -6,6 +6,7 @@ host decides whether that is an error (``allow_missing=``).
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
 import os
@@ -22,7 +23,7 @@ from .libc import libc
 from .syscalls import REFUSED_WITHOUT_NETWORK
 from .thread_limit import give_listener
 
-__all__ = ["confine", "cpu_limit", "die_with_parent"]
+__all__ = ["Confinement", "cpu_limit", "die_with_parent"]
 
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 1, 4, 24, 38
 _SIGNALS = 128
@@ -30,55 +31,113 @@ _CLONE_NEWNET, _CLONE_NEWUSER = 0x40000000, 0x10000000
 _CAPABILITY_VERSION_3 = 0x20080522
 
 
-def confine(bounds: Bounds, parent: socket.socket) -> Report:
-    """Confine this process irrevocably, while it is single-threaded and before untrusted code runs.
+class Confinement:
+    """Irrevocable confinement of this process, while it is single-threaded, in two steps.
+
+    The constructor is the first: what does not depend on a child's folder and sizes, so that a
+    spare has it done when it is asked for. A measure that fails in it is tried again in the second.
 
     Args:
-        bounds: the limits.
-        parent: connection on which the listener is sent that lets the parent limit threads; closed
-            afterwards.
+        bounds: network and kernel are those of the second step; files as they are now.
     """
-    report = Report()
-    kernel = bounds.kernel
-    linux = kernel.platform == "linux"
-    # Optional: a second barrier behind the filter, which refuses every socket.
-    namespace = "" if bounds.network or not linux else _network_namespace(kernel)
 
-    def take(measure: str, action: Callable[[], str], linux_only: bool = True) -> None:
-        if linux_only and not linux:
-            report.missing[measure] = f"only on Linux, this is {kernel.platform}"
+    def __init__(self, bounds: Bounds) -> None:
+        self._kernel = bounds.kernel
+        self._linux = bounds.kernel.platform == "linux"
+        self._report = Report()
+        self._ruleset: landlock.Ruleset | None = None
+        # Optional: a second barrier behind the filter, which refuses every socket. First, since the
+        # files it writes are not this process's own without core dumps.
+        own_network = self._linux and not bounds.network
+        self._namespace = _network_namespace(self._kernel) if own_network else ""
+        self._take_early_measures()
+        if self._linux:
+            with contextlib.suppress(OSError):
+                self._ruleset = _ruleset(bounds)
+
+    @property
+    def descriptors(self) -> tuple[int, ...]:
+        """Descriptors that stay open until the second step."""
+        return () if self._ruleset is None else (self._ruleset.descriptor,)
+
+    def complete(self, bounds: Bounds, parent: socket.socket) -> Report:
+        """Take the second step, before untrusted code runs; return what is in force.
+
+        Args:
+            bounds: the limits.
+            parent: connection on which the listener is sent that lets the parent limit threads.
+        """
+        report, take = self._report, self._take
+        self._take_early_measures()
+        if bounds.memory_bytes is None:
+            report.missing["memory"] = "memory=None: no limit was requested"
+        else:
+            take("memory", lambda: _memory_limit(bounds.memory_bytes))
+        take("cpu", lambda: "counted from each call's start, RLIMIT_CPU", linux_only=False)
+        take("files", lambda: _file_limits(bounds.file_bytes, bounds.open_files), linux_only=False)
+        take("filesystem", lambda: self._file_rules(bounds))
+        listened = False
+
+        def system_call_filter() -> str:
+            nonlocal listened
+            listened = _filter(bounds, parent)
+            return "only those that a calculation needs; seccomp"
+
+        take("syscalls", system_call_filter)
+        take("processes", lambda: _no_processes(report, bounds.threads, listened))
+        if bounds.network:
+            report.missing["network"] = "network=True: the host's network was requested"
+        else:
+            take("network", lambda: _no_network(report, self._namespace))
+        take("signals", lambda: _no_signals(report))
+        return report
+
+    def _take_early_measures(self) -> None:
+        self._take("session", _own_session, linux_only=False)
+        self._take("no_new_privileges", lambda: _prctl(_PR_SET_NO_NEW_PRIVS, 1))
+        self._take("capabilities", _no_capabilities)
+
+    def _take(self, measure: str, action: Callable[[], str], linux_only: bool = True) -> None:
+        """Take a measure that is not in force yet, and report it."""
+        if measure in self._report.in_force:
+            return
+        if linux_only and not self._linux:
+            self._report.missing[measure] = f"only on Linux, this is {self._kernel.platform}"
             return
         try:
-            report.in_force[measure] = action()
+            self._report.in_force[measure] = action()
+            self._report.missing.pop(measure, None)
         except (OSError, ValueError, AttributeError) as error:
-            report.missing[measure] = str(error)
+            self._report.missing[measure] = str(error)
 
-    take("session", _own_session, linux_only=False)
-    if bounds.memory_bytes is None:
-        report.missing["memory"] = "memory=None: no limit was requested"
-    else:
-        take("memory", lambda: _memory_limit(bounds.memory_bytes))
-    take("cpu", lambda: "counted from each call's start, RLIMIT_CPU", linux_only=False)
-    take("files", lambda: _file_limits(bounds.file_bytes, bounds.open_files), linux_only=False)
-    take("no_new_privileges", lambda: _prctl(_PR_SET_NO_NEW_PRIVS, 1))
-    take("capabilities", _no_capabilities)
-    take("filesystem", lambda: _file_rules(bounds))
-    listened = False
+    def _file_rules(self, bounds: Bounds) -> str:
+        rules, self._ruleset = self._ruleset, None
+        if rules is not None and not rules.applies(**_rights(bounds)):
+            rules.close()
+            rules = None
+        rules = rules or _ruleset(bounds)
+        devices = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/full")
+        try:
+            rules.restrict((bounds.folder, *devices))
+        finally:
+            rules.close()
+        if "/" not in {*bounds.readable, *bounds.listable}:
+            _see_refused("to list /", lambda: os.close(os.open("/", os.O_RDONLY)))
+        version = rules.version
+        return f"writes in its folder only, reads of libraries only; Landlock {version}"
 
-    def system_call_filter() -> str:
-        nonlocal listened
-        listened = _filter(bounds, parent)
-        return "only those that a calculation needs; seccomp"
 
-    take("syscalls", system_call_filter)
-    take("processes", lambda: _no_processes(report, bounds.threads, listened))
-    if bounds.network:
-        report.missing["network"] = "network=True: the host's network was requested"
-    else:
-        take("network", lambda: _no_network(report, namespace))
-    take("signals", lambda: _no_signals(report))
-    parent.close()
-    return report
+def _rights(bounds: Bounds) -> dict[str, Any]:
+    return {
+        "readable": bounds.readable,
+        "listable": bounds.listable,
+        "newest": bounds.kernel.landlock,
+        "network": bounds.network,
+    }
+
+
+def _ruleset(bounds: Bounds) -> landlock.Ruleset:
+    return landlock.Ruleset(**_rights(bounds))
 
 
 def cpu_limit(seconds: float) -> None:
@@ -110,7 +169,7 @@ def _own_session() -> str:
 
 def _memory_limit(limit: int | None) -> str:
     assert limit is not None
-    with open("/proc/self/statm", encoding="ascii") as status:
+    with open("/proc/self/statm", "rb") as status:
         now = int(status.read().split()[0]) * resource.getpagesize()
     # Libraries are mapped already: the limit is for additional memory.
     resource.setrlimit(resource.RLIMIT_AS, (now + limit, now + limit))
@@ -136,31 +195,17 @@ def _network_namespace(kernel: Kernel) -> str:
         return ""
     # Map the ids to themselves, so that file permissions keep their meaning.
     for name, text in (
-        ("setgroups", "deny"),
-        ("uid_map", f"{uid} {uid} 1"),
-        ("gid_map", f"{gid} {gid} 1"),
+        ("setgroups", b"deny"),
+        ("uid_map", b"%d %d 1" % (uid, uid)),
+        ("gid_map", b"%d %d 1" % (gid, gid)),
     ):
-        with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
+        with open(f"/proc/self/{name}", "wb") as file:
             file.write(text)
     return "own network and user namespace without interfaces"
 
 
-def _file_rules(bounds: Bounds) -> str:
-    devices = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/full")
-    version = landlock.restrict(
-        bounds.readable,
-        bounds.listable,
-        (bounds.folder, *devices),
-        newest=bounds.kernel.landlock,
-        network=bounds.network,
-    )
-    if "/" not in {*bounds.readable, *bounds.listable}:
-        _see_refused("to list /", lambda: os.close(os.open("/", os.O_RDONLY)))
-    return f"writes in its folder only, reads of libraries only; Landlock {version}"
-
-
 def _no_capabilities() -> str:
-    with open("/proc/sys/kernel/cap_last_cap", encoding="ascii") as file:
+    with open("/proc/sys/kernel/cap_last_cap", "rb") as file:
         last = int(file.read())
     for number in range(last + 1):
         libc().prctl(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 __all__ = ["MEASURES", "Bounds", "Kernel", "MeasureRow", "MeasureTable", "Report", "table_of"]
 
-#: Every measure, in the order in which they are applied.
+#: Every measure, in the order of tables.
 MEASURES = (
     "session",
     "memory",
@@ -89,12 +89,17 @@ class Bounds:
 
     def as_data(self) -> dict[str, Any]:
         """Return plain data for JSON."""
-        return asdict(self)
+        return {**vars(self), "kernel": vars(self.kernel)}
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> Bounds:
         """Rebuild bounds from the output of :meth:`as_data`."""
-        return cls(**{**data, "kernel": Kernel(**data["kernel"])})
+        lists = {name: tuple(data[name]) for name in ("readable", "listable")}
+        return cls(**{**data, **lists, "kernel": Kernel(**data["kernel"])})
+
+    def same_namespace(self, other: Bounds) -> bool:
+        """Return whether a process whose confinement was begun for ``other`` may have these."""
+        return (self.network, self.kernel) == (other.network, other.kernel)
 
 
 @dataclass(frozen=True)

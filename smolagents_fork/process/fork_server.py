@@ -16,7 +16,7 @@ import gc
 import importlib
 import json
 import os
-import random
+import select
 import selectors
 import signal
 import socket
@@ -29,7 +29,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..folders.removal import remove_tree
-from ..guest.guest_worker import warm_up
 from . import confinement, seccomp, worker
 from .confinement_report import Bounds
 from .libc import libc
@@ -51,26 +50,31 @@ _LENGTH = struct.Struct("!I")
 _TAKEN = b"T"
 _SPARE_SECONDS = 1.0
 _DESCRIPTORS = 4  # data socket, status socket, standard output, output log
+# Numbers in a child, above the standard ones; that of the fork server is open until it is ready.
+_DATA, _LOG, _PARENT = 3, 4, 5
 
 
 @dataclass(frozen=True)
 class _Spare:
-    """A process without a program, which becomes the next child: it has copied what it will use.
+    """A process without a program, which becomes the next child.
 
-    It is trusted as the fork server is, and confined as any child before it gets a program.
+    It has copied the memory it will write to, and its confinement has begun, as for the child
+    before it. It is trusted as the fork server is, and confined as any child before it gets a
+    program.
     """
 
     pid: int
     channel: socket.socket
+    bounds: Bounds
 
 
 @dataclass(frozen=True)
 class _Starting:
-    """A child that has not yet sent the listener of its filter."""
+    """A child that is not ready; it sends the listener of its filter."""
 
     channel: socket.socket
     pid: int
-    threads: int
+    bounds: Bounds
 
 
 def main(control_number: int) -> None:
@@ -87,10 +91,11 @@ def main(control_number: int) -> None:
 
 
 def _warm_up() -> None:
-    # The first use of anything costs more than the later ones; children inherit it done.
+    # Children inherit it done.
     libc()
     seccomp.warm_up()
-    warm_up()
+    worker.rehearse()
+    worker.copy_without_modes()
     # A collection in a child would visit every object of the fork server, and so copy the pages
     # of all. None of them becomes garbage.
     gc.collect()
@@ -140,7 +145,7 @@ class ForkServer:
                         if self._limits.get(key.data.pid) is key.data:
                             key.data.answer()
                     elif isinstance(key.data, _Starting):
-                        self._started(key.data)
+                        self._progress(key.data)
                     elif self._children.get(key.data) is key.fileobj:
                         # A child reaped earlier in the same batch no longer has one.
                         self._status(key.data)
@@ -173,8 +178,8 @@ class ForkServer:
             raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
         status = socket.socket(fileno=os.dup(descriptors[1]))
         try:
-            ours, pid = self._handed_over(data, descriptors) or _forked(
-                lambda parent: self._become_child(descriptors, bounds, parent)
+            ours, pid = self._handed_over(data, descriptors, bounds) or _forked(
+                lambda parent: _run_child(parent, bounds, descriptors)
             )
         except OSError:
             status.close()
@@ -183,7 +188,7 @@ class ForkServer:
         # The host removes the folders; the rest are removed after the host has ended.
         self._folders = {folder for folder in self._folders if os.path.exists(folder)}
         self._folders.add(bounds.folder)
-        starting = _Starting(ours, pid, bounds.threads)
+        starting = _Starting(ours, pid, bounds)
         try:
             self._selector.register(status, selectors.EVENT_READ, pid)
             self._selector.register(ours, selectors.EVENT_READ, starting)
@@ -192,98 +197,50 @@ class ForkServer:
             raise
         return pid
 
-    def _handed_over(self, data: bytes, descriptors: list[int]) -> tuple[socket.socket, int] | None:
-        """Make the spare the child of a request; ``None`` if there is none."""
+    def _handed_over(
+        self, data: bytes, descriptors: list[int], bounds: Bounds
+    ) -> tuple[socket.socket, int] | None:
+        """Make the spare the child of a request; ``None`` if there is none for it."""
         spare, self._spare = self._spare, None
         if spare is None:
             return None
         taken = b""
-        with contextlib.suppress(OSError):
-            spare.channel.settimeout(_SPARE_SECONDS)
-            sent = socket.send_fds(spare.channel, [data], descriptors)
-            spare.channel.sendall(data[sent:])
-            # One that was killed a moment ago still accepts data.
-            taken = spare.channel.recv(1)
-            spare.channel.settimeout(None)
+        if bounds.same_namespace(spare.bounds):
+            with contextlib.suppress(OSError):
+                spare.channel.settimeout(_SPARE_SECONDS)
+                sent = socket.send_fds(spare.channel, [data], descriptors)
+                spare.channel.sendall(data[sent:])
+                # One that was killed a moment ago still accepts data.
+                taken = spare.channel.recv(1)
+                spare.channel.settimeout(None)
         if taken == _TAKEN:
             return spare.channel, spare.pid
         spare.channel.close()
         _signal(spare.pid, signal.SIGKILL)
         return None
 
-    def _prepare_spare(self) -> None:
+    def _prepare_spare(self, bounds: Bounds) -> None:
         if self._spare is not None:
             return
         # Without descriptors, processes or memory, the next child is forked when it is requested.
         with contextlib.suppress(OSError):
-            ours, pid = _forked(self._become_spare)
-            self._spare = _Spare(pid, ours)
+            ours, pid = _forked(lambda parent: _run_child(parent, bounds, None))
+            self._spare = _Spare(pid, ours, bounds)
 
-    def _become_spare(self, parent: socket.socket) -> None:
-        try:
-            confinement.die_with_parent()
-            signal.set_wakeup_fd(-1)
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
-            # The ends of other children's connections.
-            os.closerange(3, parent.fileno())
-            os.closerange(parent.fileno() + 1, 1 << 16)
-            # Writes to the pages that a program's start writes to, which copies them.
-            warm_up()
-            gc.collect()
-            gc.freeze()
-            request = _received(parent)
-            if request is not None and len(request[1]) == _DESCRIPTORS:
-                parent.sendall(_TAKEN)
-                data, descriptors = request
-                self._become_child(descriptors, _bounds_of(data), parent)
-        finally:
-            os._exit(70)
-
-    def _started(self, starting: _Starting) -> None:
-        self._selector.unregister(starting.channel)
+    def _progress(self, starting: _Starting) -> None:
+        """Take the listener of a child; when it is ready, prepare the next one."""
         listener = take_listener(starting.channel)
-        starting.channel.close()
-        self._prepare_spare()
         if listener is None:
+            self._selector.unregister(starting.channel)
+            starting.channel.close()
+            self._prepare_spare(starting.bounds)
             return
-        limit = ThreadLimit(listener, starting.pid, starting.threads)
+        limit = ThreadLimit(listener, starting.pid, starting.bounds.threads)
         if starting.pid not in self._children:  # it ended meanwhile
             limit.close()
             return
         self._limits[starting.pid] = limit
         self._selector.register(limit, selectors.EVENT_READ, limit)
-
-    def _become_child(self, descriptors: list[int], bounds: Bounds, parent: socket.socket) -> None:
-        code = 70
-        try:
-            confinement.die_with_parent()
-            signal.set_wakeup_fd(-1)
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
-            os.setsid()
-            null = os.open(os.devnull, os.O_RDONLY)
-            data, _, output, log = descriptors
-            # Only descriptors 0 to 5 stay open; the last one until the child is confined.
-            for source, target in _kept(
-                ((null, 0), (output, 1), (output, 2), (data, 3), (log, 4), (parent.detach(), 5))
-            ):
-                os.dup2(source, target)
-            os.closerange(6, 1 << 16)
-            os.chdir(bounds.folder)
-            os.environ.update(HOME=bounds.folder, TMPDIR=bounds.folder)
-            tempfile.tempdir = None
-            _reseed()
-            threading.main_thread().name = "program"
-            worker.main(3, 4, bounds, socket.socket(fileno=5))
-            code = 0
-        except SystemExit:
-            code = 71
-        except BaseException as error:
-            with contextlib.suppress(OSError):
-                os.write(2, f"child failed: {type(error).__name__}: {error}\n".encode())
-        finally:
-            os._exit(code)
 
     def _status(self, pid: int) -> None:
         status = self._children[pid]
@@ -339,6 +296,85 @@ class ForkServer:
             _signal(pid, signal.SIGKILL)
         for folder in self._folders:
             remove_tree(folder)
+
+
+def _run_child(parent: socket.socket, bounds: Bounds, descriptors: list[int] | None) -> None:
+    """Do all that a child does, in a process that was forked for it.
+
+    Args:
+        parent: connection to the fork server.
+        bounds: its limits; those of the child before it if it is a spare.
+        descriptors: those of its request; ``None`` for a spare, which waits for a request.
+    """
+    code = 70
+    try:
+        confinement.die_with_parent()
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        _arrange(descriptors, parent.detach())
+        parent = socket.socket(fileno=_PARENT)
+        _reseed()
+        threading.main_thread().name = "program"
+        begun = confinement.Confinement(bounds)
+        if descriptors is None:
+            request = _taken_request(parent)
+            if request is None:
+                return
+            bounds, descriptors = request
+            _arrange(descriptors, _PARENT, begun.descriptors)
+        os.setsid()
+        _use_folder(bounds.folder)
+        worker.main(_DATA, _LOG, begun, bounds, parent)
+        code = 0
+    except SystemExit:
+        code = 71
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            os.write(2, f"child failed: {type(error).__name__}: {error}\n".encode())
+    finally:
+        os._exit(code)
+
+
+def _taken_request(parent: socket.socket) -> tuple[Bounds, list[int]] | None:
+    """Return a spare's request; ``None`` if there comes none that it can serve."""
+    # Writes to the pages that a program's start writes to, which copies them; not if a request is
+    # there already.
+    if not select.select([parent], [], [], 0)[0]:
+        _use_folder("/")
+        worker.rehearse()
+        gc.collect()
+        gc.freeze()
+    request = _received(parent)
+    if request is None or len(request[1]) != _DESCRIPTORS:
+        return None
+    parent.sendall(_TAKEN)
+    return _bounds_of(request[0]), request[1]
+
+
+def _use_folder(folder: str) -> None:
+    os.chdir(folder)
+    os.environ.update(HOME=folder, TMPDIR=folder)
+    tempfile.tempdir = None
+
+
+def _arrange(descriptors: list[int] | None, parent: int, kept: tuple[int, ...] = ()) -> None:
+    """Move the descriptors of a child to the numbers that they have in it; close all others.
+
+    Args:
+        descriptors: those of its request; ``None`` if they are not known yet.
+        parent: of the connection to the fork server.
+        kept: numbers above those, which stay open.
+    """
+    null = os.open(os.devnull, os.O_RDONLY)
+    data, _, output, log = descriptors or [null] * _DESCRIPTORS
+    moves = ((null, 0), (output, 1), (output, 2), (data, _DATA), (log, _LOG), (parent, _PARENT))
+    for source, target in _kept(moves):
+        os.dup2(source, target)
+    first = _PARENT + 1
+    for number in (*sorted(kept), 1 << 16):
+        os.closerange(first, number)
+        first = number + 1
 
 
 def _forked(run: Callable[[socket.socket], None]) -> tuple[socket.socket, int]:
@@ -397,7 +433,6 @@ def _kept(moves: tuple[tuple[int, int], ...]) -> list[tuple[int, int]]:
 
 def _reseed() -> None:
     # Children of one fork server would draw the same numbers. random reseeds itself after a fork.
-    random.seed()
     numpy_random: Any = getattr(sys.modules.get("numpy"), "random", None)
     if numpy_random is not None:
         numpy_random.seed()

@@ -19,44 +19,86 @@ from ..errors import ProtocolError
 from ..guest.frames import Body, Frame, FrameReader, Kind, frame_parts, from_host, packed
 from ..guest.guest_worker import Worker
 from ..guest.spin_wait import SpinWait
-from .confinement import confine, cpu_limit
-from .confinement_report import Bounds
+from .confinement import Confinement, cpu_limit
+from .confinement_report import Bounds, Report
 from .output_log import LOG_HEADER, LOG_SIZE, LOG_TEXT, STOPPED_RUN
 
-__all__ = ["Link", "main"]
+__all__ = ["Link", "copy_without_modes", "main", "rehearse"]
 
 #: Seconds between two frames of printed text. Unsent text is in the log, which the host reads.
 _FLUSH_SECONDS = 0.05
+_REHEARSED_PROGRAM = (
+    "import math\nprint([math.sqrt(n + 1) for n in range(3)])\nx = {}\n(x, 'text', 2.5)"
+)
+_REHEARSED_SETUP: dict[str, Any] = {
+    "imports": [],
+    "limits": {},
+    "memory": None,
+    "cpu_seconds": None,
+    "max_value_bytes": 1 << 20,
+}
 
 
-def main(data_number: int, log_number: int, bounds: Bounds, parent: socket.socket) -> None:
+def main(
+    data_number: int,
+    log_number: int,
+    confinement: Confinement,
+    bounds: Bounds,
+    parent: socket.socket,
+) -> None:
     """Confine this process, report that, and serve the host until it closes the connection.
 
     Args:
         data_number: descriptor of the connection to the host.
         log_number: descriptor of the output log.
+        confinement: begun in this process.
         bounds: the limits of this process.
-        parent: connection to the fork server, which enforces some of them.
+        parent: connection to the fork server, which enforces some of them; closed when the host
+            knows that this process is ready.
     """
     # Open until the process exits; the finalisers of mmap and socket never run.
     log = mmap.mmap(log_number, LOG_SIZE)
     os.close(log_number)
     link = Link(socket.socket(fileno=data_number), log)
+    worker = _ready_worker(link, lambda: confinement.complete(bounds, parent))
+    parent.close()
+    worker.serve()
+
+
+def _ready_worker(link: Link, confine: Callable[[], Report]) -> Worker:
     setup = link.receive()
     if setup is None or setup.kind is not Kind.SETUP:
         raise ProtocolError("the first frame is SETUP")
     options: Any = decode(setup.body)
-    report = confine(bounds, parent)
-    _copy_without_modes()
+    report = confine()
     seconds = options["cpu_seconds"]
     worker = Worker(link, options, lambda: None if seconds is None else cpu_limit(seconds))
     signal.signal(signal.SIGINT, worker.stop_if_asked)
     link.send(Kind.READY, 0, encode(report.as_data()))
-    worker.serve()
+    return worker
 
 
-def _copy_without_modes() -> None:
-    # Modes and times of files cannot be changed here, but copying files should work.
+def rehearse() -> None:
+    """Serve a host that has one program, without confinement.
+
+    The first use of anything costs more than the later ones; a forked process pays for each page of
+    memory that it is the first to write to.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    host, guest = socket.socketpair()
+    with host, guest, mmap.mmap(-1, LOG_SIZE) as log:
+        host.sendall(packed(Kind.SETUP, 0, encode(_REHEARSED_SETUP)))
+        # A text of this process: one that was compiled before the fork would not be compiled.
+        host.sendall(packed(Kind.RUN, 1, _REHEARSED_PROGRAM.format(os.getpid()).encode()))
+        host.shutdown(socket.SHUT_WR)
+        try:
+            _ready_worker(Link(guest, log), Report).serve()
+        finally:
+            signal.signal(signal.SIGINT, handler)
+
+
+def copy_without_modes() -> None:
+    """Let copies of files work where their modes and times cannot be changed, as in a child."""
     for name in ("copymode", "copystat"):
         setattr(shutil, name, _forgiving(getattr(shutil, name)))
 

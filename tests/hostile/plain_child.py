@@ -31,7 +31,7 @@ from smolagents_fork.codec.rpc import HostCalls
 from smolagents_fork.errors import EncodeError
 from smolagents_fork.guest.frames import Frame, Kind
 from smolagents_fork.process import worker
-from smolagents_fork.process.confinement import confine, cpu_limit
+from smolagents_fork.process.confinement import Confinement, cpu_limit
 from smolagents_fork.process.confinement_report import Bounds
 from smolagents_fork.process.output_log import LOG_SIZE
 from smolagents_fork.process.worker import Link
@@ -195,7 +195,13 @@ class _Printed:
         return False
 
 
-def main(data_number: int, log_number: int, bounds: Bounds, parent: socket.socket) -> None:
+def main(
+    data_number: int,
+    log_number: int,
+    confinement: Confinement,
+    bounds: Bounds,
+    parent: socket.socket,
+) -> None:
     """Confine this process, report that, and serve the host until it closes the connection."""
     log = mmap.mmap(log_number, LOG_SIZE)
     os.close(log_number)
@@ -203,10 +209,11 @@ def main(data_number: int, log_number: int, bounds: Bounds, parent: socket.socke
     setup = link.receive()
     assert setup is not None
     assert setup.kind is Kind.SETUP
-    report = confine(bounds, parent)
+    report = confinement.complete(bounds, parent)
     child = PlainChild(link, decode(setup.body))  # type: ignore[arg-type]
     signal.signal(signal.SIGINT, child.stop_if_asked)
     link.send(Kind.READY, 0, encode(report.as_data()))
+    parent.close()
     child.serve()
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from smolagents_fork import ProcessExecutor
-from smolagents_fork.errors import ExecutorStartError
+from smolagents_fork.errors import ExecutorStartError, ProgramFailedError
 from smolagents_fork.proc_table import process_table
 from smolagents_fork.process import spawn
 from smolagents_fork.process.child_inventory import ChildInventory
@@ -93,6 +93,47 @@ def test_start_without_a_spare_that_does_not_answer(executor: ProcessExecutor) -
         assert other("1 + 1").output == 2
     until(lambda: spare not in process_table(), "the spare that was left out stays")
     assert executor("2 + 2").output == 4
+
+
+def test_spare_reads_a_file_that_was_replaced(executor: ProcessExecutor, tmp_path: Path) -> None:
+    data, later = tmp_path / "data.txt", tmp_path / "later.txt"
+    server = server_of(executor.pid)
+
+    def next_start_takes_it() -> bool:
+        data.write_text("before")
+        with (
+            ProcessExecutor([], None, readable_paths=[data, later]) as other,
+            pytest.raises(ProgramFailedError, match="FileNotFoundError"),
+        ):
+            other(f"open({str(later)!r}).read()")
+        until(lambda: len(spares(server)) == 1, "no spare after a start")
+        (spare,) = spares(server)
+        # Its rules are about the file that had the name, and about no file.
+        replacement = tmp_path / "new"
+        replacement.write_text("after")
+        replacement.rename(data)
+        later.write_text("made")
+        try:
+            with ProcessExecutor([], None, readable_paths=[data, later]) as other:
+                text = other(f"open({str(data)!r}).read() + open({str(later)!r}).read()").output
+                assert text == "aftermade"
+                return other.pid == spare
+        finally:
+            later.unlink()
+
+    until(next_start_takes_it, "no start takes the spare")
+
+
+def test_spare_without_the_network_is_not_taken_with_it(executor: ProcessExecutor) -> None:
+    server = server_of(executor.pid)
+    for network in (True, False):
+        until(lambda: bool(spares(server)), "no spare")
+        (spare,) = spares(server)
+        with ProcessExecutor([], None, network=network) as other:
+            assert other.pid != spare
+            assert ("network" in other.confinement["in_force"]) is not network
+            assert other("1 + 1").output == 2
+            until(lambda: spare not in process_table(), "the spare that was left out stays")  # noqa: B023
 
 
 def test_fork_server_without_descriptors_refuses_starts_only(executor: ProcessExecutor) -> None:
