@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
 from ..errors import ProtocolError
+from .body_memory import BODIES
 
 __all__ = [
     "HEADER",
@@ -221,11 +222,18 @@ class FrameReader:
             return Frame(kind, run, body)
         self._kind, self._run, self._length = kind, run, length
         # The rest is allocated when this much has arrived, not because a header says so.
-        self._data = bytearray(min(length, _ALLOCATED))
+        self._data = self._memory_for(length)
         self._read = self._end - begin
         self._data[: self._read] = self._start[begin : self._end]
         self._begin = self._end = 0
         return None
+
+    @staticmethod
+    def _memory_for(length: int) -> bytearray:
+        if length <= _ALLOCATED:
+            return bytearray(length)
+        # What is there already may be longer than what has arrived.
+        return BODIES.take(length) or bytearray(_ALLOCATED)
 
     def _keep(self, begin: int) -> None:
         """Move the beginning of a header to the front."""

@@ -57,8 +57,12 @@ class Report:
     missing: dict[str, str] = field(default_factory=dict)
 
     def as_data(self) -> dict[str, dict[str, str]]:
-        """Return plain data for the codec."""
-        return {"in_force": self.in_force, "missing": self.missing}
+        """Return plain data for the codec, in the order of tables."""
+        groups = {"in_force": self.in_force, "missing": self.missing}
+        return {
+            group: {measure: words[measure] for measure in MEASURES if measure in words}
+            for group, words in groups.items()
+        }
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from ...bridge import Dispatcher
 from ...codec import decode, encode
 from ...deadline import Deadline
 from ...errors import ExecutorError, ProgramInterruptedError, ProtocolError, SandboxTimeoutError
+from ...guest.body_memory import BODIES
 from ...guest.frames import Frame, Kind
 from ...guest.guest_process import GuestProcess
 from ...hints import network_hint
@@ -174,6 +175,7 @@ class GuestRun:
             return Outcome(self._dispatcher.final_answer, True, deadline.elapsed())
         if frame.kind is Kind.DONE:
             value = decode(frame.body, path="output", max_bytes=self._options.max_value_bytes)
+            BODIES.give(frame.body)
             return Outcome(value, False, deadline.elapsed())
         if frame.kind is not Kind.FAILED:
             raise ProtocolError(f"a {frame.kind.name} frame where a run ends")
