@@ -96,7 +96,7 @@ class EventLoops:
 
     def close(self) -> None:
         """Close what the program left open."""
-        for loop in list(self._made):
+        for loop in list(self._made) if self._made else ():
             if not loop.is_running():
                 self._close(loop)
 

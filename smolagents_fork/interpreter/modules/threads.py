@@ -107,8 +107,7 @@ class ProgramThreads:
         Raises:
             ProgramStop: a limit was reached meanwhile.
         """
-        for pool in list(self.pools):
-            pool.shutdown(wait=False)
+        self._shut_pools()
         # Not undone by what ends the wait, wherever that comes.
         self.waited = True
         while self._starting or any(not daemon for daemon in list(self._live.values())):
@@ -119,13 +118,17 @@ class ProgramThreads:
 
     def end(self) -> None:
         """End what is left, the run being over; wait a little until it has."""
-        for pool in list(self.pools):
-            pool.shutdown(wait=False, cancel_futures=True)
+        self._shut_pools(cancel_futures=True)
         until = time.monotonic() + ENDING_SECONDS
         while (self._live or self._starting) and time.monotonic() < until:
             # Without ticks each comes to a check and ends there.
             self._meter.empty()
             time.sleep(_SLICE)
+
+    def _shut_pools(self, cancel_futures: bool = False) -> None:
+        if self.pools:  # to iterate over no pool takes longer
+            for pool in list(self.pools):
+                pool.shutdown(wait=False, cancel_futures=cancel_futures)
 
 
 def _own(error: BaseException) -> Any:
