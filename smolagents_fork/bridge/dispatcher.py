@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import telemetry
-from ..codec import DEFAULT_MAX_BYTES, decode, encode, encode_message
+from ..codec import DEFAULT_MAX_BYTES, decode, encode
+from ..codec.attachments import Attachments
 from ..deadline import check_seconds
 from ..errors import CodecError, ConfigurationError, DecodeError, EncodeError, ProtocolError
 from .exceptions import described_exception, raised_by_signal, thread_hint
@@ -88,7 +89,7 @@ class Dispatcher:
         classes: Iterable[type] = (),
         binary: bool = False,
     ) -> None:
-        self._encode = encode_message if binary else encode
+        self._binary = binary
         if max_calls < 1:
             raise ConfigurationError(f"max_calls={max_calls!r}: give a number above 0")
         self.max_request_bytes = max_request_bytes
@@ -261,13 +262,18 @@ class Dispatcher:
                 self.on_call(CallRecord(name, seconds, problem, self._final is not None))
 
     def _reply(self, number: int, name: str, value: Any) -> bytes:
+        attachments = Attachments() if self._binary else None
         try:
-            return self._encode(
-                {"call": number, "value": _raw(value)}, path="", max_bytes=self.max_reply_bytes
+            text = encode(
+                _raw(value),
+                path=f"result of {name}()",
+                max_bytes=self.max_reply_bytes,
+                attachments=attachments,
             )
         except EncodeError as error:
-            where = str(error).removeprefix("['value']")
-            raise TypeError(f"result of {name}(){where}") from error
+            raise TypeError(str(error)) from error
+        reply = b'{"call":%d,"value":%s}' % (number, text)
+        return reply if attachments is None else attachments.message(reply)
 
     def _outcome(
         self, name: str, target: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]
