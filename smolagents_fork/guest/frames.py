@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
 from ..errors import ProtocolError
-from .body_memory import BODIES
+from .body_memory import BODIES, LONG
 
 __all__ = [
     "HEADER",
@@ -21,6 +21,7 @@ __all__ = [
     "Frame",
     "FrameReader",
     "Kind",
+    "Part",
     "body_size",
     "frame_parts",
     "from_guest",
@@ -36,8 +37,7 @@ MOST_OUTPUT = 64 * 1024
 _MAX_SMALL = 1 << 20
 # A piece of a file, or a list of files.
 _LONGEST_CONTENT = 64 << 20
-# Bytes of a body that are allocated for its header; then this many times those that have arrived.
-_ALLOCATED = 1 << 20
+# LONG bytes of a body are allocated for its header; then this many times those that have arrived.
 _GROWTH = 16
 # Bytes that are read at once where a frame begins: most frames are shorter.
 _AT_ONCE = 4096
@@ -45,8 +45,10 @@ _AT_ONCE = 4096
 _LONG = 64 * 1024
 
 
+#: A part of a body that is sent.
+Part: TypeAlias = bytes | bytearray | memoryview
 #: A body that is sent: bytes, or the parts of it, which are not joined before.
-Body: TypeAlias = bytes | bytearray | Sequence[bytes | memoryview]
+Body: TypeAlias = bytes | bytearray | Sequence[Part]
 
 
 class Kind(enum.IntEnum):
@@ -102,7 +104,7 @@ def packed(kind: Kind, run: int, body: Body = b"") -> bytes:
     return b"".join([_header(kind, run, body_size(body)), *parts])
 
 
-def frame_parts(kind: Kind, run: int, body: Body) -> Sequence[bytes | bytearray | memoryview]:
+def frame_parts(kind: Kind, run: int, body: Body) -> Sequence[Part]:
     """Encode a frame as the pieces to send; long ones are not copied.
 
     Raises:
@@ -230,10 +232,10 @@ class FrameReader:
 
     @staticmethod
     def _memory_for(length: int) -> bytearray:
-        if length <= _ALLOCATED:
+        if length < LONG:
             return bytearray(length)
         # What is there already may be longer than what has arrived.
-        return BODIES.take(length) or bytearray(_ALLOCATED)
+        return BODIES.take(length) or bytearray(LONG)
 
     def _keep(self, begin: int) -> None:
         """Move the beginning of a header to the front."""

@@ -9,7 +9,8 @@ from ... import errors
 from ...codec import decode, encode
 from ...codec.attachments import Attachments
 from ...errors import DecodeError, InterpreterError, ProtocolError
-from ...guest.frames import Body
+from ...guest.body_memory import BODIES
+from ...guest.frames import Body, Part
 
 __all__ = ["copied", "display_bundle", "failure", "messages_of", "program_error", "variable"]
 
@@ -49,7 +50,7 @@ def display_bundle(body: bytes | bytearray, max_value_bytes: int) -> dict[str, s
     return bundle
 
 
-def variable(name: str, value: Any, max_bytes: int) -> Sequence[bytes | memoryview]:
+def variable(name: str, value: Any, max_bytes: int) -> Sequence[Part]:
     """Encode one variable as a dict, for :func:`messages_of`: in parts that are not copies.
 
     Raises:
@@ -60,7 +61,7 @@ def variable(name: str, value: Any, max_bytes: int) -> Sequence[bytes | memoryvi
     return attachments.parts(b"{" + encode(name) + b":" + text + b"}")
 
 
-def messages_of(variables: Collection[Sequence[bytes | memoryview]]) -> list[Body]:
+def messages_of(variables: Collection[Sequence[Part]]) -> list[Body]:
     """Return the bodies of VARIABLES frames: one for all that are JSON text, which can be joined.
 
     Args:
@@ -71,6 +72,6 @@ def messages_of(variables: Collection[Sequence[bytes | memoryview]]) -> list[Bod
     return [*([b"{" + b",".join(texts) + b"}"] if texts else []), *separate]
 
 
-def copied(parts: Sequence[bytes | memoryview]) -> Sequence[bytes | memoryview]:
+def copied(parts: Sequence[Part]) -> Sequence[Part]:
     """Copy what belongs to a value that may change."""
-    return [bytes(part) for part in parts]
+    return [BODIES.copy(part) for part in parts]

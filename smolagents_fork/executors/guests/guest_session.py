@@ -21,7 +21,8 @@ from ...errors import (
     SandboxDiedError,
     SandboxTimeoutError,
 )
-from ...guest.frames import Body, Frame, Kind, body_size
+from ...guest.body_memory import BODIES
+from ...guest.frames import Body, Frame, Kind, Part, body_size
 from ...guest.guest_process import GuestProcess
 from ..call_times import recorded
 from .guest_answers import copied, failure, messages_of
@@ -86,7 +87,7 @@ class GuestSession:
         self._show = show
         self._child: GuestProcess | None = None
         self._tools: list[dict[str, Any]] = []
-        self._variables: dict[str, Sequence[bytes | memoryview]] = {}
+        self._variables: dict[str, Sequence[Part]] = {}
         self._run = 0
         self._interrupted = threading.Event()
         # Guards the state of the run that interrupt() reads from other threads. Reentrant: the
@@ -203,9 +204,9 @@ class GuestSession:
         self._tools = specs
         self._put(Kind.TOOLS, encode(specs), "send_tools")
 
-    def send_variables(self, encoded: Mapping[str, Sequence[bytes | memoryview]]) -> None:
+    def send_variables(self, encoded: Mapping[str, Sequence[Part]]) -> None:
         """Set variables, each encoded by itself; copies are kept for the next child."""
-        kept: dict[str, Sequence[bytes | memoryview]] = {}
+        kept: dict[str, Sequence[Part]] = {}
 
         def keep() -> None:
             kept.update({name: copied(parts) for name, parts in encoded.items()})
@@ -218,9 +219,16 @@ class GuestSession:
                 self._put(Kind.VARIABLES, message, "send_variables", meanwhile=meanwhile)
         except SandboxDiedError:
             keep()
-            self._variables.update(kept)
+            self._remember(kept)
             raise
-        self._variables.update(kept)
+        self._remember(kept)
+
+    def _remember(self, kept: Mapping[str, Sequence[Part]]) -> None:
+        for name, parts in kept.items():
+            replaced = self._variables.get(name, ())
+            self._variables[name] = parts
+            for part in replaced:
+                BODIES.give(part)
 
     def ask_file(self, body: bytes) -> bytes:
         """Have the worker carry out a request for a file; between runs only.

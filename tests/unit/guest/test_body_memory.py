@@ -19,11 +19,14 @@ def test_memory_is_taken_once_and_cut_to_length() -> None:
     assert memory.take(60) is None
 
 
-def test_short_memory_is_dropped() -> None:
-    memory = BodyMemory()
-    memory.give(bytearray(10))
-    assert memory.take(11) is None
+def test_short_memory_is_dropped_and_one_that_is_almost_long_enough_grows() -> None:
+    memory, body = BodyMemory(), bytearray(35)
+    memory.give(bytearray(34))
+    assert memory.take(40) is None
     assert memory.take(5) is None
+    memory.give(body)
+    assert memory.take(40) is body
+    assert len(body) == 40
 
 
 def test_only_the_last_body_is_kept() -> None:
@@ -48,6 +51,19 @@ def test_bytes_empty_and_very_long_bodies_are_not_kept(monkeypatch: pytest.Monke
     for body in (b"bytes", bytearray(), bytearray(11)):
         memory.give(body)
         assert memory.take(0) is None
+
+
+def test_copy_is_made_in_kept_memory() -> None:
+    memory, body = BodyMemory(), bytearray(LONG)
+    memory.give(body)
+    copy = memory.copy(memoryview(b"c" * LONG))
+    assert copy is body
+    assert copy == b"c" * LONG
+    other = memory.copy(copy)
+    assert other == copy
+    assert other is not copy
+    short = bytearray(b"short")
+    assert type(memory.copy(short)) is bytes
 
 
 def test_reader_uses_the_memory_of_a_decoded_body(monkeypatch: pytest.MonkeyPatch) -> None:
