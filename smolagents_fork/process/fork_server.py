@@ -338,13 +338,11 @@ def _run_child(parent: socket.socket, bounds: Bounds, descriptors: list[int] | N
 
 def _taken_request(parent: socket.socket) -> tuple[Bounds, list[int]] | None:
     """Return a spare's request; ``None`` if there comes none that it can serve."""
-    # Writes to the pages that a program's start writes to, which copies them; not if a request is
-    # there already.
-    if not select.select([parent], [], [], 0)[0]:
-        _use_folder("/")
-        worker.rehearse()
-        gc.collect()
-        gc.freeze()
+    # Writes to the pages that a start writes to, which copies them, until a request comes.
+    _use_folder("/")
+    worker.rehearse(lambda: bool(select.select([parent], [], [], 0)[0]))
+    gc.collect()
+    gc.freeze()
     request = _received(parent)
     if request is None or len(request[1]) != _DESCRIPTORS:
         return None

@@ -78,21 +78,29 @@ def _ready_worker(link: Link, confine: Callable[[], Report]) -> Worker:
     return worker
 
 
-def rehearse() -> None:
+def rehearse(enough: Callable[[], bool] = lambda: False) -> None:
     """Serve a host that has one program, without confinement.
 
     The first use of anything costs more than the later ones; a forked process pays for each page of
     memory that it is the first to write to.
+
+    Args:
+        enough: asked before the start and before the program; ``True`` ends the rehearsal.
     """
+    if enough():
+        return
     handler = signal.getsignal(signal.SIGINT)
     host, guest = socket.socketpair()
     with host, guest, mmap.mmap(-1, LOG_SIZE) as log:
         host.sendall(packed(Kind.SETUP, 0, encode(_REHEARSED_SETUP)))
-        # A text of this process: one that was compiled before the fork would not be compiled.
-        host.sendall(packed(Kind.RUN, 1, _REHEARSED_PROGRAM.format(os.getpid()).encode()))
-        host.shutdown(socket.SHUT_WR)
         try:
-            _ready_worker(Link(guest, log), Report).serve()
+            worker = _ready_worker(Link(guest, log), Report)
+            if not enough():
+                # A text of this process: what was compiled before the fork is not compiled again.
+                program = _REHEARSED_PROGRAM.format(os.getpid()).encode()
+                host.sendall(packed(Kind.RUN, 1, program))
+                host.shutdown(socket.SHUT_WR)
+                worker.serve()
         finally:
             signal.signal(signal.SIGINT, handler)
 
