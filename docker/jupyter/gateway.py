@@ -37,6 +37,8 @@ sys.path.remove(HERE)
 
 TOKEN = "KG_AUTH_TOKEN"
 CLIENT_SOCKET = "KG_CLIENT_SOCKET"
+# A host process looks for these words in the log.
+UNREACHABLE = "the client's socket cannot be reached"
 MOST_KERNELS = 16
 # Connections without the token; the program in the kernel can make them.
 MOST_UNAUTHENTICATED = 64
@@ -189,7 +191,7 @@ class Listener:
             self._serve(sock)
         except OSError as error:
             sock.close()
-            note(f"the client's socket {path} cannot be reached: {error.strerror}")
+            note(f"{UNREACHABLE}: {error.strerror}")
 
     def _serve(self, sock):
         self._begin(lambda *handlers: socket_stream(self._loop, sock, *handlers))

@@ -27,7 +27,7 @@ from .streams.exec_stream import (
     ExecStream,
     exec_stream,
 )
-from .streams.gateway_socket import GatewaySocket, runs_here
+from .streams.gateway_socket import UNREACHABLE, GatewaySocket, runs_here
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -36,8 +36,7 @@ __all__ = ["DockerSandbox", "StartedContainer"]
 
 # Longest time the relay waits for the gateway to listen.
 _RELAY_SECONDS = 600.0
-# Time after which a running gateway that has not connected does not, and the steps of the wait.
-_CONNECT_SECONDS = 5.0
+# Pause between two looks for what keeps a gateway from connecting.
 _LOOK_SECONDS = 0.3
 # Limit of a ping while a call waits.
 _PING_SECONDS = 2.0
@@ -158,17 +157,24 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
 
     def _connected(self, gateway: GatewaySocket, deadline: Deadline) -> ByteStream | None:
         """Wait for the gateway's connection; ``None`` if it cannot connect, or has ended."""
-        limit = Deadline(deadline.at_most(_CONNECT_SECONDS))
-        while True:
-            sock = gateway.accept(limit.at_most(_LOOK_SECONDS))
+        while not deadline.expired():
+            sock = gateway.accept(deadline.at_most(_LOOK_SECONDS))
             if sock is not None:
                 return sock
             state = self._state()
             if not state.get("Running"):
-                return None
-            if limit.expired() or not runs_here(state.get("Pid", 0), self.container.id):
+                break
+            if not self._can_connect(state):
                 self._access.refuse_sockets()
-                return None
+                break
+        return None
+
+    def _can_connect(self, state: dict[str, Any]) -> bool:
+        lease = self._started.lease
+        tail = None if lease is None else lease.tail
+        if tail is None or UNREACHABLE in tail.text():
+            return False
+        return runs_here(state.get("Pid", 0), self.container.id)
 
     def _replace(self) -> None:
         self._end(self._started, wait=True)

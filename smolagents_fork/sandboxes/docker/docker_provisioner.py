@@ -187,11 +187,12 @@ class DockerProvisioner:
             return self._started(spec, None)
         try:
             return self._started(spec, gateway)
-        except (ConfigurationError, ExecutorStartError):
-            # It may be the mount that the engine refuses. Otherwise this fails in the same way.
-            started = self._started(spec, None)
-            self._access.refuse_sockets()
-            return started
+        except (ConfigurationError, ExecutorStartError) as error:
+            if gateway.path not in str(error):
+                raise
+        # The engine refuses the mount, as one on another machine does.
+        self._access.refuse_sockets()
+        return self._started(spec, None)
 
     def _started(self, spec: SandboxSpec, gateway: GatewaySocket | None) -> StartedContainer:
         options, published = self._options, self._access.published

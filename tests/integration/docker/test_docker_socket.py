@@ -12,7 +12,7 @@ from smolagents_fork.sandboxes.docker import container, create_arguments, gatewa
 from smolagents_fork.sandboxes.docker.streams.gateway_socket import SOCKET_PATH, GatewaySocket
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def refusals(monkeypatch) -> set:
     """The addresses of engines without sockets, which the test may add to."""
     refused: set = set()
@@ -31,6 +31,10 @@ def opened(monkeypatch) -> list[GatewaySocket]:
 
     monkeypatch.setattr(GatewaySocket, "open", remembered)
     return made
+
+
+def ignored(_socket, _path) -> None:
+    """Take a path that is not used."""
 
 
 def processes(executor) -> str:
@@ -83,13 +87,19 @@ def test_mount_is_beside_those_of_the_user(make, tmp_path):
 @pytest.mark.parametrize("reason", ["no mount", "another machine", "no connection"])
 def test_engine_that_does_not_allow_it_is_asked_once(make, opened, refusals, monkeypatch, reason):
     if reason == "no mount":
-        monkeypatch.setattr(create_arguments, "SOCKET_PATH", "relative")
-    else:
+        path = property(lambda _socket: "/absent/s", ignored)
+        monkeypatch.setattr(GatewaySocket, "path", path, raising=False)
+    elif reason == "another machine":
         monkeypatch.setattr(GatewaySocket, "accept", lambda _socket, _seconds: None)
-    if reason == "another machine":
         monkeypatch.setattr(container, "runs_here", lambda _pid, _container: False)
-    elif reason == "no connection":
-        monkeypatch.setattr(container, "_CONNECT_SECONDS", 0.1)
+    else:
+        given = create_arguments._connected
+
+        def elsewhere(*arguments) -> dict:
+            made = given(*arguments)
+            return {**made, "environment": {**made["environment"], "KG_CLIENT_SOCKET": "/absent"}}
+
+        monkeypatch.setattr(create_arguments, "_connected", elsewhere)
     for _ in range(2):
         executor = make()
         assert executor("1+1").output == 2

@@ -23,12 +23,14 @@ import tempfile
 
 from ...process_owner import owner_text, process_is_gone, this_machine
 
-__all__ = ["LABEL", "SOCKET_PATH", "GatewaySocket", "runs_here"]
+__all__ = ["LABEL", "SOCKET_PATH", "UNREACHABLE", "GatewaySocket", "runs_here"]
 
 #: Label of an image whose gateway connects; its value is ``connects``.
 LABEL = "smolagents-fork.gateway"
 #: Path of the socket in the container.
 SOCKET_PATH = "/run/smolagents-fork.sock"
+#: Words in the log of a gateway that could not connect.
+UNREACHABLE = "the client's socket cannot be reached"
 
 _PREFIX = "smolagents-docker-"
 # A long array fills a larger buffer in fewer turns; the system caps it.

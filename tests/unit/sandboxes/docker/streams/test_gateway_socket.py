@@ -10,6 +10,7 @@ import tempfile
 
 import pytest
 
+from smolagents_fork.sandboxes.docker.images.image_definitions import image_folder
 from smolagents_fork.sandboxes.docker.streams import gateway_socket
 from smolagents_fork.sandboxes.docker.streams.gateway_socket import GatewaySocket, runs_here
 from smolagents_fork.sandboxes.process_owner import owner_text
@@ -70,6 +71,11 @@ def test_folder_of_a_killed_process_is_removed(folder):
     gateway.close()
     left = sorted(os.listdir(folder))
     assert left == sorted([f"smolagents-docker-{'-'.join(own)}-x", "smolagents-docker-word-word-x"])
+
+
+def test_gateway_says_what_is_looked_for():
+    gateway = image_folder("jupyter").joinpath("gateway.py").read_text()
+    assert f'"{gateway_socket.UNREACHABLE}"' in gateway
 
 
 def test_process_of_this_machine_is_known_by_its_group():
