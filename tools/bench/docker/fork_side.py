@@ -14,7 +14,7 @@ from .sides import AT_ONCE, FLOATS, ONE, array_times, load, memory
 __all__ = ["IMPORTS", "run_fork"]
 
 IMPORTS = ["numpy"]
-ARRAYS = 3
+ARRAYS = 11
 
 
 def run_fork(

@@ -43,6 +43,7 @@ def array_times(executor: Any, count: int) -> list[float]:
         executor.send_variables({"array": array})
         assert len(executor("final_answer(array)").output) == FLOATS
 
+    both_ways()  # the first one imports numpy in the sandbox
     return repeated(both_ways, count)
 
 
