@@ -315,10 +315,11 @@ class SandboxPool(ABC, Generic[_Sandbox]):
                 raise ExecutorClosedError("the pool has been closed")
             self._queue.add(waiter)
             self._hand_out()
-            needed = self._queue.in_use + self._queue.servable()
             self._changed.notify_all()
-        if self._demand is not None and not waiter.given.is_set():
-            self._demand.report(needed, self.max_size)
+            if self._demand is not None and not waiter.given.is_set():
+                # With the lock, or an earlier caller's number could come last and stay.
+                needed = self._queue.in_use + self._queue.servable()
+                self._demand.report(needed, self.max_size)
 
     def _given(self, waiter: Waiter[_Sandbox], seconds: float) -> _Sandbox:
         """Return the sandbox that ``waiter`` was given.

@@ -36,8 +36,9 @@ __all__ = ["DockerSandbox", "StartedContainer"]
 
 # Longest time the relay waits for the gateway to listen.
 _RELAY_SECONDS = 600.0
-# Pause between two looks for what keeps a gateway from connecting.
+# Pause between two looks for what keeps a gateway from connecting, and the end of the wait.
 _LOOK_SECONDS = 0.3
+_CONNECT_SECONDS = 30.0
 # Limit of a ping while a call waits.
 _PING_SECONDS = 2.0
 # Time the engine may take to list the published port of a container that has been started.
@@ -157,8 +158,9 @@ class DockerSandbox(ContainerSandbox[StartedContainer]):
 
     def _connected(self, gateway: GatewaySocket, deadline: Deadline) -> ByteStream | None:
         """Wait for the gateway's connection; ``None`` if it cannot connect, or has ended."""
-        while not deadline.expired():
-            sock = gateway.accept(deadline.at_most(_LOOK_SECONDS))
+        limit = Deadline(deadline.at_most(_CONNECT_SECONDS))
+        while not limit.expired():
+            sock = gateway.accept(limit.at_most(_LOOK_SECONDS))
             if sock is not None:
                 return sock
             state = self._state()

@@ -44,9 +44,11 @@ __all__ = ["DockerProvisioner"]
 
 
 def _connects(config: Mapping[str, Any], command: Sequence[str]) -> bool:
-    """Tell whether the main process is a gateway that connects to the host process."""
-    labels = config.get("Labels") or {}
-    return labels.get(GATEWAY_LABEL) == "connects" and command == main_command(config, {})
+    """Tell whether the main process is a gateway that connects to the host process.
+
+    An image that is made from the fork's has its label too, and may have another command.
+    """
+    return (config.get("Labels") or {}).get(GATEWAY_LABEL) == " ".join(command)
 
 
 def _unread(_line: str) -> None:

@@ -25,7 +25,7 @@ from ...process_owner import owner_text, process_is_gone, this_machine
 
 __all__ = ["LABEL", "SOCKET_PATH", "UNREACHABLE", "GatewaySocket", "runs_here"]
 
-#: Label of an image whose gateway connects; its value is ``connects``.
+#: Label of an image whose gateway connects; its value is the command of that gateway.
 LABEL = "smolagents-fork.gateway"
 #: Path of the socket in the container.
 SOCKET_PATH = "/run/smolagents-fork.sock"
