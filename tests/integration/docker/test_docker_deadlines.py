@@ -214,13 +214,16 @@ def test_background_thread_does_not_hold_up_or_mix_into_later_calls(make):
 # and never an end.
 TRICKLE = """
 import os, signal, struct, time
-for name in os.listdir("/proc"):
-    try:
-        with open(f"/proc/{name}/cmdline", "rb") as line:
-            if line.read() == b"cat\\0-\\0":
-                relay = int(name)
-    except OSError:
-        pass
+relay = None
+while relay is None:  # it becomes this program when it has handed over its descriptors
+    for name in os.listdir("/proc"):
+        try:
+            with open(f"/proc/{name}/cmdline", "rb") as line:
+                if line.read() == b"cat\\0-\\0":
+                    relay = int(name)
+        except OSError:
+            pass
+    time.sleep(0.01)
 print("before", flush=True)
 while not os.path.exists("GO"):
     time.sleep(0.01)
