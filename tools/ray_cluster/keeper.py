@@ -57,7 +57,7 @@ def _wait(folder: Path) -> None:
 
 
 def keep(folder: Path, size: int) -> None:
-    """Start a cluster, describe it in ``folder``, and remove it when it is no longer used.
+    """Start a cluster, describe it in ``folder``, and remove it after its last use.
 
     Args:
         folder: of the cluster's users.
