@@ -55,6 +55,7 @@ class GatewaySocket:
     def __init__(self, folder: str, listening: socket.socket) -> None:
         self._folder = folder
         self._listening = listening
+        self._owner = os.getpid()
         self.path = listening.getsockname()
 
     @classmethod
@@ -98,9 +99,13 @@ class GatewaySocket:
         return connection
 
     def close(self) -> None:
-        """Listen no longer, and remove the file; a connection stays. Idempotent."""
+        """Listen no longer, and remove the file; a connection stays. Idempotent.
+
+        A forked child closes its copy of the socket and leaves the file to its parent.
+        """
         self._listening.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        if os.getpid() == self._owner:
+            shutil.rmtree(self._folder, ignore_errors=True)
 
     def __del__(self) -> None:
         with contextlib.suppress(Exception):

@@ -43,6 +43,30 @@ def test_connection_outlives_the_file(folder):
             assert connection.recv(5) == b"hello"
 
 
+def test_forked_child_leaves_the_file_to_its_parent(folder):
+    program = """
+import os, tempfile
+from smolagents_fork.sandboxes.docker.streams.gateway_socket import GatewaySocket
+tempfile.tempdir = {folder!r}
+gateway = GatewaySocket.open()
+child = os.fork()
+if child == 0:
+    gateway.close()
+    os._exit(0)
+os.waitpid(child, 0)
+print(os.path.exists(gateway.path))
+gateway.close()
+print(os.listdir(tempfile.tempdir))
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", program.format(folder=folder)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (ran.stdout, ran.stderr) == ("True\n[]\n", "")
+
+
 def test_nobody_else_enters_the_folder(folder):
     gateway = GatewaySocket.open()
     assert gateway is not None

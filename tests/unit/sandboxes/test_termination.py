@@ -1,0 +1,79 @@
+"""SIGTERM ends a process that has sandboxes in order, and its forked children at once."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks")
+
+# The module's own functions at a fork come last: the child gets the signal before it may end.
+PROGRAM = """
+import os, signal, sys
+parent = os.getpid()
+def terminated():
+    os.kill(os.getpid(), signal.SIGTERM)
+os.register_at_fork(after_in_child=terminated)
+from smolagents_fork.sandboxes.termination import exit_on_sigterm
+{before}
+exit_on_sigterm()
+child = os.fork()
+if child == 0:
+    os._exit(7)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+print(signal.pthread_sigmask(signal.SIG_BLOCK, []))
+try:
+    os.kill(parent, signal.SIGTERM)
+except SystemExit as end:
+    print(end.code)
+"""
+
+
+def _printed(before: str = "") -> list[str]:
+    ran = subprocess.run(
+        [sys.executable, "-c", PROGRAM.format(before=before)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert ran.stderr == ""
+    return ran.stdout.splitlines()
+
+
+def test_forked_child_ends_by_a_signal_that_comes_while_it_is_made():
+    assert _printed() == [str(-signal.SIGTERM), "set()", str(128 + signal.SIGTERM)]
+
+
+def test_handler_and_mask_of_the_application_stay():
+    handler = "signal.signal(signal.SIGTERM, lambda *_: print('own', flush=True))"
+    mask = "signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})"
+    assert _printed(f"{handler}; {mask}") == [
+        "own",  # the child's
+        "7",
+        "{<Signals.SIGUSR1: 10>}",
+        "own",
+    ]
+
+
+def test_fork_in_a_thread_gives_the_child_the_default():
+    program = """
+import os, signal, threading
+from smolagents_fork.sandboxes.termination import exit_on_sigterm
+exit_on_sigterm()
+def forked():
+    child = os.fork()
+    if child == 0:
+        os._exit(signal.getsignal(signal.SIGTERM) is signal.SIG_DFL)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    print(signal.pthread_sigmask(signal.SIG_BLOCK, []))
+thread = threading.Thread(target=forked)
+thread.start()
+thread.join(60)
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120
+    )
+    assert (ran.stdout, ran.stderr) == ("1\nset()\n", "")
