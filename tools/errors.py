@@ -42,13 +42,13 @@ class CommandError(ToolError):
     def __init__(self, what: str, output: str = "") -> None:
         self.what = what
         self.output = output
-        super().__init__(f"{what}:\n{last_words(output, lines=40)}" if output.strip() else what)
+        super().__init__(f"{what}:\n{last_lines(output, lines=40)}" if output.strip() else what)
 
 
 class GitError(CommandError):
     """git failed."""
 
 
-def last_words(output: str, *, lines: int) -> str:
+def last_lines(output: str, *, lines: int) -> str:
     """The last lines of a program's output."""
     return "\n".join(output.strip().splitlines()[-lines:])

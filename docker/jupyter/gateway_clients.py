@@ -69,10 +69,10 @@ class Request:
 
     def __init__(self, head):
         first, *lines = head.decode("latin-1").split("\r\n")
-        words = first.split(" ")
-        if len(words) != 3 or words[2] not in ("HTTP/1.1", "HTTP/1.0"):
+        parts = first.split(" ")
+        if len(parts) != 3 or parts[2] not in ("HTTP/1.1", "HTTP/1.0"):
             raise Refused(400, "the request line is not one of HTTP/1.1")
-        self.method, target, version = words
+        self.method, target, version = parts
         try:
             parts = urlsplit(target)
         except ValueError:

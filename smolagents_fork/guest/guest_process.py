@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import signal
 import time
+from collections.abc import Mapping
 from typing import Protocol
 
 from ..deadline import Deadline
 from ..errors import ProtocolError, SandboxDiedError
 from .frames import Body, Frame, Kind
 
-__all__ = ["GuestProcess", "remaining_text"]
+__all__ = ["GuestProcess", "exit_text", "remaining_text"]
 
 # Limit of reading what a process that has ended has left.
 _MOST_SECONDS = 10.0
+# Signal -> usual cause.
+_CAUSES = {
+    "SIGKILL": "by the kernel when out of memory, or by another process",
+    "SIGSEGV": "a crash in native code, or a stack overflow",
+    "SIGXCPU": "over its processor time",
+}
 
 
 class GuestProcess(Protocol):
@@ -90,3 +98,20 @@ def remaining_text(
     parts.append(process.text_in_log())
     parts.append(decoder.decode(b"", True))
     return "".join(parts)
+
+
+def exit_text(code: int, causes: Mapping[str, str] | None = None) -> str:
+    """Describe how a process ended.
+
+    Args:
+        code: exit code; negative: the signal's number.
+        causes: name of a signal -> cause, beside the usual ones.
+    """
+    if code >= 0:
+        return f"ended with exit code {code}"
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:
+        name = f"signal {-code}"
+    cause = {**_CAUSES, **(causes or {})}.get(name)
+    return f"was ended by {name} ({cause})" if cause else f"was ended by {name}"

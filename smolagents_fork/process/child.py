@@ -18,7 +18,7 @@ from typing import Any
 from ..deadline import Deadline
 from ..errors import ProtocolError, SandboxDiedError
 from ..guest.frames import Body, Frame, FrameReader, Kind, body_size, frame_parts
-from ..guest.guest_process import remaining_text
+from ..guest.guest_process import exit_text, remaining_text
 from ..guest.spin_wait import SpinWait
 from .output_log import LOG_HEADER, LOG_SIZE, LOG_TEXT, STOPPED_RUN
 
@@ -235,7 +235,7 @@ class Child:
         self._read_output()
         text = self._stderr.decode("utf-8", "replace").strip()
         return SandboxDiedError(
-            f"process {self.pid} {_exit_text(self.exit_code)}" + (f": {text}" if text else ""),
+            f"process {self.pid} {exit_text(self.exit_code)}" + (f": {text}" if text else ""),
             cause="signal" if self.exit_code < 0 else "exit",
         )
 
@@ -318,18 +318,3 @@ def _ready(ends: list[Any], event: int, seconds: float) -> list[Any]:
     for number in numbers:
         poll.register(number, event)
     return [numbers[number] for number, _ in poll.poll(math.ceil(seconds * 1000))]
-
-
-def _exit_text(code: int) -> str:
-    if code >= 0:
-        return f"ended with exit code {code}"
-    try:
-        name = signal.Signals(-code).name
-    except ValueError:
-        name = f"signal {-code}"
-    hint = {
-        "SIGXCPU": " (over its processor time)",
-        "SIGKILL": " (by the kernel when out of memory, or by another process)",
-        "SIGSEGV": " (a crash in native code, or a stack overflow)",
-    }.get(name, "")
-    return f"was ended by {name}{hint}"

@@ -60,8 +60,8 @@ class Report:
         """Return plain data for the codec, in the order of tables."""
         groups = {"in_force": self.in_force, "missing": self.missing}
         return {
-            group: {measure: words[measure] for measure in MEASURES if measure in words}
-            for group, words in groups.items()
+            group: {measure: texts[measure] for measure in MEASURES if measure in texts}
+            for group, texts in groups.items()
         }
 
 

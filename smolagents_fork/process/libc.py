@@ -25,8 +25,8 @@ def system_call(number: int, *arguments: object) -> int:
     Raises:
         OSError: the kernel refused.
     """
-    words = [ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]
-    result: int = libc().syscall(ctypes.c_long(number), *words)
+    values = [ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]
+    result: int = libc().syscall(ctypes.c_long(number), *values)
     if result < 0:
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))

@@ -70,10 +70,10 @@ class _ForkServer:
         stderr: Any = self.process.stderr
         if ready != b"R":
             self.process.kill()
-            words = stderr.read(_KEPT_STDERR).decode(errors="replace").strip()
+            text = stderr.read(_KEPT_STDERR).decode(errors="replace").strip()
             self.close()
             raise ExecutorStartError(
-                f"the fork server did not start within {_START_SECONDS} s: {words}"
+                f"the fork server did not start within {_START_SECONDS} s: {text}"
             )
         stderr.close()
 

@@ -112,5 +112,5 @@ def own_client(deno: str, package: str, folder: str, seconds: float) -> None:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ExecutorStartError(f"{package} could not be fetched: {error}") from error
     if done.returncode:
-        words = done.stderr.decode("utf-8", "replace").strip()[-2000:]
-        raise ExecutorStartError(f"{package} could not be fetched: {words}")
+        text = done.stderr.decode("utf-8", "replace").strip()[-2000:]
+        raise ExecutorStartError(f"{package} could not be fetched: {text}")

@@ -1,4 +1,4 @@
-"""A confined Deno process as its host sees it: frames in and out, limits, and its end."""
+"""Host side of a confined Deno process: frames in and out under deadlines, limits, and its exit."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import contextlib
 import math
 import os
 import select
-import signal
 import socket
 import subprocess
 import tempfile
@@ -18,30 +17,35 @@ from collections.abc import Sequence
 from ..deadline import Deadline
 from ..errors import ExecutorStartError, ProtocolError, SandboxDiedError
 from ..guest.frames import Body, Frame, FrameReader, Kind, body_size, packed
-from ..guest.guest_process import remaining_text
+from ..guest.guest_process import exit_text, remaining_text
 from .deno_binary import BARE_ENVIRONMENT
 
 __all__ = ["DenoProcess", "body_of"]
 
 _KEPT_STDERR = 4000
-#: What the engine may use besides the memory of a program: compiled code, stacks, its own heap.
+# Memory of the engine itself, beside that of a program: compiled code, stacks, its own heap.
 _ENGINE_BYTES = 256 << 20
+# Signal -> usual cause, where it differs from that of other processes.
+_CAUSES = {
+    "SIGSEGV": "a crash of the engine, or a stack overflow",
+    "SIGTRAP": "the engine ended itself, mostly when out of memory",
+}
 
-# What is open, so that garbage collection finds it by its owner only: of an executor in a
-# cycle, as every agent's is, it could take these first, which Python reports as not closed.
+# Open sockets and processes. Every agent's executor is in a reference cycle, and garbage collection
+# could finalise these first, with a ResourceWarning. This set keeps them alive until the owner
+# closes them.
 _open: set[socket.socket | subprocess.Popen[bytes]] = set()
 
 
 class DenoProcess:
     """A Deno process, started by the constructor.
 
-    Every method but :meth:`interrupt` and :meth:`kill` belongs to one thread at a time.
+    Only one thread at a time may call the methods other than :meth:`interrupt` and :meth:`kill`.
 
     Args:
         command: from :func:`confined_command`.
-        kinds: frames that are taken from it, and the longest body of each.
-        stop_file: where it looks for the run that is to stop; removed with the process. ``""``
-            for nowhere.
+        kinds: frames that it may send -> most bytes of a body.
+        stop_file: file in which it finds the run to stop; removed with the process. ``""``: none.
 
     Raises:
         ExecutorStartError: the program cannot be started.
@@ -58,7 +62,7 @@ class DenoProcess:
         self._reader = FrameReader(kinds)
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._stderr = b""
-        self._wishes = 0
+        self._stop_requests = 0
         self._cpu_seconds: float | None = None
         self._stop_file = stop_file
         self._stop = os.open(stop_file, os.O_WRONLY) if stop_file else -1
@@ -92,8 +96,8 @@ class DenoProcess:
         """Send a frame.
 
         Raises:
-            SandboxDiedError: the process is gone.
-            ProtocolError: it has not taken the frame by the deadline.
+            SandboxDiedError: the process has ended.
+            ProtocolError: it did not read the frame by the deadline.
         """
         if kind is Kind.RUN and self._cpu_seconds is not None:
             self._limit_cpu(self._cpu_seconds)
@@ -105,18 +109,17 @@ class DenoProcess:
                 if not self._wait(select.POLLOUT, deadline.at_most(1.0)) and deadline.expired():
                     size = body_size(body)
                     raise ProtocolError(
-                        f"Deno took {size - len(rest)} of {size} bytes in "
-                        f"{deadline.seconds} s and then no more"
+                        f"Deno read only {size - len(rest)} of {size} bytes in {deadline.seconds} s"
                     ) from None
             except OSError as error:
                 raise self.death() from error
 
     def receive(self, seconds: float) -> Frame | None:
-        """The next frame, or none after ``seconds`` without a whole one.
+        """Return the next frame; ``None`` if no complete one arrives within ``seconds``.
 
         Raises:
-            SandboxDiedError: the process is gone.
-            ProtocolError: what came is not a frame that may come here.
+            SandboxDiedError: the process has ended.
+            ProtocolError: the process sent an invalid or unexpected frame.
         """
         end = time.monotonic() + seconds
         while True:
@@ -137,9 +140,9 @@ class DenoProcess:
                 return frame
 
     def _wait(self, event: int, seconds: float) -> bool:
-        """Wait for the connection; what Deno says on standard error is read meanwhile."""
+        """Wait for the connection, and read standard error meanwhile."""
         if self._closed:
-            return True  # by another thread: whoever uses the connection is told so
+            return True  # by another thread: using the connection raises the error
         poll = select.poll()
         poll.register(self._data, event)
         if self._errors >= 0:
@@ -158,15 +161,15 @@ class DenoProcess:
                 self._errors = -1
 
     def text_of(self, frame: Frame) -> str:
-        """The text of an OUTPUT frame."""
+        """Return the text of an OUTPUT frame."""
         return self._decoder.decode(frame.body)
 
     def text_in_log(self) -> str:
-        """Nothing: every print is a frame at once."""
+        """Return nothing: every print is a frame at once."""
         return ""
 
     def remaining_text(self) -> str:
-        """All text that is left of a process that has ended, or is about to."""
+        """Return all remaining text of a process that has ended, or is about to end."""
         return remaining_text(self, self._decoder)
 
     # -- limits --
@@ -186,11 +189,11 @@ class DenoProcess:
         if prlimit is None:
             return  # macOS: the engine's own limits remain
         with contextlib.suppress(ProcessLookupError):
-            # It has no permission to write; what the engine itself may want to keep, neither.
+            # The program may not write files, and neither may the engine.
             prlimit(self.pid, resource.RLIMIT_FSIZE, (0, 0))
             prlimit(self.pid, resource.RLIMIT_CORE, (0, 0))
             if memory is not None:
-                # Not the address space, of which the engine reserves terabytes: what it may write.
+                # Writable memory, not the address space, of which the engine reserves terabytes.
                 most = self._writable_bytes() + memory + _ENGINE_BYTES
                 prlimit(self.pid, resource.RLIMIT_DATA, (most, most))
 
@@ -219,11 +222,11 @@ class DenoProcess:
 
     @property
     def ended(self) -> bool:
-        """Tell whether the process is known to be gone."""
+        """True if the process is known to have ended."""
         return self._closed or self._process.poll() is not None
 
     def death(self) -> SandboxDiedError:
-        """The error that says how the process ended; one that has not is killed."""
+        """Return the error that describes the exit; a process still running is killed."""
         try:
             code = self._process.wait(0.5)
         except subprocess.TimeoutExpired:
@@ -236,27 +239,27 @@ class DenoProcess:
         while self._errors >= 0 and before != self._stderr:
             before = self._stderr
             self._read_errors()
-        words = self._stderr.decode("utf-8", "replace").strip()
-        ending = f"Deno process {self.pid} {_end_in_words(code)}"
+        text = self._stderr.decode("utf-8", "replace").strip()
+        ending = f"Deno process {self.pid} {exit_text(code, _CAUSES)}"
         cause = "signal" if code < 0 else "exit"
-        return SandboxDiedError(f"{ending}: {words}" if words else ending, cause=cause)
+        return SandboxDiedError(f"{ending}: {text}" if text else ending, cause=cause)
 
     def interrupt(self, run: int) -> None:
-        """Have the program of ``run`` stopped; from any thread, as often as one likes."""
+        """Stop the program of ``run``; any thread may call this, any number of times."""
         with self._lock, contextlib.suppress(OSError):
             if not self._closed and self._stop >= 0:
-                self._wishes += 1
-                # In one piece, and another text each time: the guest looks for a change.
-                os.pwrite(self._stop, f"{run} {self._wishes}".ljust(32).encode(), 0)
+                self._stop_requests += 1
+                # In one write, and different each time: the guest notices a change.
+                os.pwrite(self._stop, f"{run} {self._stop_requests}".ljust(32).encode(), 0)
 
     def kill(self) -> None:
-        """Have the process killed; from any thread."""
+        """Kill the process; any thread may call this."""
         with self._lock:
             if not self._closed:
                 self._process.kill()
 
     def close(self) -> None:
-        """Kill the process and let go of everything. Idempotent."""
+        """Kill the process and release all resources. Idempotent."""
         with self._lock:
             if self._closed:
                 return
@@ -277,24 +280,17 @@ class DenoProcess:
                 os.unlink(self._stop_file)
 
 
-def _end_in_words(code: int) -> str:
-    if code >= 0:
-        return f"ended with exit code {code}"
-    try:
-        name = signal.Signals(-code).name
-    except ValueError:
-        name = f"signal {-code}"
-    hint = {
-        "SIGKILL": " (by the kernel for want of memory, or by somebody)",
-        "SIGXCPU": " (over its processor time)",
-        "SIGTRAP": " (the engine gave up, mostly for want of memory)",
-        "SIGSEGV": " (a crash of the engine, or a stack overflow)",
-    }.get(name, "")
-    return f"was ended by {name}{hint}"
-
-
 def body_of(process: DenoProcess, kind: Kind, deadline: Deadline) -> bytes:
-    """The body of the one frame that ``process`` is to send by the deadline."""
+    """Return the body of the next frame of a kind.
+
+    Args:
+        process: that sends it.
+        kind: of the frame.
+        deadline: for the process to send it.
+
+    Raises:
+        ProtocolError: it did not by the deadline.
+    """
     while not deadline.expired():
         frame = process.receive(deadline.at_most(1.0))
         if frame is not None and frame.kind is kind:

@@ -17,7 +17,7 @@ __all__ = ["PLATFORM", "wheels_for"]
 
 #: What the pinned release of Pyodide runs: its platform's tag, and CPython's version.
 PLATFORM, PYTHON = "pyemscripten_2026_0_wasm32", "314"
-_WORDS = 2000
+_SHOWN_CHARACTERS = 2000
 
 
 def wheels_for(
@@ -127,14 +127,16 @@ def _run_pip(requirements: Sequence[str], target: str, folder: Path | None, seco
         raise ExecutorStartError(f"pip could not fetch {wanted}: {error}") from error
     if not done.returncode:
         return
-    words = done.stderr.decode("utf-8", "replace")
-    errors = "\n".join(line for line in words.splitlines() if line.startswith("ERROR:"))
+    text = done.stderr.decode("utf-8", "replace")
+    errors = "\n".join(line for line in text.splitlines() if line.startswith("ERROR:"))
     hint = ""
-    if "No matching distribution found for " in words:
-        name = words.rpartition("No matching distribution found for ")[2].splitlines()[0]
+    if "No matching distribution found for " in text:
+        name = text.rpartition("No matching distribution found for ")[2].splitlines()[0]
         hint = (
             f"\n{name} has to be there as a wheel of pure Python, or as one for {PLATFORM} and "
             f"CPython 3.{PYTHON[1:]}: in pip's index, or in a folder with the wheels of Pyodide's "
             "own packages (packages_dir=). Other executors take any wheel: executor_type='docker'"
         )
-    raise ExecutorStartError(f"pip could not fetch {wanted}: {(errors or words)[-_WORDS:]}{hint}")
+    raise ExecutorStartError(
+        f"pip could not fetch {wanted}: {(errors or text)[-_SHOWN_CHARACTERS:]}{hint}"
+    )

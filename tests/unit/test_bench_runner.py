@@ -12,7 +12,7 @@ import tools.bench.__main__ as everything
 from smolagents_fork.errors import ForkError
 from tools.bench import record, runner
 from tools.bench.comparison import Goal, Row
-from tools.bench.machine import busy_words, machine
+from tools.bench.machine import busy_note, machine
 from tools.bench.runner import Benchmark, Measured
 from tools.paths import ROOT
 
@@ -81,7 +81,7 @@ def test_busy_machine_is_named_in_the_record_and_an_idle_one_is_not(page, tmp_pa
         benchmark().run(["--output", str(tmp_path), "--record"])
         words = "The machine was busy when this run began (load 3.2 on 2 cores)"
         assert (words in page.read_text()) == (load > 1)
-        assert bool(busy_words(where)) == (load > 1)
+        assert bool(busy_note(where)) == (load > 1)
 
 
 def test_this_machine_is_named():

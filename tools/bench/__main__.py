@@ -19,7 +19,7 @@ from pathlib import Path
 
 from .. import contract_table, scale_table
 from ..ray_cluster import network
-from .machine import busy_words, machine
+from .machine import busy_note, machine
 
 __all__ = ["benchmarks", "main"]
 
@@ -77,7 +77,7 @@ def usual() -> list[str]:
 def wait_until_idle(seconds: float) -> None:
     """Wait until the machine's load is that of an idle one, for ``seconds`` at most."""
     end = time.monotonic() + seconds
-    while busy_words(machine()) and time.monotonic() < end:
+    while busy_note(machine()) and time.monotonic() < end:
         time.sleep(1)
 
 

@@ -6,7 +6,7 @@ import os
 import platform
 from typing import Any
 
-__all__ = ["busy_words", "machine", "machine_words"]
+__all__ = ["busy_note", "machine", "machine_text"]
 
 #: Share of the cores that other work may take before a run says that it was disturbed.
 BUSY_SHARE = 0.5
@@ -32,7 +32,7 @@ def machine() -> dict[str, Any]:
     }
 
 
-def machine_words(where: dict[str, Any]) -> str:
+def machine_text(where: dict[str, Any]) -> str:
     """The machine in a line, as every page names it.
 
     Args:
@@ -44,7 +44,7 @@ def machine_words(where: dict[str, Any]) -> str:
     )
 
 
-def busy_words(where: dict[str, Any]) -> str | None:
+def busy_note(where: dict[str, Any]) -> str | None:
     """Format the note about a machine that was busy at the start; ``None`` if it was idle.
 
     Args:

@@ -19,7 +19,7 @@ from typing import Any
 from smolagents_fork.errors import ForkError
 
 from .comparison import Goal, Row, compared
-from .machine import busy_words, machine, machine_words
+from .machine import busy_note, machine, machine_text
 from .pristine import PristineError
 from .record import write_section
 
@@ -80,7 +80,7 @@ class Benchmark:
         parser.add_argument("--record", action="store_true", help="write it to docs/benchmarks.md")
         options = parser.parse_args(argv)
         document = started_document()
-        if busy := busy_words(document["machine"]):
+        if busy := busy_note(document["machine"]):
             self.say(f"WARNING: {busy}")
         began = time.monotonic()
         try:
@@ -119,10 +119,10 @@ def heading(document: Mapping[str, Any], about: str = "") -> str:
         about: further words about the run.
     """
     where = document["machine"]
-    words = f"Measured {document['date'][:10]} on {machine_words(where)}" + (
+    words = f"Measured {document['date'][:10]} on {machine_text(where)}" + (
         f"; {about}." if about else "."
     )
-    busy = busy_words(where)
+    busy = busy_note(where)
     return f"{words}\n\n{busy}" if busy else words
 
 

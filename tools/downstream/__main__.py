@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         results.append(result)
         print(f"{package.name} {result.fork.version}: {verdict(result)}", flush=True)
         for side, outcome in ((fork, result.fork), (upstream, result.upstream)):
-            print(f"    {side.name}: {outcome.words}", flush=True)
+            print(f"    {side.name}: {outcome.message}", flush=True)
     if not options.names:
         when = f"{datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d}"
         when += f", Python {platform.python_version()}"

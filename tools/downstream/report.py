@@ -57,12 +57,12 @@ def page(results: list[Result], versions: tuple[str, str], when: str) -> str:
     notes = []
     for one in results:
         version = one.fork.version or "not installed"
-        words = _cell(one.fork.words)
-        lines.append(f"| `{one.package.name}` | {version} | {words} | {verdict(one)} |")
+        message = _cell(one.fork.message)
+        lines.append(f"| `{one.package.name}` | {version} | {message} | {verdict(one)} |")
         if one.package.note:
             notes.append(f"- `{one.package.name}`: {one.package.note}.")
         if not one.upstream.works:
-            notes.append(f"- `{one.package.name}` with upstream: {_cell(one.upstream.words)}")
+            notes.append(f"- `{one.package.name}` with upstream: {_cell(one.upstream.message)}")
     return "\n".join([*lines, "", *notes]).rstrip("\n") + "\n"
 
 

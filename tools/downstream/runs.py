@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tools.command import clean_environment, run
-from tools.errors import CommandError, last_words
+from tools.errors import CommandError, last_lines
 from tools.uv import Uv
 
 from .packages import USES, Package
@@ -39,12 +39,12 @@ class Outcome(NamedTuple):
     Attributes:
         works: whether its program ended as it should.
         version: of the package; empty if it could not be installed.
-        words: the program's last line, or the last line of the failure.
+        message: the program's last line, or the last line of the failure.
     """
 
     works: bool
     version: str
-    words: str
+    message: str
 
 
 def use(package: Package, side: Side, folder: Path, uv: Uv) -> Outcome:
@@ -84,4 +84,4 @@ def use(package: Package, side: Side, folder: Path, uv: Uv) -> Outcome:
 
 
 def _last_line(text: str) -> str:
-    return " ".join(last_words(text, lines=1).split())[:300]
+    return " ".join(last_lines(text, lines=1).split())[:300]

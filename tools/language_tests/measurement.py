@@ -213,7 +213,7 @@ class _Runs:
                 code = process.wait(10)
             finally:
                 process.kill()
-        return known, "", current, _end_words(code) if code or current else ""
+        return known, "", current, _exit_text(code) if code or current else ""
 
     def _start(self, folder: str) -> subprocess.Popen[bytes]:
         paths = [str(self.settings.checkout), str(_ROOT)]
@@ -231,7 +231,7 @@ def _test(answer: list[Any]) -> _Test:
     return cls, method, line
 
 
-def _end_words(code: int) -> str:
+def _exit_text(code: int) -> str:
     if code < 0:
         return f"the process was ended by {signal.Signals(-code).name}"
     return f"the process ended with status {code}"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from buildsys import lock as upstream_lock
-from tools.errors import CommandError, SuiteError, last_words
+from tools.errors import CommandError, SuiteError, last_lines
 from tools.regression.settings import CONSTRAINTS, EXTRAS, OPTIONAL, REQUIREMENTS, ROOT, SCRATCH
 from tools.uv import Uv
 
@@ -82,7 +82,7 @@ def _resolved(uv: Uv, python: Path, wanted: str, *pins: str | Path) -> dict[str,
             uv.install(python, "--dry-run", *pins, *requirements)
             optional += requirements
         except CommandError as error:
-            absent[group] = last_words(str(error), lines=3)
+            absent[group] = last_lines(str(error), lines=3)
     uv.install(python, *pins, wanted, *REQUIREMENTS, *optional)
     return absent
 
@@ -114,7 +114,7 @@ def build_twins(fork_wheel: Path, pristine_wheel: Path, folder: Path, *, pinned:
             raise
         notes.append(
             f"{CONSTRAINTS.name} does not suit this release, so both sides have the newest "
-            f"versions that do: {last_words(str(error), lines=4)}"
+            f"versions that do: {last_lines(str(error), lines=4)}"
         )
         absent = _resolved(uv, fork_python, wanted)
     packages = _frozen(uv, fork_python)
@@ -132,7 +132,7 @@ def build_twins(fork_wheel: Path, pristine_wheel: Path, folder: Path, *, pinned:
         try:
             uv("pip", "check", "--python", side.python)
         except CommandError as error:
-            words = last_words(str(error), lines=6)
+            words = last_lines(str(error), lines=6)
             notes.append(f"`uv pip check` on the {side.name} side: {words}")
     return Twins(*sides, absent, notes)
 

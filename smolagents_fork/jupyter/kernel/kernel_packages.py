@@ -54,9 +54,9 @@ def add_packages(kernel):
             timeout=settings["seconds"],
         )
     except subprocess.TimeoutExpired as error:
-        words = _end_of(error.stdout)
+        text = _end_of(error.stdout)
         raise TimeoutError(
-            f"pip took longer than build_timeout_seconds={settings['seconds']}\n{words}"
+            f"pip took longer than build_timeout_seconds={settings['seconds']}\n{text}"
         ) from None
     if done.returncode != 0:
         raise RuntimeError(f"pip ended with {done.returncode}\n{_end_of(done.stdout)}")

@@ -244,22 +244,22 @@ class ClusterClient:
             status: HTTP status.
             body: of the answer, mostly a ``Status`` as JSON.
         """
-        words = _words(body) or f"HTTP status {status}"
+        reason = _reason(body) or f"HTTP status {status}"
         where = f"{action} in namespace {self.namespace!r} of {self.address}"
         if status == 401:
             return EngineUnavailableError(
-                f"{where}: the cluster does not accept the token or certificate ({words}): renew "
+                f"{where}: the cluster does not accept the token or certificate ({reason}): renew "
                 "the credentials in the kubeconfig"
             )
         if status >= 500:
-            return EngineUnavailableError(f"{where}: the cluster cannot work now ({words})")
+            return EngineUnavailableError(f"{where}: the cluster cannot work now ({reason})")
         advice = {
             403: "; 'smolagents-fork setup kubernetes --print' writes the Role that is needed",
             429: "; the API server is overloaded: start fewer sandboxes at once",
         }.get(status, "")
-        if status == 403 and "quota" in words:
+        if status == 403 and "quota" in reason:
             advice = "; the namespace's ResourceQuota is used up"
-        return ClusterRefusal(f"{where}: {words} (HTTP status {status}){advice}", status)
+        return ClusterRefusal(f"{where}: {reason} (HTTP status {status}){advice}", status)
 
     def stream(
         self, pod: str, subresource: str, parameters: Mapping[str, Any], seconds: float
@@ -383,7 +383,7 @@ def _paused(headers: Mapping[str, str], deadline: Deadline) -> bool:
     return True
 
 
-def _words(body: bytes) -> str:
+def _reason(body: bytes) -> str:
     with contextlib.suppress(ProtocolError):
         status = read_json(body, "a status")
         if isinstance(status, dict) and status.get("message"):

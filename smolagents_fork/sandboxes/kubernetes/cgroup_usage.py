@@ -52,8 +52,8 @@ def cgroup_usage(run: Run, limits: Limits) -> ExecutorStats:
     argv = ["python3", "-I", "-S", "-c", _READ]
     code, output, message = run(argv, timeout=_SECONDS, max_bytes=65_536)
     if code:
-        words = message.decode("utf-8", "replace").strip() or f"exit code {code}"
-        raise ExecutorError(f"the pod's resource use cannot be read: {words}")
+        text = message.decode("utf-8", "replace").strip() or f"exit code {code}"
+        raise ExecutorError(f"the pod's resource use cannot be read: {text}")
     subject = "its resource use"
     types = ((int,), (int, float), (int,))
     memory, cpu, pids = checked_row(read_json(output, subject), types, subject)

@@ -113,10 +113,10 @@ class KubernetesProvisioner:
     def _check_image(self, spec: ImageSpec, image: str, report: Report) -> None:
         said: list[str] = []
 
-        def waiting(words: str) -> None:
+        def waiting(reason: str) -> None:
             if not said:
-                said.append(words)
-                report(f"{STEP}waiting for the cluster to run {image}: {words}")
+                said.append(reason)
+                report(f"{STEP}waiting for the cluster to run {image}: {reason}")
 
         sandbox = secrets.token_hex(_ID_BYTES)
         name = f"smolagents-fork-{sandbox}"

@@ -80,9 +80,9 @@ def check_isolation(run: Run, nodes: Sequence[str], place: str) -> None:
     while True:
         code, output, message = run(argv, timeout=_RUN_SECONDS, max_bytes=65_536)
         if code:
-            words = message.decode("utf-8", "replace").strip() or f"exit code {code}"
+            text = message.decode("utf-8", "replace").strip() or f"exit code {code}"
             raise ExecutorStartError(
-                f"{place}: the probe of its network failed, so no code is run in it: {words[-500:]}"
+                f"{place}: the probe of its network failed, so no code is run in it: {text[-500:]}"
             )
         subject = "the addresses that it reaches"
         reached = checked_texts(read_json(output, subject), subject)

@@ -25,7 +25,7 @@ def await_running(
     *,
     option: str = "startup_timeout_seconds",
     until_ended: bool = False,
-    waiting: Callable[[str], None] = lambda _words: None,
+    waiting: Callable[[str], None] = lambda _reason: None,
 ) -> PodState:
     """Return the state of a pod that runs, or has ended if that is asked for.
 

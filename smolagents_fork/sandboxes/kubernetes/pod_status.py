@@ -71,27 +71,27 @@ def pod_state(pod: Mapping[str, Any]) -> PodState:
     states = containers[0].get("state") or {}
     ended = states.get("terminated")
     if isinstance(ended, Mapping):
-        reason = str(ended.get("reason") or "")
-        words = _joined(status.get("reason"), status.get("message"))
-        said = f"ended ({words})" if words else "ended"
+        out_of_memory = ended.get("reason") == "OOMKilled"
+        reason = _joined(status.get("reason"), status.get("message"))
+        said = f"ended ({reason})" if reason else "ended"
         code = ended.get("exitCode")
         return PodState(
             ended=said,
             exit_code=code if isinstance(code, int) else None,
-            out_of_memory=reason == "OOMKilled",
+            out_of_memory=out_of_memory,
             node=node,
         )
     if status.get("phase") in ("Failed", "Succeeded"):
-        words = _joined(status.get("reason"), status.get("message"))
-        return PodState(ended=f"ended ({words})" if words else "ended", node=node)
+        reason = _joined(status.get("reason"), status.get("message"))
+        return PodState(ended=f"ended ({reason})" if reason else "ended", node=node)
     if (pod.get("metadata") or {}).get("deletionTimestamp"):
         return PodState(ended="ended and is being removed", node=node)
     if "running" in states:
         return PodState(running=True, node=node)
     waiting = states.get("waiting") or {}
     if waiting.get("reason") in _HOPELESS:
-        words = _joined(waiting.get("reason"), waiting.get("message"))
-        return PodState(waiting=words, hopeless=True, node=node)
+        reason = _joined(waiting.get("reason"), waiting.get("message"))
+        return PodState(waiting=reason, hopeless=True, node=node)
     return PodState(waiting=_unscheduled(status) or _joined(waiting.get("reason"), None), node=node)
 
 

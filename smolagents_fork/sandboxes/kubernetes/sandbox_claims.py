@@ -143,10 +143,10 @@ def _sandbox_of(client: ClusterClient, pool: str, name: str, deadline: Deadline)
         if sandbox and ready.get("status") == "True":
             return str(sandbox)
         if deadline.expired():
-            words = ": ".join(str(ready[k]) for k in ("reason", "message") if ready.get(k))
+            reason = ": ".join(str(ready[k]) for k in ("reason", "message") if ready.get(k))
             raise ExecutorStartError(
                 f"warm_pool={pool!r} gave no sandbox in startup_timeout_seconds="
-                f"{deadline.seconds:g}: {words or 'its controller gives no reason'}"
+                f"{deadline.seconds:g}: {reason or 'its controller gives no reason'}"
             )
         time.sleep(deadline.at_most(_PAUSE_SECONDS))
 

@@ -169,8 +169,8 @@ class ChannelSocket:
                 self._frame(ABNF.OPCODE_PONG, payload)
                 self.flush()
             elif opcode == ABNF.OPCODE_CLOSE:
-                words = payload[2:].decode("utf-8", "replace")
-                self._end(f"the cluster closed the stream{': ' if words else ''}{words}")
+                reason = payload[2:].decode("utf-8", "replace")
+                self._end(f"the cluster closed the stream{': ' if reason else ''}{reason}")
                 return None
             elif opcode in (ABNF.OPCODE_BINARY, ABNF.OPCODE_TEXT, ABNF.OPCODE_CONT):
                 self._fragments = (self._fragments or bytearray()) + payload

@@ -115,11 +115,11 @@ def _await_gateway(endpoint: Endpoint, sock: ChannelSocket, end: float) -> None:
     while not endpoint.connected_once:
         found = sock.receive()
         if found is None or sock.status is not None:
-            words = said.decode("utf-8", "replace").strip()
-            if words.startswith("relay:"):
-                raise OSError(words.removeprefix("relay: "))
+            text = said.decode("utf-8", "replace").strip()
+            if text.startswith("relay:"):
+                raise OSError(text.removeprefix("relay: "))
             status = "" if sock.status is None else sock.status.message
-            raise ExecutorError(f"the relay in the pod ended: {words or status or sock.end_reason}")
+            raise ExecutorError(f"the relay in the pod ended: {text or status or sock.end_reason}")
         for channel, data in found:
             if channel == ERRORS:
                 said = (said + data)[-2000:]
