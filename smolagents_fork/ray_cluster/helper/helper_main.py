@@ -28,9 +28,10 @@ from ..head_check import probe_head
 from ..links.failure_data import failure_data
 from ..links.helper_frames import FrameSocket
 from ..links.node_fields import START, fields_of
-from ..links.relayed_transport import pump
+from ..links.relay_frames import RelayCall
 from ..reservation import Reservation
 from .ray_connection import connect_to_ray
+from .relay_pump import Arrived, RelayPump
 
 if TYPE_CHECKING:
     from .supervisors import Remote, Supervisors
@@ -42,7 +43,6 @@ _HEAD_SECONDS = 3.0
 _MOST_NODES = 4
 # Pause before a start is made elsewhere, in seconds.
 _AGAIN_SECONDS = 0.2
-_READ_SECONDS = 0.5
 _REQUEST_SECONDS = 30.0
 _REMOVE_SECONDS = 60.0
 
@@ -303,22 +303,12 @@ def _shown(failed: dict[str, str]) -> str:
     return "; and ".join(failed.values())
 
 
-def _relay(end: socket.socket, remote: Remote, name: str) -> None:
-    def write(number: int, chunk: bytes) -> Callable[[], int]:
-        reference = remote.begin("relay_write", name, number, chunk)
-        return lambda: int(remote.finish(reference, _REQUEST_SECONDS))
-
-    def ask(method: str, *arguments: Any) -> Any:
-        return remote.ask(_REQUEST_SECONDS, method, name, *arguments)
+def _relay(end: socket.socket, remote: Remote, name: bytes) -> None:
+    def exchange(number: int, chunk: bytes, waits: bool, arrived: Arrived) -> None:
+        remote.exchange(RelayCall(name, number, waits, chunk), arrived)
 
     def close() -> None:
         with contextlib.suppress(ForkError):
-            ask("relay_close")
+            remote.ask(_REQUEST_SECONDS, "relay_close", name)
 
-    pump(
-        end,
-        write,
-        lambda: int(ask("relay_waiting")),
-        lambda: ask("relay_read", _READ_SECONDS),
-        close,
-    )
+    RelayPump(end, exchange, close).run()

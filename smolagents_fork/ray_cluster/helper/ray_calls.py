@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Any
 
 import ray
@@ -11,14 +13,14 @@ from ray.exceptions import RayActorError, RayError
 from ...errors import ExecutorStartError, ProtocolError, SandboxDiedError
 from ..links.failure_data import failure_of
 
-__all__ = ["answer_of"]
+__all__ = ["answer_of", "bytes_of"]
 
 _ERROR = re.compile(r"[\w.]*(Error|Exception)\b")
 _COLOUR = re.compile("\x1b\\[[0-9;]*m")
 
 
-def _value_of(reference: Any, seconds: float) -> Any:
-    """Return what an actor's method returned.
+def answer_of(reference: Any, seconds: float) -> Any:
+    """Return the value of a supervisor's answer.
 
     Args:
         reference: of the call.
@@ -28,25 +30,41 @@ def _value_of(reference: Any, seconds: float) -> Any:
         TimeoutError: no answer in time.
         SandboxDiedError: the actor has ended, or cannot be reached now.
         ExecutorStartError: Ray could not carry out the call.
+        ForkError: the error that the supervisor answered with.
     """
     done, _ = ray.wait([reference], timeout=seconds)
     if not done:
         raise TimeoutError(f"no answer within {seconds:.1f} s")
+    return _checked(_value(lambda: ray.get(done[0], timeout=max(1.0, seconds))))
+
+
+def bytes_of(done: Future[Any]) -> bytes:
+    """Return an answer that is bytes, of a call that is done.
+
+    Args:
+        done: of the call.
+
+    Raises:
+        ForkError: as :func:`answer_of`.
+    """
+    answer = _value(done.result)
+    if type(answer) is bytes:
+        return answer
+    _checked(answer)
+    raise ProtocolError("a supervisor answers with bytes or an error")
+
+
+def _value(get: Callable[[], Any]) -> Any:
+    """Return what an actor's method returned, or raise Ray's error as the fork's."""
     try:
-        return ray.get(done[0], timeout=max(1.0, seconds))
+        return get()
     except RayActorError as error:
         raise SandboxDiedError(_first_line(error), cause="node") from error
     except RayError as error:
         raise ExecutorStartError(f"{type(error).__name__}: {_first_line(error)}") from error
 
 
-def answer_of(reference: Any, seconds: float) -> Any:
-    """Return the value of a supervisor's answer.
-
-    Raises:
-        ForkError: the error that it answered with; otherwise as for a call of Ray.
-    """
-    answer = _value_of(reference, seconds)
+def _checked(answer: Any) -> Any:
     if type(answer) is not tuple or len(answer) != 2:
         raise ProtocolError("a supervisor answers with ok or an error")
     if answer[0] == "ok":

@@ -8,6 +8,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Collection
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,12 +23,14 @@ from ...errors import (
     SandboxDiedError,
 )
 from ..links.node_fields import PLACE, fields_of
+from ..links.relay_frames import RelayAnswer, RelayCall
 from ..node.node_metrics import NodeMetrics
 from ..node.node_supervisor import versions
 from ..node.supervisor_actor import actor_class
 from ..reservation import Reservation, shown_node
 from .cluster_capacity import check_fits, fitting_nodes, shown_capacity, unusable_nodes
-from .ray_calls import answer_of
+from .ray_calls import answer_of, bytes_of
+from .relay_pump import Arrived
 
 __all__ = ["Remote", "Supervisors", "counts_of"]
 
@@ -115,6 +118,16 @@ class Remote:
     def begin(self, method: str, *arguments: Any) -> Any:
         """Call a method and return a reference to its answer."""
         return getattr(self.actor, method).remote(*arguments)
+
+    def exchange(self, call: RelayCall, arrived: Arrived) -> None:
+        """Begin a call of the relayed transport.
+
+        Args:
+            call: for the node.
+            arrived: takes the answer, in a thread that Ray needs.
+        """
+        done: Future[Any] = self.begin("relay_exchange", call.packed()).future()
+        done.add_done_callback(lambda done: arrived(lambda: RelayAnswer.unpacked(bytes_of(done))))
 
     def finish(self, reference: Any, seconds: float) -> Any:
         """Return the answer to a call; see :meth:`ask`."""

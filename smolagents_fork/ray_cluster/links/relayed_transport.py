@@ -1,7 +1,7 @@
 """Relayed transport: a stream as numbered chunks, in calls that may run out of order.
 
-Either direction has a window. A chunk outside of it, or too long, is not the host's: the stream is
-ended, and no other.
+A call takes a chunk of the host along and brings the sandbox's next one back. Either direction has
+a window. A chunk outside of it, or too long, is not the host's: the stream is ended, and no other.
 """
 
 from __future__ import annotations
@@ -11,23 +11,23 @@ import secrets
 import select
 import socket
 import threading
-import time
 from collections import deque
-from collections.abc import Callable
 
+from ...deadline import Deadline
 from ...errors import ExecutorError, ProtocolError
 from .direct_transport import Serve
+from .relay_frames import NAME_BYTES, RelayAnswer, RelayCall
 from .thread_priority import use_normal_priority
 
-__all__ = ["CHUNK_BYTES", "WINDOW", "ChunkOrder", "RelayedStreams", "pump"]
+__all__ = ["CHUNK_BYTES", "WAIT_SECONDS", "WINDOW", "ChunkOrder", "RelayedStreams"]
 
 #: Longest chunk, in bytes.
 CHUNK_BYTES = 1 << 20
 #: Chunks on their way at once.
 WINDOW = 8
+#: Time that a call waits for the sandbox's next chunk, in seconds.
+WAIT_SECONDS = 10.0
 _MOST_STREAMS = 4096
-# Pause while a sandbox does not read, in seconds.
-_BUSY_SECONDS = 0.02
 
 
 class ChunkOrder:
@@ -65,38 +65,54 @@ class ChunkOrder:
 
 
 class _Stream:
-    """The node's end of one stream; a thread of its own passes chunks on."""
+    """The node's end of one stream."""
 
     def __init__(self, end: socket.socket) -> None:
-        self.socket = end
-        self.sent = 0
-        self.reading = threading.Lock()
+        self._socket = end
         self._order = ChunkOrder()
         self._changed = threading.Condition()
-        self._waiting: deque[bytes] = deque()
+        self._waiting: deque[bytes | memoryview] = deque()
+        self._written = 0
+        self._writer: threading.Thread | None = None
         self._closed = False
-        self._writer = threading.Thread(
-            target=self._write, name="smolagents-fork-relay", daemon=True
-        )
-        self._writer.start()
+        self._reading = threading.Lock()
+        self._sent = 0
 
-    def add(self, number: int, chunk: bytes) -> int:
-        """Take a chunk; return how many wait for the sandbox to read."""
+    def add(self, number: int, chunk: bytes) -> None:
+        """Take a chunk of the host; what the sandbox does not take now, a thread passes on."""
         with self._changed:
             if self._closed:
                 raise ExecutorError("the stream has ended")
-            self._waiting.extend(self._order.add(number, chunk))
+            for data in self._order.add(number, chunk):
+                self._pass_on(data)
             if len(self._waiting) > 2 * WINDOW:
                 raise ProtocolError(f"{len(self._waiting)} chunks, over {2 * WINDOW}")
-            self._changed.notify_all()
-            return len(self._waiting)
 
-    def waiting(self) -> int:
-        """Return how many chunks wait for the sandbox to read."""
+    def written(self) -> int:
+        """Return how many chunks the sandbox has taken."""
         with self._changed:
-            if self._closed:
-                raise ExecutorError("the stream has ended")
-            return len(self._waiting)
+            return self._written
+
+    def next(self, seconds: float) -> tuple[int, bytes] | None:
+        """Return the sandbox's next chunk with its number; an empty one at the end.
+
+        Args:
+            seconds: to wait at most; then ``None``.
+        """
+        deadline = Deadline(seconds)
+        if not self._reading.acquire(timeout=seconds):
+            return None
+        try:
+            if not _readable(self._socket, deadline.at_most(seconds)):
+                return None
+            try:
+                data = self._socket.recv(CHUNK_BYTES)
+            except OSError:
+                data = b""
+            number, self._sent = self._sent, self._sent + 1
+            return number, data
+        finally:
+            self._reading.release()
 
     def close(self) -> None:
         """End the stream. Idempotent."""
@@ -104,11 +120,34 @@ class _Stream:
             self._closed = True
             self._changed.notify_all()
         with contextlib.suppress(OSError):
-            self.socket.shutdown(socket.SHUT_RDWR)
+            self._socket.shutdown(socket.SHUT_RDWR)
         # Not while a thread uses it: the number of the descriptor may be used again.
-        self._writer.join()
-        with self.reading:
-            self.socket.close()
+        if self._writer is not None:
+            self._writer.join()
+        with self._reading:
+            self._socket.close()
+
+    def _pass_on(self, data: bytes) -> None:
+        """Write a chunk, or as much of it as the sandbox takes now. The caller has the lock."""
+        count = 0
+        if not self._waiting:
+            try:
+                count = self._socket.send(data, socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                pass
+            except OSError:
+                self._closed = True
+                return
+        if count == len(data):
+            self._written += 1
+            return
+        self._waiting.append(memoryview(data)[count:])
+        if self._writer is None:
+            self._writer = threading.Thread(
+                target=self._write, name="smolagents-fork-relay", daemon=True
+            )
+            self._writer.start()
+        self._changed.notify_all()
 
     def _write(self) -> None:
         use_normal_priority()
@@ -119,13 +158,14 @@ class _Stream:
                     return
                 data = self._waiting[0]
             try:
-                self.socket.sendall(data)
+                self._socket.sendall(data)
             except OSError:
                 with self._changed:
                     self._closed = True
                 return
             with self._changed:
                 self._waiting.popleft()
+                self._written += 1
 
 
 class RelayedStreams:
@@ -138,12 +178,12 @@ class RelayedStreams:
     def __init__(self, serve: Serve) -> None:
         self._serve = serve
         self._lock = threading.Lock()
-        self._streams: dict[str, _Stream] = {}
+        self._streams: dict[bytes, _Stream] = {}
 
-    def open(self, token: bytes) -> str:
+    def open(self, token: bytes) -> bytes:
         """Open a stream with a ticket and return its name; a wrong ticket gives one that ends."""
         ours, theirs = socket.socketpair()
-        name = secrets.token_hex(8)
+        name = secrets.token_bytes(NAME_BYTES)
         with self._lock:
             if len(self._streams) >= _MOST_STREAMS:
                 raise ExecutorError(f"there are {_MOST_STREAMS} streams already")
@@ -153,46 +193,30 @@ class RelayedStreams:
         ).start()
         return name
 
-    def write(self, name: str, number: int, chunk: bytes) -> int:
-        """Take a chunk of the host; return how many wait for the sandbox to read.
+    def exchange(self, call: RelayCall, seconds: float = WAIT_SECONDS) -> RelayAnswer:
+        """Take a chunk of the host, and wait for the next one of the sandbox if the call does.
+
+        Args:
+            call: of the helper process.
+            seconds: to wait at most; then the answer brings no chunk.
 
         Raises:
             ProtocolError: not a chunk that may come now; the stream has been ended.
             ExecutorError: the stream has ended.
         """
+        stream = self._existing(call.stream)
         try:
-            return self._existing(name).add(number, chunk)
+            if call.chunk:
+                stream.add(call.number, call.chunk)
         except ProtocolError:
-            self.close(name)
+            self.close(call.stream)
             raise
+        found = stream.next(seconds) if call.waits else None
+        if found is None:
+            return RelayAnswer(stream.written())
+        return RelayAnswer(stream.written(), True, *found)
 
-    def waiting(self, name: str) -> int:
-        """Return how many chunks wait for the sandbox to read.
-
-        Raises:
-            ExecutorError: the stream has ended.
-        """
-        return self._existing(name).waiting()
-
-    def read(self, name: str, seconds: float) -> tuple[int, bytes] | None:
-        """Return the next chunk for the host with its number; an empty one at the end.
-
-        Args:
-            name: of the stream.
-            seconds: to wait at most; then ``None``.
-        """
-        stream = self._existing(name)
-        with stream.reading:
-            if not _readable(stream.socket, seconds):
-                return None
-            try:
-                data = stream.socket.recv(CHUNK_BYTES)
-            except OSError:
-                data = b""
-            number, stream.sent = stream.sent, stream.sent + 1
-            return number, data
-
-    def close(self, name: str) -> None:
+    def close(self, name: bytes) -> None:
         """End a stream. Idempotent."""
         with self._lock:
             stream = self._streams.pop(name, None)
@@ -206,7 +230,7 @@ class RelayedStreams:
         for name in names:
             self.close(name)
 
-    def _existing(self, name: str) -> _Stream:
+    def _existing(self, name: bytes) -> _Stream:
         with self._lock:
             stream = self._streams.get(name)
         if stream is None:
@@ -221,65 +245,3 @@ def _readable(end: socket.socket, seconds: float) -> bool:
     except (OSError, ValueError):
         return True
     return bool(poll.poll(seconds * 1000))
-
-
-def pump(
-    end: socket.socket,
-    write: Callable[[int, bytes], Callable[[], int]],
-    waiting: Callable[[], int],
-    read: Callable[[], tuple[int, bytes] | None],
-    close: Callable[[], None],
-) -> None:
-    """Relay a stream from the helper's side until it ends; blocks.
-
-    Args:
-        end: the host's.
-        write: begins to send a chunk with its number; returns a function that waits for it and
-            returns how many chunks wait for the sandbox.
-        waiting: returns how many chunks wait for the sandbox.
-        read: returns the next chunk with its number, an empty one at the end, ``None`` for none.
-        close: ends the node's end.
-    """
-    reader = threading.Thread(
-        target=_pump_back, args=(end, read), name="smolagents-fork-relay", daemon=True
-    )
-    reader.start()
-    begun: deque[Callable[[], int]] = deque()
-    number = 0
-    try:
-        while data := end.recv(CHUNK_BYTES):
-            if len(begun) >= WINDOW and begun.popleft()() >= WINDOW:
-                while begun:
-                    begun.popleft()()
-                while waiting() >= WINDOW:
-                    time.sleep(_BUSY_SECONDS)
-            begun.append(write(number, data))
-            number += 1
-        while begun:
-            begun.popleft()()
-    except (OSError, ExecutorError):
-        pass
-    finally:
-        close()
-        with contextlib.suppress(OSError):
-            end.shutdown(socket.SHUT_RDWR)
-        reader.join()
-        end.close()
-
-
-def _pump_back(end: socket.socket, read: Callable[[], tuple[int, bytes] | None]) -> None:
-    order = ChunkOrder()
-    try:
-        while True:
-            found = read()
-            if found is None:
-                continue
-            for data in order.add(*found):
-                if not data:
-                    return
-                end.sendall(data)
-    except (OSError, ExecutorError):
-        pass
-    finally:
-        with contextlib.suppress(OSError):
-            end.shutdown(socket.SHUT_RDWR)

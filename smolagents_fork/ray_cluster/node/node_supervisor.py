@@ -15,6 +15,7 @@ from ...errors import ExecutorStartError, ForkError
 from ...sandboxes.cluster_owner import ClusterOwner
 from ..links.direct_transport import Listener, uses_tls
 from ..links.failure_data import failure_data
+from ..links.relay_frames import RelayCall
 from ..links.relayed_transport import RelayedStreams
 from ..links.thread_priority import use_normal_priority
 from ..reservation import Reservation, shown_node
@@ -174,19 +175,13 @@ class Supervisor:
         """Open a relayed stream."""
         return _answered(lambda: self._relayed.open(token))
 
-    def relay_write(self, name: str, number: int, chunk: bytes) -> Any:
-        """Take a chunk of the host."""
-        return _answered(lambda: self._relayed.write(name, number, chunk))
+    def relay_exchange(self, call: bytes) -> Any:
+        """Take a chunk of the host and return one of the sandbox, as the bytes of an answer."""
+        use_normal_priority()  # no sandbox is started in this thread
+        status, value = _answered(lambda: self._relayed.exchange(RelayCall.unpacked(call)).packed())
+        return value if status == "ok" else (status, value)
 
-    def relay_waiting(self, name: str) -> Any:
-        """Return how many chunks wait."""
-        return _answered(lambda: self._relayed.waiting(name))
-
-    def relay_read(self, name: str, seconds: float) -> Any:
-        """Return the next chunk for the host."""
-        return _answered(lambda: self._relayed.read(name, seconds))
-
-    def relay_close(self, name: str) -> Any:
+    def relay_close(self, name: bytes) -> Any:
         """End a relayed stream."""
         return _answered(lambda: self._relayed.close(name))
 

@@ -65,22 +65,12 @@ class SupervisorActor(Supervisor):
         return super().relay_open(token)
 
     @_in_group("relay")
-    def relay_write(self, name: str, number: int, chunk: bytes) -> Any:
+    def relay_exchange(self, call: bytes) -> Any:
         """See :class:`Supervisor`."""
-        return super().relay_write(name, number, chunk)
+        return super().relay_exchange(call)
 
     @_in_group("relay")
-    def relay_waiting(self, name: str) -> Any:
-        """See :class:`Supervisor`."""
-        return super().relay_waiting(name)
-
-    @_in_group("relay")
-    def relay_read(self, name: str, seconds: float) -> Any:
-        """See :class:`Supervisor`."""
-        return super().relay_read(name, seconds)
-
-    @_in_group("relay")
-    def relay_close(self, name: str) -> Any:
+    def relay_close(self, name: bytes) -> Any:
         """See :class:`Supervisor`."""
         return super().relay_close(name)
 

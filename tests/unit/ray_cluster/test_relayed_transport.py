@@ -9,12 +9,12 @@ import threading
 import pytest
 
 from smolagents_fork.errors import ExecutorError, ProtocolError
+from smolagents_fork.ray_cluster.links.relay_frames import RelayAnswer, RelayCall
 from smolagents_fork.ray_cluster.links.relayed_transport import (
     CHUNK_BYTES,
     WINDOW,
     ChunkOrder,
     RelayedStreams,
-    pump,
 )
 
 
@@ -67,15 +67,19 @@ def streams():
         one.close_all()
 
 
+def call(name: bytes, number: int, chunk: bytes = b"", *, waits: bool = False) -> RelayCall:
+    return RelayCall(name, number, waits, chunk)
+
+
 def test_hostile_chunk_ends_its_stream_and_no_other(streams):
     relayed = streams(echo)
     mine, other = relayed.open(b"1"), relayed.open(b"2")
     with pytest.raises(ProtocolError, match="outside the window"):
-        relayed.write(mine, 99, b"x")
+        relayed.exchange(call(mine, 99, b"x"))
     with pytest.raises(ExecutorError, match="the stream has ended"):
-        relayed.write(mine, 0, b"x")
-    relayed.write(other, 0, b"hello")
-    assert relayed.read(other, 60) == (0, b"hello")
+        relayed.exchange(call(mine, 0, b"x"))
+    found = relayed.exchange(call(other, 0, b"hello", waits=True), 60)
+    assert found == RelayAnswer(written=1, brings=True, number=0, chunk=b"hello")
 
 
 def test_more_than_the_window_waits_for_a_slow_reader(streams):
@@ -89,56 +93,39 @@ def test_more_than_the_window_waits_for_a_slow_reader(streams):
     # The first may be on its way to the sandbox already.
     most = 2 * WINDOW
     for number in range(most):
-        relayed.write(name, number, bytes(CHUNK_BYTES))
+        assert relayed.exchange(call(name, number, bytes(CHUNK_BYTES))).written == 0
     numbers = (most, most + 1)
     with pytest.raises(ProtocolError, match="chunks, over"):
-        assert [relayed.write(name, number, bytes(CHUNK_BYTES)) for number in numbers] == []
+        assert [relayed.exchange(call(name, n, bytes(CHUNK_BYTES))) for n in numbers] == []
     done.set()
 
 
-def test_pump_carries_both_ways_whatever_the_order(streams):
+def test_call_without_a_chunk_of_the_sandbox_ends_in_time(streams):
     relayed = streams(echo)
     name = relayed.open(b"1")
-    ours, theirs = socket.socketpair()
-    shuffle = random.Random(1)
-    jobs: list = []
+    first = threading.Thread(target=relayed.exchange, args=(call(name, 0, waits=True), 60))
+    first.start()
+    # Whichever of the two has the turn to read.
+    assert relayed.exchange(call(name, 0, waits=True), 0.01) == RelayAnswer(written=0)
+    relayed.exchange(call(name, 0, b"x"))
+    first.join(60)
+    assert not first.is_alive()
 
-    def write(number: int, chunk: bytes):
-        # Calls begun together finish in any order.
-        found: list = []
-        job = threading.Timer(
-            shuffle.random() / 200, lambda: found.append(relayed.write(name, number, chunk))
-        )
-        job.start()
-        jobs.append(job)
 
-        def finish() -> int:
-            job.join()
-            return found[0]
+def test_waiting_calls_bring_one_chunk_each_and_the_end(streams):
+    relayed = streams(lambda _token, stream: not stream.sendall(b"last") and not stream.close())
+    name = relayed.open(b"1")
+    found = [relayed.exchange(call(name, 0, waits=True), 60) for _ in range(2)]
+    assert found == [RelayAnswer(0, True, 0, b"last"), RelayAnswer(0, True, 1, b"")]
 
-        return finish
 
-    worker = threading.Thread(
-        target=pump,
-        args=(
-            theirs,
-            write,
-            lambda: relayed.waiting(name),
-            lambda: relayed.read(name, 0.05),
-            lambda: relayed.close(name),
-        ),
-    )
-    worker.start()
-    sent = random.Random(2).randbytes(5_000_000)
-    writer = threading.Thread(target=ours.sendall, args=(sent,))
-    writer.start()
-    found = bytearray()
-    ours.settimeout(60)
-    while len(found) < len(sent):
-        found += ours.recv(1 << 16)
-    writer.join()
-    assert bytes(found) == sent
-    ours.shutdown(socket.SHUT_RDWR)
-    worker.join(60)
-    ours.close()
-    assert not worker.is_alive()
+@pytest.mark.parametrize("data", [b"", b"short", "text", None, ("ok", b"")])
+def test_other_bytes_are_no_frame(data):
+    for kind in (RelayCall, RelayAnswer):
+        with pytest.raises(ProtocolError, match="of the relayed transport"):
+            kind.unpacked(data)
+
+
+def test_frames_are_read_as_they_were_written():
+    for frame in (call(b"8 bytes.", 2**40, b"x", waits=True), RelayAnswer(3, True, 4, b"y")):
+        assert type(frame).unpacked(frame.packed()) == frame
