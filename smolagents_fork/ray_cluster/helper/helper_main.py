@@ -22,13 +22,14 @@ from ...errors import (
     EngineUnavailableError,
     ExecutorStartError,
     ForkError,
+    ProtocolError,
     SandboxDiedError,
 )
 from ..head_check import probe_head
 from ..links.failure_data import failure_data
 from ..links.helper_frames import FrameSocket
 from ..links.node_fields import START, fields_of
-from ..links.relay_frames import RelayCall
+from ..links.relay_frames import NAME_BYTES, RelayCall
 from ..reservation import Reservation
 from .ray_connection import connect_to_ray
 from .relay_pump import Arrived, RelayPump
@@ -237,10 +238,13 @@ class Helper:
         try:
             remote = self._remote(sandbox)
             name = remote.ask(_REQUEST_SECONDS, "relay_open", ticket)
+            if type(name) is not bytes or len(name) != NAME_BYTES:
+                raise ProtocolError(f"a stream's name is {NAME_BYTES} bytes, not {name!r:.100}")
+            pump = _relay_pump(end, remote, name)
         except BaseException:
             end.close()
             raise
-        threading.Thread(target=_relay, args=(end, remote, name), daemon=True).start()
+        threading.Thread(target=pump.run, daemon=True).start()
 
     def do_remove(self, sandbox: str) -> None:
         """End a sandbox."""
@@ -303,7 +307,7 @@ def _shown(failed: dict[str, str]) -> str:
     return "; and ".join(failed.values())
 
 
-def _relay(end: socket.socket, remote: Remote, name: bytes) -> None:
+def _relay_pump(end: socket.socket, remote: Remote, name: bytes) -> RelayPump:
     def exchange(number: int, chunk: bytes, waits: bool, arrived: Arrived) -> None:
         remote.exchange(RelayCall(name, number, waits, chunk), arrived)
 
@@ -311,4 +315,4 @@ def _relay(end: socket.socket, remote: Remote, name: bytes) -> None:
         with contextlib.suppress(ForkError):
             remote.ask(_REQUEST_SECONDS, "relay_close", name)
 
-    RelayPump(end, exchange, close).run()
+    return RelayPump(end, exchange, close)

@@ -132,6 +132,8 @@ class RelayPump:
         reads = not lags and not self._host_ended
         self._poll_end((select.POLLIN if reads else 0) | (select.POLLOUT if unread else 0))
         seconds = (self._pause if paused else oldest).at_most(_TICK_SECONDS)
+        if self._host_ended:
+            seconds = self._rest.at_most(seconds)
         for number, _ in self._poll.poll(seconds * 1000 + 1):
             if number == self._woken.fileno():
                 self._woken.recv(4096)

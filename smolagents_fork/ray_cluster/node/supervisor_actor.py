@@ -18,6 +18,8 @@ _CONTROL_THREADS = 16
 _BEAT_THREADS = 2
 # An engine may block the removal of one sandbox; starts and requests go on, and other removals.
 _REMOVAL_THREADS = 4
+# For each sandbox: two calls that wait for it, and as many for others, such as those of a file.
+_RELAY_THREADS = 4
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
@@ -79,9 +81,13 @@ def actor_class(slots: int) -> Any:
     """Return the actor's class for Ray.
 
     Args:
-        slots: sandboxes at once; each may have a stream that is relayed.
+        slots: sandboxes at once.
     """
-    groups = {"beats": _BEAT_THREADS, "removals": _REMOVAL_THREADS, "relay": 2 * slots + 8}
+    groups = {
+        "beats": _BEAT_THREADS,
+        "removals": _REMOVAL_THREADS,
+        "relay": _RELAY_THREADS * slots + 8,
+    }
     decorate: Any = ray.remote
     decorated = decorate(
         max_restarts=0, max_concurrency=_CONTROL_THREADS, concurrency_groups=groups
