@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from own_clusters import own_cluster
+from ray_extras import have_packages
 from whole_contract import WHOLE
 
 from tools.paths import ROOT
@@ -50,12 +51,7 @@ def grpcio(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GRPC_ENABLE_FORK_SUPPORT", "0")
     if importlib.util.find_spec("grpc") is not None:
         return
-    folder = tmp_path / "grpcio"
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(folder), "grpcio"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
-    if done.returncode:
-        pytest.skip(f"grpcio is not installed, and pip cannot install it: {done.stderr[-300:]}")
-    monkeypatch.setenv("PYTHONPATH", str(folder))
+    have_packages(["grpcio"], tmp_path / "grpcio", monkeypatch)
 
 
 @pytest.mark.usefixtures("grpcio")
