@@ -25,7 +25,7 @@ _CALL_SECONDS = WAIT_SECONDS + 30.0
 # Pause while the sandbox does not read, in seconds.
 _BUSY_SECONDS = 0.02
 # Time for the sandbox to take what the host sent before it closed its end, in seconds.
-_REST_SECONDS = 5.0
+_REST_SECONDS = 30.0
 # Wait for a host that does not read, in seconds; its end is noticed.
 _TICK_SECONDS = 60.0
 

@@ -52,7 +52,7 @@ class Relay:
 
         def run() -> RelayAnswer:
             time.sleep(pause)
-            return self.node.exchange(call, 1.0)
+            return self.node.exchange(call, SECONDS)
 
         self._threads.submit(run).add_done_callback(lambda done: arrived(done.result))
 
