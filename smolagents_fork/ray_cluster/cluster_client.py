@@ -12,16 +12,17 @@ from typing import Any
 
 from ..errors import ExecutorError, ForkError, ProtocolError, SandboxDiedError
 from ..sandboxes.engine_protocol import Note, no_note
-from .helper_process import HelperProcess, released, shared_helper
+from .helper_process import HelperProcess, released, running_helper, shared_helper
 from .links.direct_transport import connect_directly, uses_tls
 from .links.node_fields import FIGURES, MADE, fields_of
 from .ray_address import CLIENT_SCHEME
 from .reservation import Reservation, shown_node
 
-__all__ = ["Cluster", "NodeStats", "RemoteSandbox"]
+__all__ = ["Cluster", "NodeStats", "RemoteSandbox", "waiting_starts"]
 
 _DIRECT_SECONDS = 2.0
 _REQUEST_SECONDS = 30.0
+_WAITING_SECONDS = 3.0
 # Time in which the helper finds out whether a supervisor is there, in seconds.
 _LOST_SECONDS = 3.0
 
@@ -298,6 +299,7 @@ class Cluster:
         tenant: str = "",
         purpose: str = "",
         timeout: float = 60.0,
+        slot_timeout: float | None = None,
     ) -> RemoteSandbox:
         """Start a sandbox on any node with a free slot.
 
@@ -308,7 +310,8 @@ class Cluster:
             options: of the kind of sandbox; plain data.
             tenant: named in messages; empty for none.
             purpose: of the stream that is opened first; empty for none.
-            timeout: seconds to wait at most, also for a free slot.
+            timeout: seconds to wait at most.
+            slot_timeout: seconds of them to wait for a free slot; ``None``: all.
 
         Raises:
             EngineUnavailableError: the cluster is lost, or the nodes' engines do not answer.
@@ -323,6 +326,7 @@ class Cluster:
             tenant=tenant,
             purpose=purpose,
             limit=timeout,
+            slot_limit=timeout if slot_timeout is None else slot_timeout,
         )
         return RemoteSandbox(helper, made, tenant, self._transport, self._note)
 
@@ -359,3 +363,18 @@ class Cluster:
         if not self._closed:
             self._closed = True
             released(self._helper, self._user)
+
+
+def waiting_starts(address: str) -> str:
+    """Return what starts of this process wait for; empty if none does, or nobody answers.
+
+    Takes ten seconds at most.
+
+    Args:
+        address: of the cluster.
+    """
+    helper = running_helper(address)
+    if helper is not None:
+        with contextlib.suppress(ForkError):
+            return str(helper.ask("waiting", _WAITING_SECONDS))
+    return ""

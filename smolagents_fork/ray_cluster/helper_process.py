@@ -23,7 +23,14 @@ from .links.failure_data import failure_of
 from .links.helper_frames import FrameSocket
 from .token_errors import names_token, token_refused
 
-__all__ = ["BOOTSTRAP", "HelperProcess", "released", "shared_helper", "stop_helpers"]
+__all__ = [
+    "BOOTSTRAP",
+    "HelperProcess",
+    "released",
+    "running_helper",
+    "shared_helper",
+    "stop_helpers",
+]
 
 #: Program of a helper; its command line tells it from other processes.
 BOOTSTRAP = (
@@ -355,8 +362,8 @@ def shared_helper(address: str, seconds: float, user: object) -> HelperProcess:
         lock = _address_locks.setdefault(address, threading.RLock())
     with lock:
         with _helpers_lock:
-            found = _helpers.get(address)
-            if found is not None and not found.ended and found.owner == os.getpid():
+            found = running_helper(address)
+            if found is not None:
                 found.users.add(user)
                 return found
         found = HelperProcess(address, seconds)
@@ -367,6 +374,18 @@ def shared_helper(address: str, seconds: float, user: object) -> HelperProcess:
             target=_linger, args=(found,), name="smolagents-fork-ray", daemon=True
         ).start()
         return found
+
+
+def running_helper(address: str) -> HelperProcess | None:
+    """Return the helper of a cluster if it runs.
+
+    Args:
+        address: of the cluster's head.
+    """
+    with _helpers_lock:
+        found = _helpers.get(address)
+    usable = found is not None and not found.ended and found.owner == os.getpid()
+    return found if usable else None
 
 
 def released(helper: HelperProcess, user: object) -> None:

@@ -16,7 +16,7 @@ from ..sandboxes.container_options import ContainerOptions
 from ..sandboxes.engine_protocol import Note, no_note
 from ..sandboxes.provisioner import Provisioner
 from ..sandboxes.resource_limits import Limits, check_size, parse_size
-from .cluster_client import Cluster
+from .cluster_client import Cluster, waiting_starts
 from .remote_children import RemoteChildren
 from .remote_provisioner import RemoteProvisioner
 from .reservation import Reservation
@@ -149,6 +149,18 @@ class RayEngine:
             lease_seconds=float(self.lease_seconds),
         )
 
+    @property
+    def _place(self) -> str:
+        return self.address or os.environ.get("RAY_ADDRESS", "")
+
+    def waiting_starts(self) -> str:
+        """Return what starts wait for on this cluster: slots used, in total and asked for.
+
+        Returns:
+            part of a message; empty if none waits. Takes ten seconds at most.
+        """
+        return waiting_starts(self._place)
+
     def cluster(self, *, note: Note = no_note) -> Cluster:
         """Connect to the cluster; the caller closes what it gets.
 
@@ -158,7 +170,7 @@ class RayEngine:
         Raises:
             EngineUnavailableError: Ray is missing, or the cluster cannot be reached; says why.
         """
-        address = self.address or os.environ.get("RAY_ADDRESS", "")
+        address = self._place
         if not address:
             raise EngineUnavailableError(
                 "no address of a Ray cluster: give RayEngine(address=...), such as "
@@ -166,7 +178,7 @@ class RayEngine:
             )
         if importlib.util.find_spec("ray") is None:
             raise EngineUnavailableError(
-                "RayEngine needs Ray, which is not installed: install smolagents[ray]"
+                "RayEngine needs Ray, which is not installed: pip install 'smolagents[ray]'"
             )
         if not self.allow_no_token and os.environ.get("RAY_AUTH_MODE", "").lower() != "token":
             raise EngineUnavailableError(

@@ -255,6 +255,7 @@ class RemoteProvisioner:
             self._options(image, spec),
             tenant=self._tenant,
             timeout=seconds,
+            slot_timeout=spec.start_seconds,
         )
         return RemoteContainer(made, spec)
 

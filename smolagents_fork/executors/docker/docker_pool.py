@@ -6,7 +6,7 @@ import threading
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...sandboxes.engine_protocol import Engine
+from ...sandboxes.engine_protocol import Engine, ReportsWaitingStarts
 from ...sandboxes.termination import exit_on_sigterm
 from ..jupyter.connection import KernelConnection
 from ..jupyter.image_progress import shown_progress
@@ -113,6 +113,10 @@ class DockerPool(SandboxPool[KernelConnection]):
 
     def _is_alive(self, sandbox: KernelConnection) -> bool:
         return sandbox.is_alive()
+
+    def _waiting_starts(self) -> str:
+        engine: object = self.engine
+        return engine.waiting_starts() if isinstance(engine, ReportsWaitingStarts) else ""
 
     def _start(self) -> KernelConnection:
         connection: KernelConnection | None = None

@@ -8,7 +8,9 @@ from typing import Any, ClassVar
 
 from ...errors import ConfigurationError
 from ...sandboxes.engine_protocol import Engine
+from ..validation import check_known, parameters_of
 from .executor import DockerExecutor
+from .options import option_names
 
 __all__ = ["EngineFactory"]
 
@@ -39,9 +41,12 @@ class EngineFactory:
                 both have, and the executor alone if an engine or a pool is given.
 
         Raises:
-            ConfigurationError: an engine of another kind, or arguments for an engine beside one.
+            ConfigurationError: an unknown keyword, an engine of another kind, or arguments for an
+                engine beside one.
         """
         parameters = inspect.signature(self._engine_class).parameters
+        known = {*parameters, *parameters_of(DockerExecutor), *option_names()}
+        check_known(f"executor_type={self._name!r}", keywords, known)
         shared = inspect.signature(DockerExecutor).parameters.keys() & parameters.keys()
         both = {name: keywords[name] for name in shared if name in keywords}
         own = {n: keywords.pop(n) for n in parameters.keys() - shared if n in keywords}

@@ -152,6 +152,13 @@ class SandboxPool(ABC, Generic[_Sandbox]):
     def _option(self, name: str) -> Any:
         """Return the pool's value of one of the executor's options."""
 
+    def _waiting_starts(self) -> str:
+        """Return what the engine says that starts wait for; empty if it says nothing.
+
+        Takes ten seconds at most; the caller does not hold the lock.
+        """
+        return ""
+
     def _fill(self) -> None:
         """Start the thread that keeps the pool filled."""
         threading.Thread(target=self._keep, name="smolagents-fork-pool", daemon=True).start()
@@ -179,8 +186,8 @@ class SandboxPool(ABC, Generic[_Sandbox]):
         self._enqueue(waiter)
         try:
             while True:
-                waiter.given.wait(deadline.remaining())
-                sandbox = self._given(waiter, seconds)
+                in_time = waiter.given.wait(deadline.remaining())
+                sandbox = self._given(waiter, seconds, "" if in_time else self._waiting_starts())
                 if self._is_alive(sandbox):
                     return sandbox
                 self._replace(waiter)
@@ -207,10 +214,13 @@ class SandboxPool(ABC, Generic[_Sandbox]):
         self._enqueue(waiter)
         try:
             while True:
-                with contextlib.suppress(asyncio.TimeoutError, TimeoutError):
+                starts = ""
+                try:
                     await asyncio.wait_for(given.wait(), deadline.remaining())
+                except (asyncio.TimeoutError, TimeoutError):
+                    starts = await in_thread(self._waiting_starts, "smolagents-fork-pool-check")
                 given.clear()
-                sandbox = self._given(waiter, seconds)
+                sandbox = self._given(waiter, seconds, starts)
                 alive = in_thread(lambda: self._is_alive(sandbox), "smolagents-fork-pool-check")  # noqa: B023
                 if await alive:
                     return sandbox
@@ -321,8 +331,13 @@ class SandboxPool(ABC, Generic[_Sandbox]):
                 needed = self._queue.in_use + self._queue.servable()
                 self._demand.report(needed, self.max_size)
 
-    def _given(self, waiter: Waiter[_Sandbox], seconds: float) -> _Sandbox:
+    def _given(self, waiter: Waiter[_Sandbox], seconds: float, starts: str) -> _Sandbox:
         """Return the sandbox that ``waiter`` was given.
+
+        Args:
+            waiter: of the caller.
+            seconds: that it waited at most.
+            starts: what :meth:`_waiting_starts` returned.
 
         Raises:
             ExecutorStartError: it was given none in time, or the start for it failed.
@@ -331,14 +346,14 @@ class SandboxPool(ABC, Generic[_Sandbox]):
             if not waiter.given.is_set():
                 raise ExecutorStartError(
                     f"no {self.noun} became free in acquire_timeout_seconds={seconds}: "
-                    f"{self._stats()}; {self._advice(waiter.tenant)}"
+                    f"{self._stats()}; {self._advice(waiter.tenant, starts)}"
                 )
         if waiter.error is not None:
             raise waiter.error
         assert waiter.sandbox is not None
         return waiter.sandbox
 
-    def _advice(self, tenant: str) -> str:
+    def _advice(self, tenant: str, starts: str) -> str:
         """Say what ends a tenant's wait for a sandbox. The caller holds the lock."""
         if self._queue.is_full(tenant):
             return (
@@ -347,9 +362,10 @@ class SandboxPool(ABC, Generic[_Sandbox]):
             )
         if self._queue.in_use >= self.max_size:
             return f"raise max_size={self.max_size}, or close executors that are no longer used"
+        waiting = f" ({starts})" if starts else ""
         return (
-            f"its {self.noun}s are still starting: call pool.wait_until_ready() first, or raise "
-            f"acquire_timeout_seconds, min_size={self.min_size} or "
+            f"its {self.noun}s are still starting{waiting}: call pool.wait_until_ready() first, or "
+            f"raise acquire_timeout_seconds, min_size={self.min_size} or "
             f"concurrent_starts={self._concurrent_starts}"
         )
 

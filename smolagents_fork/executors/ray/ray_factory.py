@@ -9,7 +9,10 @@ from typing import Any, ClassVar
 from ...errors import ConfigurationError
 from ...ray_cluster.ray_engine import RayEngine
 from ..docker.engine_factory import EngineFactory
+from ..guests.guest_options import option_names
 from ..process import ProcessExecutor
+from ..process.process_options import Options
+from ..validation import check_known, parameters_of
 
 __all__ = ["RayFactory"]
 
@@ -40,7 +43,8 @@ class RayFactory:
                 name that both have is the engine's.
 
         Raises:
-            ConfigurationError: an engine of another kind, or arguments for an engine beside one.
+            ConfigurationError: an unknown keyword, an engine of another kind, or arguments for an
+                engine beside one.
         """
         engine = keywords.get("engine")
         sandbox = getattr(engine, "sandbox", keywords.get("sandbox"))
@@ -48,6 +52,8 @@ class RayFactory:
             containers = EngineFactory(self._name, self._engine_class)
             return containers(additional_authorized_imports, logger, **keywords)
         parameters = inspect.signature(self._engine_class).parameters
+        known = {*parameters, *parameters_of(ProcessExecutor), *option_names(Options)}
+        check_known(f"executor_type={self._name!r}", keywords, known)
         own = {name: keywords.pop(name) for name in parameters if name in keywords}
         if engine is None:
             keywords["engine"] = self._engine_class(**own)

@@ -29,7 +29,8 @@ def check_fits(reservation: Reservation) -> None:
     Raises:
         ExecutorStartError: names the largest node and what was asked for.
     """
-    nodes = _alive(_NODES_SECONDS)
+    found = _nodes(_NODES_SECONDS)
+    nodes = [node["Resources"] for node in found or ()]
     if not nodes or any(_fits(node, reservation) for node in nodes):
         return  # an autoscaler may have none yet; a head that does not answer refuses nothing
     largest = max(nodes, key=lambda node: (node.get("CPU", 0.0), node.get("memory", 0.0)))
@@ -56,12 +57,23 @@ def fitting_nodes(reservation: Reservation) -> list[str]:
 
 def shown_capacity() -> str:
     """Return the nodes of the cluster for a message."""
-    nodes = _alive(_SHOWN_SECONDS)
-    if nodes is None:
-        return f"the head did not say within {_SHOWN_SECONDS:.0f} s what the cluster has"
+    api: Any = ray  # its functions have no types
+    late = f"the head did not say within {_SHOWN_SECONDS:.0f} s what the cluster has"
+    try:
+        found, free = within(
+            _SHOWN_SECONDS,
+            lambda: (api.nodes(), api.available_resources()),
+            EngineUnavailableError(late),
+        )
+    except Exception:
+        return late
+    nodes = [node["Resources"] for node in found if node["Alive"]]
     cpus = sum(node.get("CPU", 0.0) for node in nodes)
     memory = sum(node.get("memory", 0.0) for node in nodes)
-    return f"the cluster has {len(nodes)} nodes, {cpus:g} CPUs, {memory / _GIB:.1f} GiB"
+    return (
+        f"the cluster has {len(nodes)} nodes, {cpus:g} CPUs and {memory / _GIB:.1f} GiB, of which "
+        f"{free.get('CPU', 0.0):g} CPUs and {free.get('memory', 0.0) / _GIB:.1f} GiB are free"
+    )
 
 
 def unusable_nodes(lost: Mapping[str, float]) -> list[str]:
@@ -74,11 +86,6 @@ def unusable_nodes(lost: Mapping[str, float]) -> list[str]:
     late = {node for node, since in dict(lost).items() if now - since < _AVOIDED_SECONDS}
     nodes = _nodes(_NODES_SECONDS) if late else []
     return sorted(late if nodes is None else late & {node["NodeID"] for node in nodes})
-
-
-def _alive(seconds: float) -> list[dict[str, Any]] | None:
-    nodes = _nodes(seconds)
-    return None if nodes is None else [node["Resources"] for node in nodes]
 
 
 def _nodes(seconds: float) -> list[dict[str, Any]] | None:

@@ -146,8 +146,9 @@ class Helper:
         tenant: str,
         purpose: str,
         limit: float,
+        slot_limit: float,
     ) -> dict[str, Any]:
-        """Start a sandbox.
+        """Start a sandbox; wait for a free slot as long as ``slot_limit`` says.
 
         It is started elsewhere if its node is lost meanwhile, or the node's engine does not answer,
         for no code of a program has run.
@@ -158,7 +159,8 @@ class Helper:
         failed: dict[str, str] = {}
         while True:
             try:
-                remote = self._acquired(asked, tenant, deadline, failed)
+                slot = Deadline(deadline.at_most(slot_limit))
+                remote = self._acquired(asked, tenant, slot, failed)
                 made = self._started(remote, options, tenant, purpose, deadline)
             except SandboxDiedError as error:
                 if error.cause != "node" or deadline.expired():
@@ -272,6 +274,10 @@ class Helper:
     def do_record_calls(self, calls: list[tuple[str, str, float]]) -> None:
         """Record times of calls; see :meth:`Supervisors.record_calls`."""
         self._open_supervisors().record_calls(calls)
+
+    def do_waiting(self) -> str:
+        """Return what starts wait for; empty if none does."""
+        return self._open_supervisors().waiting()
 
     def do_stats(self) -> list[dict[str, Any]]:
         """Return the figures of each supervisor."""

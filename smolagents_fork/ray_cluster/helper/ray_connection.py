@@ -34,7 +34,8 @@ def connect_to_ray(address: str, on_step: Callable[[str], None]) -> str:
         import ray
     except ImportError as error:
         raise EngineUnavailableError(
-            f"RayEngine needs Ray, which cannot be imported ({error}): install smolagents[ray]"
+            f"RayEngine needs Ray, which cannot be imported ({error}): "
+            "pip install 'smolagents[ray]'"
         ) from error
     try:
         arguments: dict[str, Any] = {"address": address, "namespace": _NAMESPACE}

@@ -196,8 +196,8 @@ class Supervisors:
             # Without the lock, which heartbeats need: Ray is asked for the capacity.
             raise ExecutorStartError(
                 f"no slot for a sandbox became free in {deadline.seconds or 0.0:.0f} s: {busy}; "
-                f"{shown_capacity()}: close executors that are no longer used, add nodes, or lower "
-                "slots_per_node="
+                f"{shown_capacity()}: close executors that are no longer used, add nodes, lower "
+                "slots_per_node=, or raise startup_timeout_seconds="
             )
         return remote
 
@@ -256,6 +256,13 @@ class Supervisors:
                 }
                 for one in remotes
             ]
+
+    def waiting(self) -> str:
+        """Return what starts wait for, as in the error of one that waited too long; or empty."""
+        with self._changed:
+            busy = [self._busy(one) for one, starts in self._waiting.items() if starts]
+        # Without the lock, as above.
+        return "; ".join([*busy, shown_capacity()]) if busy else ""
 
     def record_calls(self, calls: list[tuple[str, str, float]]) -> None:
         """Take times of calls for the figures of their nodes; the next heartbeats carry them.

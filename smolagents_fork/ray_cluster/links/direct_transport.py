@@ -49,7 +49,10 @@ def tls_context(purpose: ssl.Purpose) -> ssl.SSLContext:
         context.load_cert_chain(paths[1], paths[2])
     except (OSError, ssl.SSLError) as error:
         given = ", ".join(f"{name}={path!r}" for name, path in zip(names, paths, strict=True))
-        raise ConfigurationError(f"RAY_USE_TLS=1 with {given}: {error}") from error
+        raise ConfigurationError(
+            f"RAY_USE_TLS=1 with {given}: {error}; name the cluster's files, or unset RAY_USE_TLS "
+            "if the cluster has no TLS"
+        ) from error
     # Ray's certificates name no host; its own connections check the authority alone.
     context.check_hostname = False
     context.verify_mode = ssl.CERT_REQUIRED

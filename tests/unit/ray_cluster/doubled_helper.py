@@ -56,6 +56,8 @@ class DoubledHelper:
         self.users: set[object] = set()
         self.indirect: set[str] = set()
         self.unused_since = 0.0
+        #: Seconds that each start waits for a slot.
+        self.slot_limits: list[float] = []
         self._next = itertools.cycle(nodes)
         self._by_name = {node.name: node for node in nodes}
         self._nodes: dict[str, Node] = {}
@@ -71,9 +73,16 @@ class DoubledHelper:
         return _value(getattr(self._nodes[arguments["sandbox"]], op)(**arguments))
 
     def _start(
-        self, reservation: Any, options: Any, tenant: str, purpose: str, limit: float
+        self,
+        reservation: Any,
+        options: Any,
+        tenant: str,
+        purpose: str,
+        limit: float,
+        slot_limit: float,
     ) -> dict[str, Any]:
         del limit
+        self.slot_limits.append(slot_limit)
         wanted, sandbox = reservation["node"], secrets.token_hex(6)
         node = self._by_name[wanted] if wanted else next(self._next)
         made = _value(node.start(sandbox, options, tenant, purpose))

@@ -82,7 +82,7 @@ def helper_of(nodes: Nodes) -> Iterator[Helper]:
 
 def start(helper: Helper) -> str:
     """Start a sandbox and return its node."""
-    node = helper.do_start(RESERVATION.as_data(), {}, "", "", SECONDS)["node"]
+    node = helper.do_start(RESERVATION.as_data(), {}, "", "", SECONDS, SECONDS)["node"]
     assert isinstance(node, str)
     return node
 
@@ -117,7 +117,7 @@ def test_not_every_node_of_a_large_cluster_is_tried(monkeypatch: pytest.MonkeyPa
 def test_busy_node_is_waited_for(monkeypatch: pytest.MonkeyPatch):
     nodes = Nodes("12", "2", monkeypatch)
     with helper_of(nodes) as helper:
-        sandbox = helper.do_start(RESERVATION.as_data(), {}, "", "", SECONDS)["sandbox"]
+        sandbox = helper.do_start(RESERVATION.as_data(), {}, "", "", SECONDS, SECONDS)["sandbox"]
         with running(start, helper) as other:
             other.until(lambda: nodes.errors().get("2"), SECONDS)
             helper.do_remove(sandbox)
@@ -132,6 +132,25 @@ def test_wait_that_ends_names_the_nodes_that_were_tried(monkeypatch: pytest.Monk
         helper._acquired(RESERVATION, "", Deadline(0.0), {"1": "node 1: the engine is gone"})
     assert "no slot for a sandbox became free in 0 s" in str(caught.value)
     assert str(caught.value).endswith("; before that, node 1: the engine is gone")
+
+
+def test_waiting_starts_say_what_is_used_and_asked_for(monkeypatch: pytest.MonkeyPatch):
+    nodes = Nodes("1", "", monkeypatch)
+    free = {"CPU": 0.5, "memory": float(1 << 29)}
+    monkeypatch.setattr("ray.available_resources", lambda: free)
+    with helper_of(nodes) as helper:
+        sandbox = helper.do_start(RESERVATION.as_data(), {}, "", "", SECONDS, SECONDS)["sandbox"]
+        assert helper.do_waiting() == ""
+        with running(start, helper) as other:
+            other.until(helper.do_waiting, SECONDS)
+            text = helper.do_waiting()
+            helper.do_remove(sandbox)
+            assert other.result(SECONDS) == "1"
+    assert text.startswith("1 of 1 slots in use on 1 nodes, ")
+    assert text.endswith(
+        " more asked of Ray, each with 1 CPUs (slots_per_node=1); the cluster has 1 nodes, "
+        "1 CPUs and 0.0 GiB, of which 0.5 CPUs and 0.5 GiB are free"
+    )
 
 
 def test_engine_that_answers_again_is_used_again(monkeypatch: pytest.MonkeyPatch):

@@ -78,5 +78,7 @@ def test_plain_connection_is_refused(listener: Listener, monkeypatch: pytest.Mon
 
 def test_missing_files_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     use(monkeypatch, tmp_path / "none.pem")
-    with pytest.raises(ConfigurationError, match=r"RAY_USE_TLS=1 with RAY_TLS_CA_CERT="):
+    with pytest.raises(
+        ConfigurationError, match=r"RAY_USE_TLS=1 with RAY_TLS_CA_CERT=.*; name the"
+    ):
         Listener("127.0.0.1", echo)

@@ -58,7 +58,7 @@ def test_failed_start_is_undone_on_its_node(answer: Any, monkeypatch: pytest.Mon
         monkeypatch.setattr(helper, "_supervisors", supervisors)
         reservation = Reservation("process", 1, 1.0, 0, 15.0).as_data()
         with pytest.raises((ExecutorStartError, ProtocolError), match=r"node 10\.0\.0\.1"):
-            helper.do_start(reservation, {}, "", "", 60.0)
+            helper.do_start(reservation, {}, "", "", 60.0, 60.0)
         assert supervisors.released == [remote]
         assert remote.begun == [("remove", remote.asked[0][1])]
 

@@ -98,8 +98,10 @@ def test_image_is_prepared_once_on_each_node(provisioner: RemoteProvisioner):
     name = prepare(provisioner, requirements=("numpy",))
     assert prepare(provisioner, requirements=("numpy",)) == name == "built:numpy"
     for _ in range(4):
-        container = provisioner.start(SandboxSpec(name))
+        container = provisioner.start(SandboxSpec(name, start_seconds=7.0))
         assert container.status().running
+    # A start may build an image, for as long as that takes; it does not wait so long for a slot.
+    assert provisioner._cluster._helper.slot_limits[1:] == [7.0] * 4  # type: ignore[attr-defined]
     assert sorted(DoubledEngine.prepared) == [("node1", name), ("node2", name)]
 
 

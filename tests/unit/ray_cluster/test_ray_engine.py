@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import importlib.util
 import re
 import socket
 import subprocess
@@ -15,6 +16,7 @@ import pytest
 from smolagents_fork import DockerExecutor, ProcessExecutor, RayEngine
 from smolagents_fork.errors import ConfigurationError, EngineUnavailableError
 from smolagents_fork.executors.docker.engine_factory import EngineFactory
+from smolagents_fork.executors.ray.ray_factory import RayFactory
 from smolagents_fork.executors.registry import available_names
 from smolagents_fork.ray_cluster import helper_process
 from smolagents_fork.sandboxes.engine_protocol import Engine
@@ -67,6 +69,30 @@ def test_no_address_is_an_error(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     with pytest.raises(EngineUnavailableError, match="or set RAY_ADDRESS"):
         ProcessExecutor(engine=RayEngine(sandbox="process"))
+
+
+def test_missing_package_says_which_extra(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
+    with pytest.raises(EngineUnavailableError, match=r"pip install 'smolagents\[ray\]'"):
+        RayEngine("127.0.0.1:1", sandbox="process").cluster()
+
+
+@pytest.mark.parametrize(
+    ("keywords", "words"),
+    [
+        ({"sandbox": "process", "slots_per_nod": 3}, "did you mean 'slots_per_node'?"),
+        ({"slots_per_nod": 3}, "did you mean 'slots_per_node'?"),
+        ({"sandbox": "process", "memroy": "1g"}, "did you mean 'memory'?"),
+        ({"sandbox": "process", "odd": 1}, "known are: additional_authorized_imports, "),
+    ],
+)
+def test_unknown_keyword_is_compared_with_those_of_engine_and_executor(
+    keywords: dict[str, Any], words: str
+):
+    with pytest.raises(ConfigurationError) as caught:
+        RayFactory("ray", RayEngine)([], None, address="127.0.0.1:1", **keywords)
+    assert str(caught.value).startswith("executor_type='ray' has no parameter ")
+    assert words in str(caught.value)
 
 
 @pytest.mark.ray
@@ -137,8 +163,10 @@ def test_options_of_this_machine_are_refused(name: str):
 def test_tenant_is_of_the_executor_and_of_an_engine_made_for_it(monkeypatch: pytest.MonkeyPatch):
     given: list[dict[str, Any]] = []
 
-    def recorded(self: Any, imports: Any, logger: Any, *, tenant: str = "", **options: Any) -> None:
-        given.append({"tenant": tenant, **options})
+    def recorded(
+        self: Any, imports: Any, logger: Any, *, engine: Any, tenant: str = "", **options: Any
+    ) -> None:
+        given.append({"tenant": tenant, "engine": engine, **options})
 
     monkeypatch.setattr(DockerExecutor, "__init__", recorded)
     make = EngineFactory("ray", RayEngine)

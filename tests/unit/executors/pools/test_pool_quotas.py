@@ -142,6 +142,17 @@ def test_error_of_a_full_tenant_names_it_and_its_quota() -> None:
         assert queue.pool.stats().waiting == 0
 
 
+def test_error_of_a_late_start_says_what_the_engine_says() -> None:
+    with CountingPool(1) as pool:
+        pool.may_start.clear()
+        message = r"its numbers are still starting \(waiting for 3 more\): call"
+        with pytest.raises(ExecutorStartError, match=message):
+            pool.acquire(timeout=0.01)
+        with pytest.raises(ExecutorStartError, match=message):
+            asyncio.run(pool.acquire_async(timeout=0.01))
+        pool.may_start.set()
+
+
 def test_failed_start_is_an_error_of_a_caller_who_may_have_one() -> None:
     pool = CountingPool(3, max_per_tenant=1)
     with callers(pool) as queue:
