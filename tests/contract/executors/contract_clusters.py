@@ -1,12 +1,14 @@
 """Executors in sandboxes of clusters: as ``docker`` in all, on another engine.
 
-In a usual run each has the tests below; with ``WHOLE_CONTRACT=1`` it has all.
+In a usual run each has the tests below; with ``WHOLE_CONTRACT=1`` it has all. With
+``KUBERNETES_IMAGE`` the pods are those of the cluster that the kubeconfig names.
 """
 
 from __future__ import annotations
 
 import contextlib
 import functools
+import os
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,6 +21,8 @@ from whole_contract import WHOLE
 
 from smolagents_fork import DockerExecutor, KubernetesEngine
 
+#: An image that the nodes of a real cluster can pull, with the imports of the suite.
+_REAL_IMAGE = os.environ.get("KUBERNETES_IMAGE", "")
 #: Tests of a usual run, one or two of an area.
 USUAL = frozenset(
     {
@@ -46,21 +50,23 @@ def _cluster() -> ClusterDouble:
     return ClusterDouble(docker.from_env(timeout=60))
 
 
-class KubernetesDoubleExecutor(DockerExecutor):
-    """``DockerExecutor`` in a double of a cluster, with an image that has the imports."""
+class KubernetesExecutor(DockerExecutor):
+    """``DockerExecutor`` in a cluster or the double of one, with an image that has the imports."""
 
     def __init__(
         self, additional_imports: Sequence[str] = (), logger: Any = None, **keywords: Any
     ) -> None:
         # A pod takes longer than a container on a busy machine: more processes take part.
         keywords.setdefault("startup_timeout_seconds", 180)
+        keywords["engine"] = KubernetesEngine()
+        if _REAL_IMAGE:
+            super().__init__(additional_imports, logger, image=_REAL_IMAGE, **keywords)
+            return
         image = DockerExecutor.setup(list(additional_imports), progress=lambda _line: None)
         with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
             config = _cluster().kubeconfig(Path(folder) / "config")
             patch.setenv("KUBECONFIG", str(config))
-            super().__init__(
-                additional_imports, logger, engine=KubernetesEngine(), image=image, **keywords
-            )
+            super().__init__(additional_imports, logger, image=image, **keywords)
 
 
 def close() -> None:

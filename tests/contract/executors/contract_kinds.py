@@ -14,7 +14,7 @@ from unittest import mock
 
 import pytest
 from background import acting
-from contract_clusters import KubernetesDoubleExecutor
+from contract_clusters import KubernetesExecutor
 from contract_declarations import difference
 from smolagents import LocalPythonExecutor
 
@@ -96,7 +96,7 @@ KINDS = {
     "process": Kind("process", ProcessExecutor, "max_print_outputs_length"),
     "docker": Kind("docker", DockerExecutor, "max_output_bytes"),
     "wasm": Kind("wasm", WasmExecutor, "max_print_outputs_length"),
-    "kubernetes": Kind("docker", KubernetesDoubleExecutor, "max_output_bytes", "kubernetes"),
+    "kubernetes": Kind("docker", KubernetesExecutor, "max_output_bytes", "kubernetes"),
     "ray-process": Kind("process", RayProcess, "max_print_outputs_length", "ray-process"),
     "ray-docker": Kind("docker", RayDocker, "max_output_bytes", "ray-docker"),
 }
