@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -225,6 +226,24 @@ def test_wrong_address_is_said(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("RAY_AUTH_TOKEN", "0" * 64)
     with pytest.raises(EngineUnavailableError, match=r"the head .* at 127.0.0.1:1 cannot be reach"):
         ProcessExecutor(engine=RayEngine("127.0.0.1:1", sandbox="process"))
+
+
+def test_other_version_of_ray_is_said(cluster: RayCluster):
+    program = (
+        "import ray\n"
+        "ray.__version__ = '2.52.9'\n"
+        "from smolagents_fork.errors import EngineUnavailableError\n"
+        "from smolagents_fork.ray_cluster.helper.ray_connection import connect_to_ray\n"
+        "try:\n"
+        f"    connect_to_ray({cluster.address!r}, lambda step: None)\n"
+        "except EngineUnavailableError as error:\n"
+        "    print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=2 * _SECONDS
+    )
+    assert f"Ray: {version('ray')}" in done.stdout, done.stderr
+    assert "here are Ray 2.52.9, Python" in done.stdout
 
 
 def test_more_than_any_node_has_is_said_at_once(cluster: RayCluster):
