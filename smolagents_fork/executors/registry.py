@@ -76,6 +76,7 @@ _ADMINISTRATIONS = {
     "kubernetes": (
         "smolagents_fork.executors.docker.kubernetes_administration:KubernetesAdministration"
     ),
+    "ray": "smolagents_fork.executors.ray.ray_administration:RayAdministration",
     "wasm": "smolagents_fork.executors.wasm.wasm_administration:WasmAdministration",
     "blaxel": "smolagents_fork.executors.hosted.hosted_administration:BlaxelAdministration",
     "e2b": "smolagents_fork.executors.hosted.hosted_administration:E2BAdministration",

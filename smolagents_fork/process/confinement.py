@@ -81,7 +81,7 @@ class Confinement:
         def system_call_filter() -> str:
             nonlocal listened
             listened = _filter(bounds, parent)
-            return "only those that a calculation needs; seccomp"
+            return "only the system calls that a calculation needs, seccomp"
 
         take("syscalls", system_call_filter)
         take("processes", lambda: _no_processes(report, bounds.threads, listened))

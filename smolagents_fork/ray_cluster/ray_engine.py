@@ -17,6 +17,7 @@ from ..sandboxes.engine_protocol import Note, no_note
 from ..sandboxes.provisioner import Provisioner
 from ..sandboxes.resource_limits import Limits, check_size, parse_size
 from .cluster_client import Cluster, waiting_starts
+from .head_check import check_head
 from .remote_children import RemoteChildren
 from .remote_provisioner import RemoteProvisioner
 from .reservation import Reservation
@@ -161,6 +162,19 @@ class RayEngine:
         """
         return waiting_starts(self._place)
 
+    def check(self) -> str:
+        """Check the address and the token by one call to the head, without importing Ray.
+
+        Returns:
+            the address.
+
+        Raises:
+            EngineUnavailableError: Ray is missing, or the address or token is wrong; says which.
+        """
+        address = self._checked_place()
+        check_head(address, self.connect_timeout_seconds)
+        return address
+
     def cluster(self, *, note: Note = no_note) -> Cluster:
         """Connect to the cluster; the caller closes what it gets.
 
@@ -170,6 +184,10 @@ class RayEngine:
         Raises:
             EngineUnavailableError: Ray is missing, or the cluster cannot be reached; says why.
         """
+        address = self._checked_place()
+        return Cluster(address, self.transport, self.connect_timeout_seconds, note=note)
+
+    def _checked_place(self) -> str:
         address = self._place
         if not address:
             raise EngineUnavailableError(
@@ -186,7 +204,7 @@ class RayEngine:
                 "RAY_AUTH_MODE=token and RAY_AUTH_TOKEN for the cluster and here, or give "
                 "RayEngine allow_no_token=True"
             )
-        return Cluster(address, self.transport, self.connect_timeout_seconds, note=note)
+        return address
 
     def connect(self, options: ContainerOptions, *, note: Note = no_note) -> Provisioner:
         """Connect to the cluster for containers.

@@ -249,22 +249,23 @@ def test_hosted_executor_without_credentials(command):
     assert ended.checks("e2b")["credentials"]["found"] == "E2B_API_KEY is set"
 
 
+@pytest.mark.usefixtures("ray_installed")
 def test_cluster_says_what_is_missing(command, tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as server:
         closed = server.getsockname()[1]
-    environment = {"RAY_ADDRESS": f"127.0.0.1:{closed}", "KUBECONFIG": str(tmp_path / "none")}
+    environment = {
+        "RAY_ADDRESS": f"127.0.0.1:{closed}", "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0" * 48,
+        "KUBECONFIG": str(tmp_path / "none"),
+    }  # fmt: skip
     ended = command("doctor", "ray", "kubernetes", "--json", environment=environment)
     assert ended.code == 1
     assert "Connection refused" in ended.checks("ray")["RAY_ADDRESS"]["found"]
     assert ended.checks("kubernetes")["kubeconfig"]["found"].endswith("none cannot be read")
 
 
-def test_cluster_that_is_there(command, tmp_path):
+def test_kubeconfig_that_is_there(command, tmp_path):
     config = tmp_path / "config"
     config.write_text("apiVersion: v1\n")
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        address = f"127.0.0.1:{server.getsockname()[1]}"
-        environment = {"RAY_ADDRESS": address, "KUBECONFIG": str(config)}
-        ended = command("doctor", "ray", "kubernetes", "--json", environment=environment)
-    assert ended.checks("ray")["RAY_ADDRESS"]["state"] == "ok"
+    environment = {"KUBECONFIG": str(config)}
+    ended = command("doctor", "kubernetes", "--json", environment=environment)
     assert ended.checks("kubernetes")["kubeconfig"]["found"] == str(config)

@@ -214,6 +214,7 @@ def test_unclosed_executor_does_not_hang_at_exit(cluster: RayCluster):
 
 
 def test_wrong_token_is_said(cluster: RayCluster, monkeypatch: pytest.MonkeyPatch):
+    assert RayEngine(cluster.address).check() == cluster.address
     monkeypatch.setenv("RAY_AUTH_TOKEN", "0" * 48)
     # Another address for the same head: helpers are shared by address.
     host, _, port = cluster.address.rpartition(":")

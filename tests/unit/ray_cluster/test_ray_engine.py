@@ -16,6 +16,7 @@ import pytest
 from smolagents_fork import DockerExecutor, ProcessExecutor, RayEngine
 from smolagents_fork.errors import ConfigurationError, EngineUnavailableError
 from smolagents_fork.executors.docker.engine_factory import EngineFactory
+from smolagents_fork.executors.ray.ray_administration import RayAdministration
 from smolagents_fork.executors.ray.ray_factory import RayFactory
 from smolagents_fork.executors.registry import available_names
 from smolagents_fork.ray_cluster import helper_process
@@ -69,6 +70,19 @@ def test_no_address_is_an_error(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     with pytest.raises(EngineUnavailableError, match="or set RAY_ADDRESS"):
         ProcessExecutor(engine=RayEngine(sandbox="process"))
+
+
+@pytest.mark.parametrize("address", ["", "head:1"])
+def test_administration_checks_the_address(address: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("RAY_ADDRESS", address)
+    monkeypatch.setattr(RayEngine, "check", lambda _self: address)
+    (check,) = RayAdministration().checks()
+    found = check.run()
+    assert (found.state, found.text) == (
+        ("ok", "head:1 answers and takes the token of this process")
+        if address
+        else ("failed", "RAY_ADDRESS is not set")
+    )
 
 
 def test_missing_package_says_which_extra(monkeypatch: pytest.MonkeyPatch):
