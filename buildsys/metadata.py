@@ -12,7 +12,6 @@ __all__ = [
     "ADDED_DEPENDENCIES",
     "ADDED_EXTRAS",
     "ADDED_SCRIPTS",
-    "DYNAMIC_FIELDS",
     "project_fields",
 ]
 
@@ -30,14 +29,6 @@ ADDED_EXTRAS = {
 }
 
 ADDED_SCRIPTS = {"smolagents-fork": "smolagents_fork.command_line.main:main"}
-
-DYNAMIC_FIELDS = (
-    "version",
-    "requires-python",
-    "dependencies",
-    "optional-dependencies",
-    "scripts",
-)
 
 
 def project_fields(root: Path) -> dict[str, Any]:

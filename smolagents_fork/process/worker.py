@@ -45,6 +45,7 @@ def main(
     confinement: Confinement,
     bounds: Bounds,
     parent: socket.socket,
+    worker_class: Callable[..., Worker] = Worker,
 ) -> None:
     """Confine this process, report that, and serve the host until it closes the connection.
 
@@ -55,24 +56,27 @@ def main(
         bounds: the limits of this process.
         parent: connection to the fork server, which enforces some of them; closed when the host
             knows that this process is ready.
+        worker_class: of the worker.
     """
     # Open until the process exits; the finalisers of mmap and socket never run.
     log = mmap.mmap(log_number, LOG_SIZE)
     os.close(log_number)
     link = Link(socket.socket(fileno=data_number), log)
-    worker = _ready_worker(link, lambda: confinement.complete(bounds, parent))
+    worker = _ready_worker(link, lambda: confinement.complete(bounds, parent), worker_class)
     parent.close()
     worker.serve()
 
 
-def _ready_worker(link: Link, confine: Callable[[], Report]) -> Worker:
+def _ready_worker(
+    link: Link, confine: Callable[[], Report], worker_class: Callable[..., Worker] = Worker
+) -> Worker:
     setup = link.receive()
     if setup is None or setup.kind is not Kind.SETUP:
         raise ProtocolError("the first frame is SETUP")
     options: Any = decode(setup.body)
     report = confine()
     seconds = options["cpu_seconds"]
-    worker = Worker(link, options, lambda: None if seconds is None else cpu_limit(seconds))
+    worker = worker_class(link, options, lambda: None if seconds is None else cpu_limit(seconds))
     signal.signal(signal.SIGINT, worker.stop_if_asked)
     link.send(Kind.READY, 0, encode(report.as_data()))
     return worker

@@ -33,7 +33,6 @@ __all__ = ["RemoteChild", "RemoteChildren"]
 
 _PURPOSE = "child"
 _PIECE = 1 << 20
-_MOST_FILE = 64 << 20
 _FILE_SECONDS = 60.0
 _MOST_LISTED = 10_000
 # Starts of a child, and the pause in between, in seconds.

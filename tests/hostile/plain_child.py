@@ -1,7 +1,7 @@
 """Worker of the child process that runs programs in plain CPython.
 
 The fork server imports this module before it serves (``Layout.preload``), which replaces the
-product's ``main``. The confinement, the frames and the host are the product's, but the interpreter
+product's worker. The confinement, the frames and the host are the product's, but the interpreter
 is replaced. The kernel alone therefore decides what a program can reach.
 
 The child has a module ``hostile_canary``, like the host of the other tests. A program that reaches
@@ -12,15 +12,13 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import importlib
-import mmap
 import os
-import signal
-import socket
 import sys
 import types
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import assault
@@ -31,9 +29,6 @@ from smolagents_fork.codec.rpc import HostCalls
 from smolagents_fork.errors import EncodeError
 from smolagents_fork.guest.frames import Frame, Kind
 from smolagents_fork.process import worker
-from smolagents_fork.process.confinement import Confinement, cpu_limit
-from smolagents_fork.process.confinement_report import Bounds
-from smolagents_fork.process.output_log import LOG_SIZE
 from smolagents_fork.process.worker import Link
 
 #: Modules that programs and attempts use: imported once, before the fork.
@@ -50,9 +45,9 @@ _LONGEST = 80_000
 class PlainChild:
     """Replacement for the product's worker, with ``exec`` as the interpreter."""
 
-    def __init__(self, link: Link, options: dict[str, Any]) -> None:
+    def __init__(self, link: Link, options: dict[str, Any], begin_run: Callable[[], None]) -> None:
         self._link = link
-        self._cpu_seconds = options["cpu_seconds"]
+        self._begin_run = begin_run
         self._max_value_bytes = options["max_value_bytes"]
         self._calls = HostCalls(self._ask_host, self._finish, self._max_value_bytes)
         self._space: dict[str, Any] = {"__name__": "__main__"}
@@ -100,8 +95,7 @@ class PlainChild:
 
     def _serve_run(self, frame: Frame) -> None:
         self._run = self._link.run = frame.run
-        if self._cpu_seconds is not None:
-            cpu_limit(self._cpu_seconds)
+        self._begin_run()
         if "leak" in self._space:
             self._space.update(leak=self._leak, trip=self._trip)
         try:
@@ -195,29 +189,7 @@ class _Printed:
         return False
 
 
-def main(
-    data_number: int,
-    log_number: int,
-    confinement: Confinement,
-    bounds: Bounds,
-    parent: socket.socket,
-) -> None:
-    """Confine this process, report that, and serve the host until it closes the connection."""
-    log = mmap.mmap(log_number, LOG_SIZE)
-    os.close(log_number)
-    link = Link(socket.socket(fileno=data_number), log)
-    setup = link.receive()
-    assert setup is not None
-    assert setup.kind is Kind.SETUP
-    report = confinement.complete(bounds, parent)
-    child = PlainChild(link, decode(setup.body))  # type: ignore[arg-type]
-    signal.signal(signal.SIGINT, child.stop_if_asked)
-    link.send(Kind.READY, 0, encode(report.as_data()))
-    parent.close()
-    child.serve()
-
-
 warnings.simplefilter("ignore")
 for _name in MODULES:
     importlib.import_module(_name)
-worker.main = main
+worker.main = functools.partial(worker.main, worker_class=PlainChild)
