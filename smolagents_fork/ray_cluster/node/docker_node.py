@@ -71,24 +71,21 @@ class DockerKind:
 
         Raises:
             EngineUnavailableError: this node has no Docker.
-            ForkError: names this node and says what failed.
+            ForkError: says what failed; the helper process names this node.
         """
         del sandbox
-        try:
-            provisioner = self._provisioner(options["container"])
-            image, digest = self._prepared(provisioner, options["image"], options["rebuild"])
-            wanted = options["digest"]
-            if wanted and digest != wanted:
-                raise ExecutorStartError(
-                    f"image {image!r} is {digest} here and {wanted} on another node: load the same "
-                    "image on every node"
-                )
-            if options["spec"] is None:
-                return PreparedImage(image, digest)
-            started = provisioner.start(sandbox_spec_of({**options["spec"], "image": image}))
-            return ContainerOnNode(started, digest)
-        except ForkError as error:
-            raise error.reworded(f"on node {self._owner.node}: {error}") from error
+        provisioner = self._provisioner(options["container"])
+        image, digest = self._prepared(provisioner, options["image"], options["rebuild"])
+        wanted = options["digest"]
+        if wanted and digest != wanted:
+            raise ExecutorStartError(
+                f"image {image!r} is {digest} here and {wanted} on another node: load the same "
+                "image on every node"
+            )
+        if options["spec"] is None:
+            return PreparedImage(image, digest)
+        started = provisioner.start(sandbox_spec_of({**options["spec"], "image": image}))
+        return ContainerOnNode(started, digest)
 
     def _provisioner(self, container: Any) -> DockerProvisioner:
         key = json.dumps(container, sort_keys=True)

@@ -48,7 +48,7 @@ class ProcessKind:
     """
 
     def __init__(self, owner: ClusterOwner) -> None:
-        self._owner = owner
+        del owner
         self._folder = WatchedFolder()
 
     def start(self, sandbox: str, options: dict[str, Any]) -> ProcessSandbox:
@@ -58,8 +58,8 @@ class ProcessKind:
         missing = [name for name in missing if find_spec(name) is None]
         if missing:
             raise ConfigurationError(
-                f"{', '.join(missing)}: authorized, and not installed on node {self._owner.node}; "
-                "install them on every node, or remove them from the authorized imports"
+                f"{', '.join(missing)}: authorized, and not installed on this node; install them "
+                "on every node, or remove them from the authorized imports"
             )
         layout = layout_for(imports, options["readable"], network=options["bounds"]["network"])
         folder = os.path.join(self._folder.path, sandbox)

@@ -112,7 +112,7 @@ def test_dead_engine_in_every_phase(own: RayCluster, node_engine: SecondEngine) 
             idle("1")
         assert eventually(lambda: all(map(ended, processes)), SECONDS)
         for executor in (idle, calling, asking):
-            with pytest.raises(EngineUnavailableError, match=f"on node .* {DEAD}"):
+            with pytest.raises(EngineUnavailableError, match=f"^node .* {DEAD}"):
                 executor("1")
         errors = [one.engine_error for one in users.stats()]
         assert any(re.search(DEAD, error) for error in errors), errors
