@@ -44,6 +44,7 @@ a test that runs on every executor, and a difference is held by the same test.
 | [`process`](process.md) | in a child process that the kernel confines | code of models |
 | [`docker`](docker.md) | in a container without a network | code you do not trust |
 | [`wasm`](wasm.md) | in WebAssembly, in a Deno without permissions | the same without Docker |
+| [`ray`](ray.md), [`kubernetes`](kubernetes.md) | as in these, on many machines | many sandboxes |
 | [`e2b`, `modal`, `blaxel`](hosted.md) | in a sandbox of a company | code that runs elsewhere |
 
 ```python
