@@ -51,6 +51,12 @@ class NodeStats:
     engine_error: str
     heard_seconds_ago: float
 
+    @property
+    def ready(self) -> int:
+        """Slots that can take a sandbox now."""
+        unusable = self.lost or self.engine_error
+        return 0 if unusable else max(0, self.slots - self.in_use - self.starting)
+
 
 class RemoteSandbox:
     """One sandbox on a node of the cluster.

@@ -167,6 +167,7 @@ def test_sandboxes_of_one_engine_share_a_supervisor(cluster: RayCluster):
             users.close()
         assert stats.lost == ""
         assert stats.in_use <= 2
+        assert stats.ready >= 1
         assert one("1").output == other("1").output
 
 
