@@ -38,6 +38,7 @@ def test_engine_that_is_absent(required):
             "DOCKER_HOST": "unix:///nonexistent/docker.sock",
             "REQUIRE_DOCKER": required,
             "COLUMNS": "300",
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         },
         capture_output=True,
         text=True,

@@ -1,4 +1,8 @@
-"""The page "Getting started": its commands, in a fresh folder, within five minutes."""
+"""The page "Getting started": its commands, in a fresh folder, within five minutes.
+
+Only with ``WHOLE_CONTRACT=1``: it builds and installs everything once more, as a CI run has just
+done with ``make demo``.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import os
 
 import pytest
 from page_walk import reader_environment, walk
+from whole_contract import WHOLE
 
 from tests.chat_server import ChatServer
 from tools.paths import ROOT
@@ -27,6 +32,7 @@ final_answer(turnover.idxmax())
 </code>"""
 
 
+@pytest.mark.skipif(not WHOLE, reason="only with WHOLE_CONTRACT=1")
 @pytest.mark.docker
 @pytest.mark.network
 def test_first_reader_gets_an_answer_about_their_file_in_five_minutes(

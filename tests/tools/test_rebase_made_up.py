@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 from rebase_harness import publish, snapshot, tiny_tree
+from whole_contract import WHOLE
 
 from tools.git import Git
 
@@ -130,6 +131,7 @@ def test_result_that_cannot_be_built_says_why(rebase, links):
     assert snapshot(rebase.project) == before
 
 
+@pytest.mark.skipif(not WHOLE, reason="only with WHOLE_CONTRACT=1")
 @pytest.mark.slow
 def test_check_in_a_fresh_environment(rebase, tmp_path):
     """As a maintainer runs it: everything installed anew, nothing of this environment seen."""

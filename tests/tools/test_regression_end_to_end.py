@@ -129,13 +129,17 @@ def test_a_broken_function_is_caught(suite: Suite) -> None:
     assert (suite.folder / "reports" / "regression.xml").exists()
 
 
-def test_a_module_or_a_fork_that_no_longer_imports_is_caught(suite: Suite) -> None:
+@pytest.mark.skipif(not WHOLE, reason="only with WHOLE_CONTRACT=1")
+def test_a_module_that_no_longer_imports_is_caught(suite: Suite) -> None:
     suite.break_module("vision_web_browser.py")
     report = suite.again("test_vision_web_browser.py")
     assert report.exit_status == 1
     different = {found.test: found.fork.status for found in report.of(Kind.UNDECLARED)}
     assert different.pop("tests/test_vision_web_browser.py") == "error"
     assert set(different.values()) == {"missing"}
+
+
+def test_a_fork_that_no_longer_imports_is_caught(suite: Suite) -> None:
     suite.break_module("__init__.py")
     report = suite.again(TESTS)
     assert report.exit_status == 1

@@ -132,6 +132,7 @@ def test_tag_has_the_tree_that_release_was_made_from(released, version, tmp_path
     assert contents(tagged) == contents(expected)
 
 
+@pytest.mark.skipif(not WHOLE, reason="only with WHOLE_CONTRACT=1")
 def test_release_installs_from_static_index_alone(released, version, tmp_path):
     """The index gets the dependencies' wheels, too; then nothing else can be asked."""
     out = released / "dist" / "release"

@@ -74,13 +74,6 @@ def test_test_that_passes_alone_is_printed_as_unstable(
 
 
 @pytest.mark.slow
-def test_test_that_fails_alone_too_fails_the_run(tmp_path: Path) -> None:
-    tests = own_tests(tmp_path, PASSES, FAILS_BESIDE_OTHERS, FAILS.format(1))
-    assert not tests.run()
-    assert not (tmp_path / "reports" / "unstable.txt").exists()
-
-
-@pytest.mark.slow
 def test_many_failures_are_not_repeated(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     tests = own_tests(tmp_path, FAILS.format(MOST_REPEATED + 1))
     assert not tests.run()
@@ -110,14 +103,15 @@ def test_dead_worker_shows_its_stacks_and_the_other_tests_run_once(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("others", [(), (PASSES,)])
-def test_test_that_crashes_alone_too_fails_the_run(tmp_path: Path, others: tuple[str, ...]) -> None:
-    assert not own_tests(tmp_path, CRASHES, *others).run()
+def test_test_that_crashes_alone_too_fails_the_run(tmp_path: Path) -> None:
+    assert not own_tests(tmp_path, CRASHES).run()
 
 
 @pytest.mark.slow
-def test_failure_after_a_dead_worker_fails_the_run(tmp_path: Path) -> None:
+def test_test_that_fails_alone_too_fails_the_run(tmp_path: Path) -> None:
+    """Also after a dead worker, whose test passes alone."""
     assert not own_tests(tmp_path, CRASHES_BESIDE_OTHERS, FAILS.format(1)).run()
+    assert not (tmp_path / "reports" / "unstable.txt").exists()
 
 
 @pytest.mark.slow
