@@ -1,7 +1,7 @@
 """Hostile programs in a child process with plain CPython: the kernel alone confines it.
 
 A program that reaches its canary in the child also makes every attempt of ``assault.py``. The
-attempts are the same for all, hence every third program, and with ``WHOLE_CONTRACT=1`` every one;
+attempts are the same for all, hence every sixth program, and with ``WHOLE_CONTRACT=1`` every one;
 ``test_process_table.py`` has others.
 """
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from process_host import ProcessHost
 
 PLAIN = True
-PARTS = hostile_table.in_parts(every(3, hostile_table.all_programs(), first=1), 30)
+PARTS = hostile_table.in_parts(every(6, hostile_table.all_programs(), first=1), 30)
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="the kernel that confines is Linux"),

@@ -1,6 +1,6 @@
 """Hostile programs, through the interpreter in a child process: nothing outside is reached.
 
-Every sixth program, and with ``WHOLE_CONTRACT=1`` every one: what confines them is the kernel,
+Every twelfth program, and with ``WHOLE_CONTRACT=1`` every one: what confines them is the kernel,
 which ``test_process_plain.py`` shows without the interpreter in its path.
 
 Separate from ``test_process_plain.py``, so that the two files run in parallel.
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from process_host import ProcessHost
 
 PLAIN = False
-PARTS = hostile_table.in_parts(every(6, hostile_table.all_programs()), 30)
+PARTS = hostile_table.in_parts(every(12, hostile_table.all_programs()), 30)
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="the kernel that confines is Linux"),

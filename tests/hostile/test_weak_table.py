@@ -1,6 +1,6 @@
 """Each program that `local` stops reaches its canary in plain CPython: the tests can fail.
 
-Every sixth program, and with ``WHOLE_CONTRACT=1`` every one. With a new program, run the whole.
+Every twelfth program, and with ``WHOLE_CONTRACT=1`` every one. With a new program, run the whole.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from whole_contract import every
 
 IN_LOCAL = [p for p in hostile_table.all_programs() if p.in_local]
 SHOWN = [p for p in IN_LOCAL if not p.weak]
-PARTS = hostile_table.in_parts(every(6, SHOWN), 30)
+PARTS = hostile_table.in_parts(every(12, SHOWN), 30)
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="the hostile worker forks its children"),

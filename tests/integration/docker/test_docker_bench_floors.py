@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+from whole_contract import WHOLE
+
 from smolagents_fork.executors.docker import DockerExecutor
 from tools.bench.docker.floor import (
     answering_run,
@@ -13,6 +16,7 @@ from tools.bench.docker.floor import (
 from tools.bench.docker.sides import memory
 
 
+@pytest.mark.skipif(not WHOLE, reason="only with WHOLE_CONTRACT=1")
 def test_kernel_and_pipes_of_an_executors_container_answer(engine):
     with DockerExecutor(startup_timeout_seconds=180) as executor:
         assert executor("1+1").output == 2
@@ -25,6 +29,7 @@ def test_kernel_and_pipes_of_an_executors_container_answer(engine):
         assert executor("1+1").output == 2
 
 
+@pytest.mark.skipif(not WHOLE, reason="only with WHOLE_CONTRACT=1")
 def test_bare_kernel_and_bare_python_answer(engine):
     image = DockerExecutor.setup(progress=lambda _line: None)
     assert kernel_memory(engine, image) > 1 << 20

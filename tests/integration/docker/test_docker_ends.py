@@ -16,6 +16,7 @@ from background import acting, at_once, eventually, running
 from docker_waiting import first_print
 from smolagents import tool
 from smolagents.utils import AgentError
+from whole_contract import every
 
 from smolagents_fork.errors import (
     ConfigurationError,
@@ -97,9 +98,7 @@ STAGES = [
 FAILURES = [("before", *STAGES[0]), *(("after", *stage) for stage in STAGES)]
 
 
-@pytest.mark.parametrize(
-    ("when", "owner", "name"), FAILURES, ids=[f"{when}-{name}" for when, _, name in FAILURES]
-)
+@pytest.mark.parametrize(("when", "owner", "name"), every(3, FAILURES), ids=lambda one: str(one))
 def test_failure_at_every_stage_leaves_no_container_thread_or_descriptor(
     image, engine, monkeypatch, owner, name, when
 ):

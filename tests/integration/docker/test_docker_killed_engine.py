@@ -10,6 +10,7 @@ import pytest
 import second_engine as engines
 from background import eventually
 from second_engine import LONG_SECONDS, SecondEngine, ended
+from whole_contract import WHOLE
 
 from smolagents_fork.sandboxes.docker.engine import connect, disconnect
 from smolagents_fork.sandboxes.docker.engine_address import EngineAddress
@@ -39,6 +40,7 @@ def second_engine(base_image: str) -> Iterator[SecondEngine]:
         yield engine
 
 
+@pytest.mark.skipif(not WHOLE, reason="only with WHOLE_CONTRACT=1")
 @pytest.mark.slow
 @pytest.mark.limit(300)
 def test_killed_engine_leaves_no_container_after_the_lease(second_engine, base_image):

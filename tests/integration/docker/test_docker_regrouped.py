@@ -10,6 +10,7 @@ from docker_regrouping_proxy import Gathering, Splitting
 from docker_waiting import first_print, gone, set_options
 from smolagents import tool
 from smolagents.utils import AgentError
+from whole_contract import every
 
 from smolagents_fork.errors import ExecutorError, SandboxDiedError, SandboxTimeoutError
 
@@ -18,7 +19,7 @@ BUSY = "print('begun', flush=True)\nimport time\nend = time.monotonic() + 300\n"
 BUSY += "while time.monotonic() < end: pass"
 
 
-@pytest.fixture(params=[Splitting, Gathering])
+@pytest.fixture(params=every(2, [Splitting, Gathering]))
 def regrouped(request, engine, monkeypatch):
     if not str(engine.api.base_url).startswith("http+docker"):
         pytest.skip("the engine is not on a local socket")

@@ -55,6 +55,7 @@ def test_supervisor_killed(scene: Scene) -> None:
     scene.check()
 
 
+@pytest.mark.skipif(not WHOLE, reason="only with WHOLE_CONTRACT=1")
 def test_raylet_killed(breakable: RayCluster, scene: Scene) -> None:
     scene.begin_start()
     breakable.kill_raylet(scene.node)
