@@ -20,12 +20,16 @@ PATIENCE_SECONDS = 240.0
 
 
 def eventually(condition: Callable[[], Any], seconds: float = PATIENCE_SECONDS) -> bool:
-    """Return whether ``condition`` becomes true within ``seconds``, polling every 20 ms."""
+    """Return whether ``condition`` becomes true within ``seconds``.
+
+    It is asked every 20 ms, and less often where asking an engine takes long: others need the
+    processor meanwhile, and what is waited for does, too.
+    """
     end = time.monotonic() + seconds
-    while time.monotonic() < end:
+    while (begun := time.monotonic()) < end:
         if condition():
             return True
-        time.sleep(0.02)
+        time.sleep(min(max(0.02, 5 * (time.monotonic() - begun)), 0.5))
     return bool(condition())
 
 

@@ -41,13 +41,23 @@ _TEMPORARY = "ray"
 #: to Ray 2.54 all nodes have the head's temporary folder, and two that start at once may choose the
 #: same name for a socket. ``ip netns exec`` has made the mount namespace.
 _MOUNTED = 'mount --bind "$0" "$1" && shift && exec "$@"'
-#: Prints the addresses of the nodes that Ray counts as alive, each with the node's id.
+#: Prints the addresses of the nodes that Ray counts as alive, each with the node's id, as soon as
+#: they are the expected ones or the seconds are over. One process asks, since each imports Ray.
 _ALIVE = """
-import json, sys
+import json, sys, time
 from ray._raylet import GcsClient
-nodes = GcsClient(address=sys.argv[1]).get_all_node_info(timeout=20).values()
-print(json.dumps([[n.node_manager_address, n.node_id.hex()] for n in nodes if n.state == 0]))
+client, expected, end = GcsClient(address=sys.argv[1]), json.loads(sys.argv[2]), time.monotonic()
+end += float(sys.argv[3])
+while True:
+    nodes = client.get_all_node_info(timeout=20).values()
+    found = [[n.node_manager_address, n.node_id.hex()] for n in nodes if n.state == 0]
+    if expected in (None, sorted(id for _, id in found)) or time.monotonic() > end:
+        break
+    time.sleep(0.2)
+print(json.dumps(found))
 """
+#: For which one such process waits. Meanwhile another node may be lost.
+_EXPECTED_SECONDS = 10.0
 
 
 def _log_end(path: Path) -> str:
@@ -121,13 +131,15 @@ class RayCluster:
         """Return the name of the node with an IP address."""
         return next(node for node in self._all if self.address_of(node) == address)
 
-    def alive(self, patience: float = 0.0) -> dict[str, str]:
+    def alive(self, patience: float = 0.0, expected: list[str] | None = None) -> dict[str, str]:
         """Return the ids of the nodes that Ray counts as alive, by address.
 
         Args:
             patience: seconds for which the head is asked again while it does not answer.
+            expected: sorted ids to wait for, for :data:`_EXPECTED_SECONDS`; ``None``: any.
         """
         command = [sys.executable, "-c", _ALIVE, self.address]
+        command += [json.dumps(expected), str(_EXPECTED_SECONDS)]
         deadline = time.monotonic() + patience
         while True:
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -207,9 +219,11 @@ class RayCluster:
                 self._start(node)
             for node in lost:
                 self._wait(node, deadline)
-            if sorted(self.alive().values()) == sorted(map(self._node_id, self._all)):
+            expected = sorted(map(self._node_id, self._all))
+            found = self.alive(expected=expected)
+            if sorted(found.values()) == expected:
                 return
-            assert time.monotonic() < deadline, f"{self.alive()}, {self.log(HEAD)}"
+            assert time.monotonic() < deadline, f"{found}, {self.log(HEAD)}"
             time.sleep(0.5)
 
     def remove(self) -> None:
@@ -318,10 +332,13 @@ class RayCluster:
             )
 
     def _wait(self, node: str, deadline: float) -> None:
+        looks = 0
         while _STARTED not in self.log(node):
             late = time.monotonic() > deadline
             assert not late, f"{node} did not start: {self.log(node)}"
-            assert any(map(alive, self._pids(node))), f"{node} ended: {self.log(node)}"
+            if looks % 10 == 9:  # finding the processes takes long, of which a start has more need
+                assert any(map(alive, self._pids(node))), f"{node} ended: {self.log(node)}"
+            looks += 1
             time.sleep(0.1)
 
 

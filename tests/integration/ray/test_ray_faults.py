@@ -250,7 +250,7 @@ def host_memory() -> int:
 # The last one: with another head, every node has to start anew.
 def test_head_killed(breakable: RayCluster, scene: Scene) -> None:
     # A start needs a supervisor that the head has not made yet.
-    scene.begin_start(next(leases), start_seconds=20.0)
+    scene.begin_start(next(leases), start_seconds=8.0)
     breakable.kill_head()
     with pytest.raises(EngineUnavailableError) as caught:
         make(breakable, next(leases))

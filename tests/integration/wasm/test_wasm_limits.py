@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -131,7 +132,12 @@ def test_memory_outside_python_is_limited_too(code: str):
             return False
 
         pid = executor.pid
-        watcher = threading.Thread(target=eventually, args=(look,), daemon=True)
+
+        def watch() -> None:
+            while not look():
+                time.sleep(0.01)
+
+        watcher = threading.Thread(target=watch, daemon=True)
         watcher.start()
         with pytest.raises((SandboxDiedError, SandboxTimeoutError, InterpreterError)):
             executor(code)
