@@ -15,6 +15,7 @@ from recording import ScriptedModel
 from rich.console import Console
 from smolagents import AgentLogger, CodeAgent, LocalPythonExecutor, LogLevel
 from smolagents.models import get_clean_message_list
+from whole_contract import every
 
 from smolagents_fork.displays import notebook_forms
 from smolagents_fork.results import Display
@@ -193,7 +194,7 @@ agent.cleanup()
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-@pytest.mark.parametrize("kind", ["local", "process"])
+@pytest.mark.parametrize("kind", every(2, ["process", "local"]))
 def test_notebook_shows_figures_and_tables(kind, tmp_path):
     import nbformat
     from nbclient import NotebookClient

@@ -20,11 +20,12 @@ import fuzz_grammar
 import hostile_harness
 import pytest
 from hostile_harness import HANGS_SECONDS, HARMLESS_MODULES, LATEST_SECONDS, LIMITS, Worker
+from whole_contract import WHOLE
 
 SECONDS = float(os.environ.get("FUZZ_SECONDS", "0"))
 SEED = int(os.environ.get("FUZZ_SEED", "1"))
 #: Of 400 probes, and of one program: a few seconds for all.
-BATCHES, LIMIT_PROGRAMS = 6, 20
+BATCHES, LIMIT_PROGRAMS = (6, 20) if WHOLE else (3, 10)
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="the worker forks its children"),

@@ -18,7 +18,7 @@ from smolagents_fork.sandboxes.stream_errors import StreamUnsupported
 # Longest time from an end to the error about it. Quiet, it takes 0.01 to 0.2 s, and 0.7 s where
 # only the relay ended (that long the engine is asked whether the container goes, too). What is not
 # noticed at all is an error after 50 s, when the code ends, or a minute, the time it has.
-NOTICED_SECONDS = 15.0
+NOTICED_SECONDS = 45.0
 
 # Says something into the container's log, as a library that crashes does, and stays.
 SLEEP = (
@@ -104,7 +104,7 @@ def test_kernel_out_of_memory(image):
         started = time.monotonic()
         with pytest.raises(SandboxDiedError) as caught:
             executor("print('before')\nhog = []\nwhile True: hog.append(bytearray(10_000_000))")
-        assert time.monotonic() - started < 40
+        assert time.monotonic() - started < NOTICED_SECONDS
         assert caught.value.cause == "out_of_memory"
         message = str(caught.value)
         assert "out of memory" in message
@@ -137,7 +137,7 @@ def test_gateway_out_of_memory(image):
         started = time.monotonic()
         with pytest.raises(SandboxDiedError) as caught:
             executor(OUT_OF_MEMORY_OF_THE_GATEWAY)
-        assert time.monotonic() - started < 40
+        assert time.monotonic() - started < NOTICED_SECONDS
         message = str(caught.value)
         assert f"sandbox {first} ended while code ran: sandbox ended" in message
         assert "exit code 137, out of memory: raise memory=, or use less" in message
@@ -290,4 +290,4 @@ def test_engine_that_goes_away_in_mid_call(make, proxy):
     assert "unknown: the engine does not answer" in message
     started = time.monotonic()
     executor.cleanup()
-    assert time.monotonic() - started < 15
+    assert time.monotonic() - started < NOTICED_SECONDS

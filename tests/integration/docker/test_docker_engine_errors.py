@@ -22,7 +22,7 @@ from smolagents_fork.sandboxes.docker.lifetime import reaper
 from smolagents_fork.sandboxes.docker.streams.gateway_socket import GatewaySocket
 from smolagents_fork.sandboxes.stream_errors import StreamUnsupported
 
-QUICK_SECONDS = 30
+QUICK_SECONDS = 50
 
 
 @pytest.fixture

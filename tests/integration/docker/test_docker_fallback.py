@@ -105,7 +105,7 @@ def test_port_on_another_machines_loopback_is_refused(image, no_streams, other_m
     started = time.monotonic()
     with pytest.raises(ExecutorStartError) as caught:
         DockerExecutor()
-    assert time.monotonic() - started < 40
+    assert time.monotonic() - started < 120
     assert f"the engine runs on {other_machine.address}" in str(caught.value)
     assert "pass host='0.0.0.0'" in str(caught.value)
     with pytest.raises(ConfigurationError, match="transport='port': the engine runs on"):

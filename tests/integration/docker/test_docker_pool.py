@@ -76,7 +76,7 @@ def test_full_pool_makes_wait_and_says_what_it_is_doing(image):
         started = time.monotonic()
         with pytest.raises(ExecutorStartError) as caught:
             pool.acquire(timeout=0.5)
-        assert time.monotonic() - started < 30
+        assert time.monotonic() - started < 120
         assert "acquire_timeout_seconds=0.5" in str(caught.value)
         assert "in_use=1" in str(caught.value)
         assert "raise max_size=1, or close executors" in str(caught.value)

@@ -10,7 +10,6 @@ import enum
 import fractions
 import pathlib
 import pickle
-import time
 import uuid
 import warnings
 
@@ -91,15 +90,12 @@ def test_numpy_and_pandas(science):
 
 
 @pytest.mark.parametrize("kind", ["array", "list"])
-def test_million_floats_both_ways_quickly(science, kind):
+def test_million_floats_both_ways(science, kind):
     array = np.random.default_rng(1).random(1_000_000)
     sent = array if kind == "array" else array.tolist()
     science.send_variables({"warm": sent[:10]})
-    started = time.monotonic()
     science.send_variables({"array": sent})
     back = science("array").output
-    # Quiet, an array takes 0.15 s and a list 1 s, there and back.
-    assert time.monotonic() - started < 40
     assert type(back) is type(sent)
     assert (np.asarray(back) == array).all()
 

@@ -189,7 +189,13 @@ class Client:
     def __exit__(self, *_: object) -> None:
         self.socket.shutdown()
 
-    def send(self, code: str, channel: str = "shell", kind: str = "execute_request") -> str:
+    def send(
+        self,
+        code: str,
+        channel: str = "shell",
+        kind: str = "execute_request",
+        metadata: dict[str, str] | None = None,
+    ) -> str:
         """Send a request and return its id."""
         header = {
             "msg_id": uuid.uuid4().hex,
@@ -203,7 +209,10 @@ class Client:
         if kind == "execute_request":
             content = {"code": code, "silent": False, "store_history": False, "allow_stdin": False}
         if self.v1:
-            parts = [channel.encode(), *(json.dumps(p).encode() for p in (header, {}, {}, content))]
+            parts = [
+                channel.encode(),
+                *(json.dumps(p).encode() for p in (header, {}, metadata or {}, content)),
+            ]
             offsets = [8 * (len(parts) + 2)]
             for part in parts:
                 offsets.append(offsets[-1] + len(part))
@@ -212,7 +221,9 @@ class Client:
             self.socket.send_binary(data)
         else:
             message = {"channel": channel, "header": header, "content": content}
-            self.socket.send(json.dumps({**message, "parent_header": {}, "metadata": {}}))
+            self.socket.send(
+                json.dumps({**message, "parent_header": {}, "metadata": metadata or {}})
+            )
         return str(header["msg_id"])
 
     def receive(self) -> dict[str, Any]:

@@ -112,7 +112,10 @@ def test_control_channel_interrupts_too(gateway):
 def test_long_messages_pass_both_ways(gateway):
     with gateway.client(v1=True) as client:
         text = "x" * 8_000_000  # more than a socket's buffers take
-        assert client.run(f"text = '{text}'; len(text)").value == "8000000"
+        # Not in the code, which IPython would parse for seconds.
+        code = "text = get_ipython().kernel.get_parent('shell')['metadata']['text']; len(text)"
+        sent = client.send(code, metadata={"text": text})
+        assert client.finish(sent).value == "8000000"
         assert len(client.run("print(text)").text) == 8_000_001
 
 
