@@ -22,7 +22,7 @@ from websocket import ABNF, WebSocket
 from websocket._abnf import frame_buffer
 
 from ..errors import ProtocolError, SandboxDiedError
-from .wire import SUBPROTOCOL_V1
+from .wire import SUBPROTOCOL_V1, size_of_v1
 
 __all__ = ["Connection", "ConnectionLost", "SocketLike", "TimedSocket", "WaitTimeout"]
 
@@ -30,6 +30,8 @@ __all__ = ["Connection", "ConnectionLost", "SocketLike", "TimedSocket", "WaitTim
 _KEPT = 16_384
 # Bytes of one read of a long payload, and the length from which a payload is sent as it is.
 _LONG = 65_536
+# Bytes of the longest head of a frame without a mask.
+_HEAD = 10
 # Factor by which the memory of a long payload grows.
 _GROWTH = 16
 # Time limit for reading data that has already arrived, when there is no time to wait.
@@ -190,8 +192,53 @@ else:  # pragma: no cover - Windows
         return bool(ready[0] or ready[1])
 
 
+class _LongMessage:
+    """Message that is long or arrives in fragments; only the beginning of one over its limit.
+
+    Its place grows with what arrives: the other end may only claim to send so much.
+
+    Args:
+        first: first byte of its first frame.
+        limit_for: returns the size limit from the beginning.
+    """
+
+    def __init__(self, first: int, limit_for: Callable[[bytes], int]) -> None:
+        self.first = first
+        self.place = bytearray(_KEPT)
+        #: Bytes at the place, and bytes that were skipped.
+        self.size = self.skipped = 0
+        self.over_limit = False
+        self._limit_for = limit_for
+        self._limit: int | None = None
+
+    def make_room(self, left: int) -> None:
+        """Make room at the place, or find that the message is over its limit.
+
+        Args:
+            left: bytes that are left of the frame.
+        """
+        if self.size < len(self.place) or self.over_limit:
+            return
+        if self._limit is None:
+            self._limit = self._limit_for(bytes(self.place))
+        if self.size + left > self._limit:
+            self.over_limit = True
+            self.skipped, self.size = self.size - _KEPT, _KEPT
+            self.place = self.place[:_KEPT]
+            return
+        expected = min(max(self.size + left, size_of_v1(self.place)), self._limit)
+        larger = bytearray(min(expected, _GROWTH * len(self.place)))
+        larger[: self.size] = self.place
+        self.place = larger
+
+    def whole(self) -> bytearray:
+        """Return the payload."""
+        del self.place[self.size :]
+        return self.place
+
+
 class _FrameReader(frame_buffer):
-    """Reader of frames that keeps only the beginning of a payload over its limit.
+    """Reader of messages that keeps only the beginning of a payload over its limit.
 
     The limit depends on the type of the message, which the headers at its beginning give. A read
     takes whatever has arrived, so that a short message is one read; websocket-client's own reader
@@ -209,20 +256,48 @@ class _FrameReader(frame_buffer):
         super().__init__(read, True)
         self._sock = sock
         self._unread = bytearray()
-        self._head: tuple[int, int] | None = None
-        self._start: bytes | None = None
-        self._long: bytearray | None = None
-        self._long_read = 0
-        self._left_to_skip = 0
+        # First byte of the frame that is being read, and the number of bytes of it that are left.
+        self._first: int | None = None
+        self._left = 0
+        self._long: _LongMessage | None = None
+        #: Bytes that the last message had over its limit.
         self.skipped_bytes = 0
 
     def recv_frame(self) -> ABNF:
-        """Return the next frame (RFC 6455, section 5.2)."""
-        if self._head is None:
-            self._head = self._read_head()
-        first, length = self._head
-        payload = self._read_payload(length)
-        self._head = None
+        """Return the next message or control frame as one frame (RFC 6455, section 5.2).
+
+        The gateway sends a long message in fragments, between which control frames may come.
+        """
+        while True:
+            if self._first is None:
+                self._first, self._left = self._read_head()
+            first, long = self._first, self._long
+            if first & 8 or (long is None and first & 0x80 and self._left <= _KEPT):
+                self._fill(self._left)
+                self._first = None
+                return self._frame(first, self._take(self._left))
+            if long is None:
+                long = self._long = _LongMessage(first, self.limit_for)
+            while self._left:
+                self._left -= self._read_some(long, self._left)
+            self._first = None
+            if first & 0x80:
+                self._long, self.skipped_bytes = None, long.skipped
+                return self._frame(long.first | 0x80, long.whole())
+
+    def _read_some(self, long: _LongMessage, left: int) -> int:
+        """Read bytes of a long message to their place, or skip them; return their number."""
+        long.make_room(left)
+        if long.over_limit:
+            count = len(self._piece(left))
+            long.skipped += count
+        else:
+            with memoryview(long.place) as place:
+                count = self._piece_into(place[long.size : long.size + left])
+            long.size += count
+        return count
+
+    def _frame(self, first: int, payload: bytes | bytearray) -> ABNF:
         fin, rsv1, rsv2, rsv3 = (first >> bit & 1 for bit in (7, 6, 5, 4))
         # Its own reader gives it bytes, too.
         frame = ABNF(fin, rsv1, rsv2, rsv3, first & 0xF, 0, payload)  # type: ignore[arg-type]
@@ -239,45 +314,17 @@ class _FrameReader(frame_buffer):
             size, layout = (4, "!H") if length == 126 else (10, "!Q")
             self._fill(size)
             (length,) = struct.unpack_from(layout, self._unread, 2)
-        if first & 8 and length > 125:
-            raise websocket.WebSocketProtocolException("a control frame from the gateway is long")
+        if first & 8:
+            if length > 125:
+                raise websocket.WebSocketProtocolException(
+                    "a control frame from the gateway is long"
+                )
+        elif (first & 0xF == ABNF.OPCODE_CONT) != (self._long is not None):
+            raise websocket.WebSocketProtocolException(
+                "a fragment from the gateway without its beginning or end"
+            )
         del self._unread[:size]
         return first, length
-
-    def _read_payload(self, length: int) -> bytes | bytearray:
-        if length <= _KEPT:
-            self._fill(length)
-            return self._take(length)
-        if self._start is None:
-            self._fill(_KEPT)
-            self._start = bytes(self._take(_KEPT))
-            if length <= self.limit_for(self._start):
-                self._long, self._long_read = bytearray(self._start), _KEPT
-            else:
-                self._left_to_skip = self.skipped_bytes = length - _KEPT
-        if self._long is not None:
-            whole = self._read_long(length)
-            self._long = self._start = None
-            return whole
-        while self._left_to_skip > 0:
-            self._left_to_skip -= len(self._piece(self._left_to_skip))
-        start, self._start = self._start, None
-        return start
-
-    def _read_long(self, length: int) -> bytearray:
-        """Read the rest of a long payload to its place, and return the payload.
-
-        The place grows with what arrives: the other end may only claim to send so much.
-        """
-        place = self._long or bytearray()
-        while self._long_read < length:
-            if self._long_read == len(place):
-                larger = bytearray(min(length, _GROWTH * len(place)))
-                larger[: len(place)] = place
-                place = self._long = larger
-            with memoryview(place) as target:
-                self._long_read += self._piece_into(target[self._long_read :])
-        return place
 
     def _piece_into(self, target: memoryview) -> int:
         if self._unread:
@@ -294,7 +341,8 @@ class _FrameReader(frame_buffer):
 
     def _fill(self, size: int) -> None:
         while len(self._unread) < size:
-            self._unread += self.recv(_LONG)
+            # Within a message, what follows a head is read to its place.
+            self._unread += self.recv(_LONG if self._long is None else _HEAD)
 
     def _take(self, size: int) -> bytearray:
         taken = self._unread[:size]

@@ -20,7 +20,15 @@ from typing import Any
 
 from ..errors import ProtocolError
 
-__all__ = ["SUBPROTOCOL_V1", "Message", "decode", "encode", "encode_pieces", "peek_v1"]
+__all__ = [
+    "SUBPROTOCOL_V1",
+    "Message",
+    "decode",
+    "encode",
+    "encode_pieces",
+    "peek_v1",
+    "size_of_v1",
+]
 
 SUBPROTOCOL_V1 = "v1.kernel.websocket.jupyter.org"
 
@@ -38,7 +46,14 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 @dataclass(frozen=True)
 class Message:
-    """One message of the protocol; ``content`` is ``None`` if it was too large to be read."""
+    """One message of the protocol.
+
+    Attributes:
+        content: ``None`` if it was too large to be read.
+        buffers: of the message.
+        data: all buffers of a received message, one after another, without a copy; ``None`` if it
+            has none.
+    """
 
     channel: str
     header: dict[str, Any]
@@ -46,6 +61,7 @@ class Message:
     metadata: dict[str, Any]
     content: dict[str, Any] | None
     buffers: Sequence[bytes | memoryview] = field(default=())
+    data: memoryview | None = None
 
     @property
     def type(self) -> str:
@@ -124,7 +140,7 @@ def decode(payload: bytes | bytearray, *, v1: bool, binary: bool) -> Message:
         ProtocolError: the layout violates the protocol.
     """
     if v1:
-        channel, parts = _split_v1(payload)
+        channel, parts, end = _split_v1(payload)
         if len(parts) < 4:
             raise ProtocolError(
                 f"received a message of {len(parts)} parts; the protocol needs at least 4"
@@ -136,6 +152,7 @@ def decode(payload: bytes | bytearray, *, v1: bool, binary: bool) -> Message:
             _unpack(parts[2], "metadata"),
             _unpack(parts[3], "content"),
             tuple(parts[4:]),
+            _joined(payload, end, parts[4:]),
         )
     buffers: tuple[memoryview, ...] = ()
     text = memoryview(payload)
@@ -154,6 +171,7 @@ def decode(payload: bytes | bytearray, *, v1: bool, binary: bool) -> Message:
         metadata or {},
         content or {},
         buffers,
+        _joined(payload, len(payload), buffers),
     )
 
 
@@ -177,7 +195,25 @@ def peek_v1(start: bytes) -> Message | None:
     return Message(channel, header, parent, {}, None)
 
 
-def _split_v1(payload: bytes | bytearray) -> tuple[str, list[memoryview]]:
+def size_of_v1(start: bytes | bytearray) -> int:
+    """Return the size of a v1 payload in bytes, as its beginning says; 0 if it does not."""
+    try:
+        count: int = struct.unpack_from("<Q", start)[0]
+        size: int = struct.unpack_from("<Q", start, 8 * min(count, _MAX_PARTS))[0]
+    except struct.error:
+        return 0
+    return size
+
+
+def _joined(
+    payload: bytes | bytearray, end: int, buffers: Sequence[memoryview]
+) -> memoryview | None:
+    """Return as one the buffers that lie side by side in a payload and end at ``end``."""
+    return memoryview(payload)[end - sum(map(len, buffers)) : end] if buffers else None
+
+
+def _split_v1(payload: bytes | bytearray) -> tuple[str, list[memoryview], int]:
+    """Return channel, parts, and where the last part ends."""
     try:
         count = struct.unpack_from("<Q", payload)[0]
         if not 2 <= count <= _MAX_PARTS:
@@ -196,7 +232,7 @@ def _split_v1(payload: bytes | bytearray) -> tuple[str, list[memoryview]]:
         channel = bytes(pieces[0]).decode()
     except UnicodeDecodeError:
         raise ProtocolError("the channel name of a message is not UTF-8") from None
-    return channel, pieces[1:]
+    return channel, pieces[1:], offsets[-1]
 
 
 def _split_default(payload: bytes | bytearray) -> list[memoryview]:
