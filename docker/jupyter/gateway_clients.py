@@ -13,11 +13,12 @@ import itertools
 import json
 import struct
 import sys
+import time
 import uuid
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from gateway_kernels import CHANNELS, DELIMITER, MAX_MESSAGE_BYTES, note
-from gateway_streams import Line, StreamError
+from gateway_kernels import CHANNELS, DELIMITER, MAX_MESSAGE_BYTES, PASSED_BYTES, note
+from gateway_streams import Line, Passage, StreamError
 
 V1 = "v1.kernel.websocket.jupyter.org"
 SPECIFICATION = "python3"
@@ -29,7 +30,10 @@ _HEAD_SECONDS = 30.0
 _STALLED_SECONDS = 30.0
 _MAX_PARTS = 1024
 _MAGIC = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
-_TEXT, _BINARY, _CLOSE, _PING, _PONG = 1, 2, 8, 9, 10
+_CONTINUED, _TEXT, _BINARY, _CLOSE, _PING, _PONG = 0, 1, 2, 8, 9, 10
+_NO_MASK = bytes(4)
+# Longer than a channel's name.
+_LONGEST_NAME = 20
 _REASONS = {
     200: "OK",
     201: "Created",
@@ -129,9 +133,13 @@ class Client:
         self._stream = None
         self._kernel = self._link = None
         self._v1 = False
+        # When the output became full, and what cancels the check of that.
+        self._full_since = 0.0
         self._stalled = None
         self._late = None
         self._unanswered_ping = None
+        # Bytes that are missing of the message that is being passed on to the client.
+        self._missing = 0
         #: Whether a request had the token.
         self.known = False
 
@@ -278,7 +286,12 @@ class Client:
             self._link.pause()
         kind, message = 0, bytearray()
         while True:
-            final, opcode, payload = yield from self._next_frame(len(message))
+            final, opcode, length, mask = yield from self._next_head(len(message))
+            alone = final and opcode == _BINARY and not kind
+            if alone and self._v1 and mask == _NO_MASK and length >= PASSED_BYTES:
+                yield from self._pass_to_kernel(length)
+                continue
+            payload = _unmasked((yield length) if length else b"", mask)
             if opcode & 8:
                 if not self._control(opcode, payload):
                     return
@@ -295,10 +308,38 @@ class Client:
                 whole, opcode, kind, message = bytes(message), kind, 0, bytearray()
                 self._take(opcode, whole)
 
-    def _next_frame(self, size):
+    def _pass_to_kernel(self, length):
+        """Pass a message of the v1 layout on, its long parts while they arrive."""
+        table = yield 8
+        size = table_bytes_of_v1(table, length)
+        table += yield size - 8
+        offsets = offsets_of_v1(table, length)
+        name, *sizes = (b - a for a, b in itertools.pairwise(offsets))
+        if (offsets[0], offsets[-1]) != (size, length) or not 0 < name < _LONGEST_NAME:
+            # Bytes that belong to no part, or no channel's name.
+            self._take(_BINARY, table + bytes((yield length - size)))
+            return
+        channel = _channel(_text((yield name)))
+        connection = None if channel == "iopub" else self._link.open_connection(channel)
+        if connection is None:
+            parts = []
+            for size in sizes:
+                parts.append((yield size) if size else b"")
+            self._send_to_kernel(channel, parts)
+            return
+        connection.send([DELIMITER, b""], more=True)
+        for number, size in enumerate(sizes, 1):
+            more = number < len(sizes)
+            if size < PASSED_BYTES:
+                connection.send([(yield size) if size else b""], more=more)
+            else:
+                connection.begin_part(size, more=more)
+                yield Passage(size, connection.pass_on)
+
+    def _next_head(self, size):
         first, second = yield 2
         final, opcode, length = first & 0x80, first & 0x0F, second & 0x7F
-        if first & 0x70 or opcode not in (0, _TEXT, _BINARY, _CLOSE, _PING, _PONG):
+        if first & 0x70 or opcode not in (_CONTINUED, _TEXT, _BINARY, _CLOSE, _PING, _PONG):
             raise StreamError(f"a frame that begins with {first:#x}")
         if not second & 0x80:
             raise StreamError("a frame of a client without a mask")
@@ -310,9 +351,7 @@ class Client:
             (length,) = struct.unpack("!Q", (yield 8))
         if size + length > MAX_MESSAGE_BYTES:
             raise StreamError(f"a message of more than {MAX_MESSAGE_BYTES} bytes")
-        mask = yield 4
-        payload = (yield length) if length else b""
-        return final, opcode, _unmasked(payload, mask)
+        return final, opcode, length, (yield 4)
 
     def _control(self, opcode, payload):
         """Answer a control frame; return whether the connection stays open."""
@@ -333,18 +372,14 @@ class Client:
     def _take(self, opcode, payload):
         parse = parts_of_v1 if self._v1 else parts_of_json
         channel, parts = parse(memoryview(payload), opcode == _BINARY)
+        self._send_to_kernel(channel, parts)
+
+    def _send_to_kernel(self, channel, parts):
         if channel != "iopub":
             self._link.send(channel, [DELIMITER, b"", *parts])
 
-    def _send_frame(self, opcode, buffers, soon=True):
-        length = sum(map(len, buffers))
-        first = 0x80 | opcode
-        if length < 126:
-            head = struct.pack("!BB", first, length)
-        elif length < 65_536:
-            head = struct.pack("!BBH", first, 126, length)
-        else:
-            head = struct.pack("!BBQ", first, 127, length)
+    def _send_frame(self, opcode, buffers, soon=True, *, final=True):
+        head = _frame_head(opcode, sum(map(len, buffers)), final)
         self._stream.write(head, *buffers, soon=soon)
 
     # -- called by the link to the kernel --
@@ -358,6 +393,37 @@ class Client:
         found = json_of_parts(channel, parts)
         if found is not None:
             self._send_frame(*found, soon)
+
+    def begin_message(self, channel, parts, size):
+        """Begin to send a message of the kernel whose last part has not arrived.
+
+        Its bytes are sent as fragments, between which pings are answered, and after which the
+        message can be given up.
+
+        Args:
+            channel: of the message.
+            parts: header, parent header and so on, without the last part.
+            size: of the last part, in bytes.
+
+        Returns:
+            a function that sends bytes of the last part; ``None`` if the client's layout does not
+            allow that.
+        """
+        if not self._v1:
+            return None
+        self._missing = size
+        head = v1_head(channel, [*map(len, parts), size])
+        self._send_frame(_BINARY, [head, *parts], final=False)
+        return self._pass_on
+
+    def _pass_on(self, data):
+        self._missing -= len(data)
+        head = _frame_head(_CONTINUED, len(data), final=not self._missing)
+        self._stream.pass_on(head, data, more=self._missing > 0)
+
+    def give_up(self):
+        """End the message that was begun. It is shorter than its table says, and so is invalid."""
+        self._send_frame(_CONTINUED, [])
 
     def status(self, state):
         """Tell the client the state of its kernel."""
@@ -385,9 +451,6 @@ class Client:
 
     def _is_full(self, full):
         """Read from the kernel, or without one from the client, only while the client reads."""
-        if self._stalled is not None:
-            self._stalled()
-            self._stalled = None
         if not full:
             self._stream.resume("output")
         if self._link is None:
@@ -397,18 +460,24 @@ class Client:
         # The client is read all the time: it may send a long message before it reads again.
         (self._link.pause if full else self._link.resume)()
         if full:
-            self._stalled = self._loop.call_later(_STALLED_SECONDS, self._check_stalled)
+            self._full_since = time.monotonic()
+            if self._stalled is None:
+                self._stalled = self._loop.call_later(_STALLED_SECONDS, self._check_stalled)
         elif self._unanswered_ping is not None:
             payload, self._unanswered_ping = self._unanswered_ping, None
             self._send_frame(_PONG, [payload])
 
     def _check_stalled(self):
         self._stalled = None
-        if self._kernel.connections > 1:
+        if not self._stream.full:
+            return
+        left = self._full_since + _STALLED_SECONDS - time.monotonic()
+        if left <= 0 and self._kernel.connections > 1:
             note("a client that does not read was closed: it stopped the kernel for the others")
             self._stream.end("the client does not read")
-        else:
-            self._stalled = self._loop.call_later(_STALLED_SECONDS, self._check_stalled)
+            return
+        seconds = left if left > 0 else _STALLED_SECONDS
+        self._stalled = self._loop.call_later(seconds, self._check_stalled)
 
 
 def model(kernel):
@@ -450,8 +519,17 @@ def _check_name(body):
         raise Refused(404, f"there is no kernel specification {str(name)[:100]!r}")
 
 
+def _frame_head(opcode, length, final):
+    first = opcode | (0x80 if final else 0)
+    if length < 126:
+        return struct.pack("!BB", first, length)
+    if length < 65_536:
+        return struct.pack("!BBH", first, 126, length)
+    return struct.pack("!BBQ", first, 127, length)
+
+
 def _unmasked(payload, mask):
-    if mask == b"\0\0\0\0" or not payload:
+    if mask == _NO_MASK or not payload:
         return payload
     size = len(payload)
     key = (mask * (size // 4 + 1))[:size]
@@ -473,17 +551,44 @@ def _nobody_waits_for(parts):
 # -- layouts --
 
 
-def _slices(payload, offsets, start):
-    edges = [start, *offsets, len(payload)]
+def _slices(size, offsets, start):
+    edges = [start, *offsets, size]
     if any(a > b for a, b in itertools.pairwise(edges)):
         raise StreamError("the offsets of a message do not increase, or point outside of it")
     return offsets
+
+
+def _text(name):
+    return bytes(name).decode("utf-8", "replace")
 
 
 def _channel(name):
     if name not in CHANNELS:
         raise StreamError(f"a message to the channel {name[:20]!r}")
     return name
+
+
+def table_bytes_of_v1(start, size):
+    """Return the length in bytes of the table that a message of ``size`` bytes begins with.
+
+    Raises:
+        StreamError: it violates the layout.
+    """
+    (count,) = struct.unpack_from("<Q", start)
+    if not 6 <= count <= _MAX_PARTS or size < 8 * (count + 1):
+        raise StreamError(f"a message with a table of {count} offsets")
+    return 8 * (count + 1)
+
+
+def offsets_of_v1(start, size):
+    """Return where the parts of a message of ``size`` bytes begin, and where the last one ends.
+
+    Raises:
+        StreamError: it violates the layout.
+    """
+    end = table_bytes_of_v1(start, size)
+    offsets = struct.unpack_from(f"<{end // 8 - 1}Q", start, 8)
+    return _slices(size, offsets, end)
 
 
 def parts_of_v1(payload, binary):
@@ -494,23 +599,24 @@ def parts_of_v1(payload, binary):
     """
     if not binary or len(payload) < 8:
         raise StreamError("a message that is not of the layout v1")
-    (count,) = struct.unpack_from("<Q", payload)
-    if not 6 <= count <= _MAX_PARTS or len(payload) < 8 * (count + 1):
-        raise StreamError(f"a message with a table of {count} offsets")
-    offsets = _slices(payload, struct.unpack_from(f"<{count}Q", payload, 8), 8 * (count + 1))
+    offsets = offsets_of_v1(payload, len(payload))
     pieces = [payload[a:b] for a, b in itertools.pairwise(offsets)]
-    return _channel(bytes(pieces[0]).decode("utf-8", "replace")), pieces[1:]
+    return _channel(_text(pieces[0])), pieces[1:]
+
+
+def v1_head(channel, sizes):
+    """Return what a message in the v1 layout has before its parts, which have these sizes."""
+    name = channel.encode()
+    position = 8 * (len(sizes) + 3)
+    offsets = [position, position := position + len(name)]
+    for size in sizes:
+        offsets.append(position := position + size)
+    return struct.pack(f"<{len(offsets) + 1}Q", len(offsets), *offsets) + name
 
 
 def v1_of_parts(channel, parts):
     """Return the buffers of a message in the v1 layout."""
-    name = channel.encode()
-    position = 8 * (len(parts) + 3)
-    offsets = [position, position := position + len(name)]
-    for part in parts:
-        offsets.append(position := position + len(part))
-    table = struct.pack(f"<{len(offsets) + 1}Q", len(offsets), *offsets)
-    return [table + name, *parts]
+    return [v1_head(channel, [len(part) for part in parts]), *parts]
 
 
 def parts_of_json(payload, binary):
@@ -526,7 +632,8 @@ def parts_of_json(payload, binary):
         (count,) = struct.unpack_from("!I", payload)
         if not 1 <= count <= _MAX_PARTS or len(payload) < 4 * (count + 1):
             raise StreamError(f"a message with a table of {count} offsets")
-        offsets = _slices(payload, struct.unpack_from(f"!{count}I", payload, 4), 4 * (count + 1))
+        offsets = struct.unpack_from(f"!{count}I", payload, 4)
+        offsets = _slices(len(payload), offsets, 4 * (count + 1))
         edges = [*offsets, len(payload)]
         text, *buffers = (payload[a:b] for a, b in itertools.pairwise(edges))
     try:

@@ -11,12 +11,14 @@ import socket
 import struct
 import sys
 
-from gateway_streams import FREE_BYTES, StreamError, socket_stream
+from gateway_streams import FREE_BYTES, Passage, StreamError, socket_stream
 
 CHANNELS = ("shell", "iopub", "stdin", "control")
 #: Limit of one message, in bytes, in both directions.
 MAX_MESSAGE_BYTES = 1 << 30
 MAX_PARTS = 1024
+#: Length in bytes from which a part of a message is passed on while it arrives.
+PASSED_BYTES = 1 << 18
 DELIMITER = b"<IDS|MSG>"
 
 _GREETING = b"\xff" + bytes(8) + b"\x7f\x03\x00" + b"NULL".ljust(20, b"\0") + bytes(32)
@@ -89,6 +91,8 @@ class Connection:
         self._channel, self._link = channel, link
         self._type = b"SUB" if channel == "iopub" else b"DEALER"
         self._identity = identity
+        # Bytes that are missing of the part that is being passed on to the kernel.
+        self._missing = 0
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             # A program can listen there and accept nothing: never wait for it.
@@ -102,13 +106,23 @@ class Connection:
         )
         self.stream.write(_GREETING)
 
-    def send(self, parts):
-        """Send a message of several parts."""
-        last = len(parts) - 1
+    def send(self, parts, *, more=False):
+        """Send the parts of a message; all of them, or with ``more`` the first ones."""
+        last = -1 if more else len(parts) - 1
         buffers = []
         for number, part in enumerate(parts):
-            buffers += (_frame(_MORE if number < last else 0, len(part)), part)
+            buffers += (_frame(0 if number == last else _MORE, len(part)), part)
         self.stream.write(*buffers)
+
+    def begin_part(self, size, *, more):
+        """Send the head of one part, whose bytes are given to :meth:`pass_on`."""
+        self._missing = size
+        self.stream.write(_frame(_MORE if more else 0, size))
+
+    def pass_on(self, data):
+        """Send bytes of the part that was begun, at once."""
+        self._missing -= len(data)
+        self.stream.pass_on(data, more=self._missing > 0)
 
     def _parse(self):
         greeting = yield 64
@@ -125,12 +139,21 @@ class Connection:
         self._link.opened(self._channel)
         while True:
             parts = yield from self._next_message()
-            self._link.received(self._channel, parts)
+            if parts is not None:
+                self._link.received(self._channel, parts)
 
     def _next_message(self):
+        """Return the parts of a message; ``None`` if it has been passed on."""
         parts, size = [], 0
         while True:
-            flags, body = yield from self._next_frame(MAX_MESSAGE_BYTES - size)
+            flags, length = yield from self._next_head(MAX_MESSAGE_BYTES - size)
+            if length >= PASSED_BYTES and not flags & (_MORE | _COMMAND):
+                passing = self._link.begin_message(self._channel, parts, length)
+                if passing is not None:
+                    yield Passage(length, passing)
+                    self._link.passed()
+                    return None
+            body = (yield length) if length else b""
             if flags & _COMMAND:
                 continue
             parts.append(body)
@@ -140,7 +163,11 @@ class Connection:
             if len(parts) > MAX_PARTS:
                 raise StreamError(f"a message of more than {MAX_PARTS} parts")
 
-    def _next_frame(self, limit=MAX_MESSAGE_BYTES):
+    def _next_frame(self):
+        flags, size = yield from self._next_head()
+        return flags, (yield size) if size else b""
+
+    def _next_head(self, limit=MAX_MESSAGE_BYTES):
         flags, size = yield 2
         if flags & ~(_MORE | _LONG | _COMMAND):
             raise StreamError(f"a frame with the flags {flags:#x}")
@@ -149,8 +176,7 @@ class Connection:
             size = int.from_bytes(bytes([size]) + rest, "big")
         if size > limit:
             raise StreamError(f"a frame of {size} bytes")
-        body = (yield size) if size else b""
-        return flags, body
+        return flags, size
 
 
 class Link:
@@ -158,7 +184,8 @@ class Link:
 
     Args:
         kernel: that the client asked for.
-        client: takes ``received(channel, parts)``, ``kernel_is_full(full)``, ``lost(reason)``.
+        client: takes ``received(channel, parts)``, ``begin_message(channel, parts, size)``,
+            ``kernel_is_full(full)``, ``lost(reason)``.
         identity: of the client.
     """
 
@@ -171,6 +198,8 @@ class Link:
         self._full = set()
         self._number = 0
         self._paused = False
+        # Channel of the message that is being passed on to the client.
+        self._passing = None
 
     def connect(self):
         """Connect to the kernel's process, which answers."""
@@ -201,6 +230,10 @@ class Link:
         else:
             self._connections[channel].send(parts)
 
+    def open_connection(self, channel):
+        """Return the channel's connection; ``None`` while messages have to wait."""
+        return None if self._opening else self._connections[channel]
+
     def opened(self, channel):
         """Note that a connection is open; that of iopub counts from its first message on."""
         if channel != "iopub":
@@ -230,12 +263,38 @@ class Link:
         if self._opening and channel == "iopub":
             # The kernel greets a subscriber; from then on no message is missed.
             self._opened(channel)
-        try:
-            start = parts.index(DELIMITER) + 2
-        except ValueError:
-            return
-        if len(parts) >= start + 4:
-            self._client.received(channel, parts[start:])
+        message = _without_identities(parts)
+        if len(message) >= 4:
+            self._client.received(channel, message)
+
+    def begin_message(self, channel, parts, size):
+        """Begin to pass a message on whose last part has not arrived; the other channels wait.
+
+        Args:
+            channel: of the message.
+            parts: those before the last one.
+            size: of the last one, in bytes.
+
+        Returns:
+            a function that takes the bytes of the last part; ``None`` if the client can take
+            whole messages only.
+        """
+        message = _without_identities(parts)
+        if self._opening or self._passing or len(message) < 3:
+            return None
+        take = self._client.begin_message(channel, message, size)
+        if take is not None:
+            self._passing = channel
+            for name, connection in self._connections.items():
+                if name != channel:
+                    connection.stream.pause("passing")
+        return take
+
+    def passed(self):
+        """Let the other channels go on: the message has been passed on, or is given up."""
+        self._passing = None
+        for connection in self._connections.values():
+            connection.stream.resume("passing")
 
     def kernel_is_full(self, channel, full):
         """Pass on whether messages wait that the kernel does not read."""
@@ -245,6 +304,7 @@ class Link:
     def lost(self, reason):
         """React to the end of a connection: its kernel has ended, or violated the protocol."""
         self._opening = set(CHANNELS)
+        self._give_up_passing()
         self._kernel.check_death(lambda: self._client.lost(reason))
 
     def pause(self):
@@ -261,17 +321,30 @@ class Link:
 
     def read_now(self):
         """Pass on what an ended kernel has sent."""
-        for connection in list(self._connections.values()):
-            connection.stream.read_now()
+        # First the rest of the message that the others wait for.
+        for channel in sorted(self._connections, key=lambda name: name != self._passing):
+            self._connections[channel].stream.read_now()
+            self._give_up_passing()
+
+    def _give_up_passing(self):
+        if self._passing is not None:
+            self._client.give_up()
+            self.passed()
 
     def close(self):
         """Close the connections without notice to the client."""
+        self._give_up_passing()
         self._number += 1
         connections, self._connections = self._connections, {}
         for connection in connections.values():
             connection.stream.end("closed")
         self._opening = set(CHANNELS)
         self._full.clear()
+
+
+def _without_identities(parts):
+    """Return the parts after identities and signature; none if it is not a message of Jupyter."""
+    return parts[parts.index(DELIMITER) + 2 :] if DELIMITER in parts else []
 
 
 class _Guarded:
@@ -289,6 +362,14 @@ class _Guarded:
 
     def received(self, channel, parts):
         self._if_present(self._link.received, channel, parts)
+
+    def begin_message(self, channel, parts, size):
+        if self._link._number == self._number:
+            return self._link.begin_message(channel, parts, size)
+        return None
+
+    def passed(self):
+        self._if_present(self._link.passed)
 
     def kernel_is_full(self, channel, full):
         self._if_present(self._link.kernel_is_full, channel, full)
@@ -475,12 +556,13 @@ class Kernel:
 
     def end(self):
         """End the process for good, and say so to the clients."""
+        for link in list(self._clients.values()):
+            link.close()
         self._tell("dead")
         self.state = "dead"
         # An answer that has not been read yet must not change that.
         self._close_ready()
-        for client, link in list(self._clients.items()):
-            link.close()
+        for client in list(self._clients):
             client.lost("the kernel is dead")
         if self._pid is None:
             self._forget(self)

@@ -1,8 +1,9 @@
 """Event loop of the gateway, and byte streams whose memory is limited in both directions.
 
 A stream is read by a parser: a generator that yields the number of bytes it needs next, or a
-:class:`Line`, and is sent these bytes. Long pieces are read straight into memory of their own, and
-what is written is never joined. A stream whose output is not read stops its sources.
+:class:`Line`, and is sent these bytes. Long pieces are read straight into memory of their own, or
+passed on while they arrive (:class:`Passage`), and what is written is never joined. A stream whose
+output is not read stops its sources.
 """
 
 import collections
@@ -18,6 +19,8 @@ import traceback
 
 # Bytes of one read, and the size from which a piece is read into memory of its own.
 READ_BYTES = 65_536
+# Bytes of one read of a piece that is passed on.
+PASSED_READ_BYTES = 1 << 18
 # Unsent bytes above which the sources of a stream are paused, and below which they go on.
 FULL_BYTES = 4 << 20
 FREE_BYTES = 1 << 20
@@ -41,6 +44,20 @@ class Line:
     def __init__(self, end, limit):
         self.end = end
         self.limit = limit
+
+
+class Passage:
+    """Request of a parser for ``size`` bytes that are passed on while they arrive.
+
+    Args:
+        size: in bytes; the parser goes on when all of them have been passed on.
+        take: called with each piece, in order: a view of memory that is used again.
+    """
+
+    def __init__(self, size, take):
+        self.left = size
+        self.take = take
+        self.memory = memoryview(bytearray(min(size, PASSED_READ_BYTES)))
 
 
 class Loop:
@@ -193,6 +210,8 @@ class Stream:
     def _read(self):
         """Read once and parse; return whether there may be more."""
         try:
+            if self._passes() and not self._input:
+                return self._pass_on_read()
             if self._long is None:
                 data = os.read(self._reader, READ_BYTES)
                 count = len(data)
@@ -209,12 +228,31 @@ class Stream:
         if self._long is None:
             self._input += data
             self._parse()
-            return count == READ_BYTES or self._long is not None
+            return count == READ_BYTES or self._long is not None or self._passes()
         self._long_read += count
         if self._long_read == len(self._long):
             piece, self._long = self._long, None
             self._feed(piece)
         return True
+
+    def _passes(self):
+        return isinstance(self._wanted, Passage)
+
+    def _pass_on_read(self):
+        memory = self._wanted.memory[: self._wanted.left]
+        count = os.readv(self._reader, [memory])
+        if not count:
+            self.end("the peer has closed the stream")
+            return False
+        self._pass_on(memory[:count])
+        return True
+
+    def _pass_on(self, piece):
+        passage = self._wanted
+        passage.left -= len(piece)
+        passage.take(piece)
+        if not (passage.left or self.closed):
+            self._feed(None)
 
     def _feed(self, piece):
         try:
@@ -241,6 +279,13 @@ class Stream:
                     break
                 piece = bytes(self._input[position:stop])
                 position = stop + len(self._wanted.end)
+            elif isinstance(self._wanted, Passage):
+                piece = bytes(self._input[position : position + self._wanted.left])
+                if not piece:
+                    break
+                position += len(piece)
+                self._pass_on(piece)
+                continue
             elif self._wanted <= size:
                 piece = bytes(self._input[position : position + self._wanted])
                 position += self._wanted
@@ -280,9 +325,27 @@ class Stream:
             self._flush_later()
         else:
             self._loop.call_later(GATHER_SECONDS, self._flush_later)
-        if self.unsent > FULL_BYTES and not self.full:
-            self.full = True
-            self._on_full(True)
+        if self.unsent > FULL_BYTES:
+            self._set_full(True)
+
+    def pass_on(self, *buffers, more):
+        """Send a piece of a message now, and later what the peer does not take.
+
+        Args:
+            buffers: of the piece. The last one may change afterwards.
+            more: whether other pieces follow. They are not read while something of this one waits.
+        """
+        self.write(*buffers)
+        self.flush()
+        if self._output:
+            self._output[-1] = bytes(self._output[-1])
+            if more:
+                self._set_full(True)
+
+    def _set_full(self, full):
+        if self.full != full:
+            self.full = full
+            self._on_full(full)
 
     def _flush_later(self):
         if not self._queued and not self._blocked:
@@ -307,9 +370,8 @@ class Stream:
                 return
             self._remove(count)
         self._watch()
-        if self.full and self.unsent < FREE_BYTES:
-            self.full = False
-            self._on_full(False)
+        if self.unsent < FREE_BYTES:
+            self._set_full(False)
         if self._closing and not self._output:
             self.end("closed")
 
