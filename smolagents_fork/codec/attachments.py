@@ -50,6 +50,11 @@ class Attachments:
         for part in parts:
             self.add(part)
 
+    def release(self) -> None:
+        """Release the memory of the attachments, which lets the program resize its objects."""
+        for part in self._parts:
+            part.release()
+
     def message(self, text: bytes) -> bytes:
         """Return the message of ``text``, which names these attachments."""
         return b"".join(self.parts(text)) if self._parts else text

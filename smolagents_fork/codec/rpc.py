@@ -45,6 +45,8 @@ _KINDS = {
 }
 # Message for a thread that outlives its run, and for a run that has ended.
 RUN_ENDED = "tools can be called while the code runs; it has ended"
+# Maximum number of pieces of a request; the host takes 64 parts of a message, heads included.
+_MOST_PIECES = 32
 # Maximum length of the text before the name in a request.
 _NUMBER_ROOM = len('{"call":,') + 20
 
@@ -69,19 +71,23 @@ class HostCalls:
             raise ``EncodeError``.
         stop: called when the host serves no more calls of the run; ends the run by raising.
         binary: whether the connection carries bytes; else a request is JSON text.
+        in_pieces: whether ``send`` takes a request in pieces, one an argument. Long ones are the
+            arguments' own memory, which has to be sent when ``send`` returns.
     """
 
     def __init__(
         self,
-        send: Callable[[bytes], bytes | bytearray],
+        send: Callable[..., bytes | bytearray],
         finish: Callable[[], Any],
         max_bytes: int = DEFAULT_MAX_BYTES,
         stop: Callable[[], Any] = lambda: None,
         *,
         binary: bool = False,
+        in_pieces: bool = False,
     ) -> None:
         self._send = send
         self._binary = binary
+        self._in_pieces = in_pieces
         self._finish = finish
         self._stop = stop
         self._refused: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
@@ -137,6 +143,8 @@ class HostCalls:
                 # An earlier call was abandoned midway. The host did not execute this one.
                 self._last = number = expected
                 reply = self._exchanged(number, name, rest, attachments)
+        if attachments is not None:
+            attachments.release()
         if type(reply) is not dict or reply.get("call") not in (number, None):
             raise DecodeError(f"result of {name}(): not a reply to this call")
         if "error" in reply:
@@ -152,9 +160,10 @@ class HostCalls:
         self, number: int, name: str, rest: bytes, attachments: Attachments | None
     ) -> Any:
         request = b'{"call":%d,%s' % (number, rest)
-        if attachments is not None:
-            request = attachments.message(request)
-        return decode(self._send(request), path=f"result of {name}()")
+        pieces = [request] if attachments is None else attachments.parts(request)
+        if not self._in_pieces or len(pieces) > _MOST_PIECES:
+            pieces = [b"".join(pieces)]
+        return decode(self._send(*pieces), path=f"result of {name}()")
 
     def stub(self, name: str, doc: str, parameters: list[ParameterSpec], unpack: bool) -> Any:
         """Return a function that calls the tool ``name``.

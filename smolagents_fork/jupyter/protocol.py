@@ -35,7 +35,7 @@ class InputRequest:
 
     message: Message
     prompt: str
-    buffers: Sequence[bytes | memoryview]
+    data: memoryview | None
 
 
 class KernelGone(Exception):
@@ -185,7 +185,7 @@ class Request:
             if self.status == "error" and self.error is None:
                 self.error = _kernel_error(content)
         elif kind == "input_request":
-            return InputRequest(message, _text(content.get("prompt")), message.buffers)
+            return InputRequest(message, _text(content.get("prompt")), message.data)
         return None
 
     def give_up_on_reply(self) -> None:

@@ -92,9 +92,9 @@ class HostBindings:
         """
         number = question.prompt.rpartition(" ")[2]
         # Without a number no code waits for the answer; it counts as a malformed call.
-        is_call = bool(question.buffers) and len(number) <= _LONGEST_NUMBER
-        reply = self.calls.handle(question.buffers[0] if is_call else b"")
-        return (number, [reply]) if is_call else ("", ())
+        request = question.data if len(number) <= _LONGEST_NUMBER else None
+        reply = self.calls.handle(b"" if request is None else request)
+        return ("", ()) if request is None else (number, [reply])
 
     # -- tools --
 

@@ -62,7 +62,12 @@ class Sandbox:
         #: The host's functions by name.
         self.stubs = {}
         self.calls = codec.HostCalls(
-            self.exchange, self.finish, self.max_value_bytes, self.stop, binary=True
+            self.exchange,
+            self.finish,
+            self.max_value_bytes,
+            self.stop,
+            binary=True,
+            in_pieces=True,
         )
 
     # -- messages to the host --
@@ -77,8 +82,8 @@ class Sandbox:
             buffers=list(buffers),
         )
 
-    def exchange(self, request):
-        """Send a request of the bridge over the stdin channel; block, and return the reply."""
+    def exchange(self, *request):
+        """Send the pieces of a request over the stdin channel; block, and return the reply."""
         # A thread that outlives its run must not send: the host answers the current run only.
         run = self.run
         if not self.running:
@@ -89,7 +94,7 @@ class Sandbox:
             self.unsent = False
             sys.stdout.flush()
             sys.stderr.flush()
-        number = self.stdin.send(request)
+        number = self.stdin.send(*request)
         while True:
             # In slices, so that an interrupt and the end of the run are seen on every platform.
             if not self.stdin.wait(200):

@@ -48,8 +48,10 @@ class StdinChannel:
         idents = [idents] if isinstance(idents, bytes) else list(idents)
         self.parent, self.idents, self.parts = parent, idents, None
 
-    def send(self, request):
-        """Send a request as a buffer; return the number that its reply has as the value.
+    def send(self, *request):
+        """Send the pieces of a request as buffers; return the number in its reply's value.
+
+        The pieces must stay as they are until the reply. The last one is the longest.
 
         Raises:
             ConnectionError: the gateway has not connected to the channel.
@@ -58,7 +60,7 @@ class StdinChannel:
         if os.getpid() != self.session.pid:
             raise RuntimeError("tools can be called in the kernel's own process only")
         self.sent += 1
-        parts = [*self._head(str(self.sent)), request]
+        parts = [*self._head(str(self.sent)), *request]
         for _ in range(_CONNECT_ATTEMPTS):
             try:
                 self.unbroken(self._send_now, parts)

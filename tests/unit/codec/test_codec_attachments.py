@@ -126,6 +126,30 @@ def test_calls_carry_raw_arguments_and_results() -> None:
         calls.call("f", [b"x" * 60_000, b"x" * 60_000], {})
 
 
+def test_pieces_of_a_call_are_the_arguments_memory_until_the_reply() -> None:
+    array = np.arange(5000.0)
+    sent: list[Any] = []
+
+    def host(*pieces: Any) -> bytes:
+        sent[:] = pieces
+        call = codec.decode(b"".join(pieces))["call"]
+        return codec.encode_message({"call": call, "value": None})
+
+    calls = rpc.HostCalls(host, lambda: None, 1 << 20, binary=True, in_pieces=True)
+    calls.call("f", [array, 1], {})
+    head, data = sent
+    assert type(head) is bytes
+    with pytest.raises(ValueError, match="released"):
+        len(data)
+    array.resize(6000)  # which nothing refers to
+    calls.call("f", [1], {})
+    assert len(sent) == 1
+    # A message has a limited number of parts.
+    calls.call("f", [[b"x" * ATTACHED_FROM] * 100], {})
+    assert len(sent) == 1
+    assert codec.decode(sent[0])["args"] == [[b"x" * ATTACHED_FROM] * 100]
+
+
 DATA = b"x" * ATTACHED_FROM
 BYTES = {"$": "bytes", "v": 0}
 HOSTILE = {

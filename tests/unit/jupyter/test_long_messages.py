@@ -48,7 +48,11 @@ def test_buffers_are_views_of_the_payload(v1):
     found = decode(payload, v1=v1, binary=binary)
     assert (found.header, found.content) == (header, {"a": 1})
     assert found.buffers == (LONG, b"short")
-    assert all(buffer.obj is payload for buffer in found.buffers)
+    assert found.data == LONG + b"short"
+    for buffers, data in (((), None), ((b"",), b"")):
+        pieces, binary = encode_pieces(Message("stdin", header, {}, {}, {}, buffers), v1=v1)
+        assert decode(b"".join(pieces), v1=v1, binary=binary).data == data
+    assert all(buffer.obj is payload for buffer in (*found.buffers, found.data))
 
 
 def test_array_of_a_payload_is_the_programs_own():

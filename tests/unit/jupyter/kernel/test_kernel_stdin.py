@@ -40,18 +40,21 @@ def ends(request):
     context.term()
 
 
-@pytest.mark.parametrize("request_", [b"short", b"long" * 50_000])
-def test_requests_are_messages_of_the_protocol(ends, request_):
+@pytest.mark.parametrize(
+    "pieces",
+    [[b"short"], [b"long" * 50_000], [b"head", memoryview(bytearray(b"long" * 50_000))]],
+)
+def test_requests_are_messages_of_the_protocol(ends, pieces):
     channel, client, session = ends
     ids = set()
     for number in ("1", "2"):
-        assert channel.send(request_) == number
+        assert channel.send(*pieces) == number
         assert client.poll(WAIT)
         _, message = session.recv(client)
         assert message["content"] == {"prompt": f"comm {number}", "password": False}
         assert message["msg_type"] == "input_request"
         assert message["parent_header"]["msg_id"] == "p"
-        assert message["buffers"] == [request_]
+        assert message["buffers"] == pieces
         ids.add(message["header"]["msg_id"])
     assert len(ids) == 2
 
