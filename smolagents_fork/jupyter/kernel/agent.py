@@ -159,6 +159,8 @@ class Sandbox:
         # The kernel converts these to text for its reply, and the conversion must not raise.
         for name in ("error_in_exec", "error_before_exec"):
             error = getattr(result, name, None)
+            if isinstance(error, Stop):
+                _clear_frames(error.__traceback__)
             if error is not None:
                 setattr(result, name, _stand_in(self.texts, error))
         if self.over:
@@ -419,6 +421,18 @@ def _stand_in(texts, error):
     made = type(texts.class_name(error), (Exception,), {"__str__": lambda _: text})
     made.__module__ = "builtins"
     return made().with_traceback(texts.exception_field(error, "__traceback__"))
+
+
+def _clear_frames(trace):
+    """Free what the frames of a traceback refer to, such as the final answer.
+
+    The shell's frame refers to the exception and the exception to the frame, so that the answer
+    would stay in memory until a garbage collection looks at old objects.
+    """
+    while trace is not None:
+        with contextlib.suppress(RuntimeError):  # a frame that is still executed
+            trace.tb_frame.clear()
+        trace = trace.tb_next
 
 
 def _errors_of_the_shell():

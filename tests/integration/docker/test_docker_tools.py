@@ -136,6 +136,14 @@ def test_final_answer(tooled):
     assert result.logs == "logs\n"
 
 
+def test_final_answer_is_freed_in_the_container(tooled):
+    tooled("import gc, weakref\ngc.disable()\nvalue = {1, 2}\nanswer = weakref.ref(value)")
+    code = "def f(x):\n    y = x\n    final_answer(y)\nf(value)"
+    assert tooled(code).output == {1, 2}
+    assert tooled("del value\nanswer() is None").output is True
+    tooled("gc.enable()")
+
+
 @pytest.mark.parametrize(
     "code",
     [
