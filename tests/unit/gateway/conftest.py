@@ -43,11 +43,16 @@ def loop() -> Iterator[Loop]:
 def turned(loop: Loop) -> Callable[[Callable[[], object]], None]:
     """A function that lets the loop work until a condition is true."""
 
+    def tick() -> None:
+        # At each turn there is a next one: a slow turn may be late for a single timer.
+        loop.call_later(0.01, tick)
+
+    tick()
+
     def turned(condition: Callable[[], object]) -> None:
         end = time.monotonic() + PATIENCE
         while not condition():
             assert time.monotonic() < end
-            loop.call_later(0.01, lambda: None)
             loop.turn()
 
     return turned
