@@ -37,7 +37,9 @@ OnDeath = Literal["restart", "fail"]
 
 # Time the program may take to end by itself after the final answer.
 _AFTER_ANSWER_SECONDS = 1.0
-# Interval of interrupts: the program may have caught the first, or not have begun when it came.
+# Time after the first interrupt until the next: the program may have caught it, or not have begun
+# when it came. It doubles, because a kernel that is interrupted while it reports an interrupt, on a
+# busy machine, reports nothing.
 _AFTER_INTERRUPT_SECONDS = 0.5
 
 
@@ -255,6 +257,8 @@ class KernelSession:
     def interrupt(self, also: Callable[[], Callable[[], None]] = lambda: lambda: None) -> None:
         """Interrupt the code that runs or is about to; no-op when idle. From any thread.
 
+        The first one of a run is sent; the thread that waits for the run repeats it.
+
         Args:
             also: called before the interrupt is sent; its result is called afterwards.
         """
@@ -262,10 +266,10 @@ class KernelSession:
         with self._state:
             if not self._in_run:
                 return
-            self._interrupted = True
+            again, self._interrupted = self._interrupted, True
             afterwards = also()
             channel = self._connection.channel if self._running is not None else None
-            if channel is not None:
+            if channel is not None and not again:
                 with contextlib.suppress(ConnectionLost):  # the running call reports it
                     channel.interrupt()
         afterwards()
@@ -315,9 +319,11 @@ class KernelSession:
         """Wait for an interrupted program to end; remove its sandbox after the grace period."""
         grace = Deadline(self._limits.interrupt_grace_seconds)
         behind: Request | None = None
+        seconds = _AFTER_INTERRUPT_SECONDS
         while not request.done:
             try:
-                slice_ = Deadline(grace.at_most(_AFTER_INTERRUPT_SECONDS))
+                slice_ = Deadline(grace.at_most(seconds))
+                seconds *= 2
                 channel.wait(request, slice_, behind=behind)
                 if not request.done:
                     request.give_up_on_end()

@@ -28,6 +28,7 @@ from smolagents_fork.errors import (
 from smolagents_fork.executors.docker import DockerExecutor, DockerPool
 from smolagents_fork.executors.jupyter import connection
 from smolagents_fork.executors.jupyter.session import KernelSession
+from smolagents_fork.jupyter.channel import Channel
 from smolagents_fork.sandboxes.docker import docker_provisioner
 from smolagents_fork.sandboxes.docker.container import DockerSandbox
 from smolagents_fork.sandboxes.docker.docker_provisioner import DockerProvisioner
@@ -243,6 +244,33 @@ def test_interrupt_that_crosses_the_end_of_a_call_hits_no_later_one(make):
         if round >= 9 and interrupted:
             break
     assert interrupted
+
+
+def test_interrupts_of_one_run_are_sent_once_and_repeated_by_the_call(make, monkeypatch):
+    executor = make(timeout_seconds=60, interrupt_grace_seconds=60)
+    interrupt, senders = Channel.interrupt, []
+
+    def counted(channel):
+        senders.append(threading.current_thread())
+        interrupt(channel)
+
+    monkeypatch.setattr(Channel, "interrupt", counted)
+    stop = threading.Event()
+
+    def keep_interrupting():
+        while not stop.wait(0.01):
+            executor.interrupt()
+
+    code = (
+        "import time\ncaught = 0\nwhile caught < 2:\n"
+        "    try: time.sleep(60)\n    except KeyboardInterrupt: caught += 1"
+    )
+    with running(keep_interrupting, stop=stop.set):
+        executor(code)
+        stop.set()
+    assert executor("caught").output == 2
+    others = [one for one in senders if one is not threading.current_thread()]
+    assert len(others) <= 1 < len(senders)
 
 
 def test_interrupt_before_the_code_has_begun_is_not_lost(make, monkeypatch):
