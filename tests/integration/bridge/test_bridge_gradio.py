@@ -105,8 +105,15 @@ class Page:
 
     def __init__(self, browser: Any, interfaces: Interfaces, address: str, screenshot: Path):
         self._browser, self._interfaces, self.screenshot = browser, interfaces, screenshot
-        browser.get(address)
-        self.wait("the page", lambda: self._box() is not None, 180)
+        self._address, self._reload = address, 0.0
+        self.wait("the page", self._loaded, 240)
+
+    def _loaded(self) -> bool:
+        """Return whether the page is there; load it again while a busy machine lets it fail."""
+        if time.monotonic() > self._reload:
+            self._browser.get(self._address)
+            self._reload = time.monotonic() + 60
+        return self._box() is not None
 
     def _box(self) -> Any:
         return self._browser.execute_script("return document.querySelector('textarea')")
