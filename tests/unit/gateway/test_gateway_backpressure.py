@@ -3,44 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-import socket
 import struct
 from dataclasses import dataclass, field
 
 import gateway_clients
 import pytest
-from gateway_clients import Client
-from gateway_streams import FULL_BYTES, socket_stream
-
-UPGRADE = (
-    b"GET /api/kernels/k/channels HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n"
-    b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: a2V5\r\n"
-    b"Sec-WebSocket-Protocol: v1.kernel.websocket.jupyter.org\r\n\r\n"
-)
+from gateway_doubles import DoubledKernel, connected_client
+from gateway_streams import FULL_BYTES
 
 
 @dataclass
-class Kernel:
-    """A kernel and the link to it, which note whether they are read."""
+class Kernel(DoubledKernel):
+    """A kernel that notes the channels on which a client sends."""
 
-    connections: int = 1
-    paused: bool = False
     sent: list[str] = field(default_factory=list)
-
-    def get(self, _name):
-        return self
-
-    def attach(self, _client, _identity):
-        return self
-
-    def detach(self, _client):
-        self.connections -= 1
-
-    def pause(self):
-        self.paused = True
-
-    def resume(self):
-        self.paused = False
 
     def send(self, channel, _parts):
         self.sent.append(channel)
@@ -54,16 +30,9 @@ def kernel():
 @pytest.fixture
 def connected(loop, kernel, turned):
     """A client of the kernel, and the other end of its connection."""
-    ours, theirs = socket.socketpair()
     ended = []
-    client = Client(loop, kernel, "", ended.append)
-    client.begin(lambda *handlers: socket_stream(loop, ours, *handlers))
-    with theirs:
-        theirs.sendall(UPGRADE)
-        turned(lambda: client._link is not None)
-        theirs.setblocking(False)
+    with connected_client(loop, kernel, turned, ended.append) as (client, theirs):
         yield client, theirs, ended
-        client.close("the test is over")
 
 
 def fill(client, kernel):

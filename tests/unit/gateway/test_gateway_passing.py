@@ -5,16 +5,14 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import socket
 import struct
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from gateway_clients import Client
+from gateway_doubles import DoubledKernel, connected_client
 from gateway_kernels import PASSED_BYTES, Link
 from gateway_process import kill
-from gateway_streams import socket_stream
 from websocket import ABNF
 from websocket._abnf import frame_buffer
 
@@ -23,39 +21,17 @@ from smolagents_fork.jupyter.wire import Message, decode, encode
 
 LONG = os.urandom(1 << 16) * 40
 HEAD = [b'{"msg_id":"m","msg_type":"comm_msg"}', b"{}", b"{}", b"{}"]
-UPGRADE = (
-    b"GET /api/kernels/k/channels HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n"
-    b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: a2V5\r\n"
-    b"Sec-WebSocket-Protocol: v1.kernel.websocket.jupyter.org\r\n\r\n"
-)
 
 
 @dataclass
-class Kernel:
-    """A kernel, the link to it, and its connection: notes what a client sends."""
+class Kernel(DoubledKernel):
+    """A kernel that notes what a client sends, as its connection too."""
 
     is_open: bool = True
-    paused: bool = False
-    connections: int = 1
     whole: list[Any] = field(default_factory=list)
     received: list[Any] = field(default_factory=list)
     heads: list[tuple[int, bool]] = field(default_factory=list)
     passed: bytearray = field(default_factory=bytearray)
-
-    def get(self, _name):
-        return self
-
-    def attach(self, _client, _identity):
-        return self
-
-    def detach(self, _client):
-        pass
-
-    def pause(self):
-        self.paused = True
-
-    def resume(self):
-        self.paused = False
 
     def open_connection(self, channel):
         self.received.append(channel)
@@ -83,17 +59,10 @@ def kernel():
 @pytest.fixture
 def connected(loop, kernel, turned):
     """A client of the kernel, and the other end of its connection after the handshake."""
-    ours, theirs = socket.socketpair()
-    client = Client(loop, kernel, "", lambda _client: None)
-    client.begin(lambda *handlers: socket_stream(loop, ours, *handlers))
-    with theirs:
-        theirs.sendall(UPGRADE)
-        turned(lambda: client._link is not None)
-        theirs.setblocking(False)
+    with connected_client(loop, kernel, turned, lambda _client: None) as (client, theirs):
         received = read_until(theirs, turned, lambda data: data.endswith(b"\r\n\r\n"))
         assert received.startswith(b"HTTP/1.1 101")
         yield client, theirs
-        client.close("the test is over")
 
 
 def read_until(sock, turned, condition):
