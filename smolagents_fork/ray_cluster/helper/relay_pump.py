@@ -103,10 +103,14 @@ class RelayPump:
         most = 0 if self._host_ended else WINDOW - 1
         return self._sent - self._written > most
 
+    def _is_stalled(self) -> bool:
+        """Return whether it lags, and no call will say when it has read. The caller has the lock."""
+        return self._lags() and len(self._calls) == self._waiting
+
     def _begin_due(self) -> None:
         with self._lock:
             waits = not (self._waiting or self._unread or self._host_ended)
-            asks = self._lags() and len(self._calls) == self._waiting and self._pause.expired()
+            asks = self._is_stalled() and self._pause.expired()
         if waits or asks:
             self._begin(b"", waits=waits)
         if asks:
@@ -125,7 +129,7 @@ class RelayPump:
         with self._lock:
             lags, unread = self._lags(), bool(self._unread)
             oldest = next(iter(self._calls.values()), Deadline(_TICK_SECONDS))
-            paused = lags and len(self._calls) == self._waiting
+            paused = self._is_stalled()
         if oldest.expired():
             raise ExecutorStartError(f"its node did not answer within {_CALL_SECONDS:.0f} s")
         # At its end a socket is always ready: it is not asked while nothing is done about that.
