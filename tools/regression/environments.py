@@ -132,8 +132,8 @@ def build_twins(fork_wheel: Path, pristine_wheel: Path, folder: Path, *, pinned:
         try:
             uv("pip", "check", "--python", side.python)
         except CommandError as error:
-            words = last_lines(str(error), lines=6)
-            notes.append(f"`uv pip check` on the {side.name} side: {words}")
+            text = last_lines(str(error), lines=6)
+            notes.append(f"`uv pip check` on the {side.name} side: {text}")
     return Twins(*sides, absent, notes)
 
 

@@ -104,7 +104,7 @@ class RelayPump:
         return self._sent - self._written > most
 
     def _is_stalled(self) -> bool:
-        """Return whether it lags, and no call will say when it has read. The caller has the lock."""
+        """Return whether it lags, and no call says when that ends. The caller has the lock."""
         return self._lags() and len(self._calls) == self._waiting
 
     def _begin_due(self) -> None:
