@@ -35,8 +35,6 @@ _REPLY_SECONDS = 1.0
 _PENDING_SECONDS = 0.5
 # Longest wait for the reply to an interrupt before the next request, which it could interrupt.
 _INTERRUPT_SECONDS = 10.0
-# Shortest time between an unanswered interrupt and the next one.
-_INTERRUPT_AGAIN = 0.3
 
 _CARRY_VALUES = frozenset({"comm_msg", "display_data", "execute_result", "input_request"})
 
@@ -72,7 +70,6 @@ class Channel:
         self._last_heard = self._last_ping = self._last_probe = time.monotonic()
         # Interrupts that the kernel has not answered.
         self._interrupts: set[str] = set()
-        self._last_interrupt = 0.0
 
     def execute(
         self, code: str, *, sink: Sink, silent: bool = False, buffers: Sequence[bytes] = ()
@@ -173,10 +170,6 @@ class Channel:
             ConnectionLost: the stream ended.
         """
         with self._requests_lock:
-            # One at a time: a kernel that is interrupted while it reports an interrupt may hang.
-            if self._interrupts and time.monotonic() - self._last_interrupt < _INTERRUPT_AGAIN:
-                return
-            self._last_interrupt = time.monotonic()
             message = self._requests.interrupt()
             self._interrupts.add(str(message.header["msg_id"]))
         self._send(message)

@@ -240,6 +240,7 @@ class KernelSession:
         deadline = Deadline(seconds)
         try:
             self._connection.check_end()
+            channel.read_pending(unsent_request())
             request = channel.execute(code, sink=sink or Sink(), silent=True, buffers=buffers)
             channel.wait(request, deadline)
         except (KernelGone, ConnectionLost) as error:
@@ -339,9 +340,8 @@ class KernelSession:
     def _stop_quietly(self, channel: Channel, request: Request) -> None:
         try:
             channel.interrupt()
-            channel.wait(request, Deadline(self._limits.interrupt_grace_seconds))
-            _end_threads(channel)
-        except (DeadlinePassed, ConnectionLost, KernelGone):
+            self._stopped(channel, request)
+        except (ConnectionLost, KernelGone):
             self._connection.drop_sandbox()
 
     # -- ends --

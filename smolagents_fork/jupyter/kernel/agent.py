@@ -162,7 +162,7 @@ class Sandbox:
             if isinstance(error, Stop):
                 _clear_frames(error.__traceback__)
             if error is not None:
-                setattr(result, name, _stand_in(self.texts, error))
+                setattr(result, name, self.stand_in(error))
         if self.over:
             self.calls.refuse_threads()
         for reader in self.readers:
@@ -275,13 +275,27 @@ class Sandbox:
         self.show_traceback(type(shown), shown, lines)
 
     def shown_link(self, error):
-        made = _stand_in(self.texts, error)
+        made = self.stand_in(error)
         return made.with_traceback(self.tracebacks.trimmed(made.__traceback__))
 
     def is_shown(self, cause):
         """Tell whether a cause is shown: one within a library means nothing to the program."""
         entry = self.texts.exception_field(cause, "__traceback__")
         return entry is None or self.tracebacks.trimmed(entry) is not None
+
+    def message_of(self, error):
+        """Return the text of an exception, which its class may take as long as it likes over."""
+        try:
+            return str.__str__(self.process.interruptible(str)(error))
+        except BaseException as broken:
+            return f"<exception str() failed: {self.texts.class_name(broken)}>"
+
+    def stand_in(self, error):
+        """Copy an exception's name, text and traceback to one whose class is not the program's."""
+        text = self.message_of(error)
+        made = type(self.texts.class_name(error), (Exception,), {"__str__": lambda _: text})
+        made.__module__ = "builtins"
+        return made().with_traceback(self.texts.exception_field(error, "__traceback__"))
 
     def show_traceback(self, etype, evalue, lines):
         """Replace the shell's method, which does not limit the length of a message."""
@@ -293,7 +307,7 @@ class Sandbox:
         sys.stdout.flush()
         sys.stderr.flush()
         limit = self.max_error_chars
-        text = _middle_cut(_safe_str(self.texts, evalue), limit // 4)
+        text = _middle_cut(self.message_of(evalue), limit // 4)
         trace = _middle_cut("\n".join(str(line) for line in lines), limit)
         hook = self.shell.displayhook
         hook.session.send(
@@ -408,21 +422,6 @@ def _safe_repr(texts, value):
         return f"<{texts.class_name(value)} whose repr() raised {texts.class_name(error)}>"
 
 
-def _safe_str(texts, error):
-    try:
-        return str.__str__(str(error))
-    except BaseException as broken:
-        return f"<exception str() failed: {texts.class_name(broken)}>"
-
-
-def _stand_in(texts, error):
-    """Copy an exception's name, text and traceback to one whose class is not the program's."""
-    text = _safe_str(texts, error)
-    made = type(texts.class_name(error), (Exception,), {"__str__": lambda _: text})
-    made.__module__ = "builtins"
-    return made().with_traceback(texts.exception_field(error, "__traceback__"))
-
-
 def _clear_frames(trace):
     """Free what the frames of a traceback refer to, such as the final answer.
 
@@ -480,11 +479,12 @@ def install(shell, codec, texts, process, loop, stdin, tracebacks, settings):
     # The shell would keep all output of all calls in its history.
     shell._tee = lambda *_args, **_kwargs: contextlib.nullcontext()
     loop.install(shell)
-    shell.events.register("pre_run_cell", sandbox.before)
+    process.interrupt_only_the_program(shell.kernel, shell)
+    shell.events.register("pre_run_cell", process.uninterruptible(sandbox.before))
     shell.events.register("post_run_cell", sandbox.after)
     shell.display_trap.hook = sandbox.show
-    shell.showtraceback = sandbox.show_exception
-    shell._showtraceback = sandbox.show_traceback
+    shell.showtraceback = process.uninterruptible(sandbox.show_exception)
+    shell._showtraceback = process.uninterruptible(sandbox.show_traceback)
     # Without these, code with too many brackets ends without an error message.
     shell.compile.ast_parse = _without_recursion(shell.compile.ast_parse, _too_deep)
     shell.should_run_async = _without_recursion(shell.should_run_async, lambda: False)

@@ -10,6 +10,7 @@ import _signal
 import codecs
 import contextlib
 import fcntl
+import functools
 import os
 import select
 import struct
@@ -44,23 +45,77 @@ def exit_with_output_sent():
     os._exit = exit_kernel
 
 
+def interrupt_only_the_program(kernel, shell):
+    """Let interrupts end the program's code and disturb nothing of the kernel's.
+
+    ipykernel accepts SIGINT during a whole request. One that arrives while it reports how the code
+    ended breaks the report off, or ends the kernel. Here, one that arrives outside the program's
+    code has no effect; the host repeats it for as long as the code runs.
+    """
+
+    def ignore():
+        # Not SIG_IGN: Python complains of a signal that arrived just before it was set.
+        _signal.signal(_signal.SIGINT, _no_effect)
+
+    kernel.pre_handler_hook = kernel.post_handler_hook = ignore
+    ignore()
+    # The innermost method that still reports an interrupt of the shell's own code as an error.
+    shell._run_cell = interruptible(shell._run_cell)
+
+
+def interruptible(function):
+    """Wrap ``function``, which runs code of the program, to accept interrupts."""
+
+    @functools.wraps(function)
+    def run(*args, **kwargs):
+        return _handling(_signal.default_int_handler, function, args, kwargs)
+
+    return run
+
+
+def uninterruptible(function):
+    """Wrap ``function``, which is called amid the program's code, to ignore interrupts."""
+
+    @functools.wraps(function)
+    def run(*args, **kwargs):
+        return _handling(_no_effect, function, args, kwargs)
+
+    return run
+
+
 def unbroken(function, *args, **kwargs):
     """Call ``function``, deferring an interrupt until it returns.
 
     An interrupted multi-part message leaves its socket between two parts: later messages would be
     read as the rest of it.
     """
-    if threading.current_thread() is not threading.main_thread():
-        return function(*args, **kwargs)  # interrupts are raised in the main thread
     pending = []
-    # Not of the module signal, which looks for a name of each number and function.
-    before = _signal.signal(_signal.SIGINT, lambda *_: pending.append(True))
     try:
-        return function(*args, **kwargs)
+        return _handling(lambda *_: pending.append(True), function, args, kwargs)
     finally:
-        _signal.signal(_signal.SIGINT, before)
         if pending:
-            raise KeyboardInterrupt
+            deferred_to = _signal.getsignal(_signal.SIGINT)
+            if callable(deferred_to):
+                deferred_to(_signal.SIGINT, None)
+
+
+def _no_effect(*_):
+    pass
+
+
+def _handling(handler, function, args, kwargs):
+    """Call ``function`` with a handler of interrupts of its own."""
+    if threading.current_thread() is not threading.main_thread():
+        return function(*args, **kwargs)  # signals are handled in the main thread
+    # Not of the module signal, which looks for a name of each number and function.
+    before = _signal.signal(_signal.SIGINT, handler)
+    try:
+        try:
+            return function(*args, **kwargs)
+        finally:
+            _signal.signal(_signal.SIGINT, before)
+    finally:  # again, for an interrupt between the function's end and the line above
+        _signal.signal(_signal.SIGINT, before)
 
 
 class OutputOfProcesses:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -27,6 +28,7 @@ from smolagents_fork.errors import (
 )
 from smolagents_fork.executors.docker import DockerExecutor, DockerPool
 from smolagents_fork.executors.jupyter import connection
+from smolagents_fork.executors.jupyter.error_text import CodeFailedError
 from smolagents_fork.executors.jupyter.session import KernelSession
 from smolagents_fork.jupyter.channel import Channel
 from smolagents_fork.sandboxes.docker import docker_provisioner
@@ -248,6 +250,7 @@ def test_interrupt_that_crosses_the_end_of_a_call_hits_no_later_one(make):
 
 def test_interrupts_of_one_run_are_sent_once_and_repeated_by_the_call(make, monkeypatch):
     executor = make(timeout_seconds=60, interrupt_grace_seconds=60)
+    begun = first_print(executor)
     interrupt, senders = Channel.interrupt, []
 
     def counted(channel):
@@ -258,19 +261,45 @@ def test_interrupts_of_one_run_are_sent_once_and_repeated_by_the_call(make, monk
     stop = threading.Event()
 
     def keep_interrupting():
+        eventually(begun.is_set)
         while not stop.wait(0.01):
             executor.interrupt()
 
     code = (
-        "import time\ncaught = 0\nwhile caught < 2:\n"
-        "    try: time.sleep(60)\n    except KeyboardInterrupt: caught += 1"
+        "import signal, time\ncaught = []\n"
+        "signal.signal(signal.SIGINT, lambda *_: caught.append(1))\n"
+        "print('begun', flush=True)\nwhile len(caught) < 2: time.sleep(0.01)"
     )
     with running(keep_interrupting, stop=stop.set):
         executor(code)
         stop.set()
-    assert executor("caught").output == 2
+    assert executor("len(caught) >= 2").output is True
     others = [one for one in senders if one is not threading.current_thread()]
     assert len(others) <= 1 < len(senders)
+
+
+def test_interrupts_do_not_disturb_the_report_of_how_the_code_ended(make):
+    executor = make(timeout_seconds=60, interrupt_grace_seconds=60)
+    # From within, to hit all moments: while the code runs, while its error is reported, afterwards.
+    executor(
+        "import asyncio, os, signal, threading, time\nkernel = os.getpid()\n"
+        "def send():\n    for _ in range(200):\n"
+        "        os.kill(kernel, signal.SIGINT)\n        time.sleep(0.0005)\n"
+        "    done.set()\n"
+    )
+
+    def sent():
+        with contextlib.suppress(CodeFailedError):
+            return executor("done.wait(60)").output
+
+    begin = "done = threading.Event()\nthreading.Thread(target=send).start()\n"
+    for end in ["1 / 0", "asyncio.run(asyncio.sleep(60))", "await asyncio.sleep(60)"] * 3:
+        with pytest.raises(CodeFailedError) as caught:
+            executor(begin + end)
+        assert "Error in callback" not in str(caught.value)
+        assert eventually(sent)
+    executor.send_tools({"double": lambda number: 2 * number})
+    assert executor("double(os.getpid()) == 2 * kernel").output is True
 
 
 def test_interrupt_before_the_code_has_begun_is_not_lost(make, monkeypatch):
