@@ -55,10 +55,13 @@ class KernelGateway:
         Raises:
             ExecutorStartError: the gateway refused, or did not start before the deadline.
         """
+        last = ""
         while True:
-            last = self._try_to_start(deadline)
-            if not last:
+            said = self._try_to_start(deadline)
+            if not said:
                 return
+            if not last or not deadline.expired():
+                last = said  # a request that the deadline cut short says less than the one before
             if deadline.remaining() is not None and deadline.at_most(1e9) < _PAUSE_SECONDS:
                 raise ExecutorStartError(
                     f"{self._service}: no kernel after start_seconds={deadline.seconds}; {last}"

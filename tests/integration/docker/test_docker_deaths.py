@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import time
 
+import docker
 import pytest
 from background import acting, eventually
 from docker_waiting import first_print
@@ -38,7 +40,8 @@ def kill_inside(executor, words):
         "        line = open(f'/proc/{p}/cmdline','rb').read()\n"
         f"        if {words!r}.encode() in line: os.kill(int(p), 9)\n"
     )
-    executor.container.exec_run(["python3", "-c", script])
+    with contextlib.suppress(docker.errors.NotFound):  # where the container has gone with it
+        executor.container.exec_run(["python3", "-c", script])
 
 
 def died(executor, action, code=SLEEP, cause="exit"):

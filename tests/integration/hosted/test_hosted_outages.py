@@ -41,11 +41,13 @@ def test_refused_run_is_an_error(hosted: Hosted, executor: Any, status: int):
 
 # E2B's sandboxes start their kernels themselves.
 @pytest.mark.parametrize("running", ["blaxel", "modal"], indirect=True)
-@pytest.mark.parametrize("status", [403, 500])
-def test_refused_kernel_ends_the_sandbox_and_tells_no_key(hosted: Hosted, status: int):
+@pytest.mark.parametrize(("status", "seconds"), [(403, 60.0), (500, 5.0)])
+def test_refused_kernel_ends_the_sandbox_and_tells_no_key(
+    hosted: Hosted, status: int, seconds: float
+):
     hosted.service.faults.status[hosted.start] = status
     with pytest.raises(ExecutorStartError, match=f": no kernel.*{status}") as caught:
-        hosted.make(**hosted.impatient)
+        hosted.make(start_seconds=seconds)
     assert hosted.key not in str(caught.value)
     assert set(hosted.service.sandboxes) <= hosted.service.shared
 
