@@ -26,7 +26,7 @@ from .guards.program_classes import ProgramClasses
 from .guards.sizes import Sizes
 from .guards.tools import ToolCaller
 from .meter import FinalAnswer, Limits, Meter, MeteredItems, ProgramStop, recursion_limit
-from .modules.event_loops import EventLoops
+from .modules.event_loops import WHOLE, EventLoops
 from .modules.overrides import Parts, overrides_of
 from .modules.showing import ProgramDisplays, note_import
 from .modules.streams import StandardStreams
@@ -296,7 +296,7 @@ class Interpreter:
         Args:
             frame: what the signal interrupted; only the program's own code bears an exception.
         """
-        while frame is not None and frame.f_code is not Interpreter.run.__code__:
+        while frame is not None and frame.f_code not in {Interpreter.run.__code__, *WHOLE}:
             if frame.f_code is Interpreter._call.__code__:
                 return True
             frame = frame.f_back
@@ -314,7 +314,7 @@ class Interpreter:
         value: Any = None
         failure: InterpreterError | None = None
         with recursion_limit(limits.max_recursion_depth), _interruptions() as interruptions:
-            threads.begin()
+            threads.waited = False
             try:
                 meter.begin(limits, tools)
                 self.state["_operations_count"] = meter.count

@@ -346,7 +346,8 @@ class Meter:
         if self.threads:
             self.check_thread()
         if self.end is not None and self.running:
-            self._end_again()
+            # A loop of catching and raising must not make the traceback longer and longer.
+            raise self.end.with_traceback(self.end.__traceback__)
 
     def check_thread(self) -> None:
         """End the thread this is called in if it belongs to a run that is over."""
@@ -368,12 +369,6 @@ class Meter:
             self._halt(InterruptStop("the code was interrupted by interrupt(); its state is kept"))
         self._halt(TimeStop(self._too_long()))
 
-    def seconds_left(self) -> float | None:
-        """Give the seconds to the deadline, at least 0; ``None`` without one."""
-        if self.deadline == math.inf or not self.running:
-            return None
-        return max(0.0, self.deadline - monotonic())
-
     def waiting(self) -> float | None:
         """Check at every turn of a wait, which ends here with the run.
 
@@ -383,8 +378,10 @@ class Meter:
         self.check()
         if self._away and not self._interrupted:
             return None  # the clock is stopped
-        left = self.seconds_left()
-        if left is not None and left <= 0:
+        if self.deadline == math.inf or not self.running:
+            return None
+        left = self.deadline - monotonic()
+        if left <= 0:
             self.out_of_time()
         return left
 
@@ -435,11 +432,6 @@ class Meter:
             self.out_of_time()
 
     # -- inside --
-
-    def _end_again(self) -> NoReturn:
-        assert self.end is not None
-        # A loop of catching and raising must not make the traceback longer and longer.
-        raise self.end.with_traceback(self.end.__traceback__)
 
     def _too_many(self) -> str:
         return (

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import selectors
+import threading
 import weakref
 from asyncio import events
 from collections.abc import Callable, Iterator
@@ -12,7 +14,7 @@ from typing import Any
 
 from ..meter import Meter
 
-__all__ = ["EventLoops"]
+__all__ = ["WHOLE", "EventLoops"]
 
 #: Seconds between two looks at the deadline while a loop waits.
 _SLICE = 0.05
@@ -29,6 +31,8 @@ class _Selector(selectors.DefaultSelector):
 
 
 class _Loop(asyncio.SelectorEventLoop):
+    _thread_id: int | None
+
     def run_forever(self) -> None:
         with _apart_from_host():
             super().run_forever()
@@ -36,6 +40,9 @@ class _Loop(asyncio.SelectorEventLoop):
     def run_until_complete(self, future: Any) -> Any:
         with _apart_from_host():
             return super().run_until_complete(future)
+
+    def close(self) -> None:
+        super().close()
 
 
 @contextlib.contextmanager
@@ -97,12 +104,16 @@ class EventLoops:
     def close(self) -> None:
         """Close what the program left open."""
         for loop in list(self._made) if self._made else ():
-            if not loop.is_running():
-                self._close(loop)
+            # A signal may have broken off the end of its run.
+            if events._get_running_loop() is loop:
+                events._set_running_loop(None)
+            if loop._thread_id == threading.get_ident():
+                loop._thread_id = None
+            self._close(loop)
 
     @staticmethod
     def _close(loop: _Loop) -> None:
-        if not loop.is_closed():
+        if not (loop.is_closed() or loop.is_running()):
             for task in asyncio.all_tasks(loop):
                 # Here, not whenever it is collected; the code in it ends at its next check.
                 task._log_destroy_pending = False  # type: ignore[attr-defined]
@@ -121,16 +132,17 @@ class EventLoops:
                 self._current = self._new()
             return self._current
 
-        def set_event_loop(loop: Any) -> None:
-            self._current = loop
-
         return {
             "run": self.run,
             "Runner": lambda **_options: _runner(self._new),
             "new_event_loop": self._new,
             "get_event_loop": get_event_loop,
-            "set_event_loop": set_event_loop,
+            "set_event_loop": functools.partial(setattr, self, "_current"),
         }
+
+
+#: Code that no signal may break off: a loop made or closed halfway can be neither used nor closed.
+WHOLE = frozenset({EventLoops._new.__code__, _Loop.close.__code__})
 
 
 def _runner(make_loop: Callable[[], _Loop]) -> Any:

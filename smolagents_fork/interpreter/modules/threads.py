@@ -48,10 +48,6 @@ class ProgramThreads:
         #: Whether the run ended while threads were waited for, the program's last line having run.
         self.waited = False
 
-    def begin(self) -> None:
-        """Start a run."""
-        self.waited = False
-
     def starting(self) -> None:
         """Note that a thread is about to start.
 
