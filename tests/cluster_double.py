@@ -400,15 +400,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _pods(self, body: dict[str, Any]) -> None:
         if self.command == "GET":
-            (selector,) = parse_qs(urlsplit(self.path).query).get("labelSelector", [""])
-            asked = dict(part.split("=") for part in selector.split(",") if part)
             with self.cluster.lock:
                 pods = list(self.cluster.pods.values())
-            found = [
-                self.cluster.described(pod)
-                for pod in pods
-                if asked.items() <= pod.manifest["metadata"].get("labels", {}).items()
-            ]
+            found = [self.cluster.described(pod) for pod in pods if self._selects(pod.manifest)]
             self._answer(200, {"kind": "PodList", "items": found})
             return
         if body["metadata"]["name"] in self.cluster.pods:
@@ -420,6 +414,12 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(400, str(error))
             return
         self._answer(201, self.cluster.described(pod))
+
+    def _selects(self, found: dict[str, Any]) -> bool:
+        """Return whether the query's selector of labels is for an object."""
+        (selector,) = parse_qs(urlsplit(self.path).query).get("labelSelector", [""])
+        asked = dict(part.split("=") for part in selector.split(",") if part)
+        return asked.items() <= found["metadata"].get("labels", {}).items()
 
     def _pod(self, name: str, rest: list[str]) -> None:
         pod = self.cluster.pods.get(name)
@@ -447,7 +447,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.cluster.created(plural, body)
             self._answer(201, body)
         elif not rest:
-            self._answer(200, {"items": list(objects.values())})
+            self._answer(200, {"items": [one for one in objects.values() if self._selects(one)]})
         elif rest[0] not in objects:
             self._refuse(404, f'{plural} "{rest[0]}" not found')
         elif self.command == "DELETE":

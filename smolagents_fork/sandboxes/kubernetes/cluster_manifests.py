@@ -8,9 +8,9 @@ from typing import Any
 
 from ..container_options import ContainerOptions
 from ..provisioner import SandboxSpec
-from .pod_labels import NETWORK_LABEL, NONE
+from .pod_labels import NETWORK_LABEL, NONE, labels
 from .pod_manifest import pod_manifest
-from .sandbox_claims import CLAIMS, GROUP, SANDBOX_GROUP, VERSION
+from .sandbox_claims import CLAIMS, GROUP, POOLS, SANDBOX_GROUP, TEMPLATES, VERSION
 
 __all__ = ["cluster_manifests", "yaml_of"]
 
@@ -89,6 +89,7 @@ def _rules(claims: bool) -> list[dict[str, Any]]:
     if claims:
         rules.append(rule(GROUP, CLAIMS, ["create", "delete", "get", "list"]))
         rules.append(rule(SANDBOX_GROUP, "sandboxes", ["get"]))
+        rules += [rule(GROUP, listed, ["list"]) for listed in (POOLS, TEMPLATES)]
     return rules
 
 
@@ -99,23 +100,22 @@ def _warm_pool(namespace: str, name: str, image: str, replicas: int) -> list[dic
     pod = pod_manifest(spec, options, sandbox=name, token="", max_seconds=1, warm=True)
     # Ready pods live as long as the pool wants; claims have a time of expiry.
     del pod["spec"]["activeDeadlineSeconds"]
+    # The engine finds both by these labels, and pods of the pool have them before they are claimed.
+    found = {"name": name, "namespace": namespace, "labels": labels()}
     return [
         {
             "apiVersion": f"{GROUP}/{VERSION}",
             "kind": "SandboxTemplate",
-            "metadata": {"name": name, "namespace": namespace},
+            "metadata": found,
             "spec": {
                 "networkPolicyManagement": "Unmanaged",
-                "podTemplate": {
-                    "metadata": {"labels": {NETWORK_LABEL: NONE}},
-                    "spec": pod["spec"],
-                },
+                "podTemplate": {"metadata": {"labels": labels()}, "spec": pod["spec"]},
             },
         },
         {
             "apiVersion": f"{GROUP}/{VERSION}",
             "kind": "SandboxWarmPool",
-            "metadata": {"name": name, "namespace": namespace},
+            "metadata": dict(found),
             "spec": {"replicas": replicas, "sandboxTemplateRef": {"name": name}},
         },
     ]

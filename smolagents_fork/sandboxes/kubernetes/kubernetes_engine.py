@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Literal
 
 from ...deadline import check_seconds
 from ...errors import ConfigurationError
@@ -13,6 +14,7 @@ from ..engine_protocol import Note, no_note
 from .api_client import ClusterClient
 from .kubernetes_provisioner import KubernetesProvisioner, PodSettings
 from .pod_manifest import GATEWAY_COMMAND, user_and_group
+from .warm_pools import WarmPools
 
 __all__ = ["KubernetesEngine"]
 
@@ -53,7 +55,8 @@ class KubernetesEngine:
         runtime_class: name of a ``RuntimeClass`` such as ``"gvisor"``; ``None``: the cluster's
             default.
         warm_pool: name of a ``SandboxWarmPool`` of kubernetes-sigs/agent-sandbox that ready pods
-            are claimed from; ``None``: a new pod for each sandbox.
+            are claimed from; ``None``: one that ``smolagents-fork setup kubernetes`` made, where
+            its pods are exactly as asked for, otherwise a new pod; ``False``: always a new pod.
         allow_network: whether pods may have a network; otherwise one that has is refused.
         gateway_command: main process of the image; the default is that of the fork's image.
         max_seconds: longest life of a pod in seconds, after which the cluster ends it.
@@ -66,23 +69,26 @@ class KubernetesEngine:
     namespace: str | None = None
     context: str | None = None
     runtime_class: str | None = None
-    warm_pool: str | None = None
+    warm_pool: str | Literal[False] | None = None
     allow_network: bool = False
     gateway_command: Sequence[str] = GATEWAY_COMMAND
     max_seconds: float = 86_400.0
     tenant: str = ""
+    _pools: WarmPools = field(default_factory=WarmPools, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        for name, pattern in (
-            ("namespace", _LABEL),
-            ("runtime_class", _SUBDOMAIN),
-            ("warm_pool", _SUBDOMAIN),
+        for name, pattern, others in (
+            ("namespace", _LABEL, "or None"),
+            ("runtime_class", _SUBDOMAIN, "or None"),
+            ("warm_pool", _SUBDOMAIN, "None for a pool that fits, or False for none"),
         ):
             value = getattr(self, name)
-            if value is not None and not (isinstance(value, str) and pattern.fullmatch(value)):
+            if value is None or (name == "warm_pool" and value is False):
+                continue
+            if not (isinstance(value, str) and pattern.fullmatch(value)):
                 raise ConfigurationError(
                     f"KubernetesEngine: {name}={value!r}: give a name of lower-case letters, "
-                    "digits and hyphens, or None"
+                    f"digits and hyphens, {others}"
                 )
         if self.context is not None and not (isinstance(self.context, str) and self.context):
             raise ConfigurationError(
@@ -144,4 +150,4 @@ class KubernetesEngine:
             max_seconds=self.max_seconds,
             tenant=self.tenant,
         )
-        return KubernetesProvisioner(client, options, settings)
+        return KubernetesProvisioner(client, options, settings, self._pools, note)

@@ -8,26 +8,30 @@ import secrets
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from ...deadline import Deadline
 from ...errors import ConfigurationError, ExecutorError, ExecutorStartError, ForkError
 from ..container_options import ContainerOptions
+from ..engine_protocol import Note
 from ..provisioner import STEP, ImageSpec, Report, SandboxSpec
 from .api_client import ClusterClient
 from .image_check import check_image
 from .network_probe import check_isolation
-from .pod_labels import MANAGED_BY, SANDBOX_LABEL, our_selector
+from .pod_labels import MANAGED_BY, is_ours, sandbox_of
 from .pod_manifest import CONTAINER, GATEWAY_COMMAND, TOKEN_VARIABLE, pod_manifest
 from .pod_removal import Removals, reap
 from .pod_sandbox import PodSandbox, StartedPod
 from .pod_start import addresses_of_node, await_running
 from .sandbox_claims import claimed_pod, delete_claim
+from .warm_pools import Source, WarmPools, choose_source
 
 __all__ = ["KubernetesProvisioner", "PodSettings"]
 
 _ID_BYTES = 6
 _TOKEN_BYTES = 24
+# Part of a start's time that a claim may take where a new pod is started if it fails.
+_CLAIM_PART = 0.5
 
 _lock = threading.Lock()
 # Namespaces whose orphans this process has looked for.
@@ -42,7 +46,7 @@ class PodSettings:
 
     Attributes:
         runtime_class: name of a ``RuntimeClass``.
-        warm_pool: name of a ``SandboxWarmPool``.
+        warm_pool: name of a ``SandboxWarmPool``; ``None``: one that fits; ``False``: none.
         allow_network: whether pods may have a network.
         tenant: whose pods these are, for messages; empty for none.
         gateway_command: main process of the image.
@@ -50,7 +54,7 @@ class PodSettings:
     """
 
     runtime_class: str | None = None
-    warm_pool: str | None = None
+    warm_pool: str | Literal[False] | None = None
     allow_network: bool = False
     tenant: str = ""
     gateway_command: Sequence[str] = GATEWAY_COMMAND
@@ -64,6 +68,8 @@ class KubernetesProvisioner:
         client: of the cluster; closed with the provisioner.
         options: of the containers.
         settings: of the pods.
+        pools: warm pools of the engine.
+        note: takes a line for the user's log for each pod.
 
     Raises:
         EngineUnavailableError: the cluster does not answer, or refuses the token.
@@ -75,8 +81,11 @@ class KubernetesProvisioner:
         client: ClusterClient,
         options: ContainerOptions,
         settings: PodSettings,
+        pools: WarmPools,
+        note: Note,
     ) -> None:
         self._client, self._options, self._settings = client, options, settings
+        self._pools, self._note = pools, note
         self._removals = Removals(client)
         client.check(MANAGED_BY)
         self._reap_once()
@@ -103,8 +112,8 @@ class KubernetesProvisioner:
         key = (self._client.address, self._client.namespace, image, tuple(spec.requirements))
         with _lock:
             known = key in _checked
-        # A warm pool's image is the template's, which is compared when a sandbox is claimed.
-        if (not known or rebuild) and self._settings.warm_pool is None:
+        # A named pool's image is the template's, which is compared when a sandbox is claimed.
+        if (not known or rebuild) and not self._settings.warm_pool:
             self._check_image(spec, image, report)
             with _lock:
                 _checked.add(key)
@@ -123,13 +132,13 @@ class KubernetesProvisioner:
         self._removals.register(name)
         try:
             once = SandboxSpec(image, workdir=self._options.workdir)
-            manifest = self._manifest(once, sandbox, "")
+            manifest = self._manifest(once, sandbox, "", warm=False)
             check_image(self._client, manifest, spec, waiting=waiting)
         finally:
             self._removals.remove(name, wait=False)
 
     def start(self, spec: SandboxSpec) -> PodSandbox:
-        """Start a pod, and check that its network reaches nothing. From any thread.
+        """Claim or start a pod, and check that its network reaches nothing. From any thread.
 
         Raises:
             ConfigurationError: an option that a pod cannot have.
@@ -137,19 +146,33 @@ class KubernetesProvisioner:
             EngineUnavailableError: the cluster does not answer.
         """
         deadline = Deadline(spec.start_seconds)
+        warm = self._manifest(spec, "", "", warm=True)
+        source = choose_source(self._settings.warm_pool, self._pools, self._client, warm)
+        try:
+            first = Deadline(spec.start_seconds * _CLAIM_PART) if source.optional else deadline
+            made = self._start_from(source, spec, first)
+        except ForkError as error:
+            if not source.optional:
+                raise
+            source = self._pools.give_up(self._client, source.pool, error)
+            made = self._start_from(source, spec, deadline)
+        self._note(f"{made.place} is {source}")
+        return made
+
+    def _start_from(self, source: Source, spec: SandboxSpec, deadline: Deadline) -> PodSandbox:
         sandbox, token = secrets.token_hex(_ID_BYTES), secrets.token_urlsafe(_TOKEN_BYTES)
-        manifest = self._manifest(spec, sandbox, token)
+        pool = source.pool
+        manifest = self._manifest(spec, sandbox, token, warm=bool(pool))
         name = str(manifest["metadata"]["name"])
-        pool = self._settings.warm_pool
         self._removals.register(
-            name, None if pool is None else functools.partial(delete_claim, self._client, name)
+            name, functools.partial(delete_claim, self._client, name) if pool else None
         )
         made: PodSandbox | None = None
         try:
-            if pool is None:
-                started = self._started(spec, sandbox, token, manifest, deadline)
-            else:
+            if pool:
                 started = self._claimed(spec, sandbox, pool, manifest, deadline)
+            else:
+                started = self._started(spec, sandbox, token, manifest, deadline)
             made = PodSandbox(
                 self._client,
                 started,
@@ -160,7 +183,7 @@ class KubernetesProvisioner:
         except BaseException as error:
             if made is not None:
                 made.remove()
-            self._removals.remove(name, wait=True)
+            self._removals.remove(name, wait=not source.optional)
             tenant = self._settings.tenant
             where = f"sandbox {sandbox}{f' of tenant {tenant}' if tenant else ''}"
             if isinstance(error, ForkError):
@@ -211,7 +234,9 @@ class KubernetesProvisioner:
             nodes = addresses_of_node(self._client, sandbox.name)
             check_isolation(sandbox.run, nodes, sandbox.place)
 
-    def _manifest(self, spec: SandboxSpec, sandbox: str, token: str) -> dict[str, Any]:
+    def _manifest(
+        self, spec: SandboxSpec, sandbox: str, token: str, *, warm: bool
+    ) -> dict[str, Any]:
         settings = self._settings
         return pod_manifest(
             spec,
@@ -222,7 +247,7 @@ class KubernetesProvisioner:
             runtime_class=settings.runtime_class,
             network=settings.allow_network,
             max_seconds=settings.max_seconds,
-            warm=settings.warm_pool is not None,
+            warm=warm,
         )
 
     def ours(self) -> list[str]:
@@ -235,13 +260,13 @@ class KubernetesProvisioner:
             "listing pods",
             self._client.core.list_namespaced_pod,
             self._client.namespace,
-            label_selector=our_selector(),
+            label_selector=MANAGED_BY,
         )
-        return [str(pod["metadata"]["labels"][SANDBOX_LABEL]) for pod in found.get("items") or ()]
+        return [sandbox_of(pod) for pod in found.get("items") or () if is_ours(pod)]
 
     def _reap_once(self) -> None:
-        pool = self._settings.warm_pool is not None
-        place = (self._client.address, self._client.namespace, pool)
+        claims = self._settings.warm_pool is not False
+        place = (self._client.address, self._client.namespace, claims)
         with _lock:
             if place in _reaped:
                 return
@@ -249,7 +274,7 @@ class KubernetesProvisioner:
 
         def work() -> None:
             with contextlib.suppress(Exception):
-                reap(self._client, claims=pool)
+                reap(self._client, claims=claims)
 
         threading.Thread(target=work, name="smolagents-fork-pod-reaper", daemon=True).start()
 

@@ -1,12 +1,11 @@
 """Labels and annotations of pods, which name the process that owns each.
 
-A label's value has 63 characters at most, so the owner is in an annotation, and its digest in the
-label that pods are selected by.
+Labels say that a pod is of the fork and whether it may have a network: they are the same for all
+pods of a warm pool. What differs between sandboxes is in annotations, which a claim can add.
 """
 
 from __future__ import annotations
 
-import hashlib
 import platform
 import time
 from collections.abc import Mapping
@@ -21,24 +20,33 @@ __all__ = [
     "MANAGED_BY",
     "NETWORK_LABEL",
     "NONE",
-    "SANDBOX_LABEL",
     "created_at",
+    "is_ours",
+    "labels",
     "metadata",
-    "our_selector",
     "owner_is_gone",
     "owner_of",
+    "sandbox_of",
 ]
 
 _PREFIX = "smolagents-fork"
 _MANAGED_LABEL = "app.kubernetes.io/managed-by"
-_OWNER_LABEL = f"{_PREFIX}/owner"
-SANDBOX_LABEL = f"{_PREFIX}/sandbox"
 NETWORK_LABEL = f"{_PREFIX}/network"
+_SANDBOX, _OWNER = f"{_PREFIX}/sandbox", f"{_PREFIX}/owner"
 _HOST, _CREATED = f"{_PREFIX}/host", f"{_PREFIX}/created"
 #: Values of :data:`NETWORK_LABEL`.
 NONE, ALLOWED = "none", "allowed"
 #: Selector of all pods of the fork.
 MANAGED_BY = f"{_MANAGED_LABEL}={_PREFIX}"
+
+
+def labels(*, network: bool = False) -> dict[str, str]:
+    """Return the labels of a pod.
+
+    Args:
+        network: whether it may use a network.
+    """
+    return {_MANAGED_LABEL: _PREFIX, NETWORK_LABEL: ALLOWED if network else NONE}
 
 
 def metadata(sandbox: str, *, network: bool) -> dict[str, Any]:
@@ -49,14 +57,10 @@ def metadata(sandbox: str, *, network: bool) -> dict[str, Any]:
         network: whether it may use a network.
     """
     return {
-        "labels": {
-            _MANAGED_LABEL: _PREFIX,
-            SANDBOX_LABEL: sandbox,
-            _OWNER_LABEL: _owner_digest(),
-            NETWORK_LABEL: ALLOWED if network else NONE,
-        },
+        "labels": labels(network=network),
         "annotations": {
-            _OWNER_LABEL: process_owner.owner_text(),
+            _SANDBOX: sandbox,
+            _OWNER: process_owner.owner_text(),
             _HOST: platform.node(),
             _CREATED: str(int(time.time())),
             f"{_PREFIX}/version": f"{_version.upstream_version}+fork.{_version.fork_revision}",
@@ -64,9 +68,22 @@ def metadata(sandbox: str, *, network: bool) -> dict[str, Any]:
     }
 
 
-def our_selector() -> str:
-    """Return the selector of this process's pods."""
-    return f"{MANAGED_BY},{_OWNER_LABEL}={_owner_digest()}"
+def is_ours(pod: Mapping[str, Any]) -> bool:
+    """Tell whether a pod's owner is this process.
+
+    Args:
+        pod: as the API describes it.
+    """
+    return _annotation(pod, _OWNER) == process_owner.owner_text()
+
+
+def sandbox_of(pod: Mapping[str, Any]) -> str:
+    """Return the id of a pod's sandbox; its name if nobody has claimed it from a warm pool.
+
+    Args:
+        pod: as the API describes it.
+    """
+    return _annotation(pod, _SANDBOX) or str(pod["metadata"]["name"])
 
 
 def owner_is_gone(pod: Mapping[str, Any]) -> bool:
@@ -75,7 +92,7 @@ def owner_is_gone(pod: Mapping[str, Any]) -> bool:
     Args:
         pod: as the API describes it.
     """
-    return process_owner.process_is_gone(_annotation(pod, _OWNER_LABEL))
+    return process_owner.process_is_gone(_annotation(pod, _OWNER))
 
 
 def owner_of(pod: Mapping[str, Any]) -> Owner:
@@ -86,7 +103,7 @@ def owner_of(pod: Mapping[str, Any]) -> Owner:
     """
     node = str((pod.get("spec") or {}).get("nodeName") or "")
     place = f"node {node}" if node else ""
-    return process_owner.named_owner(_annotation(pod, _OWNER_LABEL), _annotation(pod, _HOST), place)
+    return process_owner.named_owner(_annotation(pod, _OWNER), _annotation(pod, _HOST), place)
 
 
 def created_at(pod: Mapping[str, Any]) -> float:
@@ -101,7 +118,3 @@ def created_at(pod: Mapping[str, Any]) -> float:
 
 def _annotation(pod: Mapping[str, Any], name: str) -> str:
     return str((pod.get("metadata", {}).get("annotations") or {}).get(name, ""))
-
-
-def _owner_digest() -> str:
-    return hashlib.sha256(process_owner.owner_text().encode()).hexdigest()[:32]

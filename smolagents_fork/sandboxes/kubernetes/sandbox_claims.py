@@ -25,14 +25,17 @@ __all__ = [
     "FIELDS",
     "GROUP",
     "POD_ANNOTATION",
+    "POOLS",
     "SANDBOX_GROUP",
+    "TEMPLATES",
     "VERSION",
     "claimed_pod",
     "delete_claim",
+    "differences",
 ]
 
 GROUP, VERSION = "extensions.agents.x-k8s.io", "v1beta1"
-CLAIMS = "sandboxclaims"
+CLAIMS, POOLS, TEMPLATES = "sandboxclaims", "sandboxwarmpools", "sandboxtemplates"
 SANDBOX_GROUP = "agents.x-k8s.io"
 #: Annotation of a sandbox with the name of its pod; without it the pod has the sandbox's name.
 POD_ANNOTATION = f"{SANDBOX_GROUP}/pod-name"
@@ -43,13 +46,15 @@ FIELDS: Mapping[tuple[str, str], Mapping[str, str]] = {
         "spec.lifecycle.shutdownTime": "string",
         "spec.lifecycle.shutdownPolicy": "string",
         "spec.lifecycle.ttlSecondsAfterFinished": "integer",
-        "spec.additionalPodMetadata.labels": "object",
         "spec.additionalPodMetadata.annotations": "object",
         "status.conditions": "array",
         "status.sandbox.name": "string",
     },
-    (GROUP, "sandboxwarmpools"): {"spec.sandboxTemplateRef.name": "string"},
-    (GROUP, "sandboxtemplates"): {"spec.podTemplate.spec": "object"},
+    (GROUP, POOLS): {"spec.sandboxTemplateRef.name": "string"},
+    (GROUP, TEMPLATES): {
+        "spec.podTemplate.metadata.labels": "object",
+        "spec.podTemplate.spec": "object",
+    },
     (SANDBOX_GROUP, "sandboxes"): {"status.conditions": "array"},
 }
 _PAUSE_SECONDS = 0.1
@@ -75,11 +80,11 @@ def claimed_pod(
     _create(client, pool, name, manifest)
     sandbox = _sandbox_of(client, pool, name, deadline)
     pod = _pod_of(client, sandbox)
-    differences = _differences(manifest, pod)
-    if differences:
+    different = differences(manifest, pod)
+    if different:
         raise ConfigurationError(
             f"warm_pool={pool!r}: pod {pod['metadata']['name']} differs from what was asked for: "
-            f"{'; '.join(differences)}; change the pool's template or the arguments"
+            f"{'; '.join(different.values())}; change the pool's template or the arguments"
         )
     return pod
 
@@ -100,10 +105,8 @@ def _create(client: ClusterClient, pool: str, name: str, manifest: Mapping[str, 
                 # A pod whose lease is over has ended; nobody may be left to delete its claim.
                 "ttlSecondsAfterFinished": _FINISHED_SECONDS,
             },
-            "additionalPodMetadata": {
-                "labels": given["labels"],
-                "annotations": given["annotations"],
-            },
+            # Without labels: the controller accepts those of domains that its administrator lists.
+            "additionalPodMetadata": {"annotations": given["annotations"]},
         },
     }
     try:
@@ -145,8 +148,9 @@ def _sandbox_of(client: ClusterClient, pool: str, name: str, deadline: Deadline)
         if deadline.expired():
             reason = ": ".join(str(ready[k]) for k in ("reason", "message") if ready.get(k))
             raise ExecutorStartError(
-                f"warm_pool={pool!r} gave no sandbox in startup_timeout_seconds="
-                f"{deadline.seconds:g}: {reason or 'its controller gives no reason'}"
+                f"warm_pool={pool!r} gave no sandbox in {deadline.seconds:g} s: "
+                f"{reason or 'its controller gives no reason'}; a longer "
+                "startup_timeout_seconds= gives it more time"
             )
         time.sleep(deadline.at_most(_PAUSE_SECONDS))
 
@@ -173,14 +177,19 @@ def _pod_of(client: ClusterClient, sandbox: str) -> dict[str, Any]:
     )
 
 
-def _differences(manifest: Mapping[str, Any], pod: Mapping[str, Any]) -> list[str]:
-    """Return what the pod does not have as asked for, each with both values."""
+def differences(manifest: Mapping[str, Any], pod: Mapping[str, Any]) -> dict[str, str]:
+    """Return what a pod does not have as asked for: the name of each, and a text with both values.
+
+    Args:
+        manifest: of the pod that is asked for.
+        pod: as the API describes it, or as a template has it.
+    """
     asked, found = _compared(manifest), _compared(pod)
-    return [
-        f"{name}: asked for {value!r}, has {found.get(name)!r}"
+    return {
+        name: f"{name}: asked for {value!r}, has {found.get(name)!r}"
         for name, value in asked.items()
         if found.get(name) != value
-    ]
+    }
 
 
 def _compared(pod: Mapping[str, Any]) -> dict[str, Any]:
@@ -204,6 +213,7 @@ def _compared(pod: Mapping[str, Any]) -> dict[str, Any]:
     labels = (pod.get("metadata") or {}).get("labels") or {}
     return {
         "containers": len(containers),
+        "initContainers": len(spec.get("initContainers") or ()),
         "image": one.get("image"),
         "command": [*(one.get("command") or ()), *(one.get("args") or ())],
         "workingDir": one.get("workingDir"),
@@ -213,17 +223,20 @@ def _compared(pod: Mapping[str, Any]) -> dict[str, Any]:
         "cpu": _quantity(limits.get("cpu")),
         "files": files,
         "environment": environment,
+        "envFrom": one.get("envFrom") or [],
         "runtimeClassName": spec.get("runtimeClassName"),
         "automountServiceAccountToken": spec.get("automountServiceAccountToken", True),
         "hostNetwork": bool(spec.get("hostNetwork")),
         "hostPID": bool(spec.get("hostPID")),
+        "hostIPC": bool(spec.get("hostIPC")),
         "shareProcessNamespace": bool(spec.get("shareProcessNamespace")),
         "runAsNonRoot": security.get("runAsNonRoot"),
         "runAsUser": security.get("runAsUser"),
+        "runAsGroup": security.get("runAsGroup"),
         "privileged": bool(security.get("privileged")),
         "allowPrivilegeEscalation": security.get("allowPrivilegeEscalation", True),
         "readOnlyRootFilesystem": bool(security.get("readOnlyRootFilesystem")),
-        "capabilities": (security.get("capabilities") or {}).get("drop"),
+        "capabilities": security.get("capabilities") or {},
         "seccompProfile": (security.get("seccompProfile") or {}).get("type"),
         NETWORK_LABEL: labels.get(NETWORK_LABEL),
     }

@@ -6,11 +6,13 @@ import copy
 
 import pytest
 from background import eventually
+from cluster_double import Fault
 
 from smolagents_fork import DockerExecutor, KubernetesEngine
 from smolagents_fork.deadline import Deadline
 from smolagents_fork.errors import ConfigurationError, ExecutorError, ExecutorStartError
 from smolagents_fork.sandboxes import process_owner
+from smolagents_fork.sandboxes.kubernetes import kubernetes_provisioner
 from smolagents_fork.sandboxes.kubernetes.api_client import ClusterClient
 from smolagents_fork.sandboxes.kubernetes.cluster_manifests import cluster_manifests
 from smolagents_fork.sandboxes.kubernetes.pod_removal import reap
@@ -24,11 +26,16 @@ class Controller:
 
     def __init__(self, cluster, image):
         self.cluster = cluster
-        *_, template, _pool = cluster_manifests("x", image=image, warm_pool="ready")
+        *_, template, pool = cluster_manifests("x", image=image, warm_pool="ready")
         self.template = template["spec"]["podTemplate"]
         self.claims = []
         self.hands_out = True
-        cluster.objects = {"sandboxclaims": {}, "sandboxes": {}}
+        cluster.objects = {
+            "sandboxclaims": {},
+            "sandboxes": {},
+            "sandboxwarmpools": {"ready": pool},
+            "sandboxtemplates": {"ready": template},
+        }
         cluster.created = self.changed
 
     def fill(self, name="warm-1"):
@@ -46,11 +53,13 @@ class Controller:
         elif plural == "sandboxclaims":
             self.claims.append(found)
             condition = {"type": "Ready", "status": "False", "reason": "PoolEmpty", "message": "0"}
-            if self.hands_out:
+            added = found["spec"]["additionalPodMetadata"]
+            if "labels" in added:
+                # The published controller's rule for labels of other domains than its own list.
+                condition["reason"] = "InvalidMetadata"
+            elif self.hands_out:
                 pod = self.cluster.pods["warm-1"].manifest["metadata"]
-                for part in ("labels", "annotations"):
-                    given = found["spec"]["additionalPodMetadata"][part]
-                    pod[part] = {**pod.get(part, {}), **given}
+                pod["annotations"] = {**pod.get("annotations", {}), **added["annotations"]}
                 sandbox = {"metadata": {"name": "s-1", "annotations": {POD_NAME: "warm-1"}}}
                 self.cluster.objects["sandboxes"]["s-1"] = sandbox
                 condition["status"] = "True"
@@ -107,9 +116,51 @@ def test_pod_with_less_confinement_is_refused(cluster, controller, engine_of_poo
 
 def test_pool_that_gives_nothing_is_named(make, cluster, controller, engine_of_pool):
     controller.hands_out = False
-    with pytest.raises(ExecutorStartError, match=r"warm_pool='ready' gave no sandbox in .*=1: "):
+    with pytest.raises(
+        ExecutorStartError,
+        match=r"warm_pool='ready' gave no sandbox in 1 s: PoolEmpty: 0; a longer startup_t",
+    ):
         make(engine=engine_of_pool, startup_timeout_seconds=1)
     assert eventually(lambda: not cluster.objects["sandboxclaims"])
+
+
+class Lines:
+    """A logger that keeps its lines."""
+
+    def __init__(self):
+        self.lines = []
+
+    def log(self, text, **_keywords):
+        self.lines.append(str(text))
+
+
+def test_pool_that_fits_is_used_without_its_name(make, cluster, controller):
+    logger = Lines()
+    executor = make(logger=logger)
+    assert executor("1 + 1").output == 2
+    assert list(cluster.pods) == ["warm-1"]
+    assert executor._sandbox.id in executor._provisioner.ours()
+    words = " is claimed from warm pool 'ready': its pods are as asked for"
+    assert [line.endswith(words) for line in logger.lines if "warm pool" in line] == [True]
+    executor.delete()
+    assert (cluster.pods, cluster.objects["sandboxclaims"]) == ({}, {})
+
+
+@pytest.mark.parametrize("failure", ["refused", "late"])
+def test_failed_claim_is_a_new_pod(make, cluster, controller, monkeypatch, failure):
+    monkeypatch.setattr(kubernetes_provisioner, "_CLAIM_PART", 0.005)
+    controller.hands_out = False
+    if failure == "refused":
+        cluster.faults.append(Fault("POST", "/sandboxclaims$", 403, "injected by test"))
+    logger = Lines()
+    executor = make(logger=logger)
+    assert executor("1 + 1").output == 2
+    words = {"refused": "injected by test", "late": "gave no sandbox in 0.9 s: PoolEmpty: 0"}
+    (line,) = [line for line in logger.lines if "warm pool" in line]
+    assert " is a new pod: warm pool 'ready' gave none: " in line
+    assert words[failure] in line
+    assert eventually(lambda: not cluster.objects["sandboxclaims"])
+    assert len(controller.claims) == (failure == "late")
 
 
 def test_cluster_without_agent_sandbox_is_named(make, cluster, engine_of_pool):
@@ -120,10 +171,11 @@ def test_cluster_without_agent_sandbox_is_named(make, cluster, engine_of_pool):
 def test_claims_of_dead_owners_are_deleted(cluster, controller):
     owner = {"smolagents-fork/owner": "gone"}
     claims = cluster.objects["sandboxclaims"]
-    metadata = {"labels": {}, "annotations": owner}
+    labels = {"app.kubernetes.io/managed-by": "smolagents-fork"}
+    metadata = {"labels": labels, "annotations": owner}
     claims["alive"] = {"metadata": {"name": "alive", **metadata}}
     dead = {"smolagents-fork/owner": f"{process_owner.this_machine()}:{2**22 + 5}:1"}
-    claims["dead"] = {"metadata": {"name": "dead", "labels": {}, "annotations": dead}}
+    claims["dead"] = {"metadata": {"name": "dead", "labels": labels, "annotations": dead}}
     reap(ClusterClient(None, None), claims=True)
     assert eventually(lambda: list(claims) == ["alive"])
 

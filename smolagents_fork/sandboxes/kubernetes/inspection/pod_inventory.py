@@ -10,7 +10,7 @@ from ....deadline import Deadline
 from ....errors import ExecutorError
 from ....inventory import LogInventory, SandboxEntry
 from ..api_client import ClusterClient
-from ..pod_labels import MANAGED_BY, SANDBOX_LABEL, created_at, owner_of
+from ..pod_labels import MANAGED_BY, created_at, owner_of, sandbox_of
 from ..pod_removal import remove_pod
 from ..pod_status import pod_state
 
@@ -82,8 +82,7 @@ def _entry(pod: Mapping[str, Any]) -> SandboxEntry:
     container = ((pod.get("spec") or {}).get("containers") or [{}])[0]
     limit = str(((container.get("resources") or {}).get("limits") or {}).get("memory", ""))
     return SandboxEntry(
-        # A pod of a warm pool that nobody has claimed has no id yet.
-        id=str((named.get("labels") or {}).get(SANDBOX_LABEL) or named["name"]),
+        id=sandbox_of(pod),
         executor="kubernetes",
         owner=owner_of(pod),
         started_at=created_at(pod),
