@@ -1,8 +1,9 @@
-"""Compare the fields that ``warm_pool=`` relies on with kubernetes-sigs/agent-sandbox's CRDs.
+"""Compare what ``warm_pool=`` relies on with kubernetes-sigs/agent-sandbox's CRDs.
 
 ``python -m tools.published_crds CHECKOUT`` reads the custom resource definitions of a checkout of
-that project, and names each field that is missing, has another type, or is required and not given.
-Nothing of the project is in this repository.
+that project. It names each field that is missing or has another type, and validates the template,
+pool and claim that the fork writes, strictly: a field that the definition does not have is an
+error. Nothing of the project is in this repository.
 """
 
 from __future__ import annotations
@@ -13,13 +14,28 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import jsonschema  # type: ignore[import-untyped]  # has no types
 import yaml  # type: ignore[import-untyped]  # has no types
 
-from smolagents_fork.sandboxes.kubernetes.sandbox_claims import FIELDS, VERSION
+from smolagents_fork.sandboxes.container_options import ContainerOptions
+from smolagents_fork.sandboxes.kubernetes.cluster_manifests import cluster_manifests
+from smolagents_fork.sandboxes.kubernetes.pod_manifest import pod_manifest
+from smolagents_fork.sandboxes.kubernetes.sandbox_claims import (
+    CLAIMS,
+    FIELDS,
+    GROUP,
+    POOLS,
+    TEMPLATES,
+    VERSION,
+    claim_manifest,
+)
+from smolagents_fork.sandboxes.provisioner import SandboxSpec
 
-__all__ = ["main", "problems"]
+__all__ = ["main", "problems", "written"]
 
 _FOLDER = Path("k8s") / "crds"
+_MOST_SHOWN = 200
+_OPEN = "x-kubernetes-preserve-unknown-fields"
 
 
 def problems(checkout: Path) -> list[str]:
@@ -39,11 +55,34 @@ def problems(checkout: Path) -> list[str]:
             published = _type_of(schema, path.split("."))
             if published != kind:
                 found.append(f"{plural}: {path} is {published or 'missing'}, not {kind}")
-        given = {path.split(".")[1] for path in fields if path.startswith("spec.")}
-        required = set(schema["properties"].get("spec", {}).get("required", ()))
-        if given and (missing := required - given):
-            found.append(f"{plural}: spec requires {', '.join(sorted(missing))}, too")
+    for plural, manifest in written().items():
+        schema = schemas.get((GROUP, plural), {})
+        for error in jsonschema.Draft202012Validator(_strict(schema)).iter_errors(manifest):
+            found.append(f"{plural}: {error.json_path}: {error.message[:_MOST_SHOWN]}")
     return found
+
+
+def written() -> dict[str, Mapping[str, Any]]:
+    """Return the custom resources that the fork writes, by plural."""
+    *_, template, pool = cluster_manifests("agents", image="registry/image:1", warm_pool="ready")
+    spec, options = SandboxSpec("registry/image:1"), ContainerOptions()
+    pod = pod_manifest(spec, options, sandbox="0", token="", max_seconds=60, warm=True)
+    claim = claim_manifest("ready", "claim", pod)
+    return {TEMPLATES: template, POOLS: pool, CLAIMS: claim}
+
+
+def _strict(schema: Any) -> Any:
+    """Return a schema whose objects have no other fields than those that it names."""
+    if isinstance(schema, list):
+        return [_strict(one) for one in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    strict = {key: _strict(value) for key, value in schema.items()}
+    # Without properties, as an object's metadata has none, the API server has rules of its own.
+    closed = bool(strict.get("properties")) and not strict.get(_OPEN)
+    if strict.get("type") == "object" and closed:
+        strict.setdefault("additionalProperties", False)
+    return strict
 
 
 def _schemas(folder: Path) -> dict[tuple[str, str], Mapping[str, Any]]:
@@ -80,7 +119,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{checkout}: no folder {_FOLDER} in it", file=sys.stderr)
         return 2
     found = problems(checkout)
-    print("\n".join(found) or f"{sum(map(len, FIELDS.values()))} fields are as published")
+    fields, manifests = sum(map(len, FIELDS.values())), len(written())
+    print("\n".join(found) or f"{fields} fields are as published, {manifests} manifests are valid")
     return 1 if found else 0
 
 

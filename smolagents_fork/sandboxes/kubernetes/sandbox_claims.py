@@ -29,6 +29,7 @@ __all__ = [
     "SANDBOX_GROUP",
     "TEMPLATES",
     "VERSION",
+    "claim_manifest",
     "claimed_pod",
     "delete_claim",
     "differences",
@@ -77,7 +78,7 @@ def claimed_pod(
         ConfigurationError: the pod differs from what was asked for; names both values.
         ExecutorStartError: there is no such pool, or no sandbox in time; in the cluster's words.
     """
-    _create(client, pool, name, manifest)
+    _create(client, pool, claim_manifest(pool, name, manifest))
     sandbox = _sandbox_of(client, pool, name, deadline)
     pod = _pod_of(client, sandbox)
     different = differences(manifest, pod)
@@ -89,11 +90,18 @@ def claimed_pod(
     return pod
 
 
-def _create(client: ClusterClient, pool: str, name: str, manifest: Mapping[str, Any]) -> None:
+def claim_manifest(pool: str, name: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the manifest of a claim.
+
+    Args:
+        pool: name of the warm pool.
+        name: of the claim.
+        manifest: of the pod that is asked for.
+    """
     given = manifest["metadata"]
     end = time.time() + manifest["spec"]["activeDeadlineSeconds"]
     expiry = datetime.datetime.fromtimestamp(end, datetime.timezone.utc)
-    claim = {
+    return {
         "apiVersion": f"{GROUP}/{VERSION}",
         "kind": "SandboxClaim",
         "metadata": {"name": name, "labels": given["labels"], "annotations": given["annotations"]},
@@ -109,6 +117,9 @@ def _create(client: ClusterClient, pool: str, name: str, manifest: Mapping[str, 
             "additionalPodMetadata": {"annotations": given["annotations"]},
         },
     }
+
+
+def _create(client: ClusterClient, pool: str, claim: Mapping[str, Any]) -> None:
     try:
         client.call(
             f"claiming a sandbox of warm pool {pool!r}",
