@@ -157,7 +157,8 @@ def connected(
         provisioner = engine.connect(ContainerOptions())
         name = provisioner.prepare_image(image, report=lambda _line: None)
         limits = Limits(memory="1500m")
-        spec = SandboxSpec(name, limits, workdir=workdir, lease_seconds=5)
+        # Of a module: on a busy machine, a lease of a few seconds ends between its tests.
+        spec = SandboxSpec(name, limits, workdir=workdir, lease_seconds=60)
         yield Place(engine, provisioner, image, spec)
         assert provisioner.wait_until_removed(120)
         provisioner.close()
