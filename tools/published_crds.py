@@ -18,9 +18,7 @@ import jsonschema  # type: ignore[import-untyped]  # has no types
 import yaml  # type: ignore[import-untyped]  # has no types
 
 from smolagents_fork.sandboxes.container_options import ContainerOptions
-from smolagents_fork.sandboxes.kubernetes.cluster_manifests import cluster_manifests
-from smolagents_fork.sandboxes.kubernetes.pod_manifest import pod_manifest
-from smolagents_fork.sandboxes.kubernetes.sandbox_claims import (
+from smolagents_fork.sandboxes.kubernetes.claims.sandbox_claims import (
     CLAIMS,
     FIELDS,
     GROUP,
@@ -29,6 +27,8 @@ from smolagents_fork.sandboxes.kubernetes.sandbox_claims import (
     VERSION,
     claim_manifest,
 )
+from smolagents_fork.sandboxes.kubernetes.cluster_manifests import cluster_manifests
+from smolagents_fork.sandboxes.kubernetes.pod_manifest import pod_manifest
 from smolagents_fork.sandboxes.provisioner import SandboxSpec
 
 __all__ = ["main", "problems", "written"]

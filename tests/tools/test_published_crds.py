@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from smolagents_fork.sandboxes.kubernetes.sandbox_claims import FIELDS, VERSION
+from smolagents_fork.sandboxes.kubernetes.claims.sandbox_claims import FIELDS, VERSION
 from tools.published_crds import main, written
 
 TYPES = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer"}

@@ -8,9 +8,9 @@ from typing import Any
 
 from ..container_options import ContainerOptions
 from ..provisioner import SandboxSpec
+from .claims.sandbox_claims import CLAIMS, GROUP, POOLS, SANDBOX_GROUP, TEMPLATES, VERSION
 from .pod_labels import NETWORK_LABEL, NONE, labels
 from .pod_manifest import pod_manifest
-from .sandbox_claims import CLAIMS, GROUP, POOLS, SANDBOX_GROUP, TEMPLATES, VERSION
 
 __all__ = ["cluster_manifests", "yaml_of"]
 

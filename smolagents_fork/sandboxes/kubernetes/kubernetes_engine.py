@@ -12,9 +12,9 @@ from ...errors import ConfigurationError
 from ..container_options import ContainerOptions
 from ..engine_protocol import Note, no_note
 from .api_client import ClusterClient
+from .claims.warm_pools import WarmPools
 from .kubernetes_provisioner import KubernetesProvisioner, PodSettings
 from .pod_manifest import GATEWAY_COMMAND, user_and_group
-from .warm_pools import WarmPools
 
 __all__ = ["KubernetesEngine"]
 

@@ -16,6 +16,8 @@ from ..container_options import ContainerOptions
 from ..engine_protocol import Note
 from ..provisioner import STEP, ImageSpec, Report, SandboxSpec
 from .api_client import ClusterClient
+from .claims.sandbox_claims import claimed_pod, delete_claim
+from .claims.warm_pools import Source, WarmPools, choose_source
 from .image_check import check_image
 from .network_probe import check_isolation
 from .pod_labels import MANAGED_BY, is_ours, sandbox_of
@@ -23,8 +25,6 @@ from .pod_manifest import CONTAINER, GATEWAY_COMMAND, TOKEN_VARIABLE, pod_manife
 from .pod_removal import Removals, reap
 from .pod_sandbox import PodSandbox, StartedPod
 from .pod_start import addresses_of_node, await_running
-from .sandbox_claims import claimed_pod, delete_claim
-from .warm_pools import Source, WarmPools, choose_source
 
 __all__ = ["KubernetesProvisioner", "PodSettings"]
 

@@ -17,8 +17,8 @@ from ...deadline import Deadline
 from ...errors import EngineUnavailableError, ExecutorError, ExecutorStartError
 from ..termination import exit_on_sigterm
 from .api_client import ClusterClient
+from .claims.sandbox_claims import CLAIMS, GROUP, VERSION, delete_claim
 from .pod_labels import MANAGED_BY, owner_is_gone
-from .sandbox_claims import CLAIMS, GROUP, VERSION, delete_claim
 
 __all__ = ["Removals", "reap"]
 

@@ -14,9 +14,9 @@ from smolagents_fork.errors import ConfigurationError, ExecutorError, ExecutorSt
 from smolagents_fork.sandboxes import process_owner
 from smolagents_fork.sandboxes.kubernetes import kubernetes_provisioner
 from smolagents_fork.sandboxes.kubernetes.api_client import ClusterClient
+from smolagents_fork.sandboxes.kubernetes.claims.sandbox_claims import delete_claim
 from smolagents_fork.sandboxes.kubernetes.cluster_manifests import cluster_manifests
 from smolagents_fork.sandboxes.kubernetes.pod_removal import reap
-from smolagents_fork.sandboxes.kubernetes.sandbox_claims import delete_claim
 
 POD_NAME = "agents.x-k8s.io/pod-name"
 

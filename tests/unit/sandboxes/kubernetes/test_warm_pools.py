@@ -11,12 +11,12 @@ from cluster_double import NAMESPACE, ClusterDouble, Fault
 
 from smolagents_fork.errors import ConfigurationError, ExecutorStartError
 from smolagents_fork.sandboxes.container_options import ContainerOptions
-from smolagents_fork.sandboxes.kubernetes import warm_pools
 from smolagents_fork.sandboxes.kubernetes.api_client import ClusterClient
+from smolagents_fork.sandboxes.kubernetes.claims import warm_pools
+from smolagents_fork.sandboxes.kubernetes.claims.warm_pools import WarmPools, choose_source
 from smolagents_fork.sandboxes.kubernetes.cluster_manifests import cluster_manifests
 from smolagents_fork.sandboxes.kubernetes.kubernetes_engine import KubernetesEngine
 from smolagents_fork.sandboxes.kubernetes.pod_manifest import pod_manifest
-from smolagents_fork.sandboxes.kubernetes.warm_pools import WarmPools, choose_source
 from smolagents_fork.sandboxes.provisioner import Limits, SandboxSpec
 
 IMAGE = "registry/image:1"

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ...deadline import within
-from ...errors import EngineUnavailableError, ExecutorError, ForkError
-from .api_client import CHECK_SECONDS, ClusterClient, ClusterRefusal
-from .pod_labels import MANAGED_BY
+from ....deadline import within
+from ....errors import EngineUnavailableError, ExecutorError, ForkError
+from ..api_client import CHECK_SECONDS, ClusterClient, ClusterRefusal
+from ..pod_labels import MANAGED_BY
 from .sandbox_claims import GROUP, POOLS, TEMPLATES, VERSION, differences
 
 __all__ = ["Source", "WarmPools", "choose_source"]

@@ -14,11 +14,11 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from ...deadline import Deadline
-from ...errors import ConfigurationError, ExecutorStartError
-from .api_client import ClusterClient, ClusterRefusal
-from .pod_labels import NETWORK_LABEL
-from .pod_manifest import TOKEN_VARIABLE
+from ....deadline import Deadline
+from ....errors import ConfigurationError, ExecutorStartError
+from ..api_client import ClusterClient, ClusterRefusal
+from ..pod_labels import NETWORK_LABEL
+from ..pod_manifest import TOKEN_VARIABLE
 
 __all__ = [
     "CLAIMS",
