@@ -48,6 +48,16 @@ def test_importing_the_forks_package_is_cheap():
     assert not {"docker", "smolagents", "websocket", "numpy", "PIL"} & set(loaded)
 
 
+def test_engine_of_a_cluster_is_made_without_its_client():
+    code = (
+        "import sys\n"
+        "from smolagents_fork import KubernetesEngine\n"
+        "KubernetesEngine(namespace='agents')\n"
+        "print('kubernetes' in sys.modules)"
+    )
+    assert run(code) == "False\n"
+
+
 def test_importing_smolagents_imports_no_executor():
     code = (
         "import json, smolagents, sys\n"
