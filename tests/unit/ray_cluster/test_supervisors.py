@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -91,3 +92,26 @@ def test_heartbeats_carry_the_times_of_calls(supervisors, monkeypatch: pytest.Mo
         ("beat", []),
         ("beat", [("", 4.0)]),
     ]
+
+
+def test_supervisor_is_made_once_and_spread_with_all_its_slots_reserved(
+    supervisors, monkeypatch: pytest.MonkeyPatch
+):
+    made: list[dict[str, Any]] = []
+
+    def create(_class: Any, args: Any, kwargs: Any, **options: Any) -> Any:
+        """Take Ray's place behind its own options, with which it would make the actor."""
+        made.append(options)
+        return MagicMock()
+
+    monkeypatch.setattr(supervisors.ray.actor.ActorClass, "_remote", create)
+    monkeypatch.setattr(supervisors, "check_fits", lambda _reservation: None)
+    monkeypatch.setattr(supervisors, "answer_of", lambda *_arguments: PLACE)
+    reservation = Reservation("process", 4, 0.5, 1 << 30, 15.0)
+    remote = supervisors.Supervisors("cluster", print)._created(reservation)
+    assert remote is not None
+    (options,) = made
+    assert options["scheduling_strategy"] == "SPREAD"
+    assert options["max_restarts"] == 0
+    assert not options.get("max_task_retries")
+    assert (options["num_cpus"], options["memory"]) == (4 * 0.5, 4 << 30)
