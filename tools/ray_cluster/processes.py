@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-__all__ = ["alive", "descendants", "end", "in_session", "program"]
+__all__ = ["alive", "cpu_seconds", "descendants", "end", "in_session", "program"]
 
 
 def _stat(pid: int) -> list[str]:
@@ -25,6 +25,12 @@ def alive(pid: int) -> bool:
     """Tell whether a process runs; a zombie does not."""
     fields = _stat(pid)
     return bool(fields) and fields[0] not in "ZX"
+
+
+def cpu_seconds(pid: int) -> float:
+    """Return the processor time that a process has taken, in seconds; 0 if it is gone."""
+    fields = _stat(pid)
+    return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
 def program(pid: int) -> str:

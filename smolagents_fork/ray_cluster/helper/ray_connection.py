@@ -6,6 +6,7 @@ import contextlib
 import importlib
 import platform
 import socket
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -48,6 +49,7 @@ def connect_to_ray(address: str, on_step: Callable[[str], None]) -> str:
             if own:
                 arguments["_node_ip_address"] = own
         context: Any = ray.init(**arguments)
+        _end_error_listener()
     except EngineUnavailableError:
         raise
     except Exception as error:
@@ -58,6 +60,19 @@ def connect_to_ray(address: str, on_step: Callable[[str], None]) -> str:
         found = context.address_info.get("gcs_address")
         return str(found or address)
     return address
+
+
+def _end_error_listener() -> None:
+    """Have Ray's thread that prints the cluster's errors end at the next one, or with the head.
+
+    Nobody reads the output of this process. Once the head is lost, that thread asks for errors
+    without a pause, and takes half a core or more until Ray ends the process a minute later (Ray
+    2.60, ``listen_error_messages``).
+    """
+    worker: Any = importlib.import_module("ray._private.worker").global_worker
+    stopped: threading.Event | None = getattr(worker, "threads_stopped", None)
+    if stopped is not None:
+        stopped.set()
 
 
 def _own_address(address: str) -> str | None:

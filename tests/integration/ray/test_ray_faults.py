@@ -35,7 +35,7 @@ from smolagents_fork.errors import (
 from smolagents_fork.ray_cluster import helper_process
 from smolagents_fork.ray_cluster.helper_process import HelperProcess
 from tools.ray_cluster.cluster import CPUS, RayCluster
-from tools.ray_cluster.processes import alive, descendants
+from tools.ray_cluster.processes import alive, cpu_seconds, descendants
 
 
 def helper_of(cluster: RayCluster) -> HelperProcess:
@@ -241,6 +241,13 @@ def test_thousand_sandboxes_while_nodes_are_killed(breakable: RayCluster) -> Non
     assert eventually(lambda: not any(map(alive, processes)), SECONDS)
 
 
+def takes_little(pid: int) -> bool:
+    """Return whether a process takes less than a fifth of a core for a moment, or is gone."""
+    begun, before = time.monotonic(), cpu_seconds(pid)
+    time.sleep(0.5)
+    return cpu_seconds(pid) - before < 0.2 * (time.monotonic() - begun)
+
+
 def host_memory() -> int:
     """Return the resident memory of this process in bytes."""
     with open("/proc/self/statm", encoding="ascii") as file:
@@ -268,5 +275,6 @@ def test_head_killed(breakable: RayCluster, scene: Scene) -> None:
     assert answered in ([], ["elsewhere"])
     scene.calling.interrupt()
     assert isinstance(scene.call.error(SECONDS), ForkError)
+    assert eventually(lambda: takes_little(helper_of(breakable)._process.pid), SECONDS)
     # It knows the head that was killed; a later test has another one at the same address.
     close_helper(breakable)
