@@ -1,8 +1,9 @@
 """A supervisor, node, link, head, driver or helper is lost: errors that say so; nothing is left.
 
-One fault meets four executors on its node: one that is idle, one in a call, one in a tool call and
-one that starts. A fifth, on another node, keeps its state. Deadlines only detect hangs. All tests
-that need a cluster of their own are here, because a cluster takes seconds of many processes.
+One fault meets five executors on its node: one that is idle, one in a call over each transport, one
+in a tool call and one that starts. Another one, on another node, keeps its state. Deadlines only
+detect hangs. All tests that need a cluster of their own are here, because a cluster takes seconds
+of many processes.
 """
 
 from __future__ import annotations
@@ -273,8 +274,9 @@ def test_head_killed(breakable: RayCluster, scene: Scene) -> None:
     with contextlib.suppress(ForkError):
         answered.append(scene.neighbour("kept").output)
     assert answered in ([], ["elsewhere"])
-    scene.calling.interrupt()
-    assert isinstance(scene.call.error(SECONDS), ForkError)
+    for executor, call in ((scene.calling, scene.call), (scene.relaying, scene.relayed_call)):
+        executor.interrupt()
+        assert isinstance(call.error(SECONDS), ForkError)
     assert eventually(lambda: takes_little(helper_of(breakable)._process.pid), SECONDS)
     # It knows the head that was killed; a later test has another one at the same address.
     close_helper(breakable)
