@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 import threading
 
@@ -159,3 +160,12 @@ def test_removal_during_a_start_ends_what_was_started(kind: EchoKind):
     assert kind.made[0].closed.is_set()
     assert sandboxes.counts()["in_use"] == 0
     sandboxes.close()
+
+
+def test_log_names_sandbox_node_and_tenant(kind: EchoKind, caplog: pytest.LogCaptureFixture):
+    made = NodeSandboxes(kind, 2, "10.0.0.2 (ab)")
+    with caplog.at_level(logging.INFO, logger="smolagents_fork.ray_cluster"):
+        made.start("5a4d", {}, "acme")
+        made.close()
+    shown = "sandbox 5a4d on node 10.0.0.2 (ab) of tenant acme"
+    assert caplog.messages == [f"{shown} started", f"{shown} removed"]
