@@ -33,8 +33,9 @@ __all__ = ["GuestSession", "Launcher"]
 
 # Nodes that may be lost one after the other while a child starts.
 _MOST_STARTS = 3
-#: About a child whose last word is missing.
+#: About a child that did not end by itself. Before a node is lost, its processes may be killed.
 _UNKNOWN = "; the code may have run, in part or to its end"
+_UNKNOWN_CAUSES = frozenset({"node", "signal"})
 
 
 class Launcher(Protocol):
@@ -390,8 +391,8 @@ class GuestSession:
                 return Outcome(self._dispatcher.final_answer, True, deadline.elapsed())
             if self._closing:
                 raise ExecutorClosedError("the code was ended by cleanup()") from error
-            lost = isinstance(error, SandboxDiedError) and error.cause == "node"
-            raise error.reworded(f"{error}{_UNKNOWN if lost else ''}{LOST}") from error
+            unknown = isinstance(error, SandboxDiedError) and error.cause in _UNKNOWN_CAUSES
+            raise error.reworded(f"{error}{_UNKNOWN if unknown else ''}{LOST}") from error
         except (SandboxTimeoutError, InterpreterError, DecodeError) as error:
             if current.killed:
                 self._drop()

@@ -82,10 +82,11 @@ def test_a_child_killed_from_outside_during_a_call_is_noticed():
         start = time.monotonic()
         with (
             acting(begun.is_set, lambda: os.kill(pid, signal.SIGKILL)),
-            pytest.raises(SandboxDiedError, match="was ended by SIGKILL"),
+            pytest.raises(SandboxDiedError, match="was ended by SIGKILL") as caught,
         ):
             ex("print('begun')\nimport time\ntime.sleep(600)")
         assert time.monotonic() - start < NOTICED_SECONDS
+        assert f"; the code may have run, in part or to its end; {LOST}" in str(caught.value)
 
 
 def test_a_child_that_dies_while_the_host_works_is_noticed():

@@ -81,11 +81,12 @@ class Scene:
         for executor in self._there:
             executor("kept = 1")
         self.released = threading.Event()
-        stack.callback(self.released.set)
         endless = "begin()\nwhile True: time.sleep(0.05)"
         self.call = self._busy(self.calling, endless)
         self.relayed_call = self._busy(self.relaying, endless)
         self.tool_call = self._busy(self.asking, "begin()\nwait()")
+        # Before the calls are waited for, also when a check has failed.
+        stack.callback(self.released.set)
         self.start: Background | None = None
         self.sandboxes = descendants(self.supervisor)
 
@@ -113,6 +114,7 @@ class Scene:
         wait = self.released.wait
         executor.send_tools({"begin": begun.set, "wait": lambda: wait(SECONDS) and None})
         call = self._stack.enter_context(running(executor, f"import time\n{code}"))
+        self._stack.callback(executor.interrupt)
         call.until(begun.is_set, SECONDS)
         return call
 
