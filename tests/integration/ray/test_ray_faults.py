@@ -179,7 +179,7 @@ def test_busy_cluster_says_what_is_used_and_idle_supervisors_make_room(
             executor = ProcessExecutor(engine=whole, startup_timeout_seconds=SECONDS)
             stack.callback(executor.cleanup)
         with pytest.raises(ExecutorStartError) as caught:
-            ProcessExecutor(engine=whole, startup_timeout_seconds=10)
+            ProcessExecutor(engine=whole, startup_timeout_seconds=3)
         words = rf"became free in \d+ s: {count} of {count} slots in use on {count} nodes"
         assert re.search(words, str(caught.value)), str(caught.value)
         executor.cleanup()
