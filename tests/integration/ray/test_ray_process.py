@@ -88,6 +88,9 @@ def test_results_errors_tools_and_state(cluster: RayCluster, transport: str):
             executor("print('before')\n1 / 0")
         assert executor.state["_print_outputs"] == "before\n"
         assert executor("state").output == [1, 2]
+        # Ray's own memory= enforces nothing; this is the sandbox's.
+        with pytest.raises(InterpreterError, match=r"MemoryError[\s\S]*The sandbox has memory="):
+            executor("[bytearray(90_000_000) for _ in range(50)]")
         data = os.urandom(5_000_000)
         executor.send_variables({"data": data})
         assert executor("data").output == data
