@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain, compress, cycle
 from threading import Lock, get_ident
@@ -297,21 +297,20 @@ class Meter:
 
     def take_back(self) -> None:
         """Take back all ticks that were handed out and not used."""
-        for source in list(self._ticks.values()):
-            if source.portion:
-                unused: list[bool] = []
-                source.steady = False
-                self.taking_back.add(get_ident())
-                try:
-                    unused.extend(source.ticks)
-                except TakenBack:
-                    pass
-                finally:
-                    self.taking_back.discard(get_ident())
-                self.used -= len(unused) * source.cost
-                source.portion.clear()
-                # Next time about as many as were used: a loop that calls a tool needs one.
-                source.size = max(1, source.size - len(unused))
+        try:
+            self.taking_back.add(get_ident())
+            for source in list(self._ticks.values()):
+                if source.portion:
+                    unused: list[bool] = []
+                    source.steady = False
+                    with suppress(TakenBack):
+                        unused.extend(source.ticks)
+                    self.used -= len(unused) * source.cost
+                    source.portion.clear()
+                    # Next time about as many as were used: a loop that calls a tool needs one.
+                    source.size = max(1, source.size - len(unused))
+        finally:
+            self.taking_back.discard(get_ident())
 
     def empty(self) -> None:
         """Let every tick come to a look at the limits, without a lock, from any thread."""

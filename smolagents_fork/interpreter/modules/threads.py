@@ -41,15 +41,15 @@ class ProgramThreads:
         self._displays = displays
         #: Threads at work, by identifier, and whether each is a daemon for the program.
         self._live: dict[int, bool] = {}
-        self._starting = 0
-        self._lock = threading.Lock()
+        #: Threads that are about to work.
+        self._starting: set[threading.Thread] = set()
         #: Pools with threads that wait for work for ever.
         self.pools: weakref.WeakSet[Any] = weakref.WeakSet()
         #: Whether the run ended while threads were waited for, the program's last line having run.
         self.waited = False
 
-    def starting(self) -> None:
-        """Note that a thread is about to start.
+    def starting(self, thread: threading.Thread) -> None:
+        """Note that ``thread`` is about to start.
 
         Raises:
             RuntimeError: there is not a run it could belong to.
@@ -57,18 +57,16 @@ class ProgramThreads:
         self._meter.check()
         if not self._meter.running:
             raise RuntimeError("can't start new thread: threads end with the run they belong to")
-        with self._lock:
-            self._starting += 1
+        self._starting.add(thread)
 
-    def not_started(self) -> None:
-        """Note that it did not start after all."""
-        with self._lock:
-            self._starting -= 1
+    def not_starting(self, thread: threading.Thread) -> None:
+        """Note that ``thread`` works, or did not start after all."""
+        self._starting.discard(thread)
 
-    def work(self, function: Callable[[], Any], *, daemon: bool, name: str) -> None:
-        """Run ``function`` as the whole of a program's thread, in that thread."""
+    def work(self, function: Callable[[], Any], thread: threading.Thread, *, daemon: bool) -> None:
+        """Run ``function`` as the whole of a program's ``thread``, in that thread."""
         with contextlib.suppress(BaseException), self._registered(daemon):
-            self.not_started()
+            self.not_starting(thread)
             try:
                 with self._streams.routed(), self._displays.routed():
                     function()
@@ -78,7 +76,7 @@ class ProgramThreads:
                 # Its text may fail, or be cut off by the end of the run.
                 if self._meter.end is None:
                     text = "".join(traceback.format_exception(None, error, _own(error)))
-                    self._streams.stderr.write(f"Exception in thread {name}:\n{text}")
+                    self._streams.stderr.write(f"Exception in thread {thread.name}:\n{text}")
 
     def task(self, function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
         """Run ``function`` as one task of a pool's thread, in that thread."""
@@ -120,6 +118,8 @@ class ProgramThreads:
             # Without ticks each comes to a check and ends there.
             self._meter.empty()
             time.sleep(_SLICE)
+        # A signal that stopped the program in the midst of a start: the thread may never come.
+        self._starting.clear()
 
     def _shut_pools(self, cancel_futures: bool = False) -> None:
         if self.pools:  # to iterate over no pool takes longer

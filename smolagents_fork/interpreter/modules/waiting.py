@@ -128,10 +128,10 @@ def _thread_class(meter: Meter, threads: ProgramThreads) -> type:
                 super().start()  # says what is wrong
                 return
             run, wanted = self.run, self.daemon
-            threads.starting()
+            threads.starting(self)
 
             def work() -> None:
-                threads.work(run, daemon=wanted, name=self.name)
+                threads.work(run, self, daemon=wanted)
 
             self.run = work  # type: ignore[method-assign]
             # For Python a daemon, whatever the program says: a thread in C code must not keep the
@@ -140,7 +140,7 @@ def _thread_class(meter: Meter, threads: ProgramThreads) -> type:
             try:
                 super().start()
             except BaseException:
-                threads.not_started()
+                threads.not_starting(self)
                 raise
 
         def join(self, timeout: float | None = None) -> None:
