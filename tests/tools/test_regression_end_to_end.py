@@ -15,7 +15,7 @@ from rich.console import Console
 from whole_contract import WHOLE
 
 from tools.paths import CACHE
-from tools.regression import Kind, Report, environments, run
+from tools.regression import Kind, Report, SuiteError, environments, run
 from tools.regression.comparison import compare
 from tools.regression.environments import Side, Twins
 from tools.regression.execution import THE_RUN, Runner
@@ -114,7 +114,8 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Suite:
         for name, wheel in (("pristine", pristine), ("fork", broken))
     ]
     tests = folder / "sdist" / f"smolagents-{LOCKED}" / "tests"
-    return Suite(report, folder, Runner(Twins(*sides, {}, []), tests, folder))
+    shared = folder / "shared-env" / "bin" / "python"
+    return Suite(report, folder, Runner(Twins(*sides, shared, {}, []), tests, folder))
 
 
 def test_a_broken_function_is_caught(suite: Suite) -> None:
@@ -127,6 +128,30 @@ def test_a_broken_function_is_caught(suite: Suite) -> None:
     assert len(suite.report.of(Kind.PASSED_BOTH)) > 20
     assert "UNDECLARED DIFFERENCES" in (suite.folder / "shown.txt").read_text("utf-8")
     assert (suite.folder / "reports" / "regression.xml").exists()
+
+
+def test_a_side_that_imports_another_copy_stops_the_run(suite: Suite) -> None:
+    pristine, fork = suite.runner.twins.pristine, suite.runner.twins.fork
+    twins = suite.runner.twins
+    crossed = twins._replace(fork=fork._replace(python=pristine.python))
+    with pytest.raises(SuiteError, match=r"the fork side .*_function_type_hints_utils\.py differs"):
+        suite.runner._replace(twins=crossed).prepare()
+    other = twins._replace(fork=fork._replace(version="1.0+fork.1"))
+    with pytest.raises(SuiteError, match=rf"the fork side .* {LOCKED} at .*; expected 1\.0\+fork"):
+        suite.runner._replace(twins=other).prepare()
+    assert pristine.python != fork.python
+    suite.runner.prepare()
+
+
+def test_each_side_has_only_its_own_smolagents(suite: Suite) -> None:
+    sides = {"shared-env": set[str](), "pristine-env": set[str](), "fork-env": set[str]()}
+    for name, found in sides.items():
+        (site,) = (suite.folder / name / "lib").glob("python*/site-packages")
+        found |= {path.name for path in site.iterdir() if path.is_dir()}
+    assert "pytest" in sides["shared-env"]
+    assert "smolagents" not in sides["shared-env"]
+    mine = {"smolagents", f"smolagents-{LOCKED}.dist-info"}
+    assert sides["pristine-env"] == sides["fork-env"] == mine
 
 
 @pytest.mark.skipif(not WHOLE, reason="only with WHOLE_CONTRACT=1")

@@ -1,7 +1,8 @@
 """Two virtual environments with the same packages, but for smolagents itself.
 
-The fork's side is resolved (its requirements may be more than upstream's), frozen, and the frozen
-set is installed once more for the pristine side.
+A third one has the packages of both: what the fork requires, which may be more than upstream does.
+The two have nothing but their smolagents, and read the rest from the shared one. So it is installed
+once, and compiled by the side that imports it first.
 """
 
 from __future__ import annotations
@@ -42,12 +43,14 @@ class Twins(NamedTuple):
     """Both sides.
 
     Attributes:
+        shared: interpreter of the environment that has the packages of both sides.
         absent: optional groups that did not resolve, with the installer's words.
         notes: complaints of the installer's own check, as sentences.
     """
 
     pristine: Side
     fork: Side
+    shared: Path
     absent: dict[str, str]
     notes: list[str]
 
@@ -67,14 +70,19 @@ def wheel_metadata(wheel: Path) -> tuple[str, str, set[str]]:
     return headers["Name"], headers["Version"], set(headers.get_all("Provides-Extra") or [])
 
 
-def _frozen(uv: Uv, python: Path) -> list[str]:
-    """List an environment's packages beside smolagents, as requirements."""
-    listed = uv("pip", "freeze", "--python", python).splitlines()
-    return sorted(line for line in listed if not re.match(r"smolagents(?!-)", line))
+def _site(python: Path) -> Path:
+    """Return the folder of an environment's packages."""
+    (site,) = (python.parent.parent / "lib").glob("python*/site-packages")
+    return site
+
+
+def _packages(uv: Uv, python: Path) -> list[str]:
+    """List an environment's own packages, as requirements."""
+    return sorted(uv("pip", "freeze", "--python", python).splitlines())
 
 
 def _resolved(uv: Uv, python: Path, wanted: str, *pins: str | Path) -> dict[str, str]:
-    """Install everything on one side; returns the groups that could not be had."""
+    """Install everything in one environment; returns the groups that could not be had."""
     absent: dict[str, str] = {}
     optional: list[str] = []
     for group, requirements in OPTIONAL.items():
@@ -88,7 +96,7 @@ def _resolved(uv: Uv, python: Path, wanted: str, *pins: str | Path) -> dict[str,
 
 
 def build_twins(fork_wheel: Path, pristine_wheel: Path, folder: Path, *, pinned: bool) -> Twins:
-    """Make both environments anew below a folder.
+    """Make both environments, and the one that they share, anew below a folder.
 
     Args:
         fork_wheel: the wheel under test.
@@ -98,17 +106,16 @@ def build_twins(fork_wheel: Path, pristine_wheel: Path, folder: Path, *, pinned:
             and left aside with a note when they do not suit this release.
 
     Raises:
-        SuiteError: the two sides came out different.
+        SuiteError: an environment has a package that it must not have.
         CommandError: a set of packages cannot be had.
     """
-    _, fork_version, provided = wheel_metadata(fork_wheel)
-    _, pristine_version, _ = wheel_metadata(pristine_wheel)
+    _, _, provided = wheel_metadata(fork_wheel)
     uv, notes = Uv(), list[str]()
-    fork_python = uv.environment(folder / "fork-env")
+    shared = uv.environment(folder / "shared-env")
     extras = ",".join(sorted(set(EXTRAS) & provided))
     wanted = f"smolagents[{extras}] @ {fork_wheel.resolve().as_uri()}"
     try:
-        absent = _resolved(uv, fork_python, wanted, "-c", CONSTRAINTS)
+        absent = _resolved(uv, shared, wanted, "-c", CONSTRAINTS)
     except CommandError as error:
         if pinned or "No solution found" not in str(error):
             raise
@@ -116,25 +123,38 @@ def build_twins(fork_wheel: Path, pristine_wheel: Path, folder: Path, *, pinned:
             f"{CONSTRAINTS.name} does not suit this release, so both sides have the newest "
             f"versions that do: {last_lines(str(error), lines=4)}"
         )
-        absent = _resolved(uv, fork_python, wanted)
-    packages = _frozen(uv, fork_python)
-    listing = folder / "packages.txt"
-    listing.write_text("\n".join(packages) + "\n", "utf-8")
-    pristine_python = uv.environment(folder / "pristine-env")
-    uv.install(pristine_python, "--no-deps", "-r", listing, pristine_wheel.resolve())
-    if unequal := sorted({*_frozen(uv, pristine_python)} ^ {*packages}):
-        raise SuiteError(f"the two environments differ in more than smolagents: {unequal[:10]}")
-    sides = (
-        Side("pristine", pristine_python, pristine_wheel, pristine_version),
-        Side("fork", fork_python, fork_wheel, fork_version),
-    )
-    for side in sides:
-        try:
-            uv("pip", "check", "--python", side.python)
-        except CommandError as error:
-            text = last_lines(str(error), lines=6)
-            notes.append(f"`uv pip check` on the {side.name} side: {text}")
-    return Twins(*sides, absent, notes)
+        absent = _resolved(uv, shared, wanted)
+    notes += _complaints(uv, shared, "fork")
+    uv.install(shared, "--no-deps", "--reinstall-package", "smolagents", pristine_wheel.resolve())
+    notes += _complaints(uv, shared, "pristine")
+    uv("pip", "uninstall", "--quiet", "--python", shared, "smolagents")
+    packages = _packages(uv, shared)
+    (folder / "packages.txt").write_text("\n".join(packages) + "\n", "utf-8")
+    if left := [line for line in packages if re.match(r"smolagents(?!-)", line)]:
+        raise SuiteError(f"both sides would see the shared environment's {left[0]}")
+    pristine = _side(uv, "pristine", pristine_wheel, folder, shared)
+    return Twins(pristine, _side(uv, "fork", fork_wheel, folder, shared), shared, absent, notes)
+
+
+def _complaints(uv: Uv, python: Path, name: str) -> list[str]:
+    """Return a side's complaints of the installer's own check, as sentences."""
+    try:
+        uv("pip", "check", "--python", python)
+    except CommandError as error:
+        return [f"`uv pip check` on the {name} side: {last_lines(str(error), lines=6)}"]
+    return []
+
+
+def _side(uv: Uv, name: str, wheel: Path, folder: Path, shared: Path) -> Side:
+    """Make the environment that has a wheel, and reads the rest from the shared one."""
+    python = uv.environment(folder / f"{name}-env")
+    uv.install(python, "--no-deps", wheel.resolve())
+    if len(found := _packages(uv, python)) != 1:
+        raise SuiteError(f"the {name} side has more than smolagents: {found[:10]}")
+    # Behind the side's own packages, and with the ``.pth`` files of the shared ones.
+    line = f"import site; site.addsitedir({str(_site(shared))!r})\n"
+    (_site(python) / "shared.pth").write_text(line, "utf-8")
+    return Side(name, python, wheel, wheel_metadata(wheel)[1])
 
 
 def relock() -> int:

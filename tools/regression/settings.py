@@ -72,8 +72,10 @@ def environment_of_a_run(
     environ: Mapping[str, str],
     *,
     python: Path,
+    shared: Path,
     home: Path,
     port_lock: Path,
+    collected: Path,
     network: bool,
     run_all: bool,
 ) -> dict[str, str]:
@@ -82,14 +84,16 @@ def environment_of_a_run(
     Args:
         environ: the caller's variables.
         python: interpreter of the side's virtual environment.
+        shared: interpreter of the environment whose packages both sides read.
         home: an empty folder that serves as home, cache and temporary folder.
         port_lock: file that the two sides lock around tests that use a fixed port.
+        collected: file that is made when the tests are collected.
         network: let the test processes reach other machines.
         run_all: run what upstream marks ``require_run_all``.
     """
     return {
         **{name: value for name, value in environ.items() if _PASSED_ON.match(name)},
-        "PATH": f"{python.parent}:{environ.get('PATH', '/usr/bin:/bin')}",
+        "PATH": f"{python.parent}:{shared.parent}:{environ.get('PATH', '/usr/bin:/bin')}",
         "VIRTUAL_ENV": str(python.parent.parent),
         "HOME": str(home),
         "TMPDIR": str(home),
@@ -107,6 +111,7 @@ def environment_of_a_run(
         # arize-phoenix registers a pytest plugin that does not import on every Python.
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         "REGRESSION_PORT_LOCK": str(port_lock),
+        "REGRESSION_COLLECTED": str(collected),
         **({"REGRESSION_NETWORK": "1"} if network else {}),
         **({"RUN_ALL": "1"} if run_all else {}),
     }
