@@ -72,7 +72,7 @@ def test_keys_and_proxies_are_kept_from_the_tests(tmp_path: Path) -> None:
         shared=tmp_path / "shared" / "bin" / "python",
         home=tmp_path,
         port_lock=tmp_path / "lock",
-        collected=tmp_path / "collected",
+        halfway=tmp_path / "halfway",
         network=False,
         run_all=False,
     )

@@ -1,4 +1,4 @@
-"""Run upstream's tests on both sides, the fork's a little later."""
+"""Run upstream's tests on both sides, which overlap."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ __all__ = ["Runner"]
 TEST_TIMEOUT_SECONDS = 300
 SIDE_TIMEOUT_SECONDS = 1200.0
 # Seconds that the fork's side waits for pristine's to compile what both import.
-COLLECTION_TIMEOUT_SECONDS = 300.0
+HALFWAY_TIMEOUT_SECONDS = 600.0
 
 # pytest: 0 all passed, 1 some failed; alone, a test may also be gone (4, 5) or its file unreadable.
 _RAN = (0, 1)
 _RAN_ALONE = (0, 1, 2, 4, 5)
 
-# File in a side's home that its tests' collection leaves.
-COLLECTED = "collected"
+# File in a side's home that the first half of its tests leaves.
+HALFWAY = "halfway"
 
 # Name of the fork's run as a whole where it came to no end.
 THE_RUN = "tests::the run itself"
@@ -97,8 +97,8 @@ class Runner(NamedTuple):
     def run(self, selection: Sequence[str] = ()) -> tuple[_Outcomes, _Outcomes]:
         """Run tests on both sides and return the outcomes, pristine first.
 
-        The fork's side begins when pristine's has collected: by then the packages that both import
-        are compiled, which both would do otherwise.
+        The fork's side begins when pristine's has run half of its tests: by then the packages that
+        both import are compiled, which both would do otherwise.
 
         Args:
             selection: test files below ``tests`` or test ids; empty for all.
@@ -138,7 +138,7 @@ class Runner(NamedTuple):
                     log=self.folder / f"{side.name}-{label}.log",
                 )
                 started.append((stack.enter_context(command), junit))
-                _await_collection(command, home)
+                _await_half(command, home)
             pristine, fork = started
             first = _finished(*pristine, accepted)
             try:
@@ -155,7 +155,7 @@ class Runner(NamedTuple):
             shared=self.twins.shared,
             home=home,
             port_lock=self.folder / "port.lock",
-            collected=home / COLLECTED,
+            halfway=home / HALFWAY,
             network=self.network,
             run_all=self.run_all,
         )
@@ -196,10 +196,10 @@ def _has_bytes(path: Path, expected: bytes) -> bool:
     return path.is_file() and path.read_bytes() == expected
 
 
-def _await_collection(command: Command, home: Path) -> None:
-    """Wait until a side has collected its tests, or has ended, or takes too long."""
-    deadline = time.monotonic() + COLLECTION_TIMEOUT_SECONDS
-    while not (home / COLLECTED).exists() and not command.has_ended():
+def _await_half(command: Command, home: Path) -> None:
+    """Wait until a side has run half of its tests, or has ended, or takes too long."""
+    deadline = time.monotonic() + HALFWAY_TIMEOUT_SECONDS
+    while not (home / HALFWAY).exists() and not command.has_ended():
         if time.monotonic() > deadline:
             return
         time.sleep(0.2)

@@ -75,7 +75,7 @@ def environment_of_a_run(
     shared: Path,
     home: Path,
     port_lock: Path,
-    collected: Path,
+    halfway: Path,
     network: bool,
     run_all: bool,
 ) -> dict[str, str]:
@@ -87,7 +87,7 @@ def environment_of_a_run(
         shared: interpreter of the environment whose packages both sides read.
         home: an empty folder that serves as home, cache and temporary folder.
         port_lock: file that the two sides lock around tests that use a fixed port.
-        collected: file that is made when the tests are collected.
+        halfway: file that is made when half of the tests have run.
         network: let the test processes reach other machines.
         run_all: run what upstream marks ``require_run_all``.
     """
@@ -111,7 +111,7 @@ def environment_of_a_run(
         # arize-phoenix registers a pytest plugin that does not import on every Python.
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         "REGRESSION_PORT_LOCK": str(port_lock),
-        "REGRESSION_COLLECTED": str(collected),
+        "REGRESSION_HALFWAY": str(halfway),
         **({"REGRESSION_NETWORK": "1"} if network else {}),
         **({"RUN_ALL": "1"} if run_all else {}),
     }
