@@ -92,7 +92,6 @@ def test_signal_within_the_program_stops_it_and_the_next_run_works() -> None:
         ("meter", "begin"),
         ("meter", "finish_run"),
         ("meter", "ready_for_callbacks"),
-        ("_threads", "begin"),
         ("_threads", "end"),
         ("_loops", "close"),
     ],
