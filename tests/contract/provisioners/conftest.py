@@ -174,8 +174,9 @@ def place(connected: Place, tmp_path: Path) -> Iterator[Place]:
     start = provisioner.start
 
     def noted(spec: SandboxSpec) -> Sandbox:
-        started.append(start(spec))
-        return started[-1]
+        made = start(spec)
+        started.append(made)
+        return made
 
     with pytest.MonkeyPatch.context() as patch:
         # To remove every sandbox, also those that a session starts.
