@@ -307,22 +307,26 @@ class KernelConnection:
         if self._closed or self._sandbox is None or link is None or self._unread_end is not None:
             return False
         try:
-            link.channel.read_pending(unsent_request())
+            link.channel.read_pending(_unsent_request())
         except (ConnectionLost, KernelGone) as error:
             # The next call raises it, or the user would not learn that the state is lost.
             self._unread_end = error
             return False
         return True
 
-    def check_end(self) -> None:
-        """Raise the error that ended the link and that :meth:`is_alive` has read.
+    def catch_up(self, channel: Channel) -> None:
+        """Read what has arrived since the last request, before the next.
+
+        Args:
+            channel: of the link.
 
         Raises:
-            ConnectionLost: the stream ended.
-            KernelGone: the kernel's process ended.
+            ConnectionLost: the stream ended, now or when :meth:`is_alive` read it.
+            KernelGone: the kernel's process ended, likewise.
         """
         if self._unread_end is not None:
             raise self._unread_end
+        channel.read_pending(_unsent_request())
 
     def find_ending(self, sandbox: Sandbox, *, of_kernel: bool) -> Ending:
         """Return the provisioner's evidence about an end that has been noticed.
@@ -368,6 +372,6 @@ class KernelConnection:
         return self._provisioner.wait_until_removed(timeout)
 
 
-def unsent_request() -> Request:
+def _unsent_request() -> Request:
     """Return a request that is never sent, for reading messages of earlier requests."""
     return Request(Requests("", "").execute("", silent=True), Sink(), "")

@@ -28,7 +28,7 @@ from ...jupyter.protocol import KernelGone, Request, Sink
 from ...jupyter.websocket import ConnectionLost
 from ...sandboxes.provisioner import Sandbox
 from ..call_times import recorded
-from .connection import KernelConnection, unsent_request
+from .connection import KernelConnection
 from .diagnosis import last_log_lines, signal_name
 
 __all__ = ["Interrupted", "KernelSession", "OnDeath", "SessionLimits"]
@@ -38,8 +38,8 @@ OnDeath = Literal["restart", "fail"]
 # Time the program may take to end by itself after the final answer.
 _AFTER_ANSWER_SECONDS = 1.0
 # Time after the first interrupt until the next: the program may have caught it, or not have begun
-# when it came. It doubles, because a kernel that is interrupted while it reports an interrupt, on a
-# busy machine, reports nothing.
+# when it came. It doubles: the next one also interrupts what the program does at its end, such as
+# a finally block.
 _AFTER_INTERRUPT_SECONDS = 0.5
 
 
@@ -174,8 +174,7 @@ class KernelSession:
         end_run: Callable[[str], None],
     ) -> Request:
         try:
-            self._connection.check_end()
-            channel.read_pending(unsent_request())
+            self._connection.catch_up(channel)
             request = channel.execute(code, sink=collector.sink)
             deadline = Deadline(self._limits.timeout_seconds)
             try:
@@ -239,8 +238,7 @@ class KernelSession:
         seconds = seconds or self._limits.startup_timeout_seconds
         deadline = Deadline(seconds)
         try:
-            self._connection.check_end()
-            channel.read_pending(unsent_request())
+            self._connection.catch_up(channel)
             request = channel.execute(code, sink=sink or Sink(), silent=True, buffers=buffers)
             channel.wait(request, deadline)
         except (KernelGone, ConnectionLost) as error:
