@@ -138,7 +138,8 @@ class Runner(NamedTuple):
                     log=self.folder / f"{side.name}-{label}.log",
                 )
                 started.append((stack.enter_context(command), junit))
-                _await_half(command, home)
+                if side is self.twins.pristine:
+                    _await_half(command, home)
             pristine, fork = started
             first = _finished(*pristine, accepted)
             try:
