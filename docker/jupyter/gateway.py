@@ -6,22 +6,19 @@ replaced by another fork. The gateway itself loads the standard library only: wh
 has loaded before its fork is copied when it is used, because use changes its count of references.
 
 Settings come from the environment, with the names of Jupyter's packaged gateway: KG_IP, KG_PORT,
-KG_AUTH_TOKEN. In the same container, a client can also hand over its two descriptors: see
-:class:`Listener`. A client that listens on a socket itself, in a file that is mounted into the
+KG_AUTH_TOKEN. A client that listens on a socket itself, in a file that is mounted into the
 container, is connected to at the start: KG_CLIENT_SOCKET is its path.
 """
 
 import contextlib
 import ctypes
 import errno
-import fcntl
 import gc
 import itertools
 import os
 import shutil
 import signal
 import socket
-import struct
 import sys
 import tempfile
 import uuid
@@ -31,7 +28,7 @@ sys.path[:] = [HERE, *(path for path in sys.path if path != HERE)]
 
 from gateway_clients import Client, Refused  # noqa: E402
 from gateway_kernels import Forked, Kernel, note  # noqa: E402
-from gateway_streams import Loop, Stream, socket_stream  # noqa: E402
+from gateway_streams import Loop, Stream  # noqa: E402
 
 sys.path.remove(HERE)
 
@@ -42,13 +39,8 @@ UNREACHABLE = "the client's socket cannot be reached"
 MOST_KERNELS = 16
 # Connections without the token; the program in the kernel can make them.
 MOST_UNAUTHENTICATED = 64
-# Time in which a relay has to send its descriptors.
-RELAY_SECONDS = 10.0
 # Pause of accepting connections when there are no descriptors left.
 PAUSE_SECONDS = 0.1
-# Linux's F_SETPIPE_SZ, which Python has a name for since 3.10, and the most that any user may set.
-SET_PIPE_SIZE = 1031
-PIPE_BYTES = 1 << 20
 
 
 class Kernels:
@@ -97,67 +89,28 @@ class Kernels:
             kernel.reap()
 
 
-class Relay:
-    """Connection of a process that has not sent its descriptors yet.
+class Listener:
+    """The clients: those that connect to an address, and one that is connected to.
 
     Args:
         loop: the event loop.
-        sock: the connection.
-        take: called with the connection when the descriptors have arrived.
-        on_end: called with this object before that, or when the connection is closed.
-    """
-
-    #: Whether a request had the token; as :class:`Client` has it.
-    known = False
-
-    def __init__(self, loop, sock, take, on_end):
-        self._loop, self._sock, self._take = loop, sock, take
-        self._forget = on_end
-        self._late = None
-
-    def begin(self):
-        """Wait for the descriptors."""
-        self._late = self._loop.call_later(RELAY_SECONDS, lambda: self.close("too late"))
-        self._loop.watch(self._sock.fileno(), 1, self._arrived)
-
-    def close(self, _reason):
-        """Close the connection at once."""
-        self._end_waiting()
-        self._sock.close()
-
-    def _arrived(self, _events):
-        self._end_waiting()
-        self._take(self._sock)
-
-    def _end_waiting(self):
-        self._late()
-        self._loop.watch(self._sock.fileno(), 0, None)
-        self._forget(self)
-
-
-class Listener:
-    """Sockets that clients connect to: TCP, and a socket of this machine's abstract names.
-
-    Through the second, a process of the same user sends one byte with two descriptors, from which
-    its client is read and to which it is written. So no byte passes through that process, which
-    stays until the connection ends.
+        kernels: the kernels.
+        address: host and port to listen on.
+        token: that clients have to send; empty for none.
     """
 
     def __init__(self, loop, kernels, address, token):
         self._loop, self._kernels, self._token = loop, kernels, token
         self._clients = {}
-        local = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        local.bind(f"\0smolagents-fork-gateway-{address[1]}")
         family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
-        tcp = socket.socket(family, socket.SOCK_STREAM)
-        tcp.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        tcp.bind(address)
-        for sock, serve in ((local, self._serve_descriptors), (tcp, self._serve)):
-            sock.listen(128)
-            sock.setblocking(False)
-            self._accept_from(sock, serve)
+        listening = socket.socket(family, socket.SOCK_STREAM)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        listening.listen(128)
+        listening.setblocking(False)
+        self._accept_from(listening)
 
-    def _accept_from(self, listening, serve):
+    def _accept_from(self, listening):
         def accept(_events):
             try:
                 sock, _ = listening.accept()
@@ -168,7 +121,7 @@ class Listener:
                 return
             self._limit_unauthenticated()
             try:
-                serve(sock)
+                self._serve(sock)
             except Exception as error:
                 note(f"a client was refused: {error!r}")
                 sock.close()
@@ -194,58 +147,16 @@ class Listener:
             note(f"{UNREACHABLE}: {error.strerror}")
 
     def _serve(self, sock):
-        self._begin(lambda *handlers: socket_stream(self._loop, sock, *handlers))
-
-    def _begin(self, make_stream):
         client = Client(self._loop, self._kernels, self._token, self._forget)
         self._clients[client] = True
         try:
-            client.begin(make_stream)
+            client.begin(lambda *handlers: Stream(self._loop, sock, *handlers))
         except OSError:
             self._forget(client)
             raise
 
     def _forget(self, client):
         self._clients.pop(client, None)
-
-    def _serve_descriptors(self, sock):
-        peer = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-        if struct.unpack("3i", peer)[1] not in (0, os.getuid()):
-            sock.close()
-            return
-        sock.setblocking(False)
-        relay = Relay(self._loop, sock, self._take_descriptors, self._forget)
-        self._clients[relay] = True
-        relay.begin()
-
-    def _take_descriptors(self, sock):
-        received = []
-        try:
-            _, received, _, _ = socket.recv_fds(sock, 1, 2)
-            if len(received) != 2:
-                raise OSError("not two descriptors")
-            self._begin(lambda *handlers: self._over_descriptors(sock, received, *handlers))
-        except OSError:
-            for fd in received:
-                with contextlib.suppress(OSError):
-                    os.close(fd)
-            sock.close()
-
-    def _over_descriptors(self, sock, received, parser, on_end, on_full):
-        reader, writer = received
-        for fd in received:
-            # Fewer turns for long messages, where the system allows it.
-            with contextlib.suppress(OSError):
-                fcntl.fcntl(fd, SET_PIPE_SIZE, PIPE_BYTES)
-
-        def ended(reason):
-            self._loop.watch(sock.fileno(), 0, None)
-            sock.close()
-            on_end(reason)
-
-        stream = Stream(self._loop, reader, writer, parser, ended, on_full, [reader, writer])
-        self._loop.watch(sock.fileno(), 1, lambda _events: stream.end("the relay has ended"))
-        return stream
 
 
 def serve(address, token, client_socket):

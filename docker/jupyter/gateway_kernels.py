@@ -11,7 +11,7 @@ import socket
 import struct
 import sys
 
-from gateway_streams import FREE_BYTES, Passage, StreamError, socket_stream
+from gateway_streams import FREE_BYTES, Passage, Stream, StreamError
 
 CHANNELS = ("shell", "iopub", "stdin", "control")
 #: Limit of one message, in bytes, in both directions.
@@ -101,7 +101,7 @@ class Connection:
         except OSError:
             sock.close()
             raise
-        self.stream = socket_stream(
+        self.stream = Stream(
             loop, sock, self._parse(), link.lost, lambda full: link.kernel_is_full(channel, full)
         )
         self.stream.write(_GREETING)

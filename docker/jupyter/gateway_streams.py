@@ -140,24 +140,21 @@ class Loop:
 
 
 class Stream:
-    """Two descriptors, or one socket, as a stream of bytes.
+    """A connected socket, which it owns, as a stream of bytes.
 
     Args:
         loop: the event loop.
-        reader: descriptor to read from.
-        writer: descriptor to write to; may be the same.
+        sock: the socket.
         parser: generator that consumes the input.
         on_end: called once with the reason when the stream has ended for whatever cause.
         on_full: called with true when output waits that the peer does not read, else with false.
-        owner: closed with the stream: socket or descriptors.
     """
 
-    def __init__(self, loop, reader, writer, parser, on_end, on_full, owner):
+    def __init__(self, loop, sock, parser, on_end, on_full):
         self._loop = loop
-        self._reader, self._writer = reader, writer
+        self._sock, self._descriptor = sock, sock.fileno()
         self._parser = parser
         self._on_end, self._on_full = on_end, on_full
-        self._owner = owner
         self._input = bytearray()
         self._long = None
         self._long_read = 0
@@ -170,8 +167,11 @@ class Stream:
         self.full = False
         self.closed = False
         self._closing = False
-        for fd in {reader, writer}:
-            os.set_blocking(fd, False)
+        # Fewer turns for long messages; the system allows less where its limit is lower.
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BYTES)
+        with contextlib.suppress(OSError):  # a socket that is not TCP
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        sock.setblocking(False)
         self._wanted = next(parser)
         self._watch()
 
@@ -213,10 +213,10 @@ class Stream:
             if self._passes() and not self._input:
                 return self._pass_on_read()
             if self._long is None:
-                data = os.read(self._reader, READ_BYTES)
+                data = os.read(self._descriptor, READ_BYTES)
                 count = len(data)
             else:
-                count = os.readv(self._reader, [self._long[self._long_read :]])
+                count = os.readv(self._descriptor, [self._long[self._long_read :]])
         except (BlockingIOError, InterruptedError):
             return False
         except OSError as error:
@@ -240,7 +240,7 @@ class Stream:
 
     def _pass_on_read(self):
         memory = self._wanted.memory[: self._wanted.left]
-        count = os.readv(self._reader, [memory])
+        count = os.readv(self._descriptor, [memory])
         if not count:
             self.end("the peer has closed the stream")
             return False
@@ -361,7 +361,7 @@ class Stream:
         while self._output:
             some = list(itertools.islice(self._output, MOST_BUFFERS))
             try:
-                count = os.writev(self._writer, some)
+                count = os.writev(self._descriptor, some)
             except (BlockingIOError, InterruptedError):
                 self._blocked = True
                 break
@@ -405,33 +405,11 @@ class Stream:
         self._input.clear()
         self._long = None
         self.unsent = 0
-        close(self._owner)
+        with contextlib.suppress(OSError):
+            self._sock.close()
         self._on_end(reason)
 
     def _watch(self):
         reading = 0 if self._paused or self.closed else selectors.EVENT_READ
         writing = selectors.EVENT_WRITE if self._blocked and not self.closed else 0
-        if self._reader == self._writer:
-            self._loop.watch(self._reader, reading | writing, self._ready)
-        else:
-            self._loop.watch(self._reader, reading, self._ready)
-            self._loop.watch(self._writer, writing, self._ready)
-
-
-def close(owner):
-    """Close sockets and descriptors."""
-    for one in owner:
-        with contextlib.suppress(OSError):
-            if isinstance(one, int):
-                os.close(one)
-            else:
-                one.close()
-
-
-def socket_stream(loop, sock, parser, on_end, on_full):
-    """Return a stream over a connected socket, which it owns."""
-    # Fewer turns for long messages; the system allows less where its limit is lower.
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BYTES)
-    with contextlib.suppress(OSError):  # a socket that is not TCP
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return Stream(loop, sock.fileno(), sock.fileno(), parser, on_end, on_full, [sock])
+        self._loop.watch(self._descriptor, reading | writing, self._ready)

@@ -215,11 +215,11 @@ def test_background_thread_does_not_hold_up_or_mix_into_later_calls(make):
 TRICKLE = """
 import os, signal, struct, time
 relay = None
-while relay is None:  # it becomes this program when it has handed over its descriptors
+while relay is None:
     for name in os.listdir("/proc"):
         try:
             with open(f"/proc/{name}/cmdline", "rb") as line:
-                if line.read() == b"cat\\0-\\0":
+                if b"relay: " in line.read():
                     relay = int(name)
         except OSError:
             pass

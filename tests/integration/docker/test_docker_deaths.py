@@ -162,7 +162,7 @@ def test_gateway_killed(mortal):
 def test_relay_killed(make):
     executor = make(transport="exec")
     executor.send_variables({"given": 5})
-    message = died(executor, lambda: kill_inside(executor, "cat\0-"), cause="connection")
+    message = died(executor, lambda: kill_inside(executor, "relay: "), cause="connection")
     assert "lost its kernel gateway while code ran" in message
     assert "sandbox running" in message
     assert executor("given").output == 5

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gateway_clients import Client
-from gateway_streams import Loop, socket_stream
+from gateway_streams import Loop, Stream
 
 __all__ = ["DoubledKernel", "connected_client"]
 
@@ -60,7 +60,7 @@ def connected_client(
     """
     ours, theirs = socket.socketpair()
     client = Client(loop, kernel, "", ended)
-    client.begin(lambda *handlers: socket_stream(loop, ours, *handlers))
+    client.begin(lambda *handlers: Stream(loop, ours, *handlers))
     with theirs:
         theirs.sendall(_UPGRADE)
         turned(lambda: client._link is not None)

@@ -157,7 +157,7 @@ def test_process_is_named_like_a_kernel(gateway):
     assert line.strip(b"\0") == b"ipykernel"
 
 
-def test_relay_hands_its_descriptors_over(gateway):
+def test_relay_passes_requests_on_to_the_end_of_its_input(gateway):
     argv = [sys.executable, "-I", "-S", "-c", RELAY, str(gateway.port), "60"]
     pipe = subprocess.PIPE
     with subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0) as relay:
@@ -171,9 +171,6 @@ def test_relay_hands_its_descriptors_over(gateway):
             length = int(head.lower().partition(b"content-length: ")[2].split()[0])
             while length:
                 length -= len(relay.stdout.read(length))
-        # Its own descriptors are not read any more, and the end of the input ends it.
-        children = Path(f"/proc/{gateway.pid}/fd")
-        assert any("pipe:" in os.readlink(one) for one in children.iterdir())
         relay.stdin.close()
         assert relay.stdout.read() == b""
         assert relay.wait(PATIENCE) == 0

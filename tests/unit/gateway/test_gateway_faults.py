@@ -111,10 +111,8 @@ def test_unauthenticated_connections_do_not_shut_out_a_client(gateway):
     with contextlib.ExitStack() as stack:
         for _ in range(200):
             stack.enter_context(gateway.connected())
-            relay = stack.enter_context(socket.socket(socket.AF_UNIX))
-            relay.connect(f"\0smolagents-fork-gateway-{gateway.port}")
         assert gateway.answers()
-        # More than that are closed, of either sort.
+        # More than that are closed.
         descriptors = Path(f"/proc/{gateway.pid}/fd")
         gateway.until(lambda: len(list(descriptors.iterdir())) < 150, "closed connections")
 

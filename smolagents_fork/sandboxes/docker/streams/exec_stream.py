@@ -36,22 +36,11 @@ __all__ = [
 # Runs in the container as: python3 -I -S -c RELAY port seconds. It tries to connect for the given
 # seconds (the gateway may still be starting), then copies in both directions until one side ends.
 # Neither direction waits for the other: the host sends a large value without reading output.
-# All bytes that the gateway sent before its end are passed on. The fork's own gateway takes the two
-# descriptors instead and does the copying itself, which saves a process that wakes up for each
-# message; the relay then waits for the end of the connection, as a program with less memory.
+# All bytes that the gateway sent before its end are passed on.
 RELAY = """
-import os,select,socket,struct,sys,time
+import os,select,socket,sys,time
 end=time.monotonic()+float(sys.argv[2])
 while 1:
-    try:
-        s=socket.socket(socket.AF_UNIX)
-        s.connect("\\0smolagents-fork-gateway-"+sys.argv[1])
-        s.sendmsg([b"f"],[(socket.SOL_SOCKET,socket.SCM_RIGHTS,struct.pack("ii",0,1))])
-    except OSError: s.close()
-    else:
-        try: os.dup2(s.fileno(),0);os.execvp("cat",["cat","-"])
-        except OSError: s.recv(1)
-        finally: sys.exit()
     try: s=socket.create_connection(("127.0.0.1",int(sys.argv[1])));break
     except OSError:
         if time.monotonic()>end: sys.exit("relay: the kernel gateway does not listen on port "+sys.argv[1])

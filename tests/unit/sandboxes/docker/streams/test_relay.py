@@ -33,6 +33,31 @@ def ends():
         yield gateway, relay
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="abstract names of sockets")
+def test_relay_knows_one_connection_however_late_the_gateway_listens():
+    with socket.socket() as listener, socket.socket(socket.AF_UNIX) as other:
+        listener.settimeout(60)
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+        # Of a gateway of an earlier release, to which a relay handed its descriptors if it came
+        # between the moments in which this and the port were listened on.
+        other.bind(f"\0smolagents-fork-gateway-{port}")
+        other.listen()
+        other.setblocking(False)
+        argv = [sys.executable, "-I", "-S", "-c", RELAY, str(port), "60"]
+        pipe = subprocess.PIPE
+        with subprocess.Popen(argv, stdin=pipe, stdout=pipe, bufsize=0) as relay:
+            relay.stdin.write(b"early")
+            listener.listen()
+            with listener.accept()[0] as gateway:
+                gateway.settimeout(60)
+                assert received(gateway, 5) == b"early"
+                relay.stdin.close()
+                assert relay.wait(60) == 0
+        with pytest.raises(BlockingIOError):
+            other.accept()
+
+
 def received(gateway, count):
     data = bytearray()
     while len(data) < count and (piece := gateway.recv(1 << 20)):
