@@ -337,6 +337,7 @@ class Interpreter:
                 threads.end()
                 self._loops.close()
                 meter.ready_for_callbacks()
+                self._classes.forget_unfinished()
                 self._keep_own_state()
         self.output.value = logs = truncated(self.output.value, limits.max_print_outputs_length)
         if isinstance(end, FinalAnswer):

@@ -54,6 +54,7 @@ _BOUNDED_WHILE = statement(
 _BOUNDED_LOOP = statement("for () in _empties():\n    pass\nelse:\n    _while_exceeded()")
 _SHORT_RANGE = expression("argument if _type(argument) is not _range else _fed_range(argument)")
 _GROWN_TEXT = expression("name if _len(name := text) < _short else _grown(name, (name := None))")
+_MARKED_NAMESPACE = statement("_mark_namespace(_locals())")
 _RECEIVER_TEST = statement("_mine = _id(_type(receiver)) in _own")
 #: The largest count of digits in a format specification that needs no look.
 _FEW_DIGITS = 4
@@ -599,6 +600,10 @@ class Rewriter:
         numbers = iter(range(1 << 30))
         with self._inside("class", class_name=node.name, walrus=False, numbers=numbers):
             node.body = self.statements(node.body)
+        node.body.append(place(_MARKED_NAMESPACE(), node))
+        if node.decorator_list:
+            node.decorator_list.append(place(load("@note_class"), node))
+        node.decorator_list.insert(0, place(load("@finish_class"), node))
         # Guards are read past the namespace, which a metaclass of the program may prepare.
         # Names in functions are not looked for in the class.
         direct = [part for one in node.body for part in _outside_function(one)]

@@ -126,7 +126,7 @@ def program_builtins(
         "vars": attributes.vars_,
         "dir": attributes.dir_,
         **sizes.builtins(),
-        "__build_class__": classes.build_class,
+        "__build_class__": builtins.__build_class__,
         "__debug__": True,
     }
     for name, made in {**guarded, "print": tools.get("print")}.items():
@@ -142,7 +142,7 @@ def program_builtins(
         meter: "charge check while_exceeded",
         items: "fed_range",
         attributes: "read writable attribute_part item_part match_class",
-        classes: "make_class",
+        classes: "make_class mark_namespace note_class finish_class",
         sizes: "multiply imultiply power ipower shift ishift modulo imodulo large grown added"
         " addend specification",
     }

@@ -1,14 +1,14 @@
 """The registry of classes that programs of one interpreter have made.
 
-A class is registered when ``type.__new__`` makes it, by an object in its namespace whose
-``__set_name__`` Python calls with the new class: what is registered was made there and then.
-Nothing is inferred from names, modules or bases. An entry goes when its class does, so that no
-other class can come to have its identity.
+A class is recognised by a mark that nothing but the registry can tell from what Python puts there
+itself: the string in ``__module__`` is a new object for each ``class`` statement, equal to the one
+that it replaces. So no host's metaclass, decorator or compiler sees anything of the interpreter's,
+and no frame of it stands between the program and them. Nothing is inferred from names or bases. An
+entry goes when its class does, so that no other class can come to have its identity.
 """
 
 from __future__ import annotations
 
-import builtins
 import types
 import weakref
 from collections.abc import Callable, Iterator
@@ -22,66 +22,7 @@ real_namespace: Callable[[type], types.MappingProxyType[str, Any]] = type.__dict
 ].__get__
 #: The classes it looks in, which ``mro()`` of a metaclass may give otherwise.
 real_mro: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
-#: The key of a registrar in a namespace.
-_KEY = "@registrar"
-
-
-class _Registrar:
-    """Registers the class in whose namespace it is when Python makes that class.
-
-    It has ``__get__``, so that :mod:`enum` takes it for a descriptor and not for a member.
-    """
-
-    __slots__ = ("_register",)
-
-    def __init__(self, register: Callable[[type], None]) -> None:
-        self._register = register
-
-    def __get__(self, _instance: object, _owner: type | None = None) -> _Registrar:
-        return self
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.claim(owner)
-
-    def claim(self, owner: Any) -> None:
-        """Register ``owner`` if this registrar is in its own namespace, and leave that."""
-        if isinstance(owner, type) and real_namespace(owner).get(_KEY) is self:
-            type.__delattr__(owner, _KEY)
-            self._register(owner)
-
-
-def _with_registrar(namespace: Any, registrar: _Registrar) -> Any:
-    """Put a registrar into a class's namespace: first, for ``__set_name__`` comes in order."""
-    if type(namespace) is dict:
-        return {_KEY: registrar, **namespace}
-    if isinstance(namespace, dict):
-        # Such as that of an enumeration, which remembers its members beside its items.
-        items = list(dict.items(namespace))
-        dict.clear(namespace)
-        dict.__setitem__(namespace, _KEY, registrar)
-        dict.update(namespace, items)
-    return namespace
-
-
-class _Metaclass:
-    """A metaclass as ``__build_class__`` calls it: puts a registrar into the namespace."""
-
-    def __init__(self, metaclass: type, registrar: _Registrar) -> None:
-        self._metaclass = metaclass
-        self._registrar = registrar
-
-    @property
-    def __prepare__(self) -> Any:
-        return self._metaclass.__prepare__
-
-    def __call__(
-        self, name: str, bases: tuple[Any, ...], namespace: Any, /, **keywords: Any
-    ) -> Any:
-        namespace = _with_registrar(namespace, self._registrar)
-        made = self._metaclass(name, bases, namespace, **keywords)
-        # A metaclass may copy the namespace after the class is made: that of typing.NamedTuple.
-        self._registrar.claim(made)
-        return made
+_MODULE = "__module__"
 
 
 class ProgramClasses:
@@ -96,9 +37,11 @@ class ProgramClasses:
         #: Identities of registered classes, for tests in compiled code.
         self.identities: set[int] = set()
         self._references: dict[int, weakref.ref[type]] = {}
+        #: Values of ``__module__`` that classes in the making have, by identity.
+        self._marks: dict[int, str] = {}
 
     def __contains__(self, cls: Any) -> bool:
-        return id(cls) in self.identities
+        return id(cls) in self.identities or self._recognize(cls)
 
     def __iter__(self) -> Iterator[type]:
         found = [reference() for reference in list(self._references.values())]
@@ -106,7 +49,7 @@ class ProgramClasses:
 
     def owns(self, value: Any) -> bool:
         """Tell whether ``value`` is a registered class or an instance of one."""
-        return id(type(value)) in self.identities or id(value) in self.identities
+        return type(value) in self or value in self
 
     def register(self, cls: type) -> None:
         """Enter a class that was just made for the program."""
@@ -119,37 +62,59 @@ class ProgramClasses:
 
         references[identity] = weakref.ref(cls, gone)
         identities.add(identity)
-        if issubclass(cls, type) and "__new__" not in real_namespace(cls):
-            # What a metaclass of the program's makes is registered, too.
-            type.__setattr__(cls, "__new__", staticmethod(self.maker(cls.__new__)))
 
-    def build_class(self, function: Any, name: str, /, *bases: Any, **keywords: Any) -> Any:
-        """Carry out a ``class`` statement, and register the class."""
-        metaclass = self._metaclass_of(bases, keywords)
-        if metaclass is None:
-            return builtins.__build_class__(function, name, *bases, **keywords)
-        keywords["metaclass"] = _Metaclass(metaclass, _Registrar(self.register))
-        return builtins.__build_class__(function, name, *bases, **keywords)
+    def _recognize(self, cls: Any) -> bool:
+        """Register ``cls`` if its class statement is not over, or its metaclass is registered."""
+        if not issubclass(type(cls), type):
+            return False
+        if self._mark_of(cls) is None and (type(cls) is type or type(cls) not in self):
+            return False
+        self.register(cls)
+        return True
 
-    def _metaclass_of(self, bases: tuple[Any, ...], keywords: dict[str, Any]) -> type | None:
-        """Find the host's metaclass that will make a class.
+    # -- class statements, as rewritten --
 
-        ``None``: Python finds it by itself, because it is the program's, a function, or an error.
+    def mark_namespace(self, namespace: Any) -> None:
+        """Mark the class of a statement whose body has run, by its namespace.
+
+        A namespace that is not a ``dict`` stays as it is: only a metaclass of the program's makes a
+        class from one, by which that is recognised.
         """
-        resolved = types.resolve_bases(bases)
-        first = type(resolved[0]) if resolved else type
-        winner: Any = keywords.get("metaclass", first)
-        if not isinstance(winner, type):
+        if isinstance(namespace, dict):
+            module = dict.get(namespace, _MODULE)
+            # Past __setitem__ of the program's or a library's own dict, which would see it.
+            if type(module) is str:
+                dict.__setitem__(namespace, _MODULE, self._new_mark(module))
+
+    def note_class(self, value: Any) -> Any:
+        """Register what a class statement has made: its innermost decorator."""
+        self.__contains__(value)
+        return value
+
+    def finish_class(self, value: Any) -> Any:
+        """Register what a class statement binds, and end the statement: its outermost decorator."""
+        if value in self and (mark := self._mark_of(value)) is not None:
+            del self._marks[id(mark)]
+        return value
+
+    def forget_unfinished(self) -> None:
+        """End the statements that made no class, or bound something else."""
+        self._marks.clear()
+
+    def _new_mark(self, module: str) -> str:
+        mark = (module + "_")[:-1]  # another object, except for a single letter
+        if mark is not module:
+            self._marks[id(mark)] = mark
+        return mark
+
+    def _mark_of(self, cls: type) -> str | None:
+        if not self._marks:
             return None
-        for base in resolved:
-            kind = type(base)
-            if issubclass(winner, kind):
-                continue
-            if not issubclass(kind, winner):
-                return None  # a conflict: Python says so
-            winner = kind
-        program_made = any(id(one) in self.identities for one in real_mro(winner))
-        return None if program_made or not issubclass(winner, type) else winner
+        module = real_namespace(cls).get(_MODULE)
+        mark = self._marks.get(id(module))
+        return mark if mark is module else None
+
+    # -- calls that make classes --
 
     def make_class(self, cls: Any, /, *arguments: Any, **keywords: Any) -> Any:
         """Call ``type(name, bases, namespace)``, if ``cls`` is what ``type`` means in Python."""
@@ -166,15 +131,16 @@ class ProgramClasses:
             if len(given) != 3 or not isinstance(given[2], dict):
                 return make(*arguments, **keywords)
             name, bases, namespace = given
-            registrar = _Registrar(self.register)
-            if make is type or getattr(make, "__self__", None) is type:
+            of_type = make is type or getattr(make, "__self__", None) is type
+            if of_type or type(namespace) is dict:
                 # It copies what it is given; a mapping of the program's may not tell every key.
                 namespace = dict(namespace)
-                namespace.setdefault("__module__", self._module_name())
-            namespace = _with_registrar(namespace, registrar)
+                namespace.setdefault(_MODULE, self._module_name())
+            if id(dict.get(namespace, _MODULE)) in self._marks:
+                return make(*arguments[:skipped], name, bases, namespace, **keywords)
+            self.mark_namespace(namespace)
             made = make(*arguments[:skipped], name, bases, namespace, **keywords)
-            registrar.claim(made)
-            return made
+            return self.finish_class(made)
 
         making.__name__ = "__new__"
         return making
