@@ -188,7 +188,7 @@ class Channel:
         self._send(reply)
 
     def _send(self, message: Message) -> None:
-        pieces, binary = encode_pieces(message, v1=self._connection.v1)
+        pieces, binary = encode_pieces(message, v1=True)
         # Every working engine's stream is faster than a megabyte per second.
         timeout = self._send_timeout + sum(map(len, pieces)) / 1_000_000
         self._connection.send(pieces, binary=binary, timeout=timeout)
@@ -210,11 +210,10 @@ class Channel:
         if received is None:
             return None
         payload, binary, skipped = received
-        v1 = self._connection.v1
         if skipped:
-            return _oversize(bytes(payload), v1), skipped
+            return _oversize(bytes(payload)), skipped
         try:
-            message = decode(payload, v1=v1, binary=binary)
+            message = decode(payload, v1=True, binary=binary)
         except ProtocolError:
             # The sandbox can make the gateway send invalid messages, which are ignored.
             return None
@@ -255,14 +254,14 @@ def message_limits(max_text_bytes: int, max_value_bytes: int) -> Callable[[bytes
     def limit_for(start: bytes) -> int:
         message = peek_v1(start)
         if message is None:
-            return value  # the default layout does not begin with its headers
+            return value  # no message: the sandbox can make the gateway send others
         return value if message.type in _CARRY_VALUES else text
 
     return limit_for
 
 
-def _oversize(start: bytes, v1: bool) -> Message:
-    message = peek_v1(start) if v1 else None
+def _oversize(start: bytes) -> Message:
+    message = peek_v1(start)
     if message is not None:
         return message
     unknown: dict[str, Any] = {}

@@ -59,7 +59,7 @@ def create_kernel(
         )
     try:
         kernel_id: Any = json.loads(text)["id"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         kernel_id = None
     if not isinstance(kernel_id, str) or not kernel_id.replace("-", "").isalnum():
         raise ProtocolError(f"the kernel gateway did not return a kernel id: {text[:200]!r}")

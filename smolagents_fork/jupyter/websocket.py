@@ -267,6 +267,9 @@ class _FrameReader(frame_buffer):
         """Return the next message or control frame as one frame (RFC 6455, section 5.2).
 
         The gateway sends a long message in fragments, between which control frames may come.
+
+        Raises:
+            ConnectionLost: it is the frame that closes the connection.
         """
         while True:
             if self._first is None:
@@ -275,7 +278,10 @@ class _FrameReader(frame_buffer):
             if first & 8 or (long is None and first & 0x80 and self._left <= _KEPT):
                 self._fill(self._left)
                 self._first = None
-                return self._frame(first, self._take(self._left))
+                payload = bytes(self._take(self._left))
+                if first & 0xF == ABNF.OPCODE_CLOSE:
+                    raise ConnectionLost(_close_reason(payload))
+                return self._frame(first, payload)
             if long is None:
                 long = self._long = _LongMessage(first, self.limit_for)
             while self._left:
@@ -299,7 +305,6 @@ class _FrameReader(frame_buffer):
 
     def _frame(self, first: int, payload: bytes | bytearray) -> ABNF:
         fin, rsv1, rsv2, rsv3 = (first >> bit & 1 for bit in (7, 6, 5, 4))
-        # Its own reader gives it bytes, too.
         frame = ABNF(fin, rsv1, rsv2, rsv3, first & 0xF, 0, payload)  # type: ignore[arg-type]
         frame.validate(self.skip_utf8_validation)
         return frame
@@ -369,7 +374,8 @@ class Connection:
 
     Raises:
         ConnectionLost: the stream ended.
-        ProtocolError: the gateway refused the WebSocket.
+        ProtocolError: the gateway refused the WebSocket, its answer is invalid, or it has another
+            layout of messages.
     """
 
     def __init__(
@@ -383,7 +389,10 @@ class Connection:
     ) -> None:
         self._sock = sock
         self._send_lock = threading.Lock()
-        header = [f"Authorization: token {token}"] if token else []
+        # Not by the package's own argument: its error about another answer does not name the cause.
+        header = [f"Sec-WebSocket-Protocol: {SUBPROTOCOL_V1}"]
+        if token:
+            header.append(f"Authorization: token {token}")
         # Messages come from a sandbox: invalid UTF-8 is replaced when it is decoded.
         self._ws = WebSocket(enable_multithread=False, skip_utf8_validation=True)
         self._frames = _FrameReader(self._ws._recv, sock)
@@ -395,7 +404,6 @@ class Connection:
             self._ws.connect(  # type: ignore[no-untyped-call]  # the package is half typed
                 f"ws://kernel{path}",
                 header=header,
-                subprotocols=[SUBPROTOCOL_V1],
                 suppress_origin=True,
                 socket=sock,
                 timeout=timeout,
@@ -407,10 +415,24 @@ class Connection:
         except websocket.WebSocketTimeoutException:
             self.close()
             raise ConnectionLost(f"the kernel's channels did not open in {timeout:.1f} s") from None
-        except (websocket.WebSocketException, OSError) as error:
+        except (websocket.WebSocketConnectionClosedException, OSError) as error:
             self.close()
             raise ConnectionLost(f"the stream ended while the WebSocket opened: {error}") from None
-        self.v1 = self._ws.getsubprotocol() == SUBPROTOCOL_V1
+        except Exception as error:
+            # Not every version of the package has an error of its own for an invalid answer.
+            self.close()
+            raise ProtocolError(
+                f"the gateway's answer to the request for a WebSocket is invalid: {error}"
+            ) from None
+        headers = self._ws.getheaders() or {}
+        chosen = str(headers.get("sec-websocket-protocol", ""))
+        if chosen != SUBPROTOCOL_V1:
+            self.close()
+            raise ProtocolError(
+                f"the gateway does not speak {SUBPROTOCOL_V1}, but "
+                f"{chosen or 'the layout without a name'}: use jupyter-server 2 or later, whose "
+                "kernel_ws_protocol names it by default"
+            )
 
     def send(self, pieces: Sequence[bytes | memoryview], *, binary: bool, timeout: float) -> None:
         """Send one message; may be called from another thread than :meth:`receive`.
@@ -467,7 +489,7 @@ class Connection:
 
         Raises:
             WaitTimeout: no complete message arrived; a partial one is kept for the next call.
-            ConnectionLost: the stream ended.
+            ConnectionLost: the stream ended, or the gateway closed the connection.
         """
         self._sock.receive_for(timeout, at_most=max(timeout, _READ_ON_SECONDS))
         try:
@@ -478,8 +500,6 @@ class Connection:
             raise ConnectionLost("the stream to the kernel gateway ended") from None
         except (websocket.WebSocketException, OSError, ssl.SSLError) as error:
             raise ConnectionLost(f"the stream to the kernel gateway broke: {error}") from None
-        if opcode == ABNF.OPCODE_CLOSE:
-            raise ConnectionLost("the kernel gateway closed the connection")
         if opcode in (ABNF.OPCODE_PING, ABNF.OPCODE_PONG):
             return None
         skipped, self._frames.skipped_bytes = self._frames.skipped_bytes, 0
@@ -495,6 +515,19 @@ class Connection:
     def close(self) -> None:
         """Close the stream at once; the gateway detects that. Safe at any time."""
         self._sock.close()
+
+
+def _close_reason(payload: bytes) -> str:
+    """Explain a frame that closes the connection (RFC 6455, section 5.5.1), valid or not."""
+    if not payload:
+        return "the kernel gateway closed the connection without a status"
+    if len(payload) == 1:
+        return "the kernel gateway closed the connection with half a status"
+    (status,) = struct.unpack_from("!H", payload)
+    reason = payload[2:].decode("utf-8", "replace")
+    return f"the kernel gateway closed the connection with status {status}" + (
+        f": {reason!r}" if reason else ""
+    )
 
 
 def _frame_header(binary: bool, size: int) -> bytes:

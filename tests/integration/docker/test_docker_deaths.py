@@ -168,6 +168,18 @@ def test_relay_killed(make):
     assert executor("given").output == 5
 
 
+def test_frame_that_closes_the_stream_is_told(mortal):
+    code = "get_ipython().kernel.stdin_socket.close()\nimport time; time.sleep(25)"
+    with pytest.raises(SandboxDiedError) as caught:
+        mortal(code)
+    assert caught.value.cause == "connection"
+    assert (
+        "lost its kernel gateway while code ran: the kernel gateway closed the connection with "
+        "status 1011: 'the peer has closed the stream'; sandbox running; its state is lost"
+    ) in str(caught.value)
+    assert mortal("given").output == 5
+
+
 def test_container_killed_from_outside(mortal, engine):
     name = mortal.container.name
     message = died(mortal, lambda: engine.api.kill(name))

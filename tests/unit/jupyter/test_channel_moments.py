@@ -23,8 +23,6 @@ class Kernel:
         saying: seconds until the next message and the message, in order.
     """
 
-    v1 = True
-
     def __init__(self):
         self.now = 1000.0
         self.received = 0

@@ -16,8 +16,6 @@ from smolagents_fork.jupyter.websocket import ConnectionLost, WaitTimeout
 class SlowConnection:
     """Connection without a complete message: every wait receives some bytes on the test's clock."""
 
-    v1 = True
-
     def __init__(self, bytes_a_wait):
         self.now = 1000.0
         self.received = 0

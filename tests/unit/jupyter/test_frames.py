@@ -134,8 +134,8 @@ def test_fragment_without_beginning_or_end_is_an_error(data):
 
 @pytest.mark.parametrize(
     "data",
-    [b"\x82\x80abcd", b"\x89\x7e\x00\xff", b"\xc2\x00", b"\x83\x00", b"\x88\x01x", b"\x09\x00"],
-    ids=["masked", "long control", "reserved bit", "unknown opcode", "short close", "fragment"],
+    [b"\x82\x80abcd", b"\x89\x7e\x00\xff", b"\xc2\x00", b"\x83\x00", b"\x8b\x00", b"\x09\x00"],
+    ids=["masked", "long control", "reserved bit", "unknown opcode", "unknown control", "fragment"],
 )
 def test_invalid_frame_is_an_error(data):
     with pytest.raises(WebSocketProtocolException):

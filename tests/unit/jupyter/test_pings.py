@@ -2,47 +2,18 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import socket
 import struct
 
 import pytest
-from background import running
+from doubled_gateway import opened_connection
 
-from smolagents_fork.jupyter.websocket import Connection, TimedSocket, WaitTimeout
-from smolagents_fork.jupyter.wire import SUBPROTOCOL_V1
-
-# RFC 6455, section 1.3.
-_GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
-
-
-def answer(far):
-    """Answer the WebSocket handshake like a gateway."""
-    request = b""
-    while b"\r\n\r\n" not in request:
-        request += far.recv(4096)
-    key = next(x for x in request.split(b"\r\n") if x.lower().startswith(b"sec-websocket-key"))
-    digest = hashlib.sha1(key.partition(b": ")[2] + _GUID).digest()
-    far.sendall(
-        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-        b"Sec-WebSocket-Protocol: " + SUBPROTOCOL_V1.encode() + b"\r\n"
-        b"Sec-WebSocket-Accept: " + base64.b64encode(digest) + b"\r\n\r\n"
-    )
+from smolagents_fork.jupyter.websocket import WaitTimeout
 
 
 @pytest.fixture
 def opened():
-    near, far = socket.socketpair()
-    far.settimeout(60)
-    near.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
-    with far:
-        with running(answer, far):
-            connection = Connection(
-                TimedSocket(near), "/", token=None, timeout=60, limit_for=lambda _start: 1 << 20
-            )
-        yield connection, far
-        connection.close()
+    with opened_connection() as ends:
+        yield ends
 
 
 def test_gateways_ping_is_answered_after_the_time_of_what_was_sent_before(opened):

@@ -1,0 +1,79 @@
+"""Whatever a gateway answers or sends at the end of a connection is an error of our own tree."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+from doubled_gateway import opened_connection, valid_answer
+
+from smolagents_fork.errors import ProtocolError
+from smolagents_fork.jupyter.websocket import ConnectionLost
+
+CLOSED = "the kernel gateway closed the connection "
+
+
+@pytest.mark.parametrize(
+    ("payload", "message"),
+    [
+        (b"", CLOSED + "without a status"),
+        (b"\x03", CLOSED + "with half a status"),
+        (struct.pack("!H", 1000), CLOSED + "with status 1000"),
+        (struct.pack("!H", 1011) + b"it ended", CLOSED + "with status 1011: 'it ended'"),
+        (struct.pack("!H", 1011) + b"\xff\xfe", CLOSED + "with status 1011: '\ufffd\ufffd'"),
+        *[
+            (struct.pack("!H", status), f"{CLOSED}with status {status}")
+            for status in (0, 999, 1004, 1005, 1006, 1015, 2999, 65_535)
+        ],
+        (struct.pack("!H", 4000) + b"x" * 123, CLOSED + f"with status 4000: '{'x' * 123}'"),
+    ],
+)
+def test_frame_that_closes_ends_the_connection_with_what_it_says(payload, message):
+    with opened_connection() as (connection, far):
+        far.sendall(bytes([0x88, len(payload)]) + payload)
+        with pytest.raises(ConnectionLost) as caught:
+            connection.receive(60)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("size", [126, 200, 70_000])
+def test_long_frame_that_closes_ends_the_connection(size):
+    with opened_connection() as (connection, far):
+        head = struct.pack("!BBH", 0x88, 126, size) if size < 65_536 else b""
+        far.sendall(head or struct.pack("!BBQ", 0x88, 127, size))
+        with pytest.raises(ConnectionLost) as caught:
+            connection.receive(60)
+    assert str(caught.value) == (
+        "the stream to the kernel gateway broke: a control frame from the gateway is long"
+    )
+
+
+def test_frame_that_closes_between_fragments_ends_the_connection():
+    with opened_connection() as (connection, far):
+        far.sendall(b"\x02\x01a\x88\x02\x03\xf3")
+        with pytest.raises(ConnectionLost, match=r"with status 1011$"):
+            connection.receive(60)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "chosen"), [("", "the layout without a name"), ("v0.kernel", "v0.kernel")]
+)
+def test_gateway_with_another_layout_is_named(protocol, chosen):
+    opening = opened_connection(lambda key: valid_answer(key, protocol))
+    with pytest.raises(ProtocolError) as caught, opening:
+        pass
+    assert str(caught.value) == (
+        f"the gateway does not speak v1.kernel.websocket.jupyter.org, but {chosen}: use "
+        "jupyter-server 2 or later, whose kernel_ws_protocol names it by default"
+    )
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [b"HTTP/1.1\r\n\r\n", b"\xff\xfe\r\n\r\n", b"HTTP/1.1 many x\r\n\r\n"],
+    ids=["no status", "no text", "no number"],
+)
+def test_answer_that_is_not_http_is_a_protocol_error(answer):
+    with pytest.raises(ProtocolError) as caught, opened_connection(lambda _key: answer):
+        pass
+    assert "answer to the request for a WebSocket is invalid: " in str(caught.value)
