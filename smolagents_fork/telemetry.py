@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 from ._version import fork_revision, upstream_version
 from .errors import SandboxDiedError, SandboxTimeoutError, TimeLimitExceededError
+from .forks import reset_in_child
 
 __all__ = ["Operation", "Pool", "PoolFigures", "operation", "tool_call", "watch_pool"]
 
@@ -115,6 +116,14 @@ def watch_pool(pool: Pool) -> None:
 
 
 _pools: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+@reset_in_child
+def _after_fork() -> None:
+    """Reset a forked child, whose parent reports the figures of its pools itself."""
+    global _lock
+    _lock = threading.Lock()
+    _pools.clear()
 
 
 def _in_use() -> bool:

@@ -22,6 +22,7 @@ WORDS = {
     "distributions": "packages of import names",
     "results": "frozen results",
     "figures": "files of figures",
+    "forks": "what forked copies of a process must not use",
     "telemetry": "spans and metrics",
     "displays": "displays as values",
     "hints": "hints for errors",

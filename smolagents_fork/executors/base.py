@@ -30,6 +30,7 @@ from .. import telemetry
 from ..bridge import CallRecord
 from ..codec import Variables
 from ..errors import ExecutorClosedError, ExecutorError, ForkError
+from ..forks import Owner
 from ..upstream import CodeOutput, LogLevel, PythonExecutor
 from .async_calls import AsyncCalls
 from .call_lock import CallLock
@@ -65,6 +66,7 @@ class Executor(FileMethods, PythonExecutor):  # type: ignore[misc]  # upstream s
 
     def __init__(self, additional_authorized_imports: Sequence[str], logger: Any = None) -> None:
         # First, so that cleanup() and __del__ work wherever __init__ fails.
+        self._owner = Owner()
         self._lifecycle_lock = threading.RLock()
         self._calls = CallLock(self._check_open)
         self._started = False
@@ -85,6 +87,7 @@ class Executor(FileMethods, PythonExecutor):  # type: ignore[misc]  # upstream s
             ExecutorClosedError: after ``cleanup()``.
             ExecutorStartError: it did not start; everything made so far has been removed.
         """
+        self._owner.check(type(self).__name__, "start")
         with self._lifecycle_lock:
             if self._closed:
                 raise ExecutorClosedError(self._closed_message("start"))
@@ -102,8 +105,12 @@ class Executor(FileMethods, PythonExecutor):  # type: ignore[misc]  # upstream s
     def cleanup(self) -> None:
         """Release all resources. Idempotent, at any time and from any thread.
 
-        Does not wait for a running call, which raises.
+        Does not wait for a running call, which raises. In a forked copy of the process that made
+        the executor, the sandbox stays: it is not the copy's.
         """
+        if self._is_inherited():
+            self._closed = True  # without the lock, which a thread of the parent may have had
+            return
         with contextlib.suppress(AttributeError), self._lifecycle_lock:
             if self._closed:
                 return
@@ -183,15 +190,23 @@ class Executor(FileMethods, PythonExecutor):  # type: ignore[misc]  # upstream s
     def _cleanup(self) -> None:
         """Release all resources; called once, perhaps after a ``_start()`` that failed."""
 
+    def _interrupt(self) -> None:
+        """Interrupt the running code; called by :meth:`interrupt`. The default does nothing."""
+
     def interrupt(self) -> None:
         """Interrupt the running code and keep its state if possible; no-op when idle.
 
-        May be called from another thread. The default does nothing.
+        May be called from another thread.
         """
+        if not self._closed and not self._is_inherited():
+            # Under the call that it interrupts.
+            context = self._operation.context
+            with telemetry.operation("interrupt", type(self).__name__, context):
+                self._interrupt()
 
     def is_alive(self) -> bool:
         """Tell whether the next call can be expected to work."""
-        return self._started and not self._closed
+        return self._started and not self._closed and not self._is_inherited()
 
     @contextlib.contextmanager
     def _turn(self, action: str) -> Iterator[None]:
@@ -239,10 +254,6 @@ class Executor(FileMethods, PythonExecutor):  # type: ignore[misc]  # upstream s
             finally:
                 self._operation = telemetry.Operation()
 
-    def _interruption(self) -> contextlib.AbstractContextManager[telemetry.Operation]:
-        """Record an interruption, under the call that it interrupts."""
-        return telemetry.operation("interrupt", type(self).__name__, self._operation.context)
-
     def _check_outside(self, action: str) -> None:
         if self._inside_own_call():
             raise ExecutorError(
@@ -256,9 +267,15 @@ class Executor(FileMethods, PythonExecutor):  # type: ignore[misc]  # upstream s
         return id(self) in _inside.get()
 
     def _check_open(self, action: str) -> None:
-        """Raise when the executor is closed; ``action`` names the method in the message."""
+        """Raise when the executor is closed or inherited; ``action`` names the method."""
         if self._closed:
             raise ExecutorClosedError(self._closed_message(action))
+        self._owner.check(type(self).__name__, action)
+
+    def _is_inherited(self) -> bool:
+        """Tell whether a forked copy of the owner asks; the constructor may have failed."""
+        owner: Owner | None = getattr(self, "_owner", None)
+        return owner is not None and owner.inherited
 
     def _closed_message(self, action: str) -> str:
         return (

@@ -12,6 +12,7 @@ import importlib
 import os
 import threading
 import types
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -21,6 +22,7 @@ from ..codec import Variables, is_public
 from ..displays import DisplayLog
 from ..errors import ConfigurationError, ForkError, InterpreterError, ProgramFailedError
 from ..figures import FigureFolder
+from ..forks import reset_in_child
 from ..interpreter import Interpreter, Limits, is_authorized
 from ..output import OutputCallback, PrintContainer
 from ..results import Display
@@ -206,6 +208,15 @@ def evaluate_python_code(
     raise failure from failure.__cause__
 
 
+_executors: weakref.WeakSet[LocalPythonExecutor] = weakref.WeakSet()
+
+
+@reset_in_child
+def _after_fork() -> None:
+    for executor in list(_executors):
+        executor.leave_to_parent()
+
+
 class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # upstream ships no types
     """Runs agents' code in this process, in Python's own semantics, under policy and limits.
 
@@ -279,6 +290,9 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
         """Make the parts that a copy of the executor does not share."""
         self._turns = threading.RLock()
         self._in_call = False
+        # Whether a forked copy of the process has the half of another thread's call.
+        self._half_run = False
+        _executors.add(self)
         self._settings: tuple[Any, ...] = ()
         #: Figures and displayed values of the last call.
         self.displays: tuple[Display, ...] = ()
@@ -312,6 +326,7 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
         own = (
             "_turns",
             "_in_call",
+            "_half_run",
             "_interpreter",
             "_files",
             "static_tools",
@@ -466,8 +481,30 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
     def _notes(self) -> str:
         return self._shown.note() + self._output_callback.note()
 
+    def leave_to_parent(self) -> None:
+        """Separate the executor of a forked copy of the process; called in the copy.
+
+        The variables are memory, so each process has its own. Files are not.
+        """
+        if self._turns.acquire(blocking=False):  # it is free, or this thread's
+            self._turns.release()
+        else:
+            self._half_run = True
+        self._files.leave_to_parent()
+
+    def _check_whole(self) -> None:
+        if self._half_run:
+            raise as_upstreams(
+                InterpreterError(
+                    "Another thread was running a program in this executor when the process was "
+                    "forked, and its copy here has half of that run; make another executor in "
+                    "this process, after the fork"
+                )
+            )
+
     def _take_turn(self) -> None:
         """Wait for a call in another thread, a little longer than its limit."""
+        self._check_whole()
         timeout = self.timeout_seconds
         if not self._turns.acquire(timeout=-1 if timeout is None else timeout + _PATIENCE):
             raise as_upstreams(
@@ -519,6 +556,7 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
 
     def send_variables(self, variables: dict[str, Any]) -> None:
         """Put ``variables`` into the state."""
+        self._check_whole()
         self._interpreter.send_variables(variables)
 
     def variables(self) -> Variables:
@@ -531,6 +569,7 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
 
     def send_tools(self, tools: dict[str, Any]) -> None:
         """Make ``tools`` callable by name, in place of those sent before."""
+        self._check_whole()
         self.static_tools = {**tools, **upstream.BASE_PYTHON_TOOLS, **self.additional_functions}
         self._sent_tools = dict(tools)
         self._interpreter.send_tools(_own_tools(tools))

@@ -18,6 +18,7 @@ from typing import Any
 from ..errors import ConfigurationError, ExecutorError
 from ..folders.removal import remove_tree
 from ..folders.work_folder import SUPPORTED, WorkFolder
+from ..forks import Owner
 from .file_transfers import GivenFiles, checked_path
 
 __all__ = ["LocalFiles"]
@@ -51,7 +52,7 @@ class LocalFiles:
                         "within a folder: use executor_type='docker'"
                     )
                 path = os.path.realpath(tempfile.mkdtemp(prefix="smolagents-local-"))
-                self._remove = weakref.finalize(self, _removed, path, os.getpid())
+                self._remove = weakref.finalize(self, _removed, path, Owner())
                 folder = WorkFolder(path)
                 try:
                     self._given.send(folder)
@@ -66,6 +67,15 @@ class LocalFiles:
         with self._lock:
             self._folder = None
             self._remove()
+
+    def leave_to_parent(self) -> None:
+        """Leave the folder to the process that made it; called in a forked copy of that process.
+
+        The next use makes another, with the files that were given in the beginning.
+        """
+        self._lock = threading.Lock()  # a thread of the parent may have had it
+        self._folder = None
+        self._remove = lambda: None
 
     def opener(self) -> Callable[..., Any]:
         """Return the ``open()`` of programs."""
@@ -95,8 +105,8 @@ class LocalFiles:
             raise PermissionError(f"{path!r} cannot be opened: {error}") from None
 
 
-def _removed(path: str, owner: int) -> None:
+def _removed(path: str, owner: Owner) -> None:
     # At the exit of a fork of the owner, the folder is still in use.
-    if os.getpid() == owner:
+    if not owner.inherited:
         with contextlib.suppress(OSError):
             remove_tree(path)

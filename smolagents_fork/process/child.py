@@ -17,6 +17,7 @@ from typing import Any
 
 from ..deadline import Deadline
 from ..errors import ProtocolError, SandboxDiedError
+from ..forks import forget, keep_open
 from ..guest.frames import Body, Frame, FrameReader, Kind, body_size, frame_parts
 from ..guest.guest_process import exit_text, remaining_text
 from ..guest.spin_wait import SpinWait
@@ -36,10 +37,6 @@ _SENT_AT_ONCE = 256 * 1024
 # its end and its standard error are watched too, which takes several.
 _FIRST_WAIT = 0.004
 _RECEIVE_WAIT = struct.pack("@ll", 0, round(1e6 * _FIRST_WAIT))
-# Open sockets. Every agent's executor is in a reference cycle, and garbage collection could
-# finalise the sockets first, with a ResourceWarning. This set keeps them alive until the owner
-# closes them.
-_open: set[socket.socket] = set()
 
 
 class Child:
@@ -81,7 +78,7 @@ class Child:
         status.setblocking(False)
         self._status_poll = select.poll()
         self._status_poll.register(status, select.POLLIN)
-        _open.update((data, status))
+        keep_open((data, status))
         os.set_blocking(output, False)
 
     def send(
@@ -299,7 +296,7 @@ class Child:
                 self.exit_code = -signal.SIGKILL
             for end in (self._data, self._status):
                 end.close()
-                _open.discard(end)
+            forget((self._data, self._status))
         if self._output is not None:
             os.close(self._output)
             self._output = None

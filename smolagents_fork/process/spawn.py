@@ -16,6 +16,7 @@ import threading
 from typing import Any
 
 from ..errors import ExecutorStartError
+from ..forks import Owner, forget, keep_open, reset_in_child
 from ..guest.frames import Kind
 from .child import Child
 from .confinement_report import Bounds
@@ -46,7 +47,7 @@ class _ForkServer:
     """Host side of a running fork server."""
 
     def __init__(self, layout: Layout) -> None:
-        self.owner = os.getpid()
+        self._owner = Owner()
         self._lock = threading.Lock()
         ours, theirs = socket.socketpair()
         try:
@@ -62,6 +63,7 @@ class _ForkServer:
         finally:
             theirs.close()
         self._control = ours
+        keep_open((ours, self.process))
         ours.settimeout(_START_SECONDS)
         try:
             ready = ours.recv(1)
@@ -104,7 +106,7 @@ class _ForkServer:
 
     def close(self) -> None:
         """End the fork server and its children."""
-        if self.owner != os.getpid():
+        if self._owner.inherited:
             return  # a forked copy of the host does not own the server
         self._control.close()
         try:
@@ -114,6 +116,7 @@ class _ForkServer:
             self.process.wait(5)
         if self.process.stderr is not None:
             self.process.stderr.close()
+        forget((self._control, self.process))
 
 
 # One thread each for numerical libraries: children are confined to one, and threads do not survive
@@ -139,7 +142,7 @@ def _fork_server(layout: Layout, renew: _ForkServer | None = None) -> _ForkServe
     key = (layout.path, layout.preload)
     with _fork_servers_lock:
         found = _fork_servers.get(key)
-        if found is not None and (found is renew or found.owner != os.getpid()):
+        if found is not None and found is renew:
             found.close()
             found = None
         if found is None:
@@ -156,6 +159,14 @@ def stop_fork_servers() -> None:
 
 
 atexit.register(stop_fork_servers)
+
+
+@reset_in_child
+def _after_fork() -> None:
+    """Reset a forked child, which has none of its parent's fork servers."""
+    global _fork_servers_lock
+    _fork_servers_lock = threading.Lock()
+    _fork_servers.clear()
 
 
 def spawn(layout: Layout, bounds: Bounds, kinds: dict[Kind, int]) -> Child:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import ExecutorError, ForkError, ProtocolError, SandboxDiedError
+from ..forks import Owner, disconnect_in_child
 from ..sandboxes.engine_protocol import Note, no_note
 from .helper_process import HelperProcess, released, running_helper, shared_helper
 from .links.direct_transport import connect_directly, uses_tls
@@ -95,7 +96,7 @@ class RemoteSandbox:
         self._tls: bool = made["tls"]
         self._ticket: bytes = made["ticket"]
         self._helper = helper
-        self._owner = os.getpid()
+        self._owner = Owner()
         self._transport = transport
         self._note = note
         self._lost = ""
@@ -147,6 +148,7 @@ class RemoteSandbox:
         """
         with self.named():
             stream = self._opened(purpose, timeout)
+        disconnect_in_child(stream)
         with self._lock:
             self._streams = {one for one in self._streams if one.fileno() >= 0} | {stream}
         if self._lost:
@@ -265,7 +267,7 @@ class RemoteSandbox:
             self._helper.ask("remove", timeout, sandbox=self.id)
 
     def _begin_removal(self) -> bool:
-        if self._removed or self._owner != os.getpid():
+        if self._removed or self._owner.inherited:
             return False
         self._removed = True
         return True
@@ -360,7 +362,7 @@ class Cluster:
 
     def _running_helper(self) -> HelperProcess:
         with self._lock:
-            if self._helper.ended or self._helper.owner != os.getpid():
+            if self._helper.ended or self._helper.owner.inherited:
                 self._helper = shared_helper(self._address, self._connect_seconds, self._user)
             return self._helper
 

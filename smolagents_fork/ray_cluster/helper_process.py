@@ -18,6 +18,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import EngineUnavailableError, ForkError, ProtocolError
+from ..forks import Owner, forget, keep_open, reset_in_child
 from .head_check import check_head
 from .links.failure_data import failure_of
 from .links.helper_frames import FrameSocket
@@ -80,7 +81,7 @@ class HelperProcess:
 
     def __init__(self, address: str, seconds: float) -> None:
         self.address = address
-        self.owner = os.getpid()
+        self.owner = Owner()
         #: Why it ended; empty while it runs.
         self.ended = ""
         #: Those who use it; a set, because a finaliser may leave without a lock.
@@ -123,6 +124,8 @@ class HelperProcess:
             raise EngineUnavailableError(f"Ray's helper process did not start: {error}") from error
         finally:
             theirs.close()
+        self._kept = (ours, self._process)
+        keep_open(self._kept)
         self._frames = FrameSocket(ours)
         for work in (self._read_errors, self._receive, self._write):
             threading.Thread(target=work, name="smolagents-fork-ray", daemon=True).start()
@@ -318,7 +321,7 @@ class HelperProcess:
 
     def close(self) -> None:
         """End the helper, its supervisors and their sandboxes. Idempotent."""
-        if self.owner != os.getpid():
+        if self.owner.inherited:
             return
         with self._lock:
             self.ended = self.ended or "it was closed"
@@ -338,6 +341,8 @@ class HelperProcess:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(_KILLED_SECONDS)
             return False
+        finally:
+            forget(self._kept)
         return True
 
 
@@ -384,8 +389,7 @@ def running_helper(address: str) -> HelperProcess | None:
     """
     with _helpers_lock:
         found = _helpers.get(address)
-    usable = found is not None and not found.ended and found.owner == os.getpid()
-    return found if usable else None
+    return found if found is not None and not found.ended else None
 
 
 def released(helper: HelperProcess, user: object) -> None:
@@ -412,7 +416,7 @@ def _linger(helper: HelperProcess) -> None:
 def stop_helpers() -> None:
     """End every helper of this process."""
     with _helpers_lock:
-        helpers = [one for one in _helpers.values() if one.owner == os.getpid()]
+        helpers = list(_helpers.values())
         _helpers.clear()
     for helper in helpers:
         helper.close()
@@ -420,13 +424,13 @@ def stop_helpers() -> None:
         helper.wait(_EXIT_SECONDS)
 
 
+@reset_in_child
 def _after_fork() -> None:
-    """Replace the locks in a forked child: a thread of the parent may have had them."""
+    """Reset a forked child, which has none of its parent's helpers."""
     global _helpers_lock
     _helpers_lock = threading.RLock()
     _address_locks.clear()
+    _helpers.clear()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
 atexit.register(stop_helpers)

@@ -21,6 +21,7 @@ from ..errors import (
     ProtocolError,
     SandboxDiedError,
 )
+from ..forks import forget, keep_open
 from ..guest.frames import Body, Frame, FrameReader, Kind, of_relay, packed
 from ..guest.guest_process import remaining_text
 from ..process.child_places import ChildFiles, ChildRequest
@@ -40,9 +41,6 @@ _TRIES = 3
 _AGAIN_SECONDS = 0.5
 # Causes of an end that another sandbox does not have.
 _GONE = ("node", "removed")
-# Open streams. The collector may find the socket of a dropped executor first; this keeps it open
-# until its owner closes it.
-_open: set[socket.socket] = set()
 
 
 class RemoteChildren:
@@ -228,7 +226,7 @@ class RemoteChild:
         self._killed = False
         self._death: SandboxDiedError | None = None
         stream.setblocking(False)
-        _open.add(stream)
+        keep_open((stream,))
 
     def begin(self, deadline: Deadline) -> None:
         """Wait until the child has been forked.
@@ -398,7 +396,7 @@ class RemoteChild:
         with contextlib.suppress(OSError):
             self._stream.shutdown(socket.SHUT_RDWR)
         self._stream.close()
-        _open.discard(self._stream)
+        forget((self._stream,))
 
 
 def _decoded(body: bytes | bytearray) -> Any:

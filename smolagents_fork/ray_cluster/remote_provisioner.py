@@ -15,6 +15,7 @@ from typing import Any
 
 from ..deadline import Deadline
 from ..errors import ExecutorError, ForkError, ProtocolError, SandboxDiedError
+from ..forks import reset_in_child
 from ..results import ExecutorStats, FileInfo
 from ..sandboxes.container_options import ContainerOptions
 from ..sandboxes.provisioner import (
@@ -87,17 +88,17 @@ class _Removals:
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._pending = 0
-        self._existing: dict[str, int] = {}
+        self._existing: set[str] = set()
 
     def started(self, container: str) -> None:
         """Note a container of this process."""
         with self._changed:
-            self._existing[container] = os.getpid()
+            self._existing.add(container)
 
     def existing(self) -> list[str]:
         """Return the containers of this process."""
         with self._changed:
-            return [name for name, pid in self._existing.items() if pid == os.getpid()]
+            return list(self._existing)
 
     def begin(self, container: str, work: Callable[[], None]) -> None:
         """Remove a container in the background."""
@@ -111,7 +112,7 @@ class _Removals:
             finally:
                 with self._changed:
                     self._pending -= 1
-                    self._existing.pop(container, None)
+                    self._existing.discard(container)
                     self._changed.notify_all()
 
         try:
@@ -127,6 +128,13 @@ class _Removals:
 
 
 _removals = _Removals()
+
+
+@reset_in_child
+def _after_fork() -> None:
+    """Reset a forked child, which has none of its parent's containers."""
+    global _removals
+    _removals = _Removals()
 
 
 class RemoteProvisioner:

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 
 from ..deadline import Deadline
 from ..errors import ExecutorStartError, ProtocolError, SandboxDiedError
+from ..forks import forget, keep_open
 from ..guest.frames import Body, Frame, FrameReader, Kind, body_size, packed
 from ..guest.guest_process import exit_text, remaining_text
 from .deno_binary import BARE_ENVIRONMENT
@@ -30,11 +31,6 @@ _CAUSES = {
     "SIGSEGV": "a crash of the engine, or a stack overflow",
     "SIGTRAP": "the engine ended itself, mostly when out of memory",
 }
-
-# Open sockets and processes. Every agent's executor is in a reference cycle, and garbage collection
-# could finalise these first, with a ResourceWarning. This set keeps them alive until the owner
-# closes them.
-_open: set[socket.socket | subprocess.Popen[bytes]] = set()
 
 
 class DenoProcess:
@@ -86,7 +82,7 @@ class DenoProcess:
             theirs.close()
             os.close(their_errors)
         self.pid = self._process.pid
-        _open.update((self._data, self._process))
+        keep_open((self._data, self._process))
         self._data.setblocking(False)
         os.set_blocking(self._errors, False)
 
@@ -267,7 +263,7 @@ class DenoProcess:
             self._closed = True
         self._process.wait()
         self._close_ends()
-        _open.difference_update((self._data, self._process))
+        forget((self._data, self._process))
 
     def _close_ends(self) -> None:
         self._data.close()

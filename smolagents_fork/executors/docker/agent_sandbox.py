@@ -25,6 +25,7 @@ from ...errors import (
     ExecutorStartError,
     SandboxDiedError,
 )
+from ...forks import Owner
 from ...results import ExecutorStats
 from ...sandboxes.docker.container import DockerSandbox
 from ...sandboxes.docker.docker_engine import DockerEngine
@@ -155,7 +156,7 @@ class AgentSandbox(FileMethods):
             timeout_seconds=timeout_seconds,
             **keywords,
         )
-        self._pid = os.getpid()
+        self._owner = Owner()
         self._turns = CallLock(self._check_open)
         self._async_calls = AsyncCalls(self._turns, self.interrupt)
         self._interrupted = threading.Event()
@@ -206,7 +207,7 @@ class AgentSandbox(FileMethods):
         if self._closed:
             return
         self._closed = True
-        if os.getpid() != self._pid:
+        if self._owner.inherited:
             return  # a forked child: the container is the parent's
         if self._sandbox is not None:
             self._sandbox.remove()
@@ -380,11 +381,7 @@ class AgentSandbox(FileMethods):
     def _check_open(self, action: str) -> None:
         if self._closed:
             raise ExecutorClosedError(f"AgentSandbox: {action} after cleanup()")
-        if os.getpid() != self._pid:
-            raise ExecutorError(
-                f"AgentSandbox: {action} in process {os.getpid()}, forked from the one that made "
-                f"it ({self._pid}) and has its container; make one of its own"
-            )
+        self._owner.check("AgentSandbox", action)
 
 
 def _ended_status(sandbox: Sandbox) -> SandboxStatus:

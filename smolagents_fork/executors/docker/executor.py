@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -42,7 +41,6 @@ from ..pools.sandbox_pool import check_pool
 from ..validation import check_code, names_of
 from .docker_pool import DockerPool
 from .engine_choice import chosen_engine
-from .option_checks import inherited
 from .options import Options, connection_to
 
 if TYPE_CHECKING:
@@ -136,7 +134,6 @@ class DockerExecutor(Executor):
         imports += names_of("additional_authorized_imports", additional_authorized_imports)
         super().__init__(imports, logger)
         self.logger = logger or NoLogger()
-        self._pid = os.getpid()
         self._session: KernelSession | None = None
         self._pool = pool
         self._given_files = GivenFiles.of(files)
@@ -266,8 +263,8 @@ class DockerExecutor(Executor):
         self._host.prepare(session)
 
     def _cleanup(self) -> None:
-        if self._is_inherited() or self._session is None:
-            return  # not started, or a forked child, whose parent owns the container
+        if self._session is None:
+            return  # not started
         self._session.close()
         self._host.calls.close()
         if self._pool is not None:
@@ -283,7 +280,7 @@ class DockerExecutor(Executor):
     def is_alive(self) -> bool:
         """Tell whether the next call works without starting a new container."""
         session = self._session
-        if session is None or self.closed or self._is_inherited():
+        if session is None or not super().is_alive():
             return False
         with self._calls.unless_taken() as mine:
             return session.is_alive() if mine else True  # another thread runs code
@@ -507,11 +504,9 @@ class DockerExecutor(Executor):
 
     # -- control --
 
-    def interrupt(self) -> None:
-        """Interrupt the code that runs; its state is kept. From any thread."""
-        if self._session is not None and not self.closed and not self._is_inherited():
-            with self._interruption():
-                self._session.interrupt(self._host.calls.give_up)
+    def _interrupt(self) -> None:
+        if self._session is not None:
+            self._session.interrupt(self._host.calls.give_up)
 
     def restart(self) -> None:
         """Replace the container; variables and files that the code made are lost."""
@@ -538,14 +533,6 @@ class DockerExecutor(Executor):
         if sandbox is None:
             raise ExecutorError(f"{action}: there is no container now; the next call starts one")
         return sandbox
-
-    def _is_inherited(self) -> bool:
-        return os.getpid() != getattr(self, "_pid", None)
-
-    def _check_open(self, action: str) -> None:
-        super()._check_open(action)
-        if self._is_inherited():
-            raise inherited(action, self._pid)
 
     def _open_session(self) -> KernelSession:
         if self._session is None:

@@ -7,7 +7,7 @@ import os
 import posixpath
 
 from ...deadline import check_seconds
-from ...errors import ConfigurationError, ExecutorError
+from ...errors import ConfigurationError
 from ...sandboxes.container_options import ContainerOptions, is_shared
 from ...sandboxes.docker.volumes import check_volumes
 from ...sandboxes.provisioner import ImageSpec
@@ -21,23 +21,7 @@ __all__ = [
     "check_container",
     "check_image",
     "check_limit_options",
-    "inherited",
 ]
-
-
-def inherited(action: str, owner: int) -> ExecutorError:
-    """Make the error for a forked child that uses the executor of its parent.
-
-    Both would read from one connection, each the other's answers.
-
-    Args:
-        action: the method that was called.
-        owner: process that made the executor.
-    """
-    return ExecutorError(
-        f"DockerExecutor: {action} in process {os.getpid()}, forked from the one that made the "
-        f"executor ({owner}) and owns its container; make another executor in this process"
-    )
 
 
 def check_host(host: object) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
@@ -51,7 +50,6 @@ class GuestExecutor(Executor):
         self.state: dict[str, Any] = {"_print_outputs": ""}
         self._guest_options = options
         self._functions = dict(options.additional_functions or {})
-        self._owner = os.getpid()
         self._printed = PrintContainer(options.max_output_bytes)
         self._on_output = OutputCallback(options.on_output)
         #: Figures and rich displays of the last call.
@@ -86,8 +84,6 @@ class GuestExecutor(Executor):
             self.send_tools({})
 
     def _cleanup(self) -> None:
-        if os.getpid() != getattr(self, "_owner", None):
-            return  # a fork of the host: the guest is not its own
         session = getattr(self, "_session", None)
         if session is not None:
             session.close(from_inside=self._inside_own_call())
@@ -120,11 +116,9 @@ class GuestExecutor(Executor):
         with self._turn("restart"):
             self._open_session().restart()
 
-    def interrupt(self) -> None:
-        """Stop the code that runs now; from any thread. State is kept unless it must be killed."""
+    def _interrupt(self) -> None:
         if self._session is not None:
-            with self._interruption():
-                self._session.interrupt()
+            self._session.interrupt()
 
     # -- code --
 

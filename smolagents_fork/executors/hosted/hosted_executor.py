@@ -17,6 +17,7 @@ from ...displays import DisplayLog
 from ...distributions.requirements import requirements_for
 from ...errors import ExecutorClosedError, ExecutorError
 from ...figures import FigureFolder
+from ...forks import Owner
 from ...output import OutputCallback
 from ...results import Display
 from ...upstream import (
@@ -68,6 +69,7 @@ class HostedExecutor(FileMethods, RemotePythonExecutor):  # type: ignore[misc]  
         files: Files | None = None,
         **options: Any,
     ) -> None:
+        self._owner = Owner()
         self._closed = False
         #: Figures and rich displays of the last call.
         self.displays: tuple[Display, ...] = ()
@@ -136,6 +138,7 @@ class HostedExecutor(FileMethods, RemotePythonExecutor):  # type: ignore[misc]  
             raise ExecutorClosedError(
                 f"{type(self).__name__}: call after cleanup(); make a new executor"
             )
+        self._owner.check(type(self).__name__, "call")
         cell = Cell(
             shown=shown or DisplayLog(MAX_VALUE_BYTES), on_output=OutputCallback(self._on_output)
         )
@@ -216,9 +219,9 @@ class HostedExecutor(FileMethods, RemotePythonExecutor):  # type: ignore[misc]  
         return list(additional_imports)
 
     def cleanup(self) -> None:
-        """End the sandbox. Safe at any time, any number of times."""
+        """End the sandbox, if it is this process's own. Safe at any time, any number of times."""
         self._closed = True
-        if hasattr(self, "logger"):
+        if hasattr(self, "logger") and not self._owner.inherited:
             self._end()
 
     def delete(self) -> None:

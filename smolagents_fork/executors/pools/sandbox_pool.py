@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -25,10 +24,10 @@ from ...distributions.requirements import requirements_for
 from ...errors import (
     ConfigurationError,
     ExecutorClosedError,
-    ExecutorError,
     ExecutorStartError,
     ForkError,
 )
+from ...forks import Owner
 from ..async_calls import in_thread
 from ..validation import check_count, names_of
 from .demand import Demand, OnDemand
@@ -136,7 +135,7 @@ class SandboxPool(ABC, Generic[_Sandbox]):
         self._closed = False
         self._concurrent_starts = concurrent_starts
         telemetry.watch_pool(self)
-        self._owner = os.getpid()
+        self._owner = Owner()
 
     # -- for subclasses --
 
@@ -231,7 +230,7 @@ class SandboxPool(ABC, Generic[_Sandbox]):
 
     def release(self, sandbox: _Sandbox) -> None:
         """Note that an executor has closed its sandbox. Idempotent."""
-        if self._is_inherited():
+        if self._owner.inherited:
             return
         with self._changed:
             self._queue.release(sandbox)
@@ -265,6 +264,7 @@ class SandboxPool(ABC, Generic[_Sandbox]):
 
     def stats(self) -> PoolStats:
         """Return the figures of this moment."""
+        self._owner.check(type(self).__name__, "stats")
         with self._changed:
             return self._stats()
 
@@ -275,6 +275,7 @@ class SandboxPool(ABC, Generic[_Sandbox]):
             count: of sandboxes; ``None``: ``min_size``.
             timeout: seconds to wait at most.
         """
+        self._owner.check(type(self).__name__, "wait_until_ready")
         wanted = self.min_size if count is None else count
         with self._changed:
             return self._changed.wait_for(lambda: len(self._ready) >= wanted, timeout)
@@ -284,7 +285,7 @@ class SandboxPool(ABC, Generic[_Sandbox]):
 
         No-op in a forked child: the sandboxes are those of the process that made the pool.
         """
-        if self._is_inherited():
+        if self._owner.inherited:
             return
         with self._changed:
             self._closed = True
@@ -310,16 +311,9 @@ class SandboxPool(ABC, Generic[_Sandbox]):
 
     # -- the queue --
 
-    def _is_inherited(self) -> bool:
-        return os.getpid() != self._owner
-
     def _enqueue(self, waiter: Waiter[_Sandbox]) -> None:
         # Before the lock, which another thread may have had at the fork.
-        if self._is_inherited():
-            raise ExecutorError(
-                f"{type(self).__name__} in process {os.getpid()}, forked from the one that made it "
-                f"({self._owner}) and keeps it filled; make a pool of its own"
-            )
+        self._owner.check(type(self).__name__, "acquire")
         with self._changed:
             if self._closed:
                 raise ExecutorClosedError("the pool has been closed")

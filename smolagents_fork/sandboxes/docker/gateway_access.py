@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ...deadline import Deadline
 from ...errors import ConfigurationError, ExecutorStartError
+from ...forks import disconnect_in_child
 from ..container_options import ContainerOptions
 from .engine import publishes_on, remote_host
 from .engine_address import EngineAddress
@@ -154,6 +155,7 @@ def connect_to_gateway(
 
 def _connected(host: str, port: int, deadline: Deadline) -> socket.socket:
     sock = socket.create_connection((host, port), timeout=deadline.at_most(5.0) or 0.001)
+    disconnect_in_child(sock)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     return sock

@@ -6,7 +6,6 @@ import atexit
 import contextlib
 import datetime
 import functools
-import os
 import queue
 import threading
 import time
@@ -15,6 +14,7 @@ from typing import Any
 
 from ...deadline import Deadline
 from ...errors import EngineUnavailableError, ExecutorError, ExecutorStartError
+from ...forks import reset_in_child
 from ..termination import exit_on_sigterm
 from .api_client import ClusterClient
 from .claims.sandbox_claims import CLAIMS, GROUP, VERSION, delete_claim
@@ -233,14 +233,11 @@ def _ended_long_ago(pod: Mapping[str, Any]) -> bool:
     return False
 
 
+@reset_in_child
 def _after_fork() -> None:
     """Reset a forked child, which owns none of its parent's pods."""
     global _pending
     _pending = _Pending()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
 
 
 @atexit.register

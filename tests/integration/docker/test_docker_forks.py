@@ -103,8 +103,8 @@ def test_forked_child_leaves_the_container_of_its_parent_alone(image):
     for action in ("call", "send_variables", "restart", "put_file", "stats"):
         assert child[action].startswith(f"ExecutorError: DockerExecutor: {action} in process ")
         assert (
-            f"forked from the one that made the executor ({parent}) and owns its container; make "
-            "another executor in this process"
+            f"forked from the one that made it ({parent}) and keeps its sandboxes; make another "
+            "DockerExecutor in this process, after the fork"
         ) in child[action]
     assert child["is_alive"] == "False"
     assert child["interrupt"] == child["cleanup"] == child["delete"] == "None"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
 from typing import Any
 
@@ -144,3 +145,27 @@ def test_variables_are_read(executor: Any):
 def test_copies_are_refused(executor: Any, copied: Any):
     with pytest.raises(TypeError, match=r"other\.send_variables\(executor\.variables\(\)\)"):
         copied(executor)
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+def test_forked_child_is_refused_and_leaves_the_sandbox_alone(executor: Any):
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            executor("1")
+        except BaseException as error:
+            os.write(writing, str(error).encode())
+        finally:
+            executor.cleanup()
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as file:
+        text = file.read()
+    os.waitpid(child, 0)
+    name = type(executor).__name__
+    assert text == (
+        f"{name}: call in process {child}, forked from the one that made it ({os.getpid()}) and "
+        f"keeps its sandboxes; make another {name} in this process, after the fork"
+    )
+    assert executor("1").output == "1"

@@ -8,13 +8,13 @@ below is the product's own, the direct transport too.
 from __future__ import annotations
 
 import itertools
-import os
 import secrets
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
+from smolagents_fork.forks import Owner
 from smolagents_fork.ray_cluster import cluster_client
 from smolagents_fork.ray_cluster.cluster_client import Cluster
 from smolagents_fork.ray_cluster.links.failure_data import failure_of
@@ -52,7 +52,7 @@ class DoubledHelper:
     ended = ""
 
     def __init__(self, *nodes: Node) -> None:
-        self.owner = os.getpid()
+        self.owner = Owner()
         self.users: set[object] = set()
         self.indirect: set[str] = set()
         self.unused_since = 0.0

@@ -9,6 +9,7 @@ from typing import ClassVar
 import pytest
 
 from smolagents_fork.errors import EngineUnavailableError
+from smolagents_fork.forks import Owner
 from smolagents_fork.ray_cluster import helper_process
 from smolagents_fork.ray_cluster.helper_process import HelperProcess, released, shared_helper
 
@@ -28,7 +29,7 @@ class Fake:
 
     def __init__(self, address: str, seconds: float) -> None:
         self.address = address
-        self.owner = os.getpid()
+        self.owner = Owner()
         self.ended = ""
         self.users: set[object] = set()
         self.unused_since = 0.0

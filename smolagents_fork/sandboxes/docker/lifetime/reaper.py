@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import os
 import queue
 import threading
 import time
@@ -16,6 +15,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ....errors import ExecutorStartError
+from ....forks import reset_in_child
 from ...cluster_owner import ClusterOwner
 from ...termination import exit_on_sigterm
 from ..engine import connect, disconnect, engine_time
@@ -273,15 +273,12 @@ def reap_supervisor(cluster: str, node: str, supervisor: str, seconds: float) ->
         time.sleep(_AGAIN_SECONDS)
 
 
+@reset_in_child
 def _after_fork() -> None:
     """Reset a forked child, which has no other threads and owns none of its parent's containers."""
     global _lock, _queue, _worker, _starts
     _lock, _queue, _worker, _starts = threading.Lock(), queue.Queue(), None, 0
     _known.clear()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
 
 
 @atexit.register

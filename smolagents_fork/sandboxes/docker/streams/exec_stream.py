@@ -16,6 +16,7 @@ import ssl
 import struct
 from typing import TYPE_CHECKING, Any
 
+from ....forks import forget, keep_open
 from ...stream_errors import StreamUnsupported
 
 if TYPE_CHECKING:
@@ -73,9 +74,6 @@ while output or not ended:
 _HEADER = struct.Struct(">BxxxL")
 # Windows' ERROR_BROKEN_PIPE: the other end of a named pipe has been closed.
 _PIPE_ENDED = 109
-# References to open sockets, so that garbage collection reaches them through their owner only. An
-# agent's executor is in a cycle; its socket could be collected first, with a warning.
-_open: set[Any] = set()
 # Number of the stream that carries standard error.
 STDERR = 2
 _MAX_STDERR = 8192
@@ -92,7 +90,7 @@ class ExecStream:
 
     def __init__(self, sock: socket.socket, leftover: bytes = b"", response: object = None) -> None:
         self._sock = sock
-        _open.add(sock)
+        keep_open((sock,))
         self._response = response
         # Bytes that were read, and the number of those that are taken from them.
         self._raw = leftover
@@ -184,7 +182,7 @@ class ExecStream:
     def close(self) -> None:
         """Close the connection; the relay sees the end of its input and exits."""
         self._sock.close()
-        _open.discard(self._sock)
+        forget((self._sock,))
         close = getattr(self._response, "close", None)
         if close is not None:
             with contextlib.suppress(Exception):
@@ -207,7 +205,7 @@ class AttachedConnection:
 
     def __init__(self, attached: Any) -> None:
         self._connection: Any = attached
-        _open.add(attached)
+        keep_open((attached,))
 
     def close(self) -> None:
         """Close it. Idempotent, at any time."""
@@ -216,7 +214,7 @@ class AttachedConnection:
         for part in (*parts, connection):
             with contextlib.suppress(Exception):
                 part.close()
-        _open.discard(connection)
+        forget((connection,))
 
     def __del__(self) -> None:
         self.close()

@@ -21,6 +21,7 @@ import socket
 import sys
 import tempfile
 
+from ....forks import Owner, disconnect_in_child
 from ...process_owner import owner_text, process_is_gone, this_machine
 
 __all__ = ["LABEL", "SOCKET_PATH", "UNREACHABLE", "GatewaySocket", "runs_here"]
@@ -55,7 +56,8 @@ class GatewaySocket:
     def __init__(self, folder: str, listening: socket.socket) -> None:
         self._folder = folder
         self._listening = listening
-        self._owner = os.getpid()
+        self._owner = Owner()
+        disconnect_in_child(listening)
         self.path = listening.getsockname()
 
     @classmethod
@@ -94,6 +96,7 @@ class GatewaySocket:
         except OSError:
             return None
         connection = _Connection(fileno=accepted.detach())
+        disconnect_in_child(connection)
         for direction in (socket.SO_SNDBUF, socket.SO_RCVBUF):
             connection.setsockopt(socket.SOL_SOCKET, direction, _BUFFER_BYTES)
         return connection
@@ -104,7 +107,7 @@ class GatewaySocket:
         A forked child closes its copy of the socket and leaves the file to its parent.
         """
         self._listening.close()
-        if os.getpid() == self._owner:
+        if not self._owner.inherited:
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def __del__(self) -> None:

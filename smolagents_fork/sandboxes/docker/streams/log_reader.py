@@ -12,7 +12,6 @@ again.
 from __future__ import annotations
 
 import contextlib
-import os
 import selectors
 import socket
 import ssl
@@ -24,6 +23,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ....errors import ExecutorStartError
+from ....forks import reset_in_child
 from .exec_stream import AttachedConnection, plain_socket
 from .log_tail import Tail
 
@@ -135,12 +135,6 @@ class _Source:
         self.released = True
         self._connection.close()
 
-    def abandon(self) -> None:
-        """Close this process's copy of the descriptor only, without locks and TLS messages."""
-        self.released = True
-        with contextlib.suppress(OSError):
-            os.close(self.sock.detach())
-
 
 class _LogReader:
     """The reading thread and its connections."""
@@ -187,12 +181,9 @@ class _LogReader:
         self._wake()
 
     def abandon(self) -> None:
-        """Close a forked child's copies of its parent's connections; the parent's stay open.
-
-        Otherwise the lease would not end with the parent while the child runs.
-        """
+        """Forget the connections in a forked child, which has no copies of them."""
         for source in self._sources:
-            source.abandon()
+            source.released = True
         for part in (self._selector, self._waker, self._woken):
             if part is not None:
                 part.close()
@@ -286,15 +277,12 @@ class _LogReader:
 _log_reader = _LogReader()
 
 
+@reset_in_child
 def _after_fork() -> None:
     """Reset a forked child, which has no reading thread and does not own the connections."""
     global _log_reader
     inherited, _log_reader = _log_reader, _LogReader()
     inherited.abandon()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
 
 
 def _attach_again(line: _Line, renewal: Renewal) -> None:

@@ -20,6 +20,7 @@ import websocket
 from websocket import ABNF
 
 from ....errors import ExecutorError, ProtocolError
+from ....forks import forget, keep_open
 from ...untrusted_json import read_json
 
 __all__ = ["ERRORS", "OUTPUT", "PROTOCOLS", "STATUS", "ChannelSocket", "ExecStatus"]
@@ -37,8 +38,6 @@ _LENGTHS = {126: struct.Struct(">H"), 127: struct.Struct(">Q")}
 # Without the descriptor that epoll needs; Windows has select only.
 _Selector: type[selectors.BaseSelector]
 _Selector = getattr(selectors, "PollSelector", selectors.SelectSelector)
-# References to open sockets, so that garbage collection reaches them through their owner only.
-_open: set[socket.socket] = set()
 
 
 class ExecStatus:
@@ -78,7 +77,7 @@ class ChannelSocket:
         sock = opened.sock
         assert sock is not None
         self._sock: socket.socket = sock
-        _open.add(sock)
+        keep_open((sock,))
         sock.setblocking(False)
         with contextlib.suppress(OSError):
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -243,7 +242,7 @@ class ChannelSocket:
         with contextlib.suppress(OSError):
             self._sock.shutdown(socket.SHUT_RDWR)
         self._sock.close()
-        _open.discard(self._sock)
+        forget((self._sock,))
 
     def __del__(self) -> None:
         with contextlib.suppress(Exception):

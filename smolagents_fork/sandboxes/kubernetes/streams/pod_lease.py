@@ -8,12 +8,12 @@ its own, so that a cluster that does not answer delays no other lease.
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 import time
 from collections.abc import Callable
 
 from ....errors import ExecutorError
+from ....forks import reset_in_child
 from .channel_socket import ChannelSocket
 
 __all__ = ["PodLease"]
@@ -131,11 +131,8 @@ class _Keeper:
 _keeper = _Keeper()
 
 
+@reset_in_child
 def _after_fork() -> None:
     """Reset a forked child, which owns none of its parent's pods."""
     global _keeper
     _keeper = _Keeper()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ....errors import ExecutorError
+from ....forks import forget, keep_open
 from .channel_socket import ERRORS, ChannelSocket
 from .resumable import Endpoint, StreamBroken
 
@@ -29,10 +30,6 @@ _LONGEST_PAUSE_SECONDS = 1.0
 _MOST_UNSENT = 1 << 18
 
 
-# References to open sockets, so that garbage collection reaches them through their owner only.
-_open: set[socket.socket] = set()
-
-
 class CallersEnd:
     """The caller's end of a stream, with the interface of a non-blocking socket.
 
@@ -42,7 +39,7 @@ class CallersEnd:
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
-        _open.add(sock)
+        keep_open((sock,))
 
     def recv(self, size: int, /) -> bytes:
         return self._sock.recv(size)
@@ -62,7 +59,7 @@ class CallersEnd:
     def close(self) -> None:
         """Close it, and with it the stream. Idempotent."""
         self._sock.close()
-        _open.discard(self._sock)
+        forget((self._sock,))
 
     def __del__(self) -> None:
         with contextlib.suppress(Exception):

@@ -341,13 +341,15 @@ def test_forked_child_reads_its_own_and_leaves_the_parents(engine):
     stream, far = engine.attach()
     made = log_reader._log_reader
     assert eventually(lambda: len(made._selector.get_map()) == 2)
-    # The connection, the pair that wakes, the selector.
-    parents = {*made._selector.get_map(), made._waker.fileno(), made._selector.fileno()}
+    # The pair that wakes, the selector.
+    parents = {made._woken.fileno(), made._waker.fileno(), made._selector.fileno()}
+    (connection,) = {*made._selector.get_map()} - parents
     pid = os.fork()
     if pid == 0:
         status = 1
         with contextlib.suppress(BaseException):
             assert not any(map(is_open, parents))
+            assert os.read(connection, 1) == b""  # nobody is at the other end
             stream.close()
             own_engine = Engine()  # the other's thread is the parent's
             own, own_far = own_engine.attach()

@@ -1,0 +1,128 @@
+"""State of this process that its forked copies must not use.
+
+A fork copies objects and their descriptors, but not the threads, and not the sandboxes. Two
+processes with one connection read each other's answers, and a tool that one's code calls would be
+served by the other. Three means prevent that, all for the whole package:
+
+- :class:`Owner` is the process that made an object; the object checks it before each use.
+- :func:`disconnect_in_child` and :func:`keep_open` register open connections. A forked copy of this
+  process has none of them: each descriptor is replaced by a socket that nobody is connected to. So
+  nothing that a copy does with an inherited object reaches a sandbox, and a sandbox ends with its
+  owner, not with the last copy.
+- :func:`reset_in_child` replaces locks and registries of modules.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import weakref
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from .errors import ExecutorError
+
+__all__ = ["Owner", "disconnect_in_child", "forget", "keep_open", "reset_in_child"]
+
+_Reset = TypeVar("_Reset", bound=Callable[[], None])
+
+
+class Owner:
+    """The process that makes an object, for checks before its use.
+
+    Example:
+        >>> owner = Owner()
+        >>> owner.inherited
+        False
+        >>> owner.check("ProcessExecutor", "call")
+    """
+
+    def __init__(self) -> None:
+        self._pid = os.getpid()
+
+    @property
+    def inherited(self) -> bool:
+        """Tell whether this process is a forked copy of the one that made the object."""
+        return os.getpid() != self._pid
+
+    def check(self, name: str, action: str) -> None:
+        """Refuse the use of an inherited object.
+
+        Args:
+            name: class of the object.
+            action: method that was called.
+
+        Raises:
+            ExecutorError: this process is a forked copy of the one that made the object.
+        """
+        if self.inherited:
+            raise ExecutorError(
+                f"{name}: {action} in process {os.getpid()}, forked from the one that made it "
+                f"({self._pid}) and keeps its sandboxes; make another {name} in this process, "
+                "after the fork"
+            )
+
+
+_connections: weakref.WeakSet[object] = weakref.WeakSet()
+_kept: set[object] = set()
+
+
+def disconnect_in_child(connection: object) -> None:
+    """Register a connection that forked copies of this process must not have.
+
+    Args:
+        connection: socket or file with a ``fileno()``, which is negative once it is closed.
+    """
+    _connections.add(connection)
+
+
+def keep_open(connections: Iterable[object]) -> None:
+    """Register connections, and keep references to them until :func:`forget`.
+
+    Every agent's executor is in a reference cycle. Garbage collection could finalise its sockets
+    and processes before the executor closes them, with a ResourceWarning.
+
+    Args:
+        connections: sockets and files with a ``fileno()``; others are only kept.
+    """
+    _kept.update(connections)
+
+
+def forget(connections: Iterable[object]) -> None:
+    """Stop keeping connections, which have been closed."""
+    _kept.difference_update(connections)
+
+
+def reset_in_child(reset: _Reset) -> _Reset:
+    """Have a function called in each forked copy of this process, before anything else in it.
+
+    Args:
+        reset: replaces locks, which a thread of the parent may have had, and the parent's sandboxes
+            in registries.
+    """
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=reset)
+    return reset
+
+
+@reset_in_child
+def _disconnect() -> None:
+    registered = {*_kept, *_connections}
+    numbers = [number for one in registered if (number := _descriptor(one)) >= 0]
+    if not numbers:
+        return
+    # Not closed: the number could be that of another file when the inherited object uses it.
+    dead, other = socket.socketpair()
+    with dead, other:
+        other.close()
+        for number in numbers:
+            with contextlib.suppress(OSError):
+                os.dup2(dead.fileno(), number, inheritable=False)
+
+
+def _descriptor(connection: object) -> int:
+    with contextlib.suppress(Exception):
+        number = connection.fileno()  # type: ignore[attr-defined]  # not every object has it
+        return number if type(number) is int else -1
+    return -1

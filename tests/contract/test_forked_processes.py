@@ -1,0 +1,203 @@
+"""A host that forks, as gunicorn with preload and Celery do: each process has its own sandboxes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from background import eventually
+from smolagents import LocalPythonExecutor, Tool
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks")
+HOST = str(Path(__file__).with_name("forking_host.py"))
+
+
+def host_report(kind: str, **environment: str) -> dict[str, Any]:
+    ran = subprocess.run(
+        [sys.executable, HOST, "use", kind],
+        capture_output=True,
+        text=True,
+        timeout=500,
+        env={**os.environ, **environment},
+    )
+    assert ran.returncode == 0, ran.stderr
+    report: dict[str, Any] = json.loads(ran.stdout)
+    return report
+
+
+def has_ended(pid: int) -> bool:
+    """Tell whether a process has ended; a zombie has."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+    except OSError:
+        return True
+
+
+def check_refusals(name: str, report: dict[str, Any], children: list[dict[str, str]]) -> None:
+    made_it, pids = report["pid"], set()
+    for answers in children:
+        for action, text in answers.items():
+            before, _, rest = text.partition(f", forked from the one that made it ({made_it})")
+            assert before.startswith(f"{name}: {action} in process "), text
+            assert rest == (
+                f" and keeps its sandboxes; make another {name} in this process, after the fork"
+            )
+            pids.add(before.rpartition(" ")[2])
+    assert len(pids) == 8
+
+
+@pytest.fixture
+def machine(request: pytest.FixtureRequest) -> dict[str, str]:
+    """Have what an executor needs; give its environment."""
+    kind = request.getfixturevalue("kind")
+    if kind.startswith("Docker"):
+        request.getfixturevalue("engine")
+    elif kind.startswith("Wasm"):
+        request.getfixturevalue("wasm_machine")
+    elif kind.startswith("ray"):
+        cluster = request.getfixturevalue("ray_cluster")
+        return {**cluster.environment, "RAY_ADDRESS": cluster.address}
+    return {}
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param("ProcessExecutor", marks=pytest.mark.slow),
+        pytest.param("DockerExecutor", marks=pytest.mark.docker),
+        pytest.param("WasmExecutor", marks=pytest.mark.wasm),
+        pytest.param(
+            "ray-process", marks=(pytest.mark.slow, pytest.mark.ray, pytest.mark.limit(1800))
+        ),
+    ],
+)
+def test_forked_children_are_refused_and_leave_the_sandbox_alone(
+    kind: str, machine: dict[str, str]
+):
+    report = host_report(kind, **machine)
+    assert report["server"] == [report["pid"]]
+    assert report["kept"] == 1
+    assert report["exit code"] == 0
+    own = [answers.pop("own") for answers in report["children"] if "own" in answers]
+    assert own == [str(2 * number) for number in range(len(own))]
+    assert own
+    for answers in report["children"]:
+        assert answers.pop("alive") == "False"
+        assert {answers.pop(one) for one in ("interrupt", "cleanup", "delete")} == {"None"}
+    name = "ProcessExecutor" if kind == "ray-process" else kind
+    check_refusals(name, report, report["children"])
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param("DockerPool", marks=pytest.mark.docker),
+        pytest.param("WasmPool", marks=pytest.mark.wasm),
+    ],
+)
+def test_forked_children_are_refused_by_a_pool_and_leave_it_alone(
+    kind: str, machine: dict[str, str]
+):
+    report = host_report(kind, **machine)
+    assert report["kept"] == 2
+    check_refusals(kind, report, report["children"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "kind", ["ProcessExecutor", pytest.param("WasmExecutor", marks=pytest.mark.wasm)]
+)
+def test_sandbox_ends_with_its_owner_while_a_forked_child_lives(kind: str, machine: dict[str, str]):
+    host = subprocess.Popen([sys.executable, HOST, "die", kind], stdout=subprocess.PIPE, text=True)
+    assert host.stdout is not None
+    sandbox, child = map(int, host.stdout.readline().split())
+    try:
+        host.kill()
+        host.wait(60)
+        host.stdout.close()
+        assert eventually(lambda: has_ended(sandbox))
+        assert not has_ended(child)
+    finally:
+        os.kill(child, 9)
+
+
+class Pid(Tool):  # type: ignore[misc]  # upstream ships no types
+    """Tool whose answer tells which process serves it."""
+
+    name, description, inputs, output_type = "server", "Names its process.", {}, "integer"
+
+    def forward(self) -> int:
+        return os.getpid()
+
+
+def in_fork(action: Any) -> str:
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.write(writing, str(action()).encode())
+        except BaseException as error:
+            os.write(writing, str(error).encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as file:
+        text = file.read()
+    os.waitpid(child, 0)
+    return text
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+def test_local_executor_is_copied_with_variables_tools_and_without_files():
+    executor = LocalPythonExecutor([], files={"given.txt": b"given"})
+    executor.send_tools({"server": Pid()})
+    executor("kept = 1\nwith open('made.txt', 'w') as file:\n    file.write('secret')")
+
+    def use() -> Any:
+        executor.put_file(b"child", "child.txt")
+        files = [entry.path for entry in executor.list_files()]
+        result = executor("kept += 1\nkept, server()").output
+        executor.cleanup()
+        return result == (2, os.getpid()), files
+
+    assert in_fork(use) == "(True, ['child.txt', 'given.txt'])"
+    assert executor("kept, server()").output == (1, os.getpid())
+    assert [entry.path for entry in executor.list_files()] == ["given.txt", "made.txt"]
+    executor.cleanup()
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+def test_local_executor_that_ran_in_another_thread_is_refused_in_a_forked_child():
+    executor, started, answer = LocalPythonExecutor([]), threading.Event(), threading.Event()
+
+    class Wait(Pid):
+        def forward(self) -> int:
+            started.set()
+            answer.wait(60)
+            return os.getpid()
+
+    executor.send_tools({"server": Wait()})
+    call = threading.Thread(target=executor, args=("server()",))
+    call.start()
+    assert started.wait(60)
+    try:
+        for action in (
+            lambda: executor("1 + 1"),
+            lambda: executor.send_variables({"a": 1}),
+            lambda: executor.send_tools({}),
+        ):
+            assert in_fork(action) == (
+                "Another thread was running a program in this executor when the process was "
+                "forked, and its copy here has half of that run; make another executor in this "
+                "process, after the fork"
+            )
+    finally:
+        answer.set()
+        call.join()
+    assert executor("1 + 1").output == 2
