@@ -22,6 +22,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "open_figures",
         "output",
         "results",
+        "routed_places",
         "telemetry",
         "texts",
     ),

@@ -27,6 +27,7 @@ WORDS = {
     "displays": "displays as values",
     "hints": "hints for errors",
     "open_figures": "open figures of programs",
+    "routed_places": "argv, streams, __main__",
     "help": "help() of programs",
     "output": "what is printed",
     "texts": "texts of values",

@@ -99,7 +99,7 @@ class Interpreter:
         self._attributes = AttributeGuard(
             self._classes, self._sizes, self.meter, self.state, self.modules, self._extra_dunders
         )
-        self._streams = StandardStreams(self._write)
+        self._streams = StandardStreams(self._write, self.state)
         self._on_output = on_output
         self._displays = ProgramDisplays(on_display, self._streams.suspended)
         self._threads = ProgramThreads(self.meter, self._streams, self._displays)

@@ -167,7 +167,7 @@ ALLOWED_UNDERSCORE = frozenset(
 #: Modules that C code of the standard library imports by itself, through the program's builtins.
 IMPORTED_BY_C = frozenset(
     """
-    _asyncio _codecs _collections _collections_abc _datetime _decimal _operator _pydatetime
+    __main__ _asyncio _codecs _collections _collections_abc _datetime _decimal _operator _pydatetime
     _pydecimal _strptime asyncio builtins calendar collections contextvars copyreg datetime decimal
     encodings enum functools linecache locale math numbers operator random re string
     stringprep time tokenize traceback types typing unicodedata warnings zoneinfo

@@ -98,7 +98,7 @@ def archive(folder: Path) -> Path:
     path = folder / "fork.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as bundle:
         bundle.writestr("smolagents_fork/__init__.py", "")
-        for name in ("errors", "help", "hints", "open_figures", "output", "texts"):
+        for name in ("errors", "help", "hints", "open_figures", "output", "routed_places", "texts"):
             bundle.write(ROOT / f"smolagents_fork/{name}.py", f"smolagents_fork/{name}.py")
         for part in (
             "smolagents_fork/codec",

@@ -277,6 +277,7 @@ def _rewritten(
         options.max_while,
         options.max_operations,
         evaluates,
+        keeps_annotations=bool(future),
     )
     body = rewriter.statements(tree.body)
     like = ast.Pass(lineno=1, col_offset=0, end_lineno=1, end_col_offset=0)

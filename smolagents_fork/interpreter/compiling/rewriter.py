@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import itertools
 import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -35,6 +36,8 @@ from .scopes import Scope, all_arguments, mangled
 
 __all__ = ["Rewriter"]
 
+#: Builds a reference to a place for a value of the rewriter's.
+_Temporary = Callable[[ast.expr_context], ast.expr]
 _Function = TypeVar("_Function", ast.FunctionDef, ast.AsyncFunctionDef)
 _CALLING = (ast.Call, ast.Await, ast.Yield, ast.YieldFrom, *COMPREHENSIONS)
 #: Exception names whose handlers cannot catch what ends a run; after any other it is looked for.
@@ -58,6 +61,10 @@ _MARKED_NAMESPACE = statement("_mark_namespace(_locals())")
 _RECEIVER_TEST = statement("_mine = _id(_type(receiver)) in _own")
 #: The largest count of digits in a format specification that needs no look.
 _FEW_DIGITS = 4
+
+
+def _set(target: _Temporary, value: ast.expr) -> ast.stmt:
+    return ast.Assign(targets=[target(ast.Store())], value=value)
 
 
 def normal(name: str) -> str:
@@ -92,6 +99,7 @@ class Rewriter:
         max_while: iterations that one ``while`` loop may make.
         max_operations: operations that one run may make.
         evaluates_annotations: whether annotations of variables are evaluated.
+        keeps_annotations: whether annotations become text, in the program's own words.
     """
 
     def __init__(
@@ -102,6 +110,7 @@ class Rewriter:
         max_while: int,
         max_operations: int,
         evaluates_annotations: bool = True,
+        keeps_annotations: bool = False,
     ) -> None:
         self._facts = facts
         self._costs = facts.costs
@@ -111,7 +120,9 @@ class Rewriter:
         self._max_while = max_while
         self._max_operations = max_operations
         self._evaluates_annotations = evaluates_annotations
+        self._keeps_annotations = keeps_annotations
         self._scopes: list[Scope] = [Scope("module")]
+        self._numbers = itertools.count()
         #: Names bound in the present statement that may not be; each a message.
         self._refused_bindings: list[str] = []
         #: Attributes whose value itself is kept: ``b = a.__class__``.
@@ -178,6 +189,14 @@ class Rewriter:
             yield new
         finally:
             self._scopes.pop()
+
+    def _temporary(self) -> _Temporary:
+        """Give a place for a value that nothing else uses: in a class not in its namespace."""
+        if self._scope.kind == "class":
+            name = f"v{next(self._numbers)}"
+            return lambda context: ast.Attribute(load("@scratch"), name, context)
+        hidden = self._scope.temporary()
+        return lambda context: ast.Name(hidden, context)
 
     # -- counting --
 
@@ -514,8 +533,8 @@ class Rewriter:
             argument.annotation = self._annotation(argument.annotation)
 
     def _annotation(self, annotation: ast.expr | None) -> ast.expr | None:
-        if annotation is None:
-            return None
+        if annotation is None or self._keeps_annotations:
+            return annotation
         with self._inside("annotation", walrus=False, banned=True):
             result: ast.expr = self._visit(annotation)
         return result
@@ -648,7 +667,7 @@ class Rewriter:
         """Make a ``for`` loop over ticks, as many as rounds are allowed; running dry is the limit.
 
         The count of operations alone bounds a loop whose rounds are dear enough. In a class body,
-        where hidden names would land in the namespace, the loop goes over ``()``.
+        where the loop's variable would land in the namespace, the loop goes over ``()``.
         """
         in_class = self._scope.kind == "class"
         cost = max(1, self._costs.expression(node.test) + self._costs.block(node.body))
@@ -658,8 +677,8 @@ class Rewriter:
         orelse = self.statements(node.orelse)
         # Where "else" may run in the loop it needs no name.
         kept = any(isinstance(n, (ast.Break, ast.Continue)) for n in walk(*orelse))
-        finished = self._scope.temporary()
-        leave = [assign(finished, const(True))] if kept else orelse
+        finished = self._temporary()
+        leave = [_set(finished, const(True))] if kept else orelse
         stop = ast.If(
             test=ast.UnaryOp(op=ast.Not(), operand=test), body=[*leave, ast.Break()], orelse=[]
         )
@@ -674,9 +693,10 @@ class Rewriter:
         loop.body = [place(stop, node.test), *body]
         whole: list[ast.stmt] = [loop]
         if kept:
-            drop = ast.Delete(targets=[ast.Name(id=finished, ctx=ast.Del())])
-            other = ast.If(test=load(finished), body=orelse, orelse=[])
-            whole = [assign(finished, const(False)), loop, other, drop]
+            # Set back first: the statement may run again before "else" ends.
+            back = _set(finished, const(False))
+            other = ast.If(test=finished(ast.Load()), body=[back, *orelse], orelse=[])
+            whole = [_set(finished, const(False)), loop, other]
         return [place(one, node) for one in whole]
 
     def _visit_ListComp(self, node: Any) -> ast.expr:
@@ -749,7 +769,7 @@ class Rewriter:
 
     def _visit_Match(self, node: ast.Match) -> Any:
         node.subject = self._visit(node.subject)
-        classes: list[tuple[str, ast.stmt]] = []
+        classes: list[tuple[_Temporary, ast.stmt]] = []
         for case in node.cases:
             case.pattern = self._pattern(case.pattern, classes)
             if case.guard is not None:
@@ -757,12 +777,11 @@ class Rewriter:
         for case in node.cases:
             case.body = self.statements(case.body)
         result: list[ast.stmt] = [*(guard for _name, guard in classes), node]
-        if classes and self._scope.kind == "class":
-            names: list[ast.expr] = [ast.Name(id=name, ctx=ast.Del()) for name, _ in classes]
-            result.append(place(ast.Delete(targets=names), node))
+        if self._scope.kind == "class":
+            result += [place(_set(hidden, const(None)), node) for hidden, _guard in classes]
         return result
 
-    def _pattern(self, node: Any, classes: list[tuple[str, ast.stmt]]) -> Any:
+    def _pattern(self, node: Any, classes: list[tuple[_Temporary, ast.stmt]]) -> Any:
         if isinstance(node, ast.MatchClass):
             return self._class_pattern(node, classes)
         if isinstance(node, ast.MatchValue):
@@ -788,7 +807,7 @@ class Rewriter:
         return node
 
     def _class_pattern(
-        self, node: ast.MatchClass, classes: list[tuple[str, ast.stmt]]
+        self, node: ast.MatchClass, classes: list[tuple[_Temporary, ast.stmt]]
     ) -> ast.pattern:
         """Rewrite a class pattern: positional ones read what ``__match_args__`` names."""
         for name in node.kwd_attrs:
@@ -801,10 +820,10 @@ class Rewriter:
         node.kwd_patterns = [self._pattern(one, classes) for one in node.kwd_patterns]
         node.cls = self._visit(node.cls)
         if node.patterns or not isinstance(node.cls, (ast.Name, ast.Attribute)):
-            hidden = self._scope.temporary()
+            hidden = self._temporary()
             looked_at = call("@match_class", node.cls, const(len(node.patterns)))
-            classes.append((hidden, place(assign(hidden, looked_at), node.cls)))
-            node.cls = place(load(hidden), node)
+            classes.append((hidden, place(_set(hidden, looked_at), node.cls)))
+            node.cls = place(hidden(ast.Load()), node)
         return node
 
     # -- imports --

@@ -9,6 +9,7 @@ import ast
 import builtins
 import functools
 import itertools
+import threading
 import types
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -164,6 +165,7 @@ def program_builtins(
         # A value in the form that a value pattern may have.
         "@keep": lambda value: types.SimpleNamespace(value=value),
         "@own": classes.identities,
+        "@scratch": threading.local(),
         "@id": id,
         "@source": _source,
         "@len": len,

@@ -7,10 +7,12 @@ upstream shares it.
 
 from __future__ import annotations
 
+import ast
 import math
 import operator
 import string
 import types
+import typing
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
@@ -127,17 +129,44 @@ def _formatter(parts: Parts, _name: str, real: Any) -> Any:
 
 
 def _get_type_hints(_parts: Parts, _name: str, real: Any) -> Any:
-    def get_type_hints(obj: Any, *_: Any, include_extras: bool = False, **_namespaces: Any) -> Any:
+    def get_type_hints(obj: Any, *namespaces: Any, **keywords: Any) -> Any:
         for one in obj.__mro__ if isinstance(obj, type) else (obj,):
             for annotation in dict(getattr(one, "__annotations__", None) or {}).values():
-                if isinstance(annotation, str) or "ForwardRef(" in repr(annotation):
+                if not _is_type(annotation):
                     raise ProgramRefusedError(
                         f"Forbidden: annotation {str(annotation)!r} is text, which would be run as "
                         "code. Write the annotation as an expression"
                     )
-        return real(obj, include_extras=include_extras)
+        return real(obj, *namespaces, **keywords)
 
     return get_type_hints
+
+
+#: Syntax of types that are written as text; an attribute's name is looked at as well.
+_OF_TYPES = (ast.Name, ast.Attribute, ast.Subscript, ast.Tuple, ast.List, ast.Constant, ast.BinOp,
+             ast.BitOr, ast.Load, ast.Expression)  # fmt: skip
+
+
+def _is_type(annotation: Any) -> bool:
+    """Tell whether nothing in an annotation is text that would do more than name a type."""
+    if isinstance(annotation, typing.ForwardRef):
+        annotation = annotation.__forward_arg__
+    if not isinstance(annotation, str):
+        if typing.get_origin(annotation) is typing.Literal:
+            return True
+        arguments = getattr(annotation, "__args__", None)
+        parts = arguments if isinstance(arguments, tuple) else ()
+        return all(map(_is_type, annotation if isinstance(annotation, list) else parts))
+    try:
+        nodes = list(ast.walk(ast.parse(str.__str__(annotation).strip(), mode="eval")))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return all(
+        isinstance(node, _OF_TYPES)
+        and policy.is_plain(getattr(node, "attr", "x"))
+        and (not isinstance(text := getattr(node, "value", None), str) or _is_type(text))
+        for node in nodes
+    )
 
 
 def _import_module(parts: Parts, _name: str, _real: Any) -> Any:
@@ -247,6 +276,8 @@ OVERRIDES: Mapping[tuple[str, str], tuple[str, _Maker]] = {
     ("typing", "get_type_hints"): ("runs annotations that are text", _get_type_hints),
     ("sys", "_getframe"): ("frames are not handed out", _getframe),
     ("sys", "modules"): ("contains modules that are not authorised", _modules),
+    ("sys", "argv"): ("the program's own arguments", _stream),
+    ("sys", "stdin"): ("the program's own stream", _stream),
     ("sys", "stdout"): ("the program's own stream", _stream),
     ("sys", "stderr"): ("the program's own stream", _stream),
     ("contextlib", "redirect_stdout"): ("redirects its own stream", _redirection),

@@ -1,17 +1,18 @@
-"""The program's own standard output and standard error.
+"""The program's own standard streams and arguments.
 
-While a program runs, ``sys.stdout`` and ``sys.stderr`` of the process pass on what its threads
-write to its own streams, and everything else to where it went before: what a library prints for a
-program is the program's output.
+What a library prints for a program is the program's output, and what it reads is not the host's.
 """
 
 from __future__ import annotations
 
-import sys
+import io
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
+
+from ... import routed_places
+from ...routed_places import ProgramPlaces, routes
 
 __all__ = ["OutputStream", "StandardStreams"]
 
@@ -85,34 +86,6 @@ class _Redirection:
             self._targets.pop()
 
 
-class _Routed:
-    """A standard stream of the process while programs run.
-
-    Args:
-        name: ``stdout`` or ``stderr``.
-        original: the stream that was there.
-    """
-
-    def __init__(self, name: str, original: Any) -> None:
-        self.name = name
-        self.original = original
-
-    def _target(self) -> Any:
-        found = _routes.get(threading.get_ident())
-        return self.original if found is None else getattr(found, self.name)
-
-    def write(self, text: str, /) -> Any:
-        return self._target().write(text)
-
-    def flush(self) -> Any:
-        return self._target().flush()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._target(), name)
-
-
-#: The streams of the program that runs in a thread.
-_routes: dict[int, StandardStreams] = {}
 _lock = threading.Lock()
 _users = 0
 
@@ -122,24 +95,27 @@ class StandardStreams:
 
     Args:
         write: takes what is written.
+        variables: of the program.
     """
 
-    def __init__(self, write: Callable[[str], Any]) -> None:
+    def __init__(self, write: Callable[[str], Any], variables: dict[str, Any]) -> None:
+        self.variables = variables
+        self.argv = [""]
+        self.stdin = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
         self.stdout = OutputStream("<stdout>", write)
         self.stderr = OutputStream("<stderr>", write)
 
     @contextmanager
     def routed(self) -> Iterator[None]:
-        """Take what this thread writes to the process's standard streams."""
+        """Let libraries find this in the process's places, in this thread."""
         global _users
         ident = threading.get_ident()
         with _lock:
             if _users == 0:
-                for name in ("stdout", "stderr"):
-                    setattr(sys, name, _Routed(name, getattr(sys, name)))
+                routed_places.install()
             _users += 1
-            before = _routes.get(ident)
-            _routes[ident] = self
+            before = routes.get(ident)
+            routes[ident] = self
         try:
             yield
         finally:
@@ -147,24 +123,21 @@ class StandardStreams:
                 _users -= 1
                 _restore(ident, before)
                 if _users == 0:
-                    for name in ("stdout", "stderr"):
-                        present = getattr(sys, name)
-                        if type(present) is _Routed:  # nobody else has replaced it meanwhile
-                            setattr(sys, name, present.original)
+                    routed_places.restore()
 
     @contextmanager
     def suspended(self) -> Iterator[None]:
         """Let this thread write to the host's streams: a tool works."""
         ident = threading.get_ident()
-        before = _routes.pop(ident, None)
+        before = routes.pop(ident, None)
         try:
             yield
         finally:
             _restore(ident, before)
 
 
-def _restore(ident: int, before: StandardStreams | None) -> None:
+def _restore(ident: int, before: ProgramPlaces | None) -> None:
     if before is None:
-        _routes.pop(ident, None)
+        routes.pop(ident, None)
     else:
-        _routes[ident] = before
+        routes[ident] = before

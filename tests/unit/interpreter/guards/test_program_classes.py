@@ -189,7 +189,7 @@ def test_classes_with_type_parameters_are_the_programs_own() -> None:
     assert run("class A[T]:\n    def __init__(self, v: T): self._v = v\nA[int](3)._v") == 3
 
 
-def test_a_registrar_leaves_nothing_behind() -> None:
+def test_a_namespace_has_what_python_puts_there() -> None:
     code = (
         "seen = []\n"
         "class M(type):\n"
@@ -245,8 +245,9 @@ def test_the_entry_of_a_class_goes_with_the_class() -> None:
         "class A(Client): pass\nA.__base__.x = 1",
         "from dataclasses import dataclass\ndataclass(Client)",
         "from functools import total_ordering\nClient.__lt__ = lambda a, b: True",
-        "class D:\n    def __set_name__(self, owner, name): pass\n"
-        "D().__set_name__(Client, '@registrar')\nClient._x = 1",
+        "from functools import update_wrapper\nclass A: pass\n"
+        "update_wrapper(lambda: 0, A)\nClient._x = 1",
+        "class B:\n    def __init_subclass__(cls): Client._x = 1\nclass A(B): pass",
     ],
 )
 def test_the_hosts_classes_do_not_become_the_programs(code: str) -> None:

@@ -22,6 +22,8 @@ WORKS = {
     "string.Formatter": "result = string.Formatter().format('{0.real:>5}|{a[0]}', 3, a=[1])",
     "importlib.import_module": "result = importlib.import_module('math').sqrt(4)",
     "sys.modules": "result = sys.modules['math'].pi, 'math' in sys.modules",
+    "sys.argv": "result = type(sys.argv), sys.argv[1:1], len(sys.argv) > 0",
+    "sys.stdin": "result = hasattr(sys.stdin, 'readline')",
     "sys.stdout": "result = sys.stdout.write('x'), sys.stdout.writable()",
     "sys.stderr": "result = sys.stderr.write('xy'), sys.stderr.flush()",
     "contextlib.redirect_stdout": "import io\nt = io.StringIO()\n"
@@ -55,7 +57,10 @@ WORKS = {
     "    result = list(p.map(abs, [-1, 2])), p.submit(pow, 2, 3).result()",
     "asyncio.run": "async def f(): return await asyncio.sleep(0, 3)\nresult = asyncio.run(f())",
     "asyncio.Runner": "with asyncio.Runner() as r: result = r.run(asyncio.sleep(0, 3))",
-    "typing.get_type_hints": "class A: x: int\nresult = typing.get_type_hints(A)",
+    "typing.get_type_hints": "class A:\n    x: int\n    y: 'list[int | None]'\n"
+    "    z: typing.Optional['str']\n    w: typing.Literal['f()']\n"
+    "def f(a: 'int', b: list['int'] = ()) -> 'None': ...\n"
+    "result = typing.get_type_hints(A), typing.get_type_hints(f)",
     "sys._getframe": "result = sys._getframe() is not None",
     "asyncio.new_event_loop": "l = asyncio.new_event_loop()\n"
     "result = l.run_until_complete(asyncio.sleep(0, 3)), l.is_running(), l.close(), l.is_closed()",
@@ -94,6 +99,10 @@ HELD = {
     "string.Formatter": ("string.Formatter().format('{0.__base__}', int)", "Forbidden"),
     "importlib.import_module": ("importlib.import_module('os')", "Forbidden access to module: os"),
     "sys.modules": ("sys.modules['os']", "Forbidden access to module: os"),
+    "typing.get_type_hints": (
+        "class A: x: \"print('x')\"\ntyping.get_type_hints(A)",
+        "annotation \"print('x')\" is text, which would be run as code",
+    ),
     "math.factorial": ("math.factorial(10**7)", "factorial() would make an integer"),
     "math.comb": ("math.comb(10**7, 10**6)", "comb() would make an integer"),
     "math.perm": ("math.perm(10**7)", "perm() would make an integer"),
