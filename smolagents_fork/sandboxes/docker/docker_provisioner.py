@@ -13,6 +13,7 @@ from ...errors import ConfigurationError, EngineUnavailableError, ExecutorStartE
 from ..cluster_owner import ClusterOwner
 from ..container_options import ContainerOptions
 from ..engine_protocol import Note, no_note
+from ..listed_entries import read_entries
 from ..provisioner import ImageSpec, Report, SandboxSpec
 from ..stream_errors import StreamUnsupported
 from .container import DockerSandbox, StartedContainer
@@ -34,6 +35,7 @@ from .images.preparation import prepare_image
 from .lifetime import reaper
 from .lifetime.labels import LABEL, owner_label
 from .lifetime.lease import main_command
+from .list_fields import entry_id
 from .streams.attaching import attach, attach_again
 from .streams.exec_stream import AttachedConnection
 from .streams.gateway_socket import LABEL as GATEWAY_LABEL
@@ -306,7 +308,7 @@ class DockerProvisioner:
         """
         with mapped_errors("listing containers"):
             found = self._client.api.containers(filters={"label": f"{LABEL}={owner_label()}"})
-        return [str(container["Id"])[:12] for container in found]
+        return [number[:12] for number in read_entries("container", found, entry_id)]
 
     def wait_until_removed(self, timeout: float) -> bool:
         """Wait for pending removals, also after :meth:`close`; return whether all are done.

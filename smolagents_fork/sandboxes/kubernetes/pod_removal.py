@@ -15,6 +15,7 @@ from typing import Any
 from ...deadline import Deadline
 from ...errors import EngineUnavailableError, ExecutorError, ExecutorStartError
 from ...forks import reset_in_child
+from ..listed_entries import read_entries
 from ..termination import exit_on_sigterm
 from .api_client import ClusterClient
 from .claims.sandbox_claims import CLAIMS, GROUP, VERSION, delete_claim
@@ -193,13 +194,16 @@ def reap(client: ClusterClient, *, claims: bool = False) -> list[str]:
         "listing pods", client.core.list_namespaced_pod, client.namespace,
         label_selector=MANAGED_BY,
     )  # fmt: skip
-    for pod in found.get("items") or ():
-        if owner_is_gone(pod) or _ended_long_ago(pod):
-            name = str(pod["metadata"]["name"])
-            with contextlib.suppress(ExecutorError):
-                remove_pod(client, name, Deadline(_REMOVAL_SECONDS))
-                removed.append(name)
+    for name in read_entries("pod", found.get("items"), _orphan):
+        with contextlib.suppress(ExecutorError):
+            remove_pod(client, name, Deadline(_REMOVAL_SECONDS))
+            removed.append(name)
     return removed
+
+
+def _orphan(pod: Mapping[str, Any]) -> str | None:
+    """Return the name of a pod that nobody owns any more."""
+    return str(pod["metadata"]["name"]) if owner_is_gone(pod) or _ended_long_ago(pod) else None
 
 
 def _reap_claims(client: ClusterClient) -> list[str]:
@@ -213,12 +217,10 @@ def _reap_claims(client: ClusterClient) -> list[str]:
         CLAIMS,
         label_selector=MANAGED_BY,
     )
-    for claim in found.get("items") or ():
-        if owner_is_gone(claim):
-            name = str(claim["metadata"]["name"])
-            with contextlib.suppress(ExecutorError):
-                delete_claim(client, name, Deadline(_REMOVAL_SECONDS))
-                removed.append(name)
+    for name in read_entries("claim", found.get("items"), _orphan):
+        with contextlib.suppress(ExecutorError):
+            delete_claim(client, name, Deadline(_REMOVAL_SECONDS))
+            removed.append(name)
     return removed
 
 

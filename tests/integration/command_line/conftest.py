@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
+import os
+import secrets
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import docker
 import pytest
 
 from smolagents_fork.command_line.main import main
+from smolagents_fork.sandboxes import process_owner
+from smolagents_fork.sandboxes.docker.lifetime import labels
 
 Command = Callable[..., "Ended"]
 
@@ -82,3 +89,43 @@ def _in_a_process(arguments: Sequence[str], before: str, within: Sequence[str]) 
         check=False,
     )
     return Ended(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.fixture
+def build(engine: Any) -> Iterator[Any]:
+    """Build images from nothing, by tag or without one; they are removed after the test."""
+    made: list[str] = []
+
+    def one(tag: str | None = None, labelled: dict[str, str] | None = None) -> str:
+        dockerfile = f"FROM scratch\nCOPY Dockerfile /{secrets.token_hex(8)}\n"
+        context = io.BytesIO(dockerfile.encode())
+        image, _ = engine.images.build(fileobj=context, tag=tag, labels=labelled or {}, rm=True)
+        made.append(image.id)
+        return str(image.short_id.removeprefix("sha256:"))
+
+    yield one
+    for image in made:
+        with contextlib.suppress(docker.errors.APIError):
+            engine.images.remove(image, force=True)
+
+
+@pytest.fixture
+def name() -> str:
+    """A name as the fork gives it to an image, which no other image has."""
+    return f"smolagents-fork-jupyter:{secrets.token_hex(10)}"
+
+
+@pytest.fixture
+def orphan(engine: Any, build: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A container whose owner has ended, on a machine that only this process believes to be on."""
+    machine = f"machine-of-{os.getpid()}-{secrets.token_hex(4)}"
+    monkeypatch.setattr(process_owner, "this_machine", lambda: machine)
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    owner = {labels.LABEL: f"{machine}:{ended.pid}:1"}
+    container = engine.containers.create(
+        build(), ["none"], labels=owner, name=f"orphan-{secrets.token_hex(8)}"
+    )
+    yield container
+    with contextlib.suppress(docker.errors.APIError):
+        container.remove(force=True)

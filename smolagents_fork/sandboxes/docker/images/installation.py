@@ -24,12 +24,14 @@ from typing import TYPE_CHECKING, Any
 
 from ....deadline import Deadline
 from ....errors import ExecutorError, ImageBuildError
+from ...listed_entries import read_entries
 from ...pip_settings import ca_bytes, index_settings
 from ...provisioner import STEP, Report
 from ..engine import API_TIMEOUT_SECONDS, image_id, mapped_errors, one_call_client
 from ..engine_address import EngineAddress
 from ..lifetime import reaper
 from ..lifetime.labels import LABEL, owner_label
+from ..list_fields import entry_id, labels_of
 from ..streams.exec_run import run_lines
 from ..streams.exec_stream import AttachedConnection
 from .build_errors import KEPT_LINES, installation_message
@@ -139,8 +141,7 @@ def _remove_replaced(client: DockerClient, wanted: ImagePlan) -> None:
     """Remove images of the same plan that lost their name to a newer one, unless in use."""
     import docker
 
-    for found in client.api.images(filters={"dangling": True}):
-        image = found["Id"]
+    for image in read_entries("image", client.api.images(filters={"dangling": True}), entry_id):
         with contextlib.suppress(docker.errors.APIError):
             report = client.api.inspect_image(image)  # type: ignore[no-untyped-call]
             if report.get("Comment") == _comment(wanted):
@@ -162,18 +163,28 @@ def largest_part(client: DockerClient, wanted: ImagePlan, base: str) -> str:
         wanted: plan with requirements.
         base: name of its base, which has none.
     """
+    import docker
+
     core = client.api.inspect_image(base)["Id"]  # type: ignore[no-untyped-call]
     needed = {public_form(one) for one in wanted.requirements}
     parts = {base: 0}
-    for found in client.api.images(filters={"label": f"{CORE_LABEL}={core}"}):
-        has = set(str((found.get("Labels") or {}).get(PACKAGES_LABEL, "")).split())
+    listed = client.api.images(filters={"label": f"{CORE_LABEL}={core}"})
+    for image, has in read_entries("image", listed, _packages_of):
         if has and has <= needed:
-            parts[str(found["Id"])] = len(has)
+            parts[image] = len(has)
     for name in sorted(parts, key=lambda name: -parts[name]):
-        image = client.api.inspect_image(name)  # type: ignore[no-untyped-call]
+        try:
+            image = client.api.inspect_image(name)  # type: ignore[no-untyped-call]
+        except docker.errors.ImageNotFound:
+            continue  # removed meanwhile
         if len(image["RootFS"].get("Layers") or ()) < _MOST_LAYERS:
             return name
     return base
+
+
+def _packages_of(listed: Mapping[str, Any]) -> tuple[str, set[str]]:
+    """Return the id of a listed image, and the packages that it has."""
+    return entry_id(listed), set(str(labels_of(listed).get(PACKAGES_LABEL, "")).split())
 
 
 def _core_of(client: DockerClient, wanted: ImagePlan) -> str:

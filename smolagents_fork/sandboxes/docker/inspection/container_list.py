@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from ....errors import ExecutorError
 from ....inventory import SandboxEntry
+from ...listed_entries import read_entries
 from ..engine import mapped_errors
 from ..lifetime.labels import CREATED_LABEL, LABEL, owner_of
+from ..list_fields import container_name, created_at, entry_id, labels_of
 from ..resource_usage import usage
 
 if TYPE_CHECKING:
@@ -30,48 +33,43 @@ def container_entries(client: DockerClient) -> list[SandboxEntry]:
         EngineUnavailableError: the engine does not answer.
     """
     with mapped_errors("listing containers"):
-        found = client.api.containers(all=True, filters={"label": LABEL})
+        listed = client.api.containers(all=True, filters={"label": LABEL})
+    entries = read_entries("container", listed, _entry)
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        return list(pool.map(lambda summary: _entry(client, summary), filter(_has_owner, found)))
+        return list(pool.map(lambda entry: _with_memory(client, entry), entries))
 
 
-def _has_owner(summary: Mapping[str, Any]) -> bool:
+def _entry(summary: Mapping[str, Any]) -> SandboxEntry | None:
+    labels = labels_of(summary)
     # A container that a user has started from an image of the fork inherits the image's labels.
-    return bool((summary.get("Labels") or {}).get(LABEL))
-
-
-def _entry(client: DockerClient, summary: Mapping[str, Any]) -> SandboxEntry:
-    labels = summary.get("Labels") or {}
+    if not labels.get(LABEL):
+        return None
     created = labels.get(CREATED_LABEL, "")
-    memory, limit = _memory(client, summary)
     return SandboxEntry(
-        id=summary["Id"][:12],
+        id=entry_id(summary)[:12],
         executor="docker",
         owner=owner_of(labels),
-        started_at=float(created) if created.isdigit() else float(summary["Created"]),
-        state=summary["State"],
-        memory_bytes=memory,
-        memory_limit_bytes=limit,
-        name=_name(summary),
-        image=summary["Image"],
+        started_at=float(created) if created.isdecimal() else created_at(summary),
+        state=str(summary.get("State") or "unknown"),
+        name=container_name(summary),
+        image=str(summary.get("Image") or ""),
     )
 
 
-def _name(summary: Mapping[str, Any]) -> str:
-    return str((summary.get("Names") or [summary["Id"][:12]])[0]).lstrip("/")
-
-
-def _memory(client: DockerClient, summary: Mapping[str, Any]) -> tuple[int | None, int | None]:
-    if summary["State"] not in ("running", "paused"):
-        return None, None
+def _with_memory(client: DockerClient, entry: SandboxEntry) -> SandboxEntry:
+    """Return the entry with the container's memory, unless it has ended meanwhile."""
+    if entry.state not in ("running", "paused"):
+        return entry
     try:
         with mapped_errors("asking for statistics"):
-            inspected = client.api.inspect_container(summary["Id"])
-            raw = client.api.stats(summary["Id"], stream=False, one_shot=True)
-    except ExecutorError:
-        return None, None  # it has ended meanwhile
-    found = usage(raw, limited=bool(inspected["HostConfig"].get("Memory")))
-    return found.memory_bytes, found.memory_limit_bytes
+            inspected = client.api.inspect_container(entry.id)
+            raw = client.api.stats(entry.id, stream=False, one_shot=True)
+        found = usage(raw, limited=bool(inspected["HostConfig"].get("Memory")))
+    except (ExecutorError, LookupError, TypeError, AttributeError):
+        return entry
+    return dataclasses.replace(
+        entry, memory_bytes=found.memory_bytes, memory_limit_bytes=found.memory_limit_bytes
+    )
 
 
 def container_log(client: DockerClient, container: str, lines: int) -> list[str]:

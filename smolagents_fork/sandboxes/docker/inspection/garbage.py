@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ....errors import ExecutorError
+from ....errors import EngineUnavailableError, ExecutorError
 from ....inventory import GONE, Removal
+from ...listed_entries import read_entries
 from ..engine import mapped_errors
 from ..images.installation import CACHE_LABEL
+from ..list_fields import labels_of
 from .container_list import container_entries, kill_container
+from .disk_usage import disk_usage
 from .image_list import image_entries
 
 if TYPE_CHECKING:
@@ -70,20 +74,20 @@ def find_garbage(client: DockerClient, pattern: str = "*") -> list[Removal]:
 
 def _caches(client: DockerClient) -> list[Removal]:
     """List the volumes with pip's cache for builds that no container uses now."""
-    with mapped_errors("listing volumes"):
-        volumes = client.df()["Volumes"] or []
-    return [
-        Removal(
-            volume["Name"],
-            "volume",
-            (volume["Name"],),
-            max(0, volume["UsageData"]["Size"]),
-            "pip's cache of builds; the next one downloads again",
-        )
-        for volume in volumes
-        if CACHE_LABEL in (volume.get("Labels") or {})
-        if volume["UsageData"]["RefCount"] == 0
-    ]
+    return read_entries("volume", disk_usage(client).get("Volumes"), _cache)
+
+
+def _cache(volume: Mapping[str, Any]) -> Removal | None:
+    # Only with the number of its containers is it known that it has none.
+    if CACHE_LABEL not in labels_of(volume) or volume["UsageData"]["RefCount"] != 0:
+        return None
+    return Removal(
+        volume["Name"],
+        "volume",
+        (volume["Name"],),
+        max(0, volume["UsageData"]["Size"]),
+        "pip's cache of builds; the next one downloads again",
+    )
 
 
 def remove_garbage(client: DockerClient, removal: Removal) -> str:
@@ -99,7 +103,12 @@ def remove_garbage(client: DockerClient, removal: Removal) -> str:
     import docker
 
     if removal.what == "container":
-        kill_container(client, removal.id)
+        try:
+            kill_container(client, removal.id)
+        except EngineUnavailableError:
+            raise
+        except ExecutorError as error:
+            return str(error)
         return ""
     # By name, one after the other. The engine refuses what a container uses by now.
     remove = client.api.remove_volume if removal.what == "volume" else client.api.remove_image

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from ....inventory import ImageEntry
+from ...listed_entries import read_entries
 from ..engine import mapped_errors
 from ..images.installation import PACKAGES_LABEL
+from ..list_fields import container_name, created_at, entry_id, labels_of
+from .disk_usage import disk_usage
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -41,27 +44,32 @@ def image_entries(client: DockerClient) -> list[ImageEntry]:
     Raises:
         EngineUnavailableError: the engine does not answer.
     """
+    # The engine computes what images share only there.
+    found = disk_usage(client).get("Images")
     with mapped_errors("listing images"):
-        # The engine computes what images share only here.
-        found = client.df()["Images"] or []
         containers = client.api.containers(all=True)
         untagged = client.api.images(filters={"dangling": True})
     users: defaultdict[str, list[str]] = defaultdict(list)
-    for container in containers:
-        users[container["ImageID"]].append(container["Names"][0].lstrip("/"))
-    dangling = {summary["Id"] for summary in untagged}
-    entries = [
-        entry
-        for summary in found
-        if (entry := _entry(client, summary, users[summary["Id"]], dangling)) is not None
-    ]
+    for image, name in read_entries("container", containers, _use):
+        users[image].append(name)
+    dangling = set(read_entries("image", untagged, entry_id))
+    entries = read_entries(
+        "image",
+        found,
+        lambda summary: _entry(client, summary, users[entry_id(summary)], dangling),
+    )
     return sorted(entries, key=lambda entry: -entry.size_bytes)
+
+
+def _use(container: Mapping[str, Any]) -> tuple[str, str]:
+    """Return a container's image and its name."""
+    return str(container["ImageID"]), container_name(container)
 
 
 def _entry(
     client: DockerClient, summary: Mapping[str, Any], used_by: list[str], dangling: set[str]
 ) -> ImageEntry | None:
-    image = summary["Id"]
+    image = entry_id(summary)
     names = tuple(name for name in summary.get("RepoTags") or () if name != _NO_NAME)
     ours = any(_IS_TAG.match(name) for name in names)
     if not ours and (names or image not in dangling):
@@ -70,16 +78,16 @@ def _entry(
     by_comment = _IS_COMMENT.match(comment) is not None
     if not (ours or by_comment or any(step in last_step for step in _LAST_STEPS)):
         return None
-    shared = summary.get("SharedSize", -1)
-    packages = (summary.get("Labels") or {}).get(PACKAGES_LABEL)
+    size, shared = int(summary.get("Size") or 0), summary.get("SharedSize")
+    packages = labels_of(summary).get(PACKAGES_LABEL)
     if packages is None and by_comment:
         packages = ""  # such an image says which packages it has, if any
     return ImageEntry(
         id=image.removeprefix("sha256:")[:12],
         names=names,
-        size_bytes=summary["Size"],
-        own_bytes=None if shared < 0 else summary["Size"] - shared,
-        created_at=float(summary["Created"]),
+        size_bytes=size,
+        own_bytes=None if shared is None or shared < 0 else size - shared,
+        created_at=created_at(summary),
         packages=None if packages is None else tuple(unquote(packages).split()),
         used_by=tuple(sorted(used_by)),
     )

@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import functools
 import queue
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ....errors import ExecutorStartError
 from ....forks import reset_in_child
 from ...cluster_owner import ClusterOwner
+from ...listed_entries import read_entries
 from ...termination import exit_on_sigterm
 from ..engine import connect, disconnect, engine_time
 from ..engine_address import EngineAddress
+from ..list_fields import container_name, created_at, entry_id, labels_of
 from .labels import LABEL, owner_is_gone, supervisor_filter
 
 if TYPE_CHECKING:
@@ -222,28 +225,30 @@ def reap(client: DockerClient) -> list[str]:
     created and never started has no lease to end it: it is removed with any owner once no start can
     take that long. All others stay, and so do containers without the fork's label.
     """
-    removed = []
-    now: float | None = None
-    for summary in client.api.containers(all=True, filters={"label": LABEL}):
-        gone = owner_is_gone(summary.get("Labels") or {})
+    now = functools.cache(lambda: engine_time(client))
+
+    def orphan(summary: Mapping[str, Any]) -> tuple[str, str] | None:
+        gone = owner_is_gone(labels_of(summary))
         if not gone and summary.get("State") == "created":
-            now = engine_time(client) if now is None else now
-            gone = was_abandoned(summary, now)
-        if gone:
-            _remove_now(client, summary["Id"])
-            removed.append(summary["Names"][0].lstrip("/"))
-    return removed
+            gone = was_abandoned(summary, now())
+        return (entry_id(summary), container_name(summary)) if gone else None
+
+    listed = client.api.containers(all=True, filters={"label": LABEL})
+    orphans = read_entries("container", listed, orphan)
+    for number, _ in orphans:
+        _remove_now(client, number)
+    return [name for _, name in orphans]
 
 
-def was_abandoned(summary: dict[str, Any], now: float) -> bool:
+def was_abandoned(summary: Mapping[str, Any], now: float) -> bool:
     """Tell whether a container was created so long ago that nobody starts it any more.
 
     Args:
         summary: of the container, from the engine's list.
         now: seconds of the epoch, by the engine's clock.
     """
-    created: float = summary["Created"]
-    return summary["State"] == "created" and now - created > _MOST_UNSTARTED_SECONDS
+    unstarted = summary.get("State") == "created"
+    return unstarted and now - created_at(summary) > _MOST_UNSTARTED_SECONDS
 
 
 def reap_supervisor(cluster: str, node: str, supervisor: str, seconds: float) -> None:
@@ -264,8 +269,9 @@ def reap_supervisor(cluster: str, node: str, supervisor: str, seconds: float) ->
         with contextlib.suppress(Exception):
             client = connect(timeout=30)
             try:
-                for summary in client.api.containers(all=True, filters={"label": label}):
-                    _remove_now(client, summary["Id"])
+                listed = client.api.containers(all=True, filters={"label": label})
+                for number in read_entries("container", listed, entry_id):
+                    _remove_now(client, number)
             finally:
                 disconnect(client)
         if time.monotonic() > end:

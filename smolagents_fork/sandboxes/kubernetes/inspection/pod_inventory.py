@@ -9,6 +9,7 @@ from typing import Any
 from ....deadline import Deadline
 from ....errors import ExecutorError
 from ....inventory import LogInventory, SandboxEntry
+from ...listed_entries import read_entries
 from ..api_client import ClusterClient
 from ..pod_labels import MANAGED_BY, created_at, owner_of, sandbox_of
 from ..pod_removal import remove_pod
@@ -31,7 +32,7 @@ class PodInventory(LogInventory):
 
     def sandboxes(self) -> list[SandboxEntry]:
         with self._cluster() as client:
-            return [_entry(pod) for pod in _pods(client)]
+            return read_entries("pod", _pods(client), _entry)
 
     def log(self, sandbox: str, lines: int) -> list[str]:
         with self._cluster() as client:
@@ -70,10 +71,8 @@ def _pods(client: ClusterClient) -> list[dict[str, Any]]:
 
 def _pod_of(client: ClusterClient, sandbox: str) -> str:
     """Return the name of a sandbox's pod; empty if it is gone."""
-    for pod in _pods(client):
-        if _entry(pod).id == sandbox:
-            return str(pod["metadata"]["name"])
-    return ""
+    entries = read_entries("pod", _pods(client), _entry)
+    return next((entry.name for entry in entries if entry.id == sandbox), "")
 
 
 def _entry(pod: Mapping[str, Any]) -> SandboxEntry:

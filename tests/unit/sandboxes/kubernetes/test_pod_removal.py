@@ -63,3 +63,17 @@ def test_nothing_starts_while_the_process_exits(pending):
     pod_removal._at_exit()
     with pytest.raises(ExecutorStartError, match="the process is exiting"):
         registered("https://one", {"late": None})
+
+
+def test_strange_pods_keep_no_orphan_from_being_removed(monkeypatch):
+    ended = {"terminated": {"finishedAt": "2020-01-01T00:00:00Z"}}
+    orphan = {"metadata": {"name": "orphan"}, "status": {"containerStatuses": [{"state": ended}]}}
+    pods = [{}, {"metadata": None}, None, {**orphan, "metadata": {}}, {"status": 1}, orphan]
+    removed: list[str] = []
+    monkeypatch.setattr(pod_removal, "remove_pod", lambda _c, name, _d: removed.append(name))
+    client = SimpleNamespace(
+        namespace="n",
+        core=SimpleNamespace(list_namespaced_pod=None),
+        call=lambda *_args, **_keywords: {"items": pods},
+    )
+    assert pod_removal.reap(client) == removed == ["orphan"]
