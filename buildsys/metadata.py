@@ -18,6 +18,7 @@ __all__ = [
 # The declared delta. Sandboxes are the purpose of the fork, so their requirements are not an extra.
 ADDED_DEPENDENCIES = {
     "docker>=7.1.0": "DockerExecutor uses it to communicate with the engine",
+    "packaging>=22": "authorized imports may have versions, which it parses and compares",
     "websocket-client>=1.8.0": "DockerExecutor uses it to communicate with the Jupyter kernel",
 }
 

@@ -72,7 +72,7 @@ Each row with tests holds with the services' own SDKs against a double of each s
 _DETAILS = """
 ## What holds where
 
-A number is a difference by design, described below.
+A "no" is a difference by design: it leads to what the executor does instead.
 """
 BENCHMARKS = ROOT / "docs" / "benchmarks.md"
 #: Executor -> section of the benchmarks' page.
@@ -107,7 +107,7 @@ def draw(behaviours: Sequence[Any], differences: Sequence[Any], faults: Sequence
     """
     executors = _declarations().EXECUTORS
     cells = {
-        (executor, test): f"[{number}](#differences)"
+        (executor, test): f"[no](#difference-{number})"
         for number, one in enumerate(differences, 1)
         for executor in one.executors
         for test in one.tests
@@ -127,7 +127,10 @@ def draw(behaviours: Sequence[Any], differences: Sequence[Any], faults: Sequence
         row = [cells.get((name, one.test), "yes") for name in executors]
         lines.append(f"| {sentence} | {' | '.join(row)} |")
     lines += ["", "## Differences", ""]
-    lines += [f"{number}. {_said(one)}" for number, one in enumerate(differences, 1)]
+    lines += [
+        f'{number}. <span id="difference-{number}"></span>{_said(one)}'
+        for number, one in enumerate(differences, 1)
+    ]
     if faults:
         lines += ["", "## Not yet", "", *(f"- {_said(one)}" for one in faults)]
     return "\n".join(lines).replace("\n\n\n", "\n\n") + "\n"

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ..errors import ConfigurationError
 
-__all__ = ["NAMESPACES", "distribution_in"]
+__all__ = ["NAMESPACES", "distribution_in", "import_name_in"]
 
 
 class _Rule(NamedTuple):
@@ -115,6 +115,30 @@ def distribution_in(name: str) -> str:
     return _EXCEPTIONS.get(wanted) or (
         joined.replace("_", "-") if rule.separator == "-" else joined
     )
+
+
+def import_name_in(distribution: str) -> str | None:
+    """Return the import name inside one of :data:`NAMESPACES` that a distribution provides.
+
+    Args:
+        distribution: its name.
+
+    Returns:
+        the import name; ``None`` where no namespace has a distribution of that name.
+
+    Example:
+        >>> import_name_in("google-cloud-storage")
+        'google.cloud.storage'
+    """
+    for name, other in _EXCEPTIONS.items():
+        if other == distribution:
+            return name
+    for namespace in sorted(NAMESPACES, key=len, reverse=True):
+        rule = NAMESPACES[namespace]
+        prefix = namespace.replace(".", rule.separator) + rule.separator
+        if distribution.startswith(prefix):
+            return f"{namespace}.{distribution[len(prefix) :].replace('-', '_')}"
+    return None
 
 
 _EXAMPLES = {

@@ -20,6 +20,7 @@ from .. import telemetry, upstream
 from ..bridge import directly
 from ..codec import Variables, is_public
 from ..displays import DisplayLog
+from ..distributions.import_names import import_names, missing_packages
 from ..errors import ConfigurationError, ForkError, InterpreterError, ProgramFailedError
 from ..figures import FigureFolder
 from ..forks import reset_in_child
@@ -35,7 +36,6 @@ from .validation import (
     check_functions,
     check_known,
     check_output_function,
-    missing_modules,
     names_of,
     parameters_of,
 )
@@ -186,7 +186,7 @@ def evaluate_python_code(
     if authorized_imports is None:
         authorized_imports = upstream.BASE_BUILTIN_MODULES
     interpreter = Interpreter(
-        authorized_imports,
+        import_names(authorized_imports),
         limits=_default_limits(
             max_print_outputs_length=max_print_outputs_length, timeout_seconds=timeout_seconds
         ),
@@ -222,7 +222,9 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
 
     Args:
         additional_authorized_imports: modules the code may import besides upstream's default list;
-            ``pkg.*`` for a package with its submodules, ``*`` for everything.
+            import names or distributions, perhaps with a version that the installed one has to
+            satisfy. A package's public submodules come with it; ``pkg.*`` adds private ones, and
+            ``*`` means everything.
         max_print_outputs_length: characters of a call's output that are kept; 50,000 by default.
         additional_functions: functions the code may call besides the tools.
         timeout_seconds: wall-clock time of one call, in seconds, without that of its tools;
@@ -237,7 +239,7 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
             executor's own. With them, perhaps ``{}``, the code has an ``open()`` for that folder.
 
     Raises:
-        InterpreterError: an authorised module is not installed.
+        InterpreterError: an authorised module is not installed, or in another version.
     """
 
     supports_managed_agents: ClassVar[bool] = True
@@ -264,10 +266,10 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
         self.additional_authorized_imports = list(
             names_of("additional_authorized_imports", additional_authorized_imports)
         )
-        self.authorized_imports = sorted(
-            {*upstream.BASE_BUILTIN_MODULES, *self.additional_authorized_imports}
-        )
-        self._check_authorized_imports_are_installed()
+        if message := missing_packages(self.additional_authorized_imports):
+            raise as_upstreams(InterpreterError(message))
+        names = import_names(self.additional_authorized_imports)
+        self.authorized_imports = sorted({*upstream.BASE_BUILTIN_MODULES, *names})
         self.additional_functions = check_functions(additional_functions)
         self.timeout_seconds = timeout_seconds
         self.static_tools: dict[str, Any] | None = None
@@ -415,10 +417,6 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
             timeout_seconds=self.timeout_seconds,
             **given,
         )
-
-    def _check_authorized_imports_are_installed(self) -> None:
-        if message := missing_modules(self.authorized_imports):
-            raise as_upstreams(InterpreterError(message))
 
     def __call__(self, code_action: str) -> CodeOutput:
         """Run ``code_action`` (upstream's contract).

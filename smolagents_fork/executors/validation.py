@@ -10,7 +10,6 @@ import difflib
 import inspect
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from importlib.util import find_spec
 from typing import Any
 
 from ..errors import ConfigurationError, ConfigurationTypeError
@@ -26,7 +25,6 @@ __all__ = [
     "check_text",
     "copy_refused",
     "mapping_of",
-    "missing_modules",
     "names_of",
     "parameters_of",
     "paths_of",
@@ -190,23 +188,6 @@ def check_functions(functions: Any) -> dict[str, Callable[..., Any]]:
                 "values are sent by send_variables"
             )
     return found
-
-
-def missing_modules(imports: Iterable[str]) -> str:
-    """Describe, in upstream's words, authorised imports that are not installed; empty without any.
-
-    Args:
-        imports: names as given to an executor: ``pkg``, ``pkg.module``, ``pkg.*`` or ``*``.
-    """
-    missing = [
-        base for entry in imports if entry != "*" and find_spec(base := entry.split(".")[0]) is None
-    ]
-    if not missing:
-        return ""
-    return (
-        f"Non-installed authorized modules: {', '.join(missing)}. Please install these "
-        "modules or remove them from the authorized imports list."
-    )
 
 
 def copy_refused(executor: object) -> ConfigurationTypeError:

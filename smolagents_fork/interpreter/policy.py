@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 
 __all__ = [
+    "ALIASED_SUBMODULES",
     "ALLOWED_DUNDERS",
     "ALLOWED_DUNDER_NAMES",
     "ALLOWED_NODES",
@@ -25,7 +26,6 @@ __all__ = [
     "OWN_DUNDERS",
     "REFUSED_BUILTINS",
     "SIZED_METHODS",
-    "WITH_PACKAGE",
     "WRITABLE_DUNDERS",
     "is_dunder",
     "is_plain",
@@ -36,17 +36,8 @@ DEFAULT_IMPORTS = frozenset(
     "collections datetime itertools math queue random re stat statistics time unicodedata".split()
 )
 
-#: Submodules that come with their package: they contain nothing that their package does not.
-WITH_PACKAGE = {
-    f"{package}.{member}": package
-    for package, members in {
-        "collections": "abc",
-        "os": "path",
-        "numpy": "random linalg fft ma polynomial",
-        "pandas": "api api.types errors tseries.offsets",
-    }.items()
-    for member in members.split()
-}
+#: Public submodules that are modules of another name, which come with their package all the same.
+ALIASED_SUBMODULES = frozenset({"collections.abc", "os.path"})
 
 #: Syntax a program may be made of. Some exists from a later Python on only.
 _NODE_NAMES = """

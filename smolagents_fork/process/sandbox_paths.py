@@ -53,7 +53,8 @@ def layout_for(
     root = os.path.dirname(package)
     installed = [os.path.abspath(p) for p in sys.path if p and _is_library(p)]
     modules: dict[str, str] = {}
-    for name in {name.split(".")[0] for name in imports if name and name != "*"}:
+    packages = {name.split(".")[0] for name in imports if name and name != "*"}
+    for name in packages:
         for origin in _origins(name):
             if not any(origin.startswith(folder + os.sep) for folder in installed):
                 modules[origin] = os.path.dirname(origin)
@@ -70,7 +71,7 @@ def layout_for(
         "/sys/devices/system", *(NETWORK_FILES if network else ()),
     ]  # fmt: skip
     listable = [root, *modules.values()]
-    preload = [name for name in _WORTH_PRELOADING if name in set(imports)]
+    preload = [name for name in _WORTH_PRELOADING if name in packages]
     return Layout(
         path=tuple(dict.fromkeys([*installed, root, *modules.values()])),
         readable=tuple(dict.fromkeys([*installed, package, *modules, *system, *extra_readable])),

@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from smolagents_fork._version import fork_revision, upstream_version
+from smolagents_fork.distributions.import_names import import_names
 from smolagents_fork.errors import ConfigurationError, ConfigurationTypeError, EncodeError
 from smolagents_fork.executors import registry
 from smolagents_fork.executors.agents.saved_arguments import KWARGS, as_saved
@@ -65,6 +66,12 @@ def describe_executor(agent: CodeAgent, requirements: Iterable[str]) -> dict[str
             executor or none, so they ask for the fork unless the code runs in ``local``.
     """
     entries: dict[str, Any] = {}
+    given = agent.additional_authorized_imports
+    modules = import_names(given)
+    if set(given) != set(modules):
+        # Distributions and versions, which another machine installs or checks.
+        base = set(agent.authorized_imports) - set(modules)
+        entries["authorized_imports"] = sorted({*base, *given})
     executor_class = getattr(agent, "executor_class", None)
     with contextlib.suppress(EncodeError):
         entries[KWARGS] = as_saved(agent.executor_kwargs)

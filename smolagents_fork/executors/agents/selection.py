@@ -12,6 +12,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from smolagents_fork.distributions.import_names import import_names
 from smolagents_fork.errors import (
     ConfigurationError,
     ConfigurationTypeError,
@@ -20,7 +21,7 @@ from smolagents_fork.errors import (
 )
 from smolagents_fork.executors import registry
 from smolagents_fork.executors.agents.saved_arguments import as_given
-from smolagents_fork.executors.validation import mapping_of
+from smolagents_fork.executors.validation import mapping_of, names_of
 
 if TYPE_CHECKING:
     from smolagents_fork.upstream import CodeAgent, PythonExecutor
@@ -53,6 +54,7 @@ def select_executor(agent: CodeAgent, executor: Any, executor_class: Any) -> Pyt
             executor cannot serve.
     """
     agent.executor_kwargs = as_given(agent.executor_kwargs)
+    _name_modules(agent)
     if isinstance(executor_class, str) and ":" in executor_class:
         executor_class = _imported(agent, executor_class)
     _check_arguments(agent, executor, executor_class)
@@ -70,6 +72,13 @@ def select_executor(agent: CodeAgent, executor: Any, executor_class: Any) -> Pyt
     if executor_class is not None:
         return _created(agent, executor_class, executor_class.__name__)
     return _by_variable(agent, chosen) if chosen else _named(agent)
+
+
+def _name_modules(agent: CodeAgent) -> None:
+    """Give the prompt names that can be imported: ``sklearn`` for ``scikit-learn>=1.5``."""
+    given = names_of("additional_authorized_imports", agent.additional_authorized_imports)
+    base = set(agent.authorized_imports) - set(given)
+    agent.authorized_imports = sorted({*base, *import_names(given)})
 
 
 def built_in_executor(agent: CodeAgent) -> PythonExecutor | None:

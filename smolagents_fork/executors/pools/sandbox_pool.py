@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from ... import telemetry
 from ...deadline import Deadline, check_seconds
-from ...distributions.requirements import requirements_for
+from ...distributions.requirements import missing_requirements, requirements_for
 from ...errors import (
     ConfigurationError,
     ExecutorClosedError,
@@ -253,11 +253,9 @@ class SandboxPool(ABC, Generic[_Sandbox]):
                     f"{name}={value!r} is decided by the pool, which has "
                     f"{self._option(name)!r}: give it to the pool"
                 )
-        missing = set(requirements_for(imports)) - set(requirements_for(self.additional_imports))
+        missing = missing_requirements(imports, self.additional_imports)
         if missing:
-            raise ConfigurationError(
-                f"{', '.join(sorted(missing))}: not in the pool's additional_imports"
-            )
+            raise ConfigurationError(f"{', '.join(missing)}: not in the pool's additional_imports")
         return {name: value for name, value in given.items() if name in self.own_options}
 
     # -- for applications --

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ...distributions.import_names import import_names, missing_packages
 from ...errors import ConfigurationError, ExecutorStartError
 from ...interpreter import DEFAULT_IMPORTS
 from ...process.child_places import ChildEngine, ChildPlace, ChildRequest, LocalChildren
@@ -15,7 +16,6 @@ from ...results import ExecutorStats
 from ...upstream import LogLevel
 from ..file_transfers import FileStore
 from ..guests.guest_executor import GuestExecutor
-from ..validation import missing_modules
 from .process_launcher import ProcessLauncher
 from .process_options import Options
 
@@ -100,8 +100,8 @@ class ProcessExecutor(GuestExecutor):
     # -- lifecycle --
 
     def _start(self) -> None:
-        imports = list(self.additional_imports)
-        self._launcher = ProcessLauncher(self.options, imports, self._place())
+        imports = import_names(self.additional_imports)
+        self._launcher = ProcessLauncher(self.options, imports, self._place(imports))
         self._launch(self._launcher)
         disabled = {"memory"} if self.options.memory_bytes is None else set()
         disabled |= {"network"} if self.options.network else set()
@@ -110,8 +110,7 @@ class ProcessExecutor(GuestExecutor):
         level = LogLevel.INFO if unexpected else LogLevel.DEBUG
         self._log(f"ProcessExecutor: {self._measures_text()}", level)
 
-    def _place(self) -> ChildPlace:
-        imports = [*DEFAULT_IMPORTS, *self.additional_imports]
+    def _place(self, imports: Sequence[str]) -> ChildPlace:
         options = self.options
         bounds = Bounds(
             folder="",
@@ -124,7 +123,7 @@ class ProcessExecutor(GuestExecutor):
         )
         if self.engine is not None:
             request = ChildRequest(
-                imports=tuple(imports),
+                imports=(*DEFAULT_IMPORTS, *self.additional_imports),
                 readable=tuple(options.paths),
                 bounds=bounds,
                 max_value_bytes=options.max_value_bytes,
@@ -132,9 +131,10 @@ class ProcessExecutor(GuestExecutor):
             )
             return self.engine.children(request, note=self._log)
         _check_platform(self.kernel.platform, options.allow_unconfined)
-        if message := missing_modules(self.additional_imports):
+        if message := missing_packages(self.additional_imports):
             raise ConfigurationError(message)
-        return LocalChildren(layout_for(imports, options.paths, network=options.network), bounds)
+        names = [*DEFAULT_IMPORTS, *imports]
+        return LocalChildren(layout_for(names, options.paths, network=options.network), bounds)
 
     def _measures_text(self) -> str:
         confinement = self.confinement

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ...errors import ExecutorStartError, ProtocolError
@@ -23,7 +24,7 @@ class ProcessLauncher:
         place: where the children run.
     """
 
-    def __init__(self, options: Options, imports: list[str], place: ChildPlace) -> None:
+    def __init__(self, options: Options, imports: Sequence[str], place: ChildPlace) -> None:
         self._options = options
         self._imports = imports
         self.place = place
@@ -38,7 +39,7 @@ class ProcessLauncher:
     def setup(self) -> dict[str, Any]:
         """The content of the SETUP frame."""
         return {
-            "imports": self._imports,
+            "imports": list(self._imports),
             "limits": self._options.limits,
             "memory": self._options.memory,
             "cpu_seconds": self._cpu_seconds(),

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...deadline import Deadline
-from ...distributions.requirements import requirements_for
+from ...distributions.import_names import import_names
+from ...distributions.requirements import parse_entry, requirements_for
 from ...errors import ConfigurationError, ExecutorStartError
 from ...guest.frames import Kind, from_guest
 from ...wasm.deno_binary import confined_command, find_deno
@@ -73,7 +74,7 @@ def check_imports(imports: Sequence[str]) -> None:
     Args:
         imports: modules programs may import.
     """
-    if refused := sorted(_JAVASCRIPT & {name.split(".")[0] for name in imports}):
+    if refused := sorted(_JAVASCRIPT & {parse_entry(entry).top for entry in imports}):
         raise ConfigurationError(
             f"additional_authorized_imports: {', '.join(refused)}: JavaScript is not for "
             "programs; give the code a tool"
@@ -119,6 +120,14 @@ class GuestSource:
                 )
                 self._files = base, tuple(wheels)
             return self._files
+
+    def import_names(self, entries: Sequence[str]) -> tuple[str, ...]:
+        """Return the names that programs import for entries of a list of authorised imports.
+
+        Args:
+            entries: of the list; the wheels' metadata says which modules a distribution has.
+        """
+        return import_names(entries, [str(wheel) for wheel in self._prepared()[1]])
 
     def start(self, seconds: float) -> DenoProcess:
         """Start a guest and load everything.

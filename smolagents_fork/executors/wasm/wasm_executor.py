@@ -116,7 +116,7 @@ class WasmExecutor(GuestExecutor):
         else:
             source = self._pool.source
             self._first = self._first or self._pool.acquire(tenant=self._tenant)
-        imports = list(self.additional_imports)
+        imports = source.import_names(self.additional_imports)
         self._launch(WasmLauncher(self.options, imports, source, self._first))
 
     def _cleanup(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ...errors import ProtocolError
@@ -28,7 +29,7 @@ class WasmLauncher:
     def __init__(
         self,
         options: WasmOptions,
-        imports: list[str],
+        imports: Sequence[str],
         source: GuestSource,
         first: DenoProcess | None,
     ) -> None:
@@ -48,7 +49,7 @@ class WasmLauncher:
     def setup(self) -> dict[str, Any]:
         """The content of the SETUP frame."""
         return {
-            "imports": self._imports,
+            "imports": list(self._imports),
             "limits": self._options.limits,
             "memory": self._options.memory,
             "max_value_bytes": self._options.max_value_bytes,

@@ -22,11 +22,12 @@ from .. import policy
 __all__ = ["ModuleViews", "is_authorized"]
 
 #: Functions refused as values even where their module is authorised, unless given as tools of that
-#: name. Upstream's DANGEROUS_FUNCTIONS.
+#: name: upstream's DANGEROUS_FUNCTIONS, and what runs text as code in a submodule of numpy.
 _DANGEROUS = frozenset(
     """
     builtins.compile builtins.eval builtins.exec builtins.globals builtins.locals
-    builtins.__import__ os.popen os.system posix.system posix.popen
+    builtins.__import__ numpy.testing.rundocs numpy.testing.runstring os.popen os.system
+    posix.system posix.popen
     """.split()
 )
 _DUNDERS = policy.ALLOWED_DUNDERS | {"__author__"}  # those of operator are functions
@@ -35,24 +36,31 @@ _PARTS = {"io": (("numpy", "pandas"), ("BytesIO", "StringIO", "TextIOWrapper"))}
 
 
 def is_authorized(name: str, authorized: Iterable[str]) -> bool:
-    """Tell whether a list of authorised imports allows ``name``, by upstream's rule.
+    """Tell whether a list of authorised imports allows ``name``.
 
-    ``pkg`` allows ``pkg``; ``pkg.*`` allows it and everything below; ``pkg.sub`` allows both
-    ``pkg`` and ``pkg.sub``; ``*`` allows everything.
+    ``pkg`` allows ``pkg`` and its public submodules; ``pkg.sub`` allows the same of ``pkg.sub``,
+    and ``pkg``, which leads to it. As in upstream, ``pkg.*`` allows everything below ``pkg``, and
+    ``*`` everything.
     """
-    parts = name.split(".")
-    for entry in authorized:
-        if entry == "*":
-            return True
-        allowed = entry.split(".")
-        for position, part in enumerate(allowed):
-            if part == "*":
-                return True
-            if position >= len(parts) or part != parts[position]:
-                break
-            if position + 1 == len(parts):
-                return True
-    return False
+    return any(_allows(entry, name) for entry in authorized)
+
+
+def _allows(entry: str, name: str) -> bool:
+    allowed, parts = entry.split("."), name.split(".")
+    if "*" in allowed:
+        top = allowed[: allowed.index("*")]
+        return top == parts[: len(top)] or parts == top[: len(parts)]
+    if len(parts) <= len(allowed):
+        return parts == allowed[: len(parts)]
+    inner = parts[len(allowed) :]
+    return allowed == parts[: len(allowed)] and not any(part.startswith("_") for part in inner)
+
+
+def _is_listed(name: str, authorized: Iterable[str]) -> bool:
+    """Tell whether a list names a module itself, and not only a package that it is part of."""
+    return name in authorized or any(
+        entry.endswith("*") and _allows(entry, name) for entry in authorized
+    )
 
 
 class _LoadedModules(Mapping[str, Any]):
@@ -100,10 +108,7 @@ class ModuleViews:
         """Tell whether programs may import ``name``."""
         if is_authorized(name, self.authorized):
             return True
-        if name in _PARTS and any(self.allows(package) for package in _PARTS[name][0]):
-            return True
-        package = policy.WITH_PACKAGE.get(name)
-        return package is not None and package in self.authorized
+        return name in _PARTS and any(self.allows(package) for package in _PARTS[name][0])
 
     def is_view(self, value: Any) -> bool:
         """Tell whether a module object is a view."""
@@ -134,8 +139,12 @@ class ModuleViews:
         return real
 
     def _note_name(self, module: types.ModuleType, name: str) -> None:
-        """Remember the name by which the import system knows a module: posixpath is os.path."""
-        if module.__name__ != name and sys.modules.get(name) is module:
+        """Remember the name by which the import system knows a module: posixpath is os.path.
+
+        Only of modules that the list names: ``six.moves.builtins`` is not part of ``six``.
+        """
+        known = name in policy.ALIASED_SUBMODULES or _is_listed(name, self.authorized)
+        if known and module.__name__ != name and sys.modules.get(name) is module:
             self._imported_as[module.__name__] = name
 
     def import_module(self, name: str, as_name: bool) -> types.ModuleType:

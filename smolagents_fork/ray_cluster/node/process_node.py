@@ -9,11 +9,11 @@ import socket
 import threading
 from collections import deque
 from collections.abc import Callable
-from importlib.util import find_spec
 from typing import Any
 
 from ...codec import encode
 from ...deadline import Deadline
+from ...distributions.import_names import import_names, missing_packages
 from ...errors import ConfigurationError, ExecutorError, ForkError, ProtocolError, SandboxDiedError
 from ...folders.removal import remove_tree
 from ...guest.frames import Frame, FrameReader, Kind, from_guest, packed, to_relay
@@ -54,14 +54,11 @@ class ProcessKind:
     def start(self, sandbox: str, options: dict[str, Any]) -> ProcessSandbox:
         """Make the folder of a sandbox; each of its streams gets a child."""
         imports = list(options["imports"])
-        missing = sorted({name.split(".")[0] for name in imports if name != "*"})
-        missing = [name for name in missing if find_spec(name) is None]
-        if missing:
-            raise ConfigurationError(
-                f"{', '.join(missing)}: authorized, and not installed on this node; install them "
-                "on every node, or remove them from the authorized imports"
-            )
-        layout = layout_for(imports, options["readable"], network=options["bounds"]["network"])
+        if message := missing_packages(imports):
+            raise ConfigurationError(f"on this node: {message} Every node needs the same packages.")
+        layout = layout_for(
+            import_names(imports), options["readable"], network=options["bounds"]["network"]
+        )
         folder = os.path.join(self._folder.path, sandbox)
         os.mkdir(folder, 0o700)
         bounds = Bounds(folder=folder, **options["bounds"])

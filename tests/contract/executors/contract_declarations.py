@@ -16,6 +16,7 @@ from typing import TypeVar
 
 AREAS = (
     "Isolation",
+    "Imports",
     "Network",
     "State",
     "Tools",
@@ -165,6 +166,7 @@ DIFFERENCES: tuple[Difference, ...] = (
             "test_figures_come_as_images",
             "test_shown_tables_come_as_html",
             "test_libraries_open_files_of_the_work_folder",
+            "test_one_list_serves_every_executor",
         ),
         "numpy, pandas, matplotlib and Pillow are there where wheels for Pyodide's platform can be "
         "had; without, an error says so and names the package.",

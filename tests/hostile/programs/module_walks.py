@@ -92,7 +92,7 @@ import json
 leak(json.codecs)
 # hostile: json-decoder-module
 import json
-leak(json.decoder.scanner)
+leak(json.decoder.scanner.py_make_scanner.__globals__)
 # hostile: json-codecs-builtins-open
 import json
 leak(json.codecs.builtins.open)
@@ -247,6 +247,7 @@ async def main():
     trip("a shell was started")
 asyncio.run(main())
 # hostile: asyncio-subprocess-module
+# local: no what an authorised module offers is authorised
 import asyncio
 leak(asyncio.subprocess)
 # hostile: asyncio-to-thread

@@ -266,6 +266,7 @@ b = a[:]
 np.ndarray.resize(a, 1, refcheck=False)
 trip("an array points at memory that was given back")
 # hostile: memory-as-strided
+# local: no reads memory by address through a library of C that is authorised
 # imports: numpy
 import numpy as np
 print(np.lib.stride_tricks.as_strided(np.zeros(1), (1000,), (8,)).sum())

@@ -51,6 +51,7 @@ import numpy as np
 np.memmap("/etc/passwd", mode="r")
 trip("a file was read")
 # hostile: numpy-datasource
+# local: no authorising numpy or pandas authorises what they do
 # outside: a file
 # imports: numpy
 import numpy as np
@@ -69,6 +70,7 @@ leak(np.ctypeslib.load_library.__globals__)
 import numpy as np
 leak(np.zeros(1).ctypes.data_as.__func__.__globals__)
 # hostile: numpy-f2py
+# local: no authorising numpy or pandas authorises what they do
 # imports: numpy
 import numpy as np
 leak(np.f2py)
@@ -255,6 +257,7 @@ leak(pd.read_sql.__globals__)
 import pandas as pd
 leak(pd.read_clipboard.__globals__)
 # hostile: pandas-read-html-network
+# local: no authorising numpy or pandas authorises what they do
 # imports: pandas
 import pandas as pd
 leak(pd.read_html.__globals__ if hasattr(pd.read_html, "__globals__") else pd.io)
@@ -277,6 +280,7 @@ leak(pd.Series([1]).pipe(lambda s: s.__class__.__init__.__globals__))
 import pandas as pd
 pd.DataFrame.planted = lambda self: 1
 # hostile: pandas-register-accessor
+# local: no authorising numpy or pandas authorises what they do
 # imports: pandas
 import pandas as pd
 pd.api.extensions.register_dataframe_accessor("planted")(lambda df: 1)

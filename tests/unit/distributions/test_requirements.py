@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from smolagents_fork.distributions.requirements import requirements_for
+from smolagents_fork.distributions.requirements import missing_requirements, requirements_for
 from smolagents_fork.errors import ConfigurationError
 
 
@@ -42,3 +42,18 @@ def test_nothing_reaches_pip_as_an_option_or_an_address(bad):
         requirements_for([bad])
     with pytest.raises(ConfigurationError):
         requirements_for([], [bad])
+
+
+@pytest.mark.parametrize(
+    ("asked", "given", "missing"),
+    [
+        (["numpy", "PIL", "json"], ["numpy==2.1", "Pillow"], []),
+        (["sklearn", "scikit_learn"], ["scikit-learn"], []),
+        (["numpy>=2"], ["numpy>=2"], []),
+        (["numpy==2.1"], ["numpy"], ["numpy==2.1"]),
+        (["numpy==2.1"], ["numpy==2.0"], ["numpy==2.1"]),
+        (["pandas"], ["numpy"], ["pandas"]),
+    ],
+)
+def test_requirements_that_a_pool_lacks(asked, given, missing):
+    assert missing_requirements(asked, given) == missing

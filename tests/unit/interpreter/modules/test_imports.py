@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+
 import pytest
 
 from smolagents_fork.errors import ImportRefusedError, ProgramRefusedError
@@ -30,10 +33,57 @@ def test_a_module_found_in_another_is_not_authorised_by_it() -> None:
 
 
 def test_a_submodule_refused_says_how_to_authorise_it() -> None:
-    with pytest.raises(ImportRefusedError, match=r"additional_authorized_imports=\['json.decoder'"):
-        Interpreter(["json"]).run("from json import decoder")
-    with pytest.raises(ProgramRefusedError, match=r"\['json.decoder'\], or \['json.\*'\]"):
-        Interpreter(["json"]).run("import json\njson.decoder")
+    with pytest.raises(ImportRefusedError, match=r"additional_authorized_imports=\['numpy._core'"):
+        Interpreter(["numpy"]).run("import numpy._core")
+    with pytest.raises(ImportRefusedError, match=r"additional_authorized_imports=\['json.tool'"):
+        Interpreter(["json.decoder"]).run("import json.tool")
+
+
+@pytest.mark.parametrize(
+    ("listed", "code"),
+    [
+        ("json", "import json.decoder\njson.decoder.JSONDecodeError"),
+        ("json", "from json import decoder\ndecoder.JSONDecodeError"),
+        ("json", "import json\njson.decoder.JSONDecodeError"),
+        ("json", "from json.decoder import JSONDecodeError as found\nfound"),
+        ("xml", "import xml.etree.ElementTree as tree\ntree.ParseError"),
+        ("xml.etree", "import xml.etree.ElementTree as tree\ntree.ParseError"),
+        ("xml.etree.ElementTree", "import xml.etree\nxml.etree"),
+        ("xml.*", "import xml.etree.ElementTree as tree\ntree.ParseError"),
+        ("numpy.*", "import numpy._core\nnumpy._core"),
+    ],
+)
+def test_public_submodules_come_with_their_package(listed: str, code: str) -> None:
+    Interpreter([listed]).run(code)
+
+
+@pytest.mark.parametrize(
+    ("listed", "code"),
+    [
+        ("numpy", "import numpy._core"),
+        ("numpy", "import numpy\nnumpy._core"),
+        ("numpy", "from numpy import _core"),
+        ("numpy", "import numpy._core.multiarray"),
+        ("numpy.linalg", "import numpy.linalg._linalg"),
+        ("numpy.linalg", "import numpy.random"),
+        ("json", "import jsonlib"),
+        ("random", "import random\nrandom._os"),
+        ("logging", "import logging.handlers\nlogging.handlers.os"),
+        ("matplotlib", "import matplotlib.pyplot as plt\nplt.np"),
+    ],
+)
+def test_other_modules_do_not(listed: str, code: str) -> None:
+    with pytest.raises(ProgramRefusedError):
+        Interpreter([listed], default_imports=()).run(code)
+
+
+def test_a_foreign_module_under_a_submodules_name_is_refused(monkeypatch) -> None:
+    # As six.moves.builtins and requests.packages.urllib3 are.
+    monkeypatch.setitem(sys.modules, "json.foreign", os)
+    for code in ("import json.foreign", "from json import foreign", "import json.foreign as f"):
+        with pytest.raises(ProgramRefusedError, match="Forbidden access to module: os"):
+            Interpreter(["json"]).run(code)
+    Interpreter(["json", "json.foreign"]).run("import json.foreign as f\nf.sep")
 
 
 @pytest.mark.parametrize("kind", ["ModuleNotFoundError", "ImportError", "Exception"])

@@ -1,0 +1,167 @@
+"""Names that programs import, for the entries of ``additional_authorized_imports``.
+
+An entry names a package by an import name (``sklearn.linear_model``), by a distribution's name
+(``scikit-learn``) or with a version (``numpy>=2``). The interpreter, the confinement and the prompt
+need import names: those that the installed distribution's metadata lists, and those of the table
+in ``requirements`` where it is installed elsewhere, as in an image.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from importlib import metadata
+from importlib.machinery import PathFinder
+from pathlib import PurePosixPath
+
+from .namespaces import import_name_in
+from .requirements import Entry, distribution_for, import_names_of, parse_entry
+
+__all__ = ["import_names", "missing_packages"]
+
+_SUFFIXES = frozenset({".py", ".pyd", ".so"})
+
+
+def import_names(entries: Iterable[str], path: Sequence[str] | None = None) -> tuple[str, ...]:
+    """List the import names that a list of authorised imports means, without duplicates.
+
+    Args:
+        entries: as given to an executor.
+        path: folders and wheels that packages are looked up in; ``None`` for ``sys.path``.
+
+    Raises:
+        ConfigurationError: an entry is neither a module's name nor a requirement.
+
+    Example:
+        >>> import_names(["json", "scikit-learn>=1.5", "numpy.*"])
+        ('json', 'sklearn', 'numpy.*')
+    """
+    names: dict[str, None] = {}
+    for text in entries:
+        entry = parse_entry(text)
+        if entry.applies():
+            found = [entry.name] if entry.name == "*" else _names(entry.name, path)
+            names.update(dict.fromkeys(f"{name}{entry.wildcard}" for name in found))
+    return tuple(names)
+
+
+def missing_packages(entries: Iterable[str]) -> str:
+    """Describe the entries that this interpreter's packages do not satisfy; empty without any.
+
+    Args:
+        entries: as given to an executor.
+
+    Raises:
+        ConfigurationError: an entry is neither a module's name nor a requirement.
+    """
+    missing, unsatisfied = [], []
+    for entry in map(parse_entry, entries):
+        if entry.name == "*" or not entry.applies():
+            continue
+        if not _is_found(entry.name):
+            missing.append(entry.top)
+        elif entry.versions and (message := _version_error(entry)):
+            unsatisfied.append(message)
+    if missing:
+        # In upstream's words.
+        unsatisfied.append(
+            f"Non-installed authorized modules: {', '.join(missing)}. Please install these "
+            "modules or remove them from the authorized imports list."
+        )
+    return " ".join(unsatisfied)
+
+
+def _is_found(name: str) -> bool:
+    top = name.split(".")[0]
+    return _module_exists(top, None) or _installed(name, None) is not None
+
+
+def _version_error(entry: Entry) -> str:
+    distribution = _provider(entry)
+    wanted = entry.text.strip()
+    if distribution is None:
+        return f"{wanted}: {entry.name} belongs to no installed distribution and has no version."
+    if entry.admits(distribution.version):
+        return ""
+    requirement = distribution.metadata["Name"] + entry.versions
+    return (
+        f"{wanted} is authorized, and {entry.name} {distribution.version} is installed. Install "
+        f"that version (pip install {requirement!r}), leave the version out, or use "
+        "executor_type='docker', which installs what the list names."
+    )
+
+
+def _provider(entry: Entry) -> metadata.Distribution | None:
+    """Find the installed distribution that an entry with a version names."""
+    named = _installed(distribution_for(entry.name) or entry.name, None)
+    if named is not None:
+        return named
+    providers = metadata.packages_distributions().get(entry.top, ())
+    return next(map(metadata.distribution, providers), None)
+
+
+def _names(name: str, path: Sequence[str] | None) -> list[str]:
+    if _module_exists(name, path):
+        return [name]
+    distribution = _installed(name, path)
+    if distribution is not None:
+        return sorted(_modules(distribution)) or [_guess(name)]
+    known = import_names_of(name)
+    if known or name.replace(".", "_").isidentifier():
+        return list(known) or [name]
+    return [import_name_in(name) or _guess(name)]
+
+
+def _guess(name: str) -> str:
+    return name.replace("-", "_")
+
+
+def _module_exists(name: str, path: Sequence[str] | None) -> bool:
+    """Tell whether a module can be found; imports nothing."""
+    top, *inner = name.split(".")
+    if not name.replace(".", "_").isidentifier():
+        return False
+    if top in sys.stdlib_module_names:
+        return True
+    try:
+        # Editable installations have finders of their own.
+        spec = importlib.util.find_spec(top) if path is None else PathFinder.find_spec(top, path)
+    except (ImportError, ValueError):
+        return False
+    for part in inner:
+        if spec is None or spec.submodule_search_locations is None:
+            return False
+        spec = PathFinder.find_spec(f"{spec.name}.{part}", spec.submodule_search_locations)
+    return spec is not None
+
+
+def _installed(name: str, path: Sequence[str] | None) -> metadata.Distribution | None:
+    where = sys.path if path is None else list(path)
+    return next(iter(metadata.distributions(name=name, path=where)), None)
+
+
+def _modules(distribution: metadata.Distribution) -> set[str]:
+    """Collect the outermost public modules that a distribution contains."""
+    found = set(_module_paths(distribution))
+    outermost = {".".join(parts) for parts in found if not _is_inside(parts, found)}
+    if outermost:
+        return outermost
+    # Editable installations, and those of Linux distributions, do not list their modules.
+    return {
+        name for name in (distribution.read_text("top_level.txt") or "").split() if name[0] != "_"
+    }
+
+
+def _is_inside(parts: tuple[str, ...], packages: set[tuple[str, ...]]) -> bool:
+    return any(parts[:end] in packages for end in range(1, len(parts)))
+
+
+def _module_paths(distribution: metadata.Distribution) -> Iterator[tuple[str, ...]]:
+    for file in distribution.files or ():
+        *folders, name = PurePosixPath(file).parts
+        stem = name.partition(".")[0]
+        parts = (*folders, *(() if stem == "__init__" else (stem,)))
+        is_module = PurePosixPath(name).suffix in _SUFFIXES
+        if is_module and parts and all(p.isidentifier() and p[0] != "_" for p in parts):
+            yield parts

@@ -1,0 +1,113 @@
+"""Entries of a list of authorised imports to the names that programs import."""
+
+from __future__ import annotations
+
+import zipfile
+from importlib.metadata import version
+
+import pytest
+
+from smolagents_fork.distributions.import_names import import_names, missing_packages
+from smolagents_fork.distributions.requirements import requirements_for
+from smolagents_fork.errors import ConfigurationError
+
+
+@pytest.mark.parametrize(
+    ("entry", "names", "requirements"),
+    [
+        ("*", ["*"], []),
+        ("os.path", ["os.path"], []),
+        ("__future__", ["__future__"], []),
+        ("numpy", ["numpy"], ["numpy"]),
+        ("numpy.*", ["numpy.*"], ["numpy"]),
+        ("numpy >= 1.26", ["numpy"], ["numpy >= 1.26"]),
+        ("PIL", ["PIL"], ["pillow"]),
+        ("Pillow", ["PIL"], ["Pillow"]),
+        ("PIL>=9", ["PIL"], ["pillow>=9"]),
+        ("pillow.*", ["PIL.*"], ["pillow"]),
+        ("sklearn.linear_model", ["sklearn.linear_model"], ["scikit-learn"]),
+        ("scikit-learn", ["sklearn"], ["scikit-learn"]),
+        ("scikit_learn==1.5.*", ["sklearn"], ["scikit_learn==1.5.*"]),
+        ("sklearn>=1.5", ["sklearn"], ["scikit-learn>=1.5"]),
+        ("PyYAML", ["yaml"], ["PyYAML"]),
+        ("opencv-python", ["cv2"], ["opencv-python"]),
+        ("discord.py", ["discord"], ["discord.py"]),
+        ("ruamel.yaml>=0.18", ["ruamel.yaml"], ["ruamel.yaml>=0.18"]),
+        ("google-cloud-storage", ["google.cloud.storage"], ["google-cloud-storage"]),
+        ("google.cloud.storage>=2", ["google.cloud.storage"], ["google-cloud-storage>=2"]),
+        ("uvicorn[standard]>=0.3,<1", ["uvicorn"], ["uvicorn[standard]>=0.3,<1"]),
+        ("typing-extensions", ["typing_extensions"], ["typing-extensions"]),
+        ("python-dateutil", ["dateutil"], ["python-dateutil"]),
+        ("no-such-thing", ["no_such_thing"], ["no-such-thing"]),
+        ("numpy; python_version > '3'", ["numpy"], ["numpy; python_version > '3'"]),
+        ("numpy; python_version < '3'", [], ["numpy; python_version < '3'"]),
+    ],
+)
+def test_every_spelling_of_an_entry(entry, names, requirements):
+    assert list(import_names([entry])) == names
+    assert list(requirements_for([entry])) == requirements
+
+
+def test_modules_of_a_wheel_are_those_that_it_contains(tmp_path):
+    wheel = tmp_path / "some_thing-2.0-py3-none-any.whl"
+    files = ["thing/__init__.py", "thing/inner/__init__.py", "space/part/__init__.py", "_hidden.py"]
+    files += ["single.py", "fast.cpython-314-wasm32-emscripten.so", "thing/data.txt"]
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for file in files:
+            archive.writestr(file, "")
+        info = "some_thing-2.0.dist-info"
+        archive.writestr(
+            f"{info}/METADATA", "Metadata-Version: 2.1\nName: some-thing\nVersion: 2.0\n"
+        )
+        archive.writestr(f"{info}/RECORD", "".join(f"{file},,\n" for file in files))
+    path = [str(wheel)]
+    assert import_names(["some-thing>=1"], path) == ("fast", "single", "space.part", "thing")
+    assert import_names(["thing.inner"], path) == ("thing.inner",)
+    assert import_names(["json", "numpy"], path) == ("json", "numpy")
+
+
+def test_installed_versions_satisfy_the_list():
+    installed = version("numpy")
+    assert missing_packages(["numpy", f"numpy=={installed}", "numpy>=1", "Pillow>=1", "*"]) == ""
+    assert missing_packages(["numpy; python_version < '3'", "json"]) == ""
+
+
+@pytest.mark.parametrize("entry", ["numpy==1.0", "numpy[extra]<1", "numpy~=1.0.0"])
+def test_another_version_is_named_beside_the_one_asked_for(entry):
+    wanted = entry.replace("[extra]", "").removeprefix("numpy")
+    assert missing_packages([entry]) == (
+        f"{entry} is authorized, and numpy {version('numpy')} is installed. Install that version "
+        f"(pip install 'numpy{wanted}'), leave the version out, or use executor_type='docker', "
+        "which installs what the list names."
+    )
+
+
+@pytest.mark.parametrize(
+    ("entry", "named"),
+    [
+        ("no_such_module.part", "no_such_module"),
+        ("no-such-thing>=2", "no-such-thing"),
+        ("No-Such-Thing", "No-Such-Thing"),
+    ],
+)
+def test_what_is_not_installed_is_named_in_upstreams_words(entry, named):
+    assert missing_packages([entry, "numpy"]) == (
+        f"Non-installed authorized modules: {named}. Please install these modules or remove them "
+        "from the authorized imports list."
+    )
+
+
+def test_a_version_of_a_standard_module_is_refused():
+    for function in (import_names, missing_packages, requirements_for):
+        with pytest.raises(ConfigurationError) as caught:
+            function(["json>=2"])
+        assert str(caught.value) == (
+            "'json>=2': json is part of Python and has no version of its own; leave it out"
+        )
+
+
+@pytest.mark.parametrize("bad", ["a b", "git+https://x/y", "a @ file:///etc", "", "x\n--pre"])
+def test_what_is_no_entry_is_refused(bad):
+    for function in (import_names, missing_packages):
+        with pytest.raises(ConfigurationError):
+            function([bad])
