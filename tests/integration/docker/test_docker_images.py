@@ -374,6 +374,23 @@ def test_named_image_is_used_as_it_is(make, image, engine):
         engine.api.remove_image(name, force=True, noprune=True)
 
 
+def test_name_has_the_port_of_its_registry(make, image, engine):
+    name = f"localhost:5000/smolagents-fork/test-{os.getpid()}:v1"
+    executor = make(image_name=name)
+    try:
+        assert engine.api.inspect_image(name)["Id"] == engine.api.inspect_image(image)["Id"]
+        executor.delete()
+    finally:
+        engine.api.remove_image(name, force=True, noprune=True)
+
+
+def test_name_that_is_a_digest_is_refused_before_the_build(make):
+    name = "localhost:5000/a@sha256:" + "0" * 64
+    with pytest.raises(ConfigurationError) as caught:
+        make(image_name=name)
+    assert str(caught.value).startswith(f"image_name='{name}': give a name and a tag; ")
+
+
 def test_image_removed_before_a_start_is_built_again(make, image, engine):
     """As ``smolagents-fork gc`` may do while an application starts."""
     executor = make(dockerfile_content=f"FROM {image}\nLABEL test=removed-{os.getpid()}\n")

@@ -72,7 +72,8 @@ def build_all(client: Any, base: str, plans: Any) -> dict[str, Any]:
     Returns:
         seconds of pip or of the build, and bytes on top of the base, by image.
     """
-    name = f"smolagents-fork-bench-base:{secrets.token_hex(8)}"
+    repository, version = "smolagents-fork-bench-base", secrets.token_hex(8)
+    name = f"{repository}:{version}"
     builder = ImageBuilder(
         client,
         EngineAddress.of(),
@@ -81,7 +82,6 @@ def build_all(client: Any, base: str, plans: Any) -> dict[str, Any]:
         deadline=Deadline(BUILD_SECONDS),
     )
     builder.ensure(ImagePlan(base))
-    repository, _, version = name.partition(":")
     client.api.tag(base, repository, version)
     made = [name]
     found: dict[str, Any] = {"base_bytes": client.api.inspect_image(name)["Size"]}

@@ -17,6 +17,7 @@ from ...pip_settings import ca_bytes, index_settings
 from ...provisioner import STEP, Report
 from ..engine import mapped_errors, one_call_client
 from .build_errors import KEPT_LINES, builder_output, failure_message
+from .image_reference import parse_reference
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -145,15 +146,15 @@ def pull(client: DockerClient, tag: str, report: Report, deadline: Deadline) -> 
     Raises:
         ImageBuildError: it could not be fetched in time.
         ExecutorStartError: the registry does not give it.
+        ConfigurationError: it is not a reference.
     """
     report(f"{STEP}pulling {tag}")
     lines: list[str] = []
-    repository, version = tag, None if "@" in tag else "latest"
-    if version and ":" in tag.rpartition("/")[2]:
-        repository, _, version = tag.rpartition(":")
+    reference = parse_reference("image", tag)
 
     def start(api: APIClient) -> Any:
-        return api.pull(repository, tag=version, stream=True, decode=True)
+        repository = reference.repository
+        return api.pull(repository, tag=reference.version, stream=True, decode=True)
 
     try:
         with mapped_errors("pulling the image", image=tag):

@@ -36,6 +36,7 @@ from ..streams.exec_run import run_lines
 from ..streams.exec_stream import AttachedConnection
 from .build_errors import KEPT_LINES, installation_message
 from .image_plans import CONFIG, SCRIPT, ImagePlan
+from .image_reference import parse_reference
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -117,14 +118,14 @@ def install(
             report(f"{STEP}saving the image")
             # docker-py sets no limit for this call.
             api = one_call_client(client.api, deadline.at_most(1e6))
-            repository, _, version = wanted.tag.rpartition(":")
+            reference = parse_reference("image", wanted.tag)
             changes: Any = _instructions(base, wanted, _core_of(client, wanted))
             # Without an entrypoint here, the container's is copied.
             conf: Any = {"Entrypoint": []}
             api.commit(
                 name,
-                repository,
-                version,
+                reference.repository,
+                reference.version,
                 message=_comment(wanted),
                 pause=False,
                 changes=changes,

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ....deadline import Deadline
+from ....errors import ConfigurationError
 from ...provisioner import ImageSpec, Report
 from ..engine import image_id, mapped_errors
 from ..engine_address import EngineAddress
 from . import image_plans
 from .image_builder import ImageBuilder
+from .image_reference import parse_reference
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -36,9 +38,14 @@ def prepare_image(
 
     Raises:
         ImageBuildError: a build failed, or the time ran out.
-        ConfigurationError: an entry is not a requirement.
+        ConfigurationError: an entry is not a requirement, or ``image_name`` is not a name.
     """
     image, name = spec.image, spec.image_name
+    reference = None if name is None else parse_reference("image_name", name)
+    if reference is not None and reference.digest:
+        raise ConfigurationError(
+            f"image_name={name!r}: give a name and a tag; a digest names content that is there"
+        )
     if image is None and name is not None and not spec.build_new_image:
         # Upstream's meaning of build_new_image=False: an existing image of that name is used.
         image = name if image_id(client, name) else None
@@ -56,8 +63,7 @@ def prepare_image(
         deadline=Deadline(spec.build_timeout_seconds),
         rebuild=rebuild,
     ).ensure(wanted)
-    if name is not None and image is None:
-        repository, _, version = name.partition(":")
+    if reference is not None and image is None:
         with mapped_errors("naming the image", image_name=name):
-            client.api.tag(tag, repository, version or "latest")
+            client.api.tag(tag, reference.repository, reference.version)
     return tag
