@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..folders.removal import remove_tree
-from . import confinement, seccomp, worker
+from . import confinement, file_attributes, seccomp, worker
 from .confinement_report import Bounds
 from .libc import libc
 from .thread_limit import ThreadLimit, take_listener
@@ -95,7 +95,7 @@ def _warm_up() -> None:
     libc()
     seccomp.warm_up()
     worker.rehearse()
-    worker.copy_without_modes()
+    file_attributes.drop_refusals()
     # A collection in a child would visit every object of the fork server, and so copy the pages
     # of all. None of them becomes garbage.
     gc.collect()
@@ -353,6 +353,7 @@ def _taken_request(parent: socket.socket) -> tuple[Bounds, list[int]] | None:
 def _use_folder(folder: str) -> None:
     os.chdir(folder)
     os.environ.update(HOME=folder, TMPDIR=folder)
+    file_attributes.use_folder(folder)
     tempfile.tempdir = None
 
 

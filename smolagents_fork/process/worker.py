@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import mmap
 import os
-import shutil
 import signal
 import socket
 import threading
@@ -23,7 +21,7 @@ from .confinement import Confinement, cpu_limit
 from .confinement_report import Bounds, Report
 from .output_log import LOG_HEADER, LOG_SIZE, LOG_TEXT, STOPPED_RUN
 
-__all__ = ["Link", "copy_without_modes", "main", "rehearse"]
+__all__ = ["Link", "main", "rehearse"]
 
 #: Seconds between two frames of printed text. Unsent text is in the log, which the host reads.
 _FLUSH_SECONDS = 0.05
@@ -107,21 +105,6 @@ def rehearse(enough: Callable[[], bool] = lambda: False) -> None:
                 worker.serve()
         finally:
             signal.signal(signal.SIGINT, handler)
-
-
-def copy_without_modes() -> None:
-    """Let copies of files work where their modes and times cannot be changed, as in a child."""
-    for name in ("copymode", "copystat"):
-        setattr(shutil, name, _forgiving(getattr(shutil, name)))
-
-
-def _forgiving(function: Callable[..., None]) -> Callable[..., None]:
-    @functools.wraps(function)
-    def without_modes(*arguments: Any, **keywords: Any) -> None:
-        with contextlib.suppress(PermissionError):
-            function(*arguments, **keywords)
-
-    return without_modes
 
 
 class Link:

@@ -17,9 +17,6 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the kernel's me
 
 #: Operations that the kernel refuses in the program's own folder.
 REFUSED = {
-    "modes": "os.chmod('own', 0o600)",
-    "times": "os.utime('own')",
-    "owners": "os.chown('own', os.getuid(), os.getgid())",
     "attributes": "os.setxattr('own', 'user.note', b'x')",
     "truncating by path": "os.truncate('own', 0)",
     "flock": "fcntl.flock(open('own'), fcntl.LOCK_EX)",
@@ -30,8 +27,18 @@ REFUSED = {
     "shared memory": "shared_memory.SharedMemory(create=True, size=10)",
     "inotify": "checked(LIBC.inotify_init())",
 }
+#: The same for files that are not the program's own, which are not there to be changed unconfined.
+REFUSED_ELSEWHERE = {
+    "modes of other files": "os.chmod(os.__file__, 0o600)",
+    "modes of other open files": "os.fchmod(os.open(os.__file__, os.O_RDONLY), 0o600)",
+    "times of other files": "os.utime(os.__file__)",
+    "times behind a link": "os.symlink(os.__file__, 'link'), os.utime('link')",
+    "times of a file that is absent": "os.utime('absent')",
+    "owners of other files": "os.chown(os.__file__, os.getuid(), os.getgid())",
+    "another owner": "os.chown('own', os.getuid() + 1, -1)",
+}
 PRELUDE = """
-import ctypes, fcntl, multiprocessing, os, shutil
+import ctypes, fcntl, multiprocessing, os, pathlib, shutil, tarfile
 from multiprocessing import shared_memory
 open('own', 'w').write('12345')
 def checked(result):
@@ -39,7 +46,20 @@ def checked(result):
         raise OSError(ctypes.get_errno(), 'refused')
 """
 GRANTED = {
-    "copies without modes": "shutil.copy('own', 'b'), shutil.copy2('own', 'c'), open('c').read()",
+    "modes": "os.chmod('own', 0o600)",
+    "modes of an open file": "os.fchmod(os.open('own', os.O_RDONLY), 0o600)",
+    "times": "os.utime('own'), os.utime(os.path.abspath('own'), (1, 1))",
+    "times of an open file": "os.utime(os.open('own', os.O_RDONLY))",
+    "times in an open folder": "os.utime('own', dir_fd=os.open('.', os.O_RDONLY))",
+    "times of links": "os.symlink('own', 'link2'), os.utime('link2', follow_symlinks=False)",
+    "owners": "os.chown('own', os.getuid(), os.getgid())",
+    "touched files": "pathlib.Path('own').touch(), pathlib.Path('new').touch(), os.stat('new')",
+    "whole trees": "os.mkdir('a'), pathlib.Path('a/b').touch(), shutil.copytree('a', 'b')",
+    "archives": (
+        "[shutil.unpack_archive(shutil.make_archive(form, form, '.', 'own'), f'from {form}') "
+        "for form in ('tar', 'zip')], os.stat('from tar/own'), os.stat('from zip/own')"
+    ),
+    "copies": "shutil.copy('own', 'b'), shutil.copy2('own', 'c'), open('c').read()",
     "truncating what is open": "open('own', 'r+').truncate(2)",
     "a lock of a whole file": "fcntl.lockf(open('own', 'r+'), fcntl.LOCK_EX)",
 }
@@ -58,8 +78,9 @@ def tried(code: str) -> str:
     )
 
 
-@pytest.mark.parametrize("code", REFUSED.values(), ids=REFUSED)
-def test_refusal_is_an_ordinary_error(raw, code: str):
+@pytest.mark.parametrize("name", [*REFUSED, *REFUSED_ELSEWHERE])
+def test_refusal_is_an_ordinary_error(raw, name: str):
+    code = (REFUSED | REFUSED_ELSEWHERE)[name]
     assert raw(tried(code)).output == "refused"
 
 
