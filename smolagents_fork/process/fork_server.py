@@ -32,6 +32,7 @@ from ..folders.removal import remove_tree
 from . import confinement, file_attributes, seccomp, worker
 from .confinement_report import Bounds
 from .libc import libc
+from .sandbox_paths import OWN_PROCESS_FILES
 from .thread_limit import ThreadLimit, take_listener
 
 __all__ = ["main"]
@@ -115,6 +116,8 @@ class ForkServer:
         self._children: dict[int, socket.socket] = {}
         self._limits: dict[int, ThreadLimit] = {}
         self._folders: set[str] = set()
+        # Child or spare -> descriptors, see _keep_process_files().
+        self._process_files: dict[int, list[int]] = {}
         self._spare: _Spare | None = None
         self._wake, wake_up = socket.socketpair()
         for end in (self._wake, wake_up):
@@ -185,6 +188,7 @@ class ForkServer:
             status.close()
             raise
         self._children[pid] = status
+        self._keep_process_files(pid)
         # The host removes the folders; the rest are removed after the host has ended.
         self._folders = {folder for folder in self._folders if os.path.exists(folder)}
         self._folders.add(bounds.folder)
@@ -226,6 +230,19 @@ class ForkServer:
         with contextlib.suppress(OSError):
             ours, pid = _forked(lambda parent: _run_child(parent, bounds, None))
             self._spare = _Spare(pid, ours, bounds)
+            self._keep_process_files(pid)
+
+    def _keep_process_files(self, pid: int) -> None:
+        """Keep open what a process may read about itself.
+
+        A rule of Landlock is about an inode. Those in ``/proc`` are made again for the same name
+        when the kernel has dropped its caches, except while a descriptor refers to them.
+        """
+        if pid not in self._process_files:
+            self._process_files[pid] = found = []
+            with contextlib.suppress(OSError):  # no more descriptors: the rules hold until then
+                for name in OWN_PROCESS_FILES:
+                    found.append(os.open(f"/proc/{pid}/{name}", os.O_PATH | os.O_CLOEXEC))
 
     def _progress(self, starting: _Starting) -> None:
         """Take the listener of a child; when it is ready, prepare the next one."""
@@ -270,6 +287,8 @@ class ForkServer:
             self._ended(pid, os.waitstatus_to_exitcode(status))
 
     def _ended(self, pid: int, code: int) -> None:
+        for descriptor in self._process_files.pop(pid, []):
+            os.close(descriptor)
         if self._spare is not None and self._spare.pid == pid:
             self._spare.channel.close()
             self._spare = None

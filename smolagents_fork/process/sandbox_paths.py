@@ -11,7 +11,7 @@ import sysconfig
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["NETWORK_FILES", "Layout", "layout_for"]
+__all__ = ["NETWORK_FILES", "OWN_PROCESS_FILES", "Layout", "layout_for"]
 
 #: Files with which C libraries resolve host names and OpenSSL finds certificates.
 NETWORK_FILES = (
@@ -19,6 +19,17 @@ NETWORK_FILES = (
     "/etc/services", "/etc/protocols", "/etc/ssl", "/etc/pki/tls", "/etc/pki/ca-trust/extracted",
     "/usr/share/ca-certificates", "/usr/local/share/ca-certificates",
 )  # fmt: skip
+
+#: Files of ``/proc/self`` that libraries read to find limits and memory. They are about the process
+#: itself; ``environ``, ``mountinfo`` and ``net`` are about the host.
+OWN_PROCESS_FILES = ("cgroup", "maps", "stat", "statm", "status")
+
+# Files of a control group that have its limits, which libraries read after ``cgroup``: numbers.
+_LIMITS = (
+    "cpu.max", "cpu.cfs_quota_us", "cpu.cfs_period_us", "memory.high", "memory.max",
+    "memory.limit_in_bytes",
+)  # fmt: skip
+_CONTROL_GROUPS = "/sys/fs/cgroup"
 
 # Importing these is slow, and forking afterwards is safe.
 _WORTH_PRELOADING = ("numpy", "pandas")
@@ -69,6 +80,7 @@ def layout_for(
         "/usr/lib64", "/usr/local/lib", "/usr/share/zoneinfo", "/usr/share/fonts", "/etc/fonts",
         "/etc/ld.so.cache", "/etc/localtime", "/etc/mime.types", "/proc/cpuinfo", "/proc/meminfo",
         "/sys/devices/system", *(NETWORK_FILES if network else ()),
+        *(f"/proc/self/{name}" for name in OWN_PROCESS_FILES), *_limit_files(),
     ]  # fmt: skip
     listable = [root, *modules.values()]
     preload = [name for name in _WORTH_PRELOADING if name in packages]
@@ -78,6 +90,24 @@ def layout_for(
         listable=tuple(dict.fromkeys(listable)),
         preload=tuple(preload),
     )
+
+
+def _limit_files() -> list[str]:
+    """Return the files with the limits of this process's control groups, and of the topmost."""
+    folders = {_CONTROL_GROUPS: None}
+    try:
+        with open("/proc/self/cgroup", encoding="utf-8", errors="surrogateescape") as file:
+            lines = file.read().splitlines()
+    except OSError:
+        lines = []
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        for name in (controllers, *controllers.split(",")):
+            top = os.path.join(_CONTROL_GROUPS, name)
+            own = os.path.normpath(top + path)  # outside of a namespace it begins with "/.."
+            folders.update(dict.fromkeys((top, own) if own.startswith(top) else (top,)))
+    files = [os.path.join(folder, name) for folder in folders for name in _LIMITS]
+    return [file for file in files if os.path.isfile(file)]
 
 
 @functools.cache

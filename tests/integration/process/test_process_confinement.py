@@ -6,6 +6,7 @@ import json
 import os
 import socket
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -15,6 +16,7 @@ from smolagents.monitoring import LogLevel
 from smolagents_fork import ProcessExecutor
 from smolagents_fork.errors import ProgramFailedError
 from smolagents_fork.process.confinement_report import MEASURES
+from smolagents_fork.process.sandbox_paths import layout_for
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="the kernel's measures are Linux's")
 
@@ -168,3 +170,62 @@ def test_readable_paths_open_a_folder_for_reading(tmp_path):
         assert ex(read).output == "a,b"
         with pytest.raises(ProgramFailedError, match="PermissionError"):
             ex(write)
+
+
+OWN_FILES = """
+import os
+shown = {}
+for name in ("cgroup", "maps", "stat", "statm", "status"):
+    with open(f"/proc/self/{name}") as file:
+        shown[name] = file.read()
+pid = os.getpid()
+own = shown["stat"].split()[0], shown["status"].split("Pid:")[1].split()[0]
+own == (str(pid), str(pid)) and len(shown["maps"]) > 1000 and len(shown["statm"].split()) == 7
+"""
+NOT_OWN = """
+import os
+refused = []
+for path in paths:
+    try:
+        os.listdir(path) if os.path.isdir(path) else open(path).close()
+    except PermissionError:
+        refused.append(path)
+refused
+"""
+
+
+@LINUX
+def test_files_about_the_process_itself_can_be_read_and_no_others():
+    with executor(SHARP) as ex, executor() as other:
+        assert ex(OWN_FILES).output is True
+        names = ("environ", "mountinfo", "net/tcp", "cmdline", "limits", "task", "fd", "root")
+        paths = [f"/proc/self/{name}" for name in names]
+        paths += ["/proc/self", "/proc/1/status", "/proc", "/sys/fs/cgroup"]
+        for pid in (other.pid, os.getpid()):
+            paths += [f"/proc/{pid}/{name}" for name in ("cgroup", "stat", "maps", "status")]
+        ex.send_variables({"paths": paths})
+        assert ex(NOT_OWN).output == paths
+
+
+@LINUX
+def test_limits_of_control_groups_can_be_read():
+    files = layout_for([]).readable
+    limits = [file for file in files if file.startswith("/sys/fs/cgroup/")]
+    if not limits:
+        pytest.skip("this machine has no control groups with limits")
+    with executor(SHARP) as ex:
+        ex.send_variables({"paths": limits})
+        assert ex(NOT_OWN).output == []
+
+
+@LINUX
+def test_rules_about_the_process_itself_outlive_the_kernels_caches():
+    caches = Path("/proc/sys/vm/drop_caches")
+    with executor(SHARP) as ex, executor(SHARP) as from_spare:
+        assert ex(OWN_FILES).output is True
+        try:
+            caches.write_text("2")  # inodes and directory entries
+        except OSError as error:
+            pytest.skip(f"the caches cannot be dropped here: {error}")
+        assert ex(OWN_FILES).output is True
+        assert from_spare(OWN_FILES).output is True
