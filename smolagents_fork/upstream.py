@@ -44,7 +44,7 @@ if TYPE_CHECKING:
         ModalExecutor,
         RemotePythonExecutor,
     )
-    from smolagents.tools import Tool, get_tools_definition_code
+    from smolagents.tools import PipelineTool, Tool, get_tools_definition_code
     from smolagents.utils import AgentError, AgentExecutionError
 
 __all__ = [
@@ -76,6 +76,7 @@ __all__ = [
     "ModalExecutor",
     "Model",
     "MultiStepAgent",
+    "PipelineTool",
     "PythonExecutor",
     "RemotePythonExecutor",
     "TokenUsage",
@@ -115,7 +116,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "ModalExecutor",
         "RemotePythonExecutor",
     ),
-    "tools": ("Tool", "get_tools_definition_code"),
+    "tools": ("PipelineTool", "Tool", "get_tools_definition_code"),
     "utils": ("AgentError", "AgentExecutionError"),
 }
 _OWNERS = {name: f"smolagents.{module}" for module, names in _MODULES.items() for name in names}

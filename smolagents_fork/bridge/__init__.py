@@ -8,6 +8,15 @@ from __future__ import annotations
 
 from .direct import directly
 from .dispatcher import CallRecord, Dispatcher
-from .signatures import StubSpec, describe
+from .signatures import StubSpec, check_name, describe, offer, parameters_of_tool
 
-__all__ = ["CallRecord", "Dispatcher", "StubSpec", "describe", "directly"]
+__all__ = [
+    "CallRecord",
+    "Dispatcher",
+    "StubSpec",
+    "check_name",
+    "describe",
+    "directly",
+    "offer",
+    "parameters_of_tool",
+]

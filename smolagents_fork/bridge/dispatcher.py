@@ -15,7 +15,7 @@ from ..codec.attachments import Attachments
 from ..deadline import check_seconds
 from ..errors import CodecError, ConfigurationError, DecodeError, EncodeError, ProtocolError
 from .exceptions import described_exception, raised_by_signal, thread_hint
-from .signatures import StubSpec, describe, make_callable
+from .signatures import StubSpec, describe, make_callable, offer
 from .thread import CallThread, GivenUp, ToolThread
 
 __all__ = ["CallRecord", "Dispatcher"]
@@ -114,11 +114,10 @@ class Dispatcher:
     def register(self, targets: Mapping[str, Callable[..., Any]]) -> list[StubSpec]:
         """Register tools and managed agents by name; an existing name is replaced.
 
-        Raises:
-            ConfigurationError: a name that programs cannot call; nothing is registered then.
+        One that code cannot call is left out, with a warning that names it.
         """
-        specs = {name: (describe(name, target), target) for name, target in targets.items()}
-        for target in targets.values():
+        specs = {name: (describe(name, made), made) for name, made in offer(targets).items()}
+        for _, target in specs.values():
             make_callable(target)
         self._targets.update(specs)
         return [spec for spec, _ in specs.values()]

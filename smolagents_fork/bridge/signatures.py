@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import inspect
-import keyword
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
+from ..codec.rpc import is_nameable
 from ..errors import ConfigurationError
+from ..upstream import PipelineTool
 
-__all__ = ["StubSpec", "describe", "make_callable"]
+__all__ = ["StubSpec", "describe", "make_callable", "offer", "parameters_of_tool"]
+
+_Parameter: TypeAlias = tuple[str, str, str | None]
 
 # A default longer than this is shown as "...": enough for "celsius", too short for most secrets.
 _LONGEST_SHOWN_TEXT = 16
 # The signature of a managed agent in upstream's prompts.
-_OF_AGENTS: tuple[tuple[str, str, str | None], ...] = (
+_OF_AGENTS: tuple[_Parameter, ...] = (
     ("task", "POSITIONAL_OR_KEYWORD", None),
     ("additional_args", "POSITIONAL_OR_KEYWORD", "None"),
 )
@@ -36,7 +40,7 @@ class StubSpec:
 
     name: str
     doc: str
-    parameters: tuple[tuple[str, str, str | None], ...]
+    parameters: tuple[_Parameter, ...]
     unpack: bool = False
     closed: bool = False
     final: bool = False
@@ -67,33 +71,67 @@ def describe(name: str, target: Callable[..., Any]) -> StubSpec:
     """Describe ``target``, a tool, a managed agent or any callable, for a sandbox.
 
     Raises:
-        ConfigurationError: the name, or the name of a parameter, is not usable in Python.
+        ConfigurationError: code cannot call it by this name, or it cannot be called at all.
     """
-    if not name.isidentifier() or keyword.iskeyword(name):
+    check_name(name)
+    if not callable(target):
         raise ConfigurationError(
-            f"tool name {name!r}: programs cannot call it; use a Python identifier"
+            f"tool {name!r}: a value of type {type(target).__name__} cannot be called; "
+            "send_variables() sends values"
         )
     inputs = getattr(target, "inputs", None)
     has_forward = callable(getattr(target, "forward", None)) and isinstance(inputs, dict)
     is_agent = not has_forward and callable(getattr(target, "run", None)) and _takes_task(target)
-    # An agent's __call__ passes every keyword to run(). The host chooses max_steps, reset, stream
-    # and the like; the program must not.
-    function = target.forward if has_forward else target  # type: ignore[attr-defined]
-    parameters = _OF_AGENTS if is_agent else _parameters(function)
-    if has_forward and parameters and parameters[0][0] == "self":
-        # Tools created by @tool have "self" in their signature but do not accept it.
-        parameters = parameters[1:]
-    if has_forward and inputs and _is_catch_all(parameters):
-        # Tools from MCP servers take (*args, **kwargs); their inputs describe the arguments.
-        parameters = tuple(_from_inputs(inputs))
+    if has_forward:
+        parameters = parameters_of_tool(target)
+    else:
+        # An agent's __call__ passes every keyword to run(). The host chooses max_steps, reset,
+        # stream and the like; the program must not.
+        parameters = _OF_AGENTS if is_agent else _of_function(target)
     return StubSpec(
         name=name,
-        doc=_doc(target, inputs if isinstance(inputs, dict) else {}),
+        doc=_doc(name, target, inputs if isinstance(inputs, dict) else {}),
         parameters=parameters,
-        unpack=has_forward,
+        unpack=has_forward and not isinstance(target, PipelineTool),
         closed=is_agent,
         final=name == "final_answer",
     )
+
+
+def check_name(name: Any) -> None:
+    """Check the name that code calls a tool by.
+
+    Raises:
+        ConfigurationError: it is not an identifier, or Python or the executor has reserved it.
+    """
+    if not isinstance(name, str) or not is_nameable(name):
+        raise ConfigurationError(
+            f"tool name {name!r}: programs cannot call it; use a Python identifier"
+        )
+    if name.startswith("__") and name.endswith("__"):
+        raise ConfigurationError(
+            f"tool name {name!r}: Python reserves names with two underscores on both sides"
+        )
+
+
+def offer(
+    targets: Mapping[str, Any], check: Callable[[str, Any], object] = describe
+) -> dict[str, Any]:
+    """Return the tools that code can call; warn of each other one, by name.
+
+    Args:
+        targets: tools, managed agents and functions by name.
+        check: raises ``ConfigurationError`` for a tool that cannot be offered.
+    """
+    offered = {}
+    for name, target in targets.items():
+        try:
+            check(name, target)
+        except ConfigurationError as error:
+            warnings.warn(f"{error}; it is left out", UserWarning, stacklevel=2)
+        else:
+            offered[name] = target
+    return offered
 
 
 def make_callable(target: Callable[..., Any]) -> None:
@@ -110,7 +148,7 @@ def make_callable(target: Callable[..., Any]) -> None:
 
 
 def _takes_task(target: Callable[..., Any]) -> bool:
-    parameters = _parameters(target)
+    parameters = _of_function(target)
     return (
         len(parameters) == 2
         and parameters[0][:2] == ("task", "POSITIONAL_OR_KEYWORD")
@@ -118,7 +156,7 @@ def _takes_task(target: Callable[..., Any]) -> bool:
     )
 
 
-def _parameters(function: Callable[..., Any]) -> tuple[tuple[str, str, str | None], ...]:
+def _of_function(function: Callable[..., Any]) -> tuple[_Parameter, ...]:
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
@@ -127,19 +165,40 @@ def _parameters(function: Callable[..., Any]) -> tuple[tuple[str, str, str | Non
     return tuple((p.name, p.kind.name, _shown(p.default)) for p in signature.parameters.values())
 
 
-def _is_catch_all(parameters: tuple[tuple[str, str, str | None], ...]) -> bool:
-    return all(kind in ("VAR_POSITIONAL", "VAR_KEYWORD") for _, kind, _ in parameters)
+def parameters_of_tool(tool: Any) -> tuple[_Parameter, ...]:
+    """Return the parameters of a ``Tool``: its function's, or its inputs if that takes any.
+
+    Tools of MCP servers, of LangChain and of Gradio take ``(*args, **kwargs)``. They demand what
+    their JSON Schema requires (``input_schema``), or nothing if they do not have it.
+    """
+    inputs = tool.inputs
+    # A pipeline gives its arguments to encode(), and forward() gets the outcome.
+    function = tool.encode if isinstance(tool, PipelineTool) else tool.forward
+    parameters = _of_function(function)
+    if parameters and parameters[0][0] == "self":
+        # Tools created by @tool have "self" in their signature but do not accept it.
+        parameters = parameters[1:]
+    more = [parameter for parameter in parameters if parameter[1] == "VAR_KEYWORD"]
+    by_position = [parameter for parameter in parameters if parameter[1] == "POSITIONAL_ONLY"]
+    if not more or by_position or not inputs:
+        return parameters
+    named = ("POSITIONAL_OR_KEYWORD", "KEYWORD_ONLY")
+    defaults = {key: default for key, kind, default in parameters if kind in named}
+    schema = getattr(tool, "input_schema", None)
+    required = (schema.get("required") if isinstance(schema, dict) else None) or ()
+    for key, described in inputs.items():
+        if isinstance(key, str):
+            defaults.setdefault(key, None if key in required else _default_of(described))
+    # In the order of the prompt.
+    order = [*(key for key in inputs if key in defaults), *defaults]
+    return tuple((key, "POSITIONAL_OR_KEYWORD", defaults[key]) for key in dict.fromkeys(order))
 
 
-def _from_inputs(inputs: dict[str, Any]) -> list[tuple[str, str, str | None]]:
-    # Python requires parameters with a default last; calls by keyword do not depend on the order.
-    specs = []
-    for name, spec in inputs.items():
-        if not name.isidentifier() or keyword.iskeyword(name):
-            raise ConfigurationError(f"input {name!r}: programs cannot name it")
-        optional = isinstance(spec, dict) and bool(spec.get("nullable") or "default" in spec)
-        specs.append((name, "POSITIONAL_OR_KEYWORD", "None" if optional else None))
-    return sorted(specs, key=lambda spec: spec[2] is not None)
+def _default_of(described: Any) -> str:
+    """Format the default of an optional input, which is not sent; ``...`` if it is not known."""
+    if isinstance(described, dict) and "default" in described:
+        return _shown(described["default"]) or "..."
+    return "None" if isinstance(described, dict) and described.get("nullable") else "..."
 
 
 def _shown(default: Any) -> str | None:
@@ -152,13 +211,18 @@ def _shown(default: Any) -> str | None:
     return "..."
 
 
-def _doc(target: Any, inputs: dict[str, Any]) -> str:
+def _doc(name: str, target: Any, inputs: dict[str, Any]) -> str:
     description = getattr(target, "description", None)
     if not isinstance(description, str):
         return inspect.getdoc(target) or ""
     lines = [
-        f"    {name}: {spec['description']}"
-        for name, spec in inputs.items()
+        f"    {key}: {spec['description']}"
+        for key, spec in inputs.items()
         if isinstance(spec, dict) and isinstance(spec.get("description"), str)
     ]
-    return "\n".join([description, *(["", "Args:", *lines] if lines else [])])
+    doc = [description, *(["", "Args:", *lines] if lines else [])]
+    others = [key for key in inputs if isinstance(key, str) and not is_nameable(key)]
+    if others:
+        given = ", ".join(f"{key!r}: ..." for key in others)
+        doc += ["", f"Names that Python cannot write go by keyword: {name}(**{{{given}}})"]
+    return "\n".join(doc)

@@ -20,6 +20,7 @@ from __future__ import annotations
 import builtins
 import inspect
 import json
+import keyword
 import threading
 import weakref
 from collections.abc import Callable
@@ -43,10 +44,15 @@ _KINDS = {
         inspect.Parameter.VAR_KEYWORD,
     )
 }
+_POSITIONAL = inspect.Parameter.POSITIONAL_OR_KEYWORD
+_BY_POSITION = ("POSITIONAL_ONLY", "POSITIONAL_OR_KEYWORD")
+# Shown as the default of a required parameter behind an optional one.
+_REQUIRED = "<required>"
 # Message for a thread that outlives its run, and for a run that has ended.
 RUN_ENDED = "tools can be called while the code runs; it has ended"
 # Maximum number of pieces of a request; the host takes 64 parts of a message, heads included.
 _MOST_PIECES = 32
+_ANY_SIZE = 1 << 62
 # Maximum length of the text before the name in a request.
 _NUMBER_ROOM = len('{"call":,') + 20
 
@@ -163,7 +169,8 @@ class HostCalls:
         pieces = [request] if attachments is None else attachments.parts(request)
         if not self._in_pieces or len(pieces) > _MOST_PIECES:
             pieces = [b"".join(pieces)]
-        return decode(self._send(*pieces), path=f"result of {name}()")
+        # The host has its own limit, and is trusted.
+        return decode(self._send(*pieces), path=f"result of {name}()", max_bytes=_ANY_SIZE)
 
     def stub(self, name: str, doc: str, parameters: list[ParameterSpec], unpack: bool) -> Any:
         """Return a function that calls the tool ``name``.
@@ -211,37 +218,79 @@ def make_binding(
     return bind
 
 
+def is_nameable(name: str) -> bool:
+    """Tell whether code can write ``name`` in a signature, and as a keyword of a call."""
+    return name.isidentifier() and not keyword.iskeyword(name)
+
+
 def signature_of(parameters: list[ParameterSpec]) -> inspect.Signature:
-    """Build the signature described by ``[name, kind, repr of default or None]`` entries."""
-    made = []
-    for name, kind, default in parameters:
-        shown = inspect.Parameter.empty if default is None else ShownDefault(default)
-        made.append(inspect.Parameter(name, _KINDS[kind], default=shown))
-    return inspect.Signature(made)
+    """Build the signature described by ``[name, kind, repr of default or None]`` entries.
+
+    A parameter whose name code cannot write is shown as part of ``**kwargs``, and those behind it
+    as keyword-only. A required parameter behind an optional one shows ``<required>``.
+    """
+    shown: list[inspect.Parameter] = []
+    is_optional = is_unnameable = False
+    for name, kind_name, default in parameters:
+        kind = _KINDS[kind_name]
+        if not is_nameable(name):
+            is_unnameable = True
+            continue
+        if is_unnameable and kind is _POSITIONAL:
+            kind = inspect.Parameter.KEYWORD_ONLY
+        if default is None and is_optional and kind is _POSITIONAL:
+            default = _REQUIRED
+        is_optional = is_optional or default is not None
+        value = inspect.Parameter.empty if default is None else ShownDefault(default)
+        shown.append(inspect.Parameter(name, kind, default=value))
+    if is_unnameable and not any(p.kind is p.VAR_KEYWORD for p in shown):
+        more = "kwargs"
+        while any(p.name == more for p in shown):
+            more += "_"
+        shown.append(inspect.Parameter(more, inspect.Parameter.VAR_KEYWORD))
+    return inspect.Signature(shown)
 
 
 def make_binder(name: str, parameters: list[ParameterSpec]) -> Callable[..., dict[str, Any]]:
     """Return a function called ``name`` that returns its arguments by name.
 
     It is a real function with the real parameters, so CPython binds the arguments and words the
-    errors. All names must be identifiers.
+    errors. The name must be an identifier. The parameters have any names: they are compiled under
+    others, which the code object then gets in their place.
     """
-    signature = signature_of(parameters)
-    for parameter in (name, *signature.parameters):
-        if not parameter.isidentifier():
-            raise ValueError(f"{parameter!r} is not an identifier")
-    # The text has None for each default; the placeholders are set afterwards.
-    plain = [p if p.default is p.empty else p.replace(default=None) for p in
-             signature.parameters.values()]  # fmt: skip
-    text = f"def {name}{signature.replace(parameters=plain)}: return locals()"
+    if not name.isidentifier():
+        raise ValueError(f"{name!r} is not an identifier")
+    defaults: dict[str, Any] = {}
+    late: list[str] = []  # required ones behind an optional one, for which Python has no syntax
+    compiled = []
+    for number, (own_name, kind, default) in enumerate(parameters):
+        if default is not None:
+            defaults[own_name] = ShownDefault(default)
+        elif defaults and kind in _BY_POSITION:
+            defaults[own_name] = ShownDefault(_REQUIRED)
+            late.append(own_name)
+        value = None if own_name in defaults else inspect.Parameter.empty
+        compiled.append(inspect.Parameter(f"p{number}", _KINDS[kind], default=value))
+    text = f"def {name}{inspect.Signature(compiled)}: return locals()"
     namespace: dict[str, Any] = {}
     exec(compile(text, f"<{name}>", "exec"), namespace)
     function: Any = namespace[name]
-    given = [p for p in signature.parameters.values() if p.default is not p.empty]
-    positional = [p.default for p in given if p.kind is not p.KEYWORD_ONLY]
-    function.__defaults__ = tuple(positional) or None
-    function.__kwdefaults__ = {p.name: p.default for p in given if p.kind is p.KEYWORD_ONLY}
-    return function  # type: ignore[no-any-return]
+    names = tuple(parameters[int(hidden[1:])][0] for hidden in function.__code__.co_varnames)
+    function.__code__ = function.__code__.replace(co_varnames=names)
+    by_keyword = {spec[0] for spec in parameters if spec[1] == "KEYWORD_ONLY"}
+    function.__defaults__ = tuple(v for n, v in defaults.items() if n not in by_keyword) or None
+    function.__kwdefaults__ = {n: v for n, v in defaults.items() if n in by_keyword}
+    if not late:
+        return function  # type: ignore[no-any-return]
+
+    def checked(*args: Any, **kwargs: Any) -> dict[str, Any]:
+        bound: dict[str, Any] = function(*args, **kwargs)
+        missing = [own for own in late if bound[own] is defaults[own]]
+        if missing:  # in Python's words, by a function without any other parameter
+            make_binder(name, [[own, "POSITIONAL_OR_KEYWORD", None] for own in missing])()
+        return bound
+
+    return checked
 
 
 def split_arguments(

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from .. import telemetry, upstream
-from ..bridge import directly
+from ..bridge import check_name, directly, offer
 from ..codec import Variables, is_public
 from ..displays import DisplayLog
 from ..distributions.import_names import import_names, missing_packages
@@ -73,10 +73,13 @@ _STATE, _MODULES, _PRINTED, _HAS_TOOLS = "variables", "modules", "printed", "has
 
 
 def _own_tools(tools: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``tools``, called as in a sandbox, without builtins that the interpreter guards."""
+    """Return ``tools``, called as in a sandbox, without builtins that the interpreter guards.
+
+    A tool by a name that code cannot write is left out, with a warning that names it.
+    """
     base = upstream.BASE_PYTHON_TOOLS
     result = {}
-    for name, tool in tools.items():
+    for name, tool in offer(tools, lambda name, _: check_name(name)).items():
         builtin = getattr(builtins, name, None)
         is_builtin = builtin is not None and (tool is builtin or tool is base.get(name))
         if not is_builtin or name in _REFUSED_UNLESS_GIVEN:

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import signal
 import sqlite3
+import sys
 import threading
 import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 from contract_declarations import behaviour
 from contract_kinds import printed
 from contract_parts import PREFIX, Caller, Counter, StoreError, prefixed
-from smolagents import Tool, ToolCallingAgent
+from smolagents import Tool, ToolCallingAgent, ToolCollection
 from smolagents.monitoring import LogLevel
 
 
@@ -86,6 +91,119 @@ def test_langchain_tools(contract, given):
         assert executor(call).output == 42, call
     with pytest.raises(Exception, match=r"multiply\(\) missing 1 required positional argument"):
         executor("multiply(6)")
+
+
+@pytest.fixture(scope="session")
+def mcp_tools() -> Iterator[dict[str, Any]]:
+    """Tools of a real MCP server whose schemas are those of TypeScript servers."""
+    from mcp import StdioServerParameters  # not while every worker collects
+
+    server = str(Path(__file__).parents[1] / "schema_server.py")
+    parameters = StdioServerParameters(command=sys.executable, args=[server], env=dict(os.environ))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of mcpadapt and its libraries, not ours
+        with ToolCollection.from_mcp(
+            parameters, trust_remote_code=True, structured_output=False
+        ) as collection:
+            yield {made.name: made for made in collection.tools}
+
+
+def _required(tool: str, *names: str) -> str:
+    listed = " and ".join(map(repr, names))
+    plural = "s" * (len(names) > 1)
+    return f"{tool}() missing {len(names)} required positional argument{plural}: {listed}"
+
+
+@behaviour("Tools", "Tools of MCP servers demand what their schema requires; others are not sent.")
+@pytest.mark.parametrize(
+    ("call", "sent"),
+    [
+        ("read_text_file(path='n')", {"path": "n"}),
+        ("read_text_file('n')", {"path": "n"}),
+        ("read_text_file('n', head=3)", {"path": "n", "head": 3}),
+        ("read_text_file({'path': 'n', 'tail': 2})", {"path": "n", "tail": 2}),
+        ("list_directory(path='n')", {"path": "n"}),
+        ("list_directory(1, 'n')", {"depth": 1, "path": "n"}),
+        ("send_mail(to='t', **{'from': 'f'})", {"from": "f", "to": "t"}),
+        (
+            "send_mail('f', 't', **{'Api-Version': '2', 'class': 'c'})",
+            {"from": "f", "to": "t", "Api-Version": "2", "class": "c"},
+        ),
+        ("now()", {}),
+        ("read_text_file()", _required("read_text_file", "path")),
+        ("list_directory(depth=1)", _required("list_directory", "path")),
+        ("send_mail()", _required("send_mail", "from", "to")),
+    ],
+)
+def test_tools_of_mcp_servers(contract, mcp_tools, call, sent):
+    executor = contract.shared
+    executor.send_tools(mcp_tools)
+    if isinstance(sent, str):
+        code = f"try:\n    {call}\nexcept TypeError as error:\n    caught = str(error)\ncaught"
+        assert executor(code).output == sent
+    else:
+        name = call.partition("(")[0]
+        assert json.loads(executor(call).output) == {"tool": name, **sent}
+
+
+@behaviour("Tools", "A tool that takes anything demands nothing that it does not say.")
+def test_tool_that_takes_anything(contract):
+    class Anything(Tool):
+        name = "anything"
+        description = "Returns its arguments."
+        inputs: ClassVar[dict[str, Any]] = {
+            name: {"type": "any", "description": "x"} for name in ("size", "from", "query")
+        }
+        output_type = "string"
+        skip_forward_signature_validation = True
+
+        def forward(self, *args: Any, **kwargs: Any) -> Any:
+            return [list(args), kwargs]
+
+    executor = contract.shared
+    executor.send_tools({"anything": Anything()})
+    for call, given in (
+        ("anything()", {}),
+        ("anything(query=None)", {"query": None}),
+        ("anything(1, 2, 3)", {"size": 1, "from": 2, "query": 3}),
+        ("anything(**{'from': 1, 'query': 2})", {"from": 1, "query": 2}),
+    ):
+        assert executor(call).output == [[], given], call
+    with pytest.raises(Exception, match=r"anything\(\) got an unexpected keyword argument 'other'"):
+        executor("anything(other=1)")
+
+
+@behaviour("Tools", "Defaults stay on the host, of any type; what is not given is not sent.")
+def test_defaults_stay_on_the_host(contract):
+    class Unsendable:
+        pass
+
+    marker, shared = Unsendable(), []
+
+    def defaults(first: Any, second: Any = marker, *, third: Any = shared, last: Any = None) -> Any:
+        third.append(first)
+        return [second is marker, third is shared, last]
+
+    executor = contract.shared
+    executor.send_tools({"defaults": defaults})
+    for call, output in (
+        ("defaults(1)", [True, True, None]),
+        ("defaults(1, None)", [False, True, None]),
+        ("defaults(first=1, third=[], last=2)", [True, False, 2]),
+    ):
+        assert executor(call).output == output, call
+    assert shared == [1, 1]
+
+
+@behaviour("Tools", "A tool that code cannot call is named and left out; all others are there.")
+def test_tool_that_code_cannot_call(contract):
+    executor = contract.shared
+    tools = {name: (lambda: 5) for name in ("first", "a b", "class", "__name__", "last")}
+    with pytest.warns(UserWarning, match="^tool name .*; it is left out$") as warned:
+        executor.send_tools(tools)
+    texts = [str(warning.message) for warning in warned]
+    assert [text.split("'")[1] for text in texts] == ["a b", "class", "__name__"]
+    assert executor("first() + last()").output == 10
 
 
 @behaviour("Tools", "A call that does not match the signature is Python's own TypeError.")

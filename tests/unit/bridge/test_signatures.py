@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from smolagents_fork.bridge import Dispatcher, describe
 from smolagents_fork.codec.rpc import HostCalls
 from smolagents_fork.errors import ConfigurationError
-from smolagents_fork.upstream import Tool
+from smolagents_fork.upstream import PipelineTool, Tool
 
 
 def stub_of(function: Callable[..., Any], name: str | None = None) -> Any:
@@ -145,13 +145,63 @@ def test_a_default_that_may_be_a_secret_is_not_shown():
     assert stub_of(tool)("q")[0] == "sk-012345678901234567890123"
 
 
-def test_a_tool_that_takes_anything_has_the_signature_of_its_inputs():
+def test_tool_that_takes_anything_demands_nothing():
     stub = stub_of(FromServer(), "from_server")
-    assert str(inspect.signature(stub)) == "(query, limit=None)"
-    assert stub("x") == "()[('query', 'x')]"
-    assert stub(limit=1, query="x") == "()[('limit', 1), ('query', 'x')]"
-    with pytest.raises(TypeError, match=r"from_server\(\) missing 1 required positional argument"):
-        stub()
+    assert str(inspect.signature(stub)) == "(limit=None, query=...)"
+    assert stub() == "()[]"
+    assert stub(query="x") == "()[('query', 'x')]"
+    assert stub(1, "x") == stub({"limit": 1, "query": "x"}) == "()[('limit', 1), ('query', 'x')]"
+
+
+def test_json_schema_says_what_a_tool_requires():
+    tool = FromServer()
+    tool.input_schema = {"required": ["query"]}
+    stub = stub_of(tool, "from_server")
+    assert str(inspect.signature(stub)) == "(limit=None, query=<required>)"
+    assert stub(query="x") == "()[('query', 'x')]"
+    for call in (stub, lambda: stub(1), lambda: stub(limit=1)):
+        with pytest.raises(TypeError) as caught:
+            call()
+        words = "from_server() missing 1 required positional argument: 'query'"
+        assert str(caught.value) == words
+
+
+def test_inputs_that_python_cannot_name_go_by_keyword():
+    tool = FromServer()
+    names = ("limit", "from", "Api-Version", "query")
+    tool.inputs = {name: {"type": "string", "description": name} for name in names}
+    tool.input_schema = {"required": ["from", "query"]}
+    stub = stub_of(tool, "from_server")
+    assert str(inspect.signature(stub)) == "(limit=..., *, query, **kwargs)"
+    given = "from_server(**{'from': ..., 'Api-Version': ...})"
+    assert stub.__doc__.endswith(f"Names that Python cannot write go by keyword: {given}")
+    assert stub(query=1, **{"from": 2}) == stub({"from": 2, "query": 1}) != "()[]"
+    assert stub(1, 2, 3, 4) == "()[('Api-Version', 3), ('from', 2), ('limit', 1), ('query', 4)]"
+    with pytest.raises(TypeError) as caught:
+        stub(**{"Api-Version": 1})
+    words = "from_server() missing 2 required positional arguments: 'from' and 'query'"
+    assert str(caught.value) == words
+    with pytest.raises(TypeError, match=r"from_server\(\) got an unexpected keyword argument 'x'"):
+        stub(x=1)
+
+
+class Pipeline(PipelineTool):
+    name = "pipeline"
+    description = "Gives its arguments to encode()."
+    inputs = {"image": {"type": "image", "description": "x"}}  # noqa: RUF012 - upstream's
+    output_type = "string"
+
+    def __init__(self) -> None:
+        self.is_initialized = True
+
+    def encode(self, image: Any, scale: int = 2) -> Any:
+        raise NotImplementedError
+
+
+def test_pipeline_has_the_signature_of_its_encode():
+    spec = describe("pipeline", Pipeline())
+    assert [parameter[::2] for parameter in spec.parameters] == [("image", None), ("scale", "2")]
+    assert not spec.unpack
 
 
 def test_builtin_without_a_signature_checks_its_arguments():
@@ -168,8 +218,23 @@ def test_uncallable_name_is_refused(name):
         describe(name, plain)
 
 
-def test_unusable_input_name_is_refused():
-    tool = FromServer()
-    tool.inputs = {"a): pass\nimport os #": {"type": "string", "description": "x"}}
-    with pytest.raises(ConfigurationError, match="programs cannot name it"):
-        describe("tool", tool)
+def test_value_that_is_not_callable_is_refused():
+    with pytest.raises(ConfigurationError, match="tool 'x': a value of type int cannot be called"):
+        describe("x", 5)
+
+
+def test_name_that_python_reserves_is_refused():
+    with pytest.raises(ConfigurationError, match="reserves names with two underscores"):
+        describe("__smolagents_fork__", plain)
+
+
+def test_tool_that_cannot_be_offered_is_named_and_left_out():
+    dispatcher = Dispatcher()
+    with pytest.warns(UserWarning, match="; it is left out$") as warned:
+        specs = dispatcher.register({"plain": plain, "a b": plain, "x": 5, "class": plain})
+    assert [spec.name for spec in specs] == ["plain"]
+    assert [str(warning.message).partition(":")[0] for warning in warned] == [
+        "tool name 'a b'",
+        "tool 'x'",
+        "tool name 'class'",
+    ]
