@@ -8,6 +8,7 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from ..errors import ExecutorStartError
@@ -25,6 +26,8 @@ FILES = {
     "python_stdlib.zip": "fa1957e5777068fc4f7437f96d860ae2fbe9c19732ba06c84e004ec16dd7dd7a",
     "pyodide-lock.json": "5dc2fc119108bc148c7457dc86e7675b5c87e1cafd420b9c34c1eaef7b36c010",
 }
+# Size of these files.
+_MEGABYTES = 13
 
 
 def cache_folder(path: str | os.PathLike[str] | None = None) -> Path:
@@ -52,19 +55,22 @@ def cache_folder(path: str | os.PathLike[str] | None = None) -> Path:
     return folder
 
 
-def pyodide_files(cache: Path, deno: str, seconds: float) -> Path:
+def pyodide_files(cache: Path, deno: str, seconds: float, note: Callable[[str], None]) -> Path:
     """The folder of Pyodide's files in the cache, fetched from npm if they are not there.
 
     Args:
         cache: from :func:`cache_folder`.
         deno: the program whose npm client is used.
         seconds: how long that may take.
+        note: takes a line for the user's log before they are fetched.
 
     Raises:
         ExecutorStartError: they cannot be had, or are not the pinned release's.
     """
     folder = cache / f"pyodide-{VERSION}"
     if not folder.is_dir():
+        size = f"about {_MEGABYTES} MB"
+        note(f"fetching Pyodide {VERSION} from npm, {size}, once; it is kept in {cache}")
         _fetch(folder, deno, seconds)
     check_files(str(folder))
     return folder

@@ -7,6 +7,7 @@ import hashlib
 import os
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from ..deadline import Deadline
@@ -24,7 +25,14 @@ _MOST_BYTES = 1 << 30
 _UNUSED_SECONDS = 30 * 86400.0
 
 
-def snapshot_file(cache: Path, pyodide: Path, deno: str, sources: bytes, seconds: float) -> Path:
+def snapshot_file(
+    cache: Path,
+    pyodide: Path,
+    deno: str,
+    sources: bytes,
+    seconds: float,
+    note: Callable[[str], None],
+) -> Path:
     """The snapshot of a guest with these sources, made if it is not in the cache.
 
     Args:
@@ -33,6 +41,7 @@ def snapshot_file(cache: Path, pyodide: Path, deno: str, sources: bytes, seconds
         deno: the program; another release of its engine gets a snapshot of its own.
         sources: archive of the guest's modules.
         seconds: how long making it may take.
+        note: takes a line for the user's log before it is made.
 
     Raises:
         ExecutorStartError: it could not be made.
@@ -41,6 +50,7 @@ def snapshot_file(cache: Path, pyodide: Path, deno: str, sources: bytes, seconds
     key = f"{VERSION} {engine.st_size} {engine.st_mtime_ns} {hashlib.sha256(sources).hexdigest()}"
     path = cache / "snapshots" / f"{hashlib.sha256(key.encode()).hexdigest()}.bin"
     if not path.is_file():
+        note("preparing Pyodide, some seconds, once")
         path.parent.mkdir(mode=0o700, exist_ok=True)
         try:
             data = _taken(pyodide, deno, sources, seconds)

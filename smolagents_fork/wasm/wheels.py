@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ..errors import ExecutorStartError
@@ -21,7 +21,12 @@ _SHOWN_CHARACTERS = 2000
 
 
 def wheels_for(
-    requirements: Sequence[str], cache: Path, lock: Path, folder: Path | None, seconds: float
+    requirements: Sequence[str],
+    cache: Path,
+    lock: Path,
+    folder: Path | None,
+    seconds: float,
+    note: Callable[[str], None],
 ) -> list[Path]:
     """The wheels that provide ``requirements`` and all they depend on, in the cache.
 
@@ -34,6 +39,7 @@ def wheels_for(
         lock: Pyodide's own list of its packages.
         folder: wheels of Pyodide's own packages, which pip prefers by version as those of an index.
         seconds: how long pip may take.
+        note: takes a line for the user's log before pip is asked.
 
     Raises:
         ExecutorStartError: a package cannot be had as a wheel that runs here; with pip's reason.
@@ -45,6 +51,7 @@ def wheels_for(
     chosen = cache / "requirements" / f"{hashlib.sha256(key.encode()).hexdigest()}.json"
     wheels = _remembered(chosen, cache)
     if wheels is None:
+        note(f"fetching wheels for {', '.join(requirements)} with pip, once")
         wheels = _downloaded(requirements, cache, folder, seconds)
         _remember(chosen, wheels, cache)
     return wheels

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,12 +24,18 @@ from ...wasm.wheels import wheels_for
 from ...wasm.worker_archive import worker_archive
 from .wasm_options import WasmOptions
 
-__all__ = ["GuestSource", "Installation", "check_imports", "installation"]
+__all__ = ["GuestSource", "Installation", "check_imports", "installation", "log_line"]
 
 _PAGE = 64 << 10
 _MIB = 1 << 20
 # Modules that lead to JavaScript. Programs get Python.
 _JAVASCRIPT = frozenset({"_pyodide", "js", "pyodide", "pyodide_js"})
+_logger = logging.getLogger("smolagents_fork")
+
+
+def log_line(text: str) -> None:
+    """Log a line of a start without an agent's logger."""
+    _logger.info("WasmExecutor: %s", text)
 
 
 @dataclass(frozen=True)
@@ -50,8 +57,12 @@ class Installation:
     sources: bytes
 
 
-def installation(options: WasmOptions) -> Installation:
+def installation(options: WasmOptions, note: Callable[[str], None]) -> Installation:
     """Find or make what guests are started from.
+
+    Args:
+        options: where things are, and how long fetching them may take.
+        note: takes a line for the user's log before something is fetched or made.
 
     Raises:
         ExecutorStartError: something is missing and cannot be had; says what brings it.
@@ -59,12 +70,13 @@ def installation(options: WasmOptions) -> Installation:
     deno = find_deno(None if options.deno is None else os.fspath(options.deno))
     cache = cache_folder(options.cache_dir)
     if options.pyodide_dir is None:
-        pyodide = pyodide_files(cache, deno, options.setup_timeout_seconds)
+        pyodide = pyodide_files(cache, deno, options.setup_timeout_seconds, note)
     else:
         pyodide = Path(options.pyodide_dir).resolve()
         check_files(str(pyodide))
     sources = worker_archive()
-    snapshot = snapshot_file(cache, pyodide, deno, sources, options.setup_timeout_seconds)
+    seconds = options.setup_timeout_seconds
+    snapshot = snapshot_file(cache, pyodide, deno, sources, seconds, note)
     return Installation(deno, cache, pyodide, snapshot, sources)
 
 
@@ -87,13 +99,19 @@ class GuestSource:
     Args:
         options: of the executor or the pool.
         imports: modules programs may import.
+        note: takes a line for the user's log before something is fetched or made.
 
     Raises:
         ConfigurationError: an import that no guest can have.
         ExecutorStartError: the system cannot run guests.
     """
 
-    def __init__(self, options: WasmOptions, imports: Sequence[str]) -> None:
+    def __init__(
+        self,
+        options: WasmOptions,
+        imports: Sequence[str],
+        note: Callable[[str], None] = log_line,
+    ) -> None:
         if sys.platform == "win32":
             raise ExecutorStartError(
                 "WasmExecutor waits for Deno by means that Windows does not have: use "
@@ -101,6 +119,7 @@ class GuestSource:
             )
         check_imports(imports)
         self._options = options
+        self._note = note
         self._requirements = requirements_for(imports)
         self._lock = threading.Lock()
         self._files: tuple[Installation, tuple[Path, ...]] | None = None
@@ -109,7 +128,7 @@ class GuestSource:
         """Return the installation and the wheels, fetched by the first caller."""
         with self._lock:
             if self._files is None:
-                options, base = self._options, installation(self._options)
+                options, base = self._options, installation(self._options, self._note)
                 folder = options.packages_dir
                 wheels = wheels_for(
                     self._requirements,
@@ -117,6 +136,7 @@ class GuestSource:
                     base.pyodide / "pyodide-lock.json",
                     None if folder is None else Path(folder).resolve(),
                     options.setup_timeout_seconds,
+                    self._note,
                 )
                 self._files = base, tuple(wheels)
             return self._files

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...errors import ExecutorError
+from ...upstream import LogLevel
 from ...wasm.deno_process import DenoProcess
 from ..async_calls import created
 from ..file_transfers import FileStore
@@ -15,7 +16,7 @@ from ..guests.guest_files import GuestFiles
 from ..pools.pool_queue import check_tenant
 from ..pools.sandbox_pool import check_pool
 from ..validation import names_of
-from .guest_source import GuestSource, check_imports, installation
+from .guest_source import GuestSource, check_imports, installation, log_line
 from .wasm_launcher import WasmLauncher
 from .wasm_options import WasmOptions
 from .wasm_pool import WasmPool
@@ -112,7 +113,8 @@ class WasmExecutor(GuestExecutor):
     def _start(self) -> None:
         check_imports(self.additional_imports)
         if self._pool is None:
-            source = GuestSource(self.options, self.additional_imports)
+            note = log_line if self.logger is None else self._note
+            source = GuestSource(self.options, self.additional_imports, note)
         else:
             source = self._pool.source
             self._first = self._first or self._pool.acquire(tenant=self._tenant)
@@ -123,6 +125,9 @@ class WasmExecutor(GuestExecutor):
         super()._cleanup()
         if self._pool is not None and self._first is not None:
             self._pool.release(self._first)
+
+    def _note(self, text: str) -> None:
+        self._log(f"WasmExecutor: {text}", LogLevel.INFO)
 
     def _files_of_guest(self, ask: Callable[[bytes], bytes]) -> FileStore:
         return GuestFiles(ask, self.options.memory_bytes)
@@ -146,4 +151,4 @@ class WasmExecutor(GuestExecutor):
             options: ``deno``, ``pyodide_dir``, ``cache_dir`` and ``setup_timeout_seconds`` as the
                 constructor takes them.
         """
-        installation(WasmOptions(**options))
+        installation(WasmOptions(**options), log_line)

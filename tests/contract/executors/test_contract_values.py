@@ -212,3 +212,13 @@ def test_tools_get_copies(contract):
     executor.send_tools({"grow": lambda items: items.append(1)})
     executor("items = []\ngrow(items)")
     assert executor("items").output == ([1] if contract.differs else [])
+
+
+@behaviour("Values", "Time zones are known by their names.")
+def test_time_zones(contract):
+    code = (
+        "import datetime, zoneinfo\n"
+        "noon = datetime.datetime(2024, 7, 1, 12, tzinfo=zoneinfo.ZoneInfo('Europe/Berlin'))\n"
+        "str(noon), len(zoneinfo.available_timezones()) > 300"
+    )
+    assert contract.make(["zoneinfo"])(code).output == ("2024-07-01 12:00:00+02:00", True)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import subprocess
 import zipfile
 from pathlib import Path
 
 import pytest
+from rich.console import Console
+from smolagents.monitoring import AgentLogger, LogLevel
 
 from smolagents_fork import WasmExecutor
 from smolagents_fork.errors import ConfigurationError, ExecutorStartError, ImportRefusedError
@@ -85,9 +88,9 @@ def test_damaged_wheel_in_the_cache_is_fetched_again(index: Path, tmp_path: Path
     wheel = make_wheel(index, "mended")
     lock = cache_folder() / f"pyodide-{VERSION}" / "pyodide-lock.json"
     cache = tmp_path / "cache"
-    (found,) = wheels.wheels_for(["mended"], cache, lock, None, 100)
+    (found,) = wheels.wheels_for(["mended"], cache, lock, None, 100, print)
     found.write_bytes(b"cut short")
-    assert wheels.wheels_for(["mended"], cache, lock, None, 100) == [found]
+    assert wheels.wheels_for(["mended"], cache, lock, None, 100, print) == [found]
     assert found.read_bytes() == wheel.read_bytes()
 
 
@@ -136,4 +139,15 @@ def test_pip_that_does_not_answer_is_given_up(index: Path, tmp_path: Path, monke
     monkeypatch.setattr(wheels.subprocess, "run", expired)
     lock = cache_folder() / f"pyodide-{VERSION}" / "pyodide-lock.json"
     with pytest.raises(ExecutorStartError, match=r"pip could not fetch slow: .*0\.5 seconds"):
-        wheels.wheels_for(["slow"], tmp_path / "cache", lock, None, 0.5)
+        wheels.wheels_for(["slow"], tmp_path / "cache", lock, None, 0.5, print)
+
+
+def test_lines_before_what_takes_long_go_to_the_logger(index: Path, tmp_path: Path, caplog):
+    make_wheel(index, "noted")
+    logger = AgentLogger(level=LogLevel.INFO, console=Console(file=io.StringIO(), width=200))
+    line = "WasmExecutor: fetching wheels for noted with pip, once"
+    with WasmExecutor(["noted"], logger, cache_dir=tmp_path / "first"):
+        assert line in logger.console.file.getvalue()
+    with caplog.at_level("INFO", "smolagents_fork"):
+        WasmExecutor(["noted"], cache_dir=tmp_path / "second").cleanup()
+    assert line in caplog.messages

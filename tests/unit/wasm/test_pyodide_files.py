@@ -47,17 +47,21 @@ def npm(monkeypatch, files: dict[str, bytes]) -> list[list[str]]:
 
 def test_files_are_fetched_once(release, tmp_path, monkeypatch):
     calls = npm(monkeypatch, {**release, "console.html": b"not used"})
+    notes: list[str] = []
     for _ in range(2):
-        folder = pyodide_files.pyodide_files(tmp_path, "deno", 10)
+        folder = pyodide_files.pyodide_files(tmp_path, "deno", 10, notes.append)
         assert {path.name: path.read_bytes() for path in folder.iterdir()} == release
     assert [call[-1] for call in calls] == [f"npm:pyodide@{VERSION}"]
+    assert notes == [
+        f"fetching Pyodide {VERSION} from npm, about 13 MB, once; it is kept in {tmp_path}"
+    ]
     assert [path.name for path in tmp_path.iterdir()] == [f"pyodide-{VERSION}"]
 
 
 def test_changed_download_is_refused_and_not_kept(release, tmp_path, monkeypatch):
     npm(monkeypatch, {**release, "pyodide.asm.wasm": b"changed"})
     with pytest.raises(ExecutorStartError, match=r"pyodide\.asm\.wasm is not the file of pyodide"):
-        pyodide_files.pyodide_files(tmp_path, "deno", 10)
+        pyodide_files.pyodide_files(tmp_path, "deno", 10, print)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -67,7 +71,7 @@ def test_failed_download_has_denos_words_and_the_other_way(release, tmp_path, mo
 
     monkeypatch.setattr(deno_binary.subprocess, "run", run)
     with pytest.raises(ExecutorStartError, match=r"no route to host\n.*pyodide_dir="):
-        pyodide_files.pyodide_files(tmp_path, "deno", 10)
+        pyodide_files.pyodide_files(tmp_path, "deno", 10, print)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -77,7 +81,7 @@ def test_download_without_an_end_is_given_up(release, tmp_path, monkeypatch):
 
     monkeypatch.setattr(deno_binary.subprocess, "run", run)
     with pytest.raises(ExecutorStartError, match="timed out after 10 seconds"):
-        pyodide_files.pyodide_files(tmp_path, "deno", 10)
+        pyodide_files.pyodide_files(tmp_path, "deno", 10, print)
 
 
 def test_file_that_is_missing_or_changed_is_named(release, tmp_path):

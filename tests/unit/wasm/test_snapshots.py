@@ -36,7 +36,7 @@ def test_snapshot_is_made_once_for_each_source_and_engine(tmp_path, deno, monkey
     calls = made(monkeypatch)
 
     def snapshot(sources: bytes) -> Path:
-        return snapshot_file(tmp_path, tmp_path, str(deno), sources, 10)
+        return snapshot_file(tmp_path, tmp_path, str(deno), sources, 10, print)
 
     first = snapshot(b"a")
     assert first.read_bytes() == b"memory of a"
@@ -49,13 +49,13 @@ def test_snapshot_is_made_once_for_each_source_and_engine(tmp_path, deno, monkey
 
 def test_snapshot_that_nobody_uses_is_removed(tmp_path, deno, monkeypatch):
     made(monkeypatch)
-    first = snapshot_file(tmp_path, tmp_path, str(deno), b"a", 10)
-    second = snapshot_file(tmp_path, tmp_path, str(deno), b"b", 10)
+    first = snapshot_file(tmp_path, tmp_path, str(deno), b"a", 10, print)
+    second = snapshot_file(tmp_path, tmp_path, str(deno), b"b", 10, print)
     past = time.time() - 40 * 86400
     for path in (first, second):
         os.utime(path, (past, past))
-    assert snapshot_file(tmp_path, tmp_path, str(deno), b"b", 10) == second
-    third = snapshot_file(tmp_path, tmp_path, str(deno), b"c", 10)
+    assert snapshot_file(tmp_path, tmp_path, str(deno), b"b", 10, print) == second
+    third = snapshot_file(tmp_path, tmp_path, str(deno), b"c", 10, print)
     assert set(third.parent.iterdir()) == {second, third}
 
 
@@ -65,5 +65,5 @@ def test_snapshot_that_cannot_be_made_leaves_nothing(tmp_path, deno, monkeypatch
 
     monkeypatch.setattr(snapshots, "_taken", taken)
     with pytest.raises(ExecutorStartError, match=r"could not be prepared: .*no memory"):
-        snapshot_file(tmp_path, tmp_path, str(deno), b"a", 10)
+        snapshot_file(tmp_path, tmp_path, str(deno), b"a", 10, print)
     assert list((tmp_path / "snapshots").iterdir()) == []

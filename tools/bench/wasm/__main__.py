@@ -151,7 +151,7 @@ def bare_start() -> float:
 def bare_pyodide() -> Iterator[Companion]:
     """Pyodide in a bare Deno, which answers with the milliseconds of ``1 + 1``."""
     deno = find_deno()
-    folder = pyodide_files(cache_folder(), deno, 600)
+    folder = pyodide_files(cache_folder(), deno, 600, print)
     with tempfile.TemporaryDirectory() as scratch:
         # With its code cache, as anyone's Deno has one.
         command = [deno, "run", "--no-prompt", "--no-config", f"--allow-read={folder}"]
