@@ -61,5 +61,5 @@ def _zone_data(name: str) -> bytes | None:
         with contextlib.suppress(OSError):
             return Path(folder, name).read_bytes()
     with contextlib.suppress(OSError, ImportError):
-        return importlib.resources.files("tzdata").joinpath("zoneinfo", name).read_bytes()
+        return importlib.resources.files("tzdata").joinpath(f"zoneinfo/{name}").read_bytes()
     return None
