@@ -7,9 +7,20 @@ imports neither ``docker`` nor the models of ``smolagents``.
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from smolagents_fork._version import fork_revision, upstream_version
+
+if TYPE_CHECKING:
+    # What _EXPORTS says, for editors and type checkers; a test compares both.
+    from smolagents_fork.executors.docker import DockerExecutor, DockerPool
+    from smolagents_fork.executors.docker.agent_sandbox import AgentSandbox
+    from smolagents_fork.executors.local import LocalPythonExecutor
+    from smolagents_fork.executors.process import ProcessExecutor
+    from smolagents_fork.executors.wasm import WasmExecutor, WasmPool
+    from smolagents_fork.ray_cluster.ray_engine import RayEngine
+    from smolagents_fork.sandboxes.docker.docker_engine import DockerEngine
+    from smolagents_fork.sandboxes.kubernetes.kubernetes_engine import KubernetesEngine
 
 # Public name -> module that defines it. Looked up on first use (PEP 562).
 _EXPORTS: dict[str, str] = {
@@ -25,7 +36,21 @@ _EXPORTS: dict[str, str] = {
     "WasmPool": "smolagents_fork.executors.wasm",
 }
 
-__all__ = ["fork_revision", "upstream_version", *sorted(_EXPORTS)]
+# Written out: type checkers do not evaluate an expression here.
+__all__ = [
+    "AgentSandbox",
+    "DockerEngine",
+    "DockerExecutor",
+    "DockerPool",
+    "KubernetesEngine",
+    "LocalPythonExecutor",
+    "ProcessExecutor",
+    "RayEngine",
+    "WasmExecutor",
+    "WasmPool",
+    "fork_revision",
+    "upstream_version",
+]
 
 
 def __getattr__(name: str) -> Any:

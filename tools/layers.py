@@ -69,16 +69,18 @@ ROOMS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("ray",),
     ),
 }
-# Who may import what has an engine's name, the engine's library included.
+# Who may import what has an engine's name, the engine's library included. The package's own
+# __init__ has their public classes, for type checkers only.
 ENGINES: dict[str, tuple[str, ...]] = {
     "docker": (
+        "__init__.py",
         "executors/docker/",
         "executors/ray/",
         "ray_cluster/node/docker_node.py",
         "sandboxes/docker/",
     ),
-    "kubernetes": ("executors/docker/", "sandboxes/kubernetes/"),
-    "ray": ("executors/ray/", "ray_cluster/"),
+    "kubernetes": ("__init__.py", "executors/docker/", "sandboxes/kubernetes/"),
+    "ray": ("__init__.py", "executors/ray/", "ray_cluster/"),
 }
 _RANKS = {part: rank for rank, row in enumerate(LAYERS) for part in row}
 

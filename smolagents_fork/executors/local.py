@@ -14,7 +14,7 @@ import threading
 import types
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
 
 from .. import telemetry, upstream
 from ..bridge import check_name, directly, offer
@@ -39,6 +39,9 @@ from .validation import (
     names_of,
     parameters_of,
 )
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["LocalPythonExecutor", "evaluate_python_code"]
 
@@ -220,6 +223,10 @@ def _after_fork() -> None:
         executor.leave_to_parent()
 
 
+class _NoKeywords(TypedDict):
+    """No further keywords: a type checker refuses them, as the constructor does."""
+
+
 class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  # upstream ships no types
     """Runs agents' code in this process, in Python's own semantics, under policy and limits.
 
@@ -260,7 +267,7 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
         on_output: Callable[[str], None] | None = None,
         figures_dir: str | os.PathLike[str] | None = None,
         files: Files | None = None,
-        **unknown: Any,
+        **unknown: Unpack[_NoKeywords],
     ) -> None:
         check_known(type(self).__name__, unknown, parameters_of(LocalPythonExecutor))
         self.max_print_outputs_length = (

@@ -51,7 +51,7 @@ class Engine(Protocol):
         on the nodes of the cluster; pass files= instead".
         """
 
-    def network_remedy(self, options: ContainerOptions, owner: str) -> str:
+    def network_remedy(self, options: ContainerOptions, owner: str, /) -> str:
         """Return how code gets a network here, such as "give the pool network='bridge'".
 
         Args:

@@ -41,12 +41,13 @@ from ..pools.sandbox_pool import check_pool
 from ..validation import check_code, names_of
 from .docker_pool import DockerPool
 from .engine_choice import chosen_engine
+from .option_groups import DockerKeywordsWithUpstreams
 from .options import Options, connection_to
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from .option_groups import DockerKeywords, DockerKeywordsWithUpstreams
+    from .option_groups import DockerKeywords
 
 __all__ = ["DockerExecutor"]
 
@@ -61,6 +62,18 @@ _OWN = (
     "pool",
     "tenant",
 )
+
+
+class DockerArguments(DockerKeywordsWithUpstreams, total=False):
+    """Arguments of DockerExecutor's constructor by name, for :meth:`DockerExecutor.acreate`."""
+
+    additional_authorized_imports: Sequence[str]
+    additional_imports: Sequence[str]
+    logger: Any
+    pool: DockerPool | None
+    tenant: str
+    engine: Engine | None
+    files: Files | None
 
 
 class DockerExecutor(Executor):
@@ -213,7 +226,7 @@ class DockerExecutor(Executor):
             provisioner.close()
 
     @classmethod
-    async def acreate(cls, *args: Any, **keywords: Any) -> DockerExecutor:
+    async def acreate(cls, *args: Any, **keywords: Unpack[DockerArguments]) -> DockerExecutor:
         """Call the constructor without blocking the event loop.
 
         Waiting for a pool's container needs no thread. When the task is cancelled, the container

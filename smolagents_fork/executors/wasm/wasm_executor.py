@@ -18,15 +18,24 @@ from ..pools.sandbox_pool import check_pool
 from ..validation import names_of
 from .guest_source import GuestSource, check_imports, installation, log_line
 from .wasm_launcher import WasmLauncher
-from .wasm_options import WasmOptions
+from .wasm_options import WasmKeywords, WasmOptions
 from .wasm_pool import WasmPool
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from .wasm_options import WasmKeywords
+    from .wasm_options import SetupKeywords
 
 __all__ = ["WasmExecutor"]
+
+
+class WasmArguments(WasmKeywords, total=False):
+    """Arguments of WasmExecutor's constructor by name, for :meth:`WasmExecutor.acreate`."""
+
+    additional_authorized_imports: Sequence[str]
+    logger: Any
+    pool: WasmPool | None
+    tenant: str
 
 
 class WasmExecutor(GuestExecutor):
@@ -98,7 +107,7 @@ class WasmExecutor(GuestExecutor):
         self.start()
 
     @classmethod
-    async def acreate(cls, *args: Any, **keywords: Any) -> WasmExecutor:
+    async def acreate(cls, *args: Any, **keywords: Unpack[WasmArguments]) -> WasmExecutor:
         """Call the constructor without blocking the event loop.
 
         Waiting for a pool's guest needs no thread. When the task is cancelled, the guest that was
@@ -144,7 +153,7 @@ class WasmExecutor(GuestExecutor):
             yield self._files_of_guest(self._open_session().ask_file)
 
     @classmethod
-    def setup(cls, **options: Any) -> None:
+    def setup(cls, **options: Unpack[SetupKeywords]) -> None:
         """Fetch and make what starts need, at an application's start or in an image's build.
 
         Args:

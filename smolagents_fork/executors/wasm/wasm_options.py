@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from typing import TypedDict
 
 from ...deadline import check_seconds
 from ...errors import ConfigurationError
 from ..guests.guest_options import GuestKeywords, GuestOptions
 
-__all__ = ["LEAST_MEMORY", "MOST_MEMORY", "WasmKeywords", "WasmOptions"]
+__all__ = ["LEAST_MEMORY", "MOST_MEMORY", "SetupKeywords", "WasmKeywords", "WasmOptions"]
 
 #: What a small program needs, and what the address space of 32-bit WebAssembly leaves, in bytes.
 LEAST_MEMORY, MOST_MEMORY = 16 << 20, (4 << 30) - (32 << 20) - (64 << 10)
 
 
-class WasmKeywords(GuestKeywords, total=False):
-    """Keywords of the constructors of WasmExecutor and WasmPool."""
+class SetupKeywords(TypedDict, total=False):
+    """Keywords of WasmExecutor.setup()."""
 
     setup_timeout_seconds: float
     deno: str | None
     pyodide_dir: str | os.PathLike[str] | None
     packages_dir: str | os.PathLike[str] | None
     cache_dir: str | os.PathLike[str] | None
+
+
+class WasmKeywords(GuestKeywords, SetupKeywords, total=False):
+    """Keywords of the constructors of WasmExecutor and WasmPool."""
 
 
 @dataclass
