@@ -6,10 +6,13 @@ check paths, open sources, and call the executor's :class:`FileStore`.
 
 from __future__ import annotations
 
+import errno
+import functools
 import io
 import os
 import posixpath
-from collections.abc import Iterable, Iterator, Mapping
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,6 +53,13 @@ class FileStore(Protocol):
             ExecutorError: it could not be written; says why.
         """
 
+    def make_folder(self, path: str) -> None:
+        """Make a folder, and those above it; no-op where it is there.
+
+        Raises:
+            ExecutorError: it could not be made; says why.
+        """
+
     def read_file(self, path: str, max_bytes: int) -> bytes:
         """Read a file.
 
@@ -70,7 +80,11 @@ class FileMethods:
     """The methods of an executor by which its user exchanges files with the code."""
 
     def put_file(self, source: Source, target: str) -> None:
-        """Write a file, or a folder of files, where the code can open it.
+        """Write a file, or a folder with all that is in it, where the code can open it.
+
+        Links are followed: the code gets what they lead to. What cannot be copied is an error that
+        names it: a file or folder that cannot be read, a link that leads nowhere or around in a
+        circle, a pipe, a socket, a device.
 
         Args:
             source: a path of this machine, or the content as bytes.
@@ -78,8 +92,8 @@ class FileMethods:
 
         Raises:
             ConfigurationError: ``target`` is not a path in the work folder.
-            ExecutorError: it could not be written; says why.
-            OSError: the source could not be read.
+            ExecutorError: it could not be written; says why. An older file stays as it was.
+            OSError: the source could not be read. Nothing is written if that is known before.
         """
         checked_path("put_file", target)
         with self._file_store("put_file") as store:
@@ -164,8 +178,14 @@ class GivenFiles:
                 entries.append((target, bytes(source)))
                 continue
             path = _local_path(name, source)
-            if not path.exists():
-                raise ConfigurationError(f"{name}={str(source)!r}: there is no such file or folder")
+            try:
+                path.stat()
+            except FileNotFoundError:
+                raise ConfigurationError(
+                    f"{name}={str(source)!r}: there is no such file or folder"
+                ) from None
+            except OSError as error:
+                raise ConfigurationError(f"{name}={str(source)!r}: {error.strerror}") from None
             entries.append((target, str(path.absolute())))
         return cls(tuple(entries), files is not None)
 
@@ -187,10 +207,14 @@ def checked_path(name: str, path: str) -> str:
     """Return ``path`` in its simplest form.
 
     Raises:
-        ConfigurationError: it is not text, or leads out of the work folder.
+        ConfigurationError: it is not text, not UTF-8, or leads out of the work folder.
     """
     if not isinstance(path, str) or not path or "\0" in path:
         raise ConfigurationError(f"{name}: {path!r} is not a path in the sandbox: give text")
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        raise ConfigurationError(f"{name}: {path!r} cannot be sent as UTF-8: rename it") from None
     found = posixpath.normpath(path)
     if found == ".." or found.startswith("../"):
         raise ConfigurationError(
@@ -200,9 +224,13 @@ def checked_path(name: str, path: str) -> str:
 
 
 def _put(store: FileStore, action: str, source: Source, target: str) -> None:
-    for content, name in _contents(action, source, target):
-        path = checked_path(action, name)
-        with content as file:
+    # All of them first: what is not there or cannot be named fails before anything is written.
+    entries = [(one, checked_path(action, name)) for one, name in _contents(action, source, target)]
+    for content, path in entries:
+        if content is None:
+            _make_folder(store, action, path)
+            continue
+        with content() as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(0)
             try:
@@ -214,23 +242,55 @@ def _put(store: FileStore, action: str, source: Source, target: str) -> None:
                 ) from error
 
 
-def _contents(action: str, source: Source, target: str) -> Iterator[tuple[BinaryIO, str]]:
-    """Open the files of a source, each with its target."""
+def _make_folder(store: FileStore, action: str, path: str) -> None:
+    try:
+        store.make_folder(path)
+    except ExecutorError as error:
+        place = store.describe(path)
+        raise error.reworded(f"{action}: folder {place} could not be made: {error}") from error
+
+
+def _contents(
+    action: str, source: Source, target: str
+) -> Iterator[tuple[Callable[[], BinaryIO] | None, str]]:
+    """Yield what opens each file of a source, ``None`` for an empty folder, and the target.
+
+    Raises:
+        ConfigurationError: there are too many.
+        OSError: one of them cannot be read.
+    """
     if isinstance(source, (bytes, bytearray, memoryview)):
-        yield io.BytesIO(source), target
+        yield functools.partial(io.BytesIO, source), target
         return
-    path = _local_path(action, source)
-    if not path.is_dir():
-        yield path.open("rb"), target
-        return
-    count = 0
-    for folder, _, names in os.walk(path):
-        for name in sorted(names):
-            count += 1
-            if count > _MOST_FILES:
-                raise ConfigurationError(f"{action}: {path} has more than {_MOST_FILES} files")
-            file = Path(folder, name)
-            yield file.open("rb"), posixpath.join(target, file.relative_to(path).as_posix())
+    top = _local_path(action, source)
+    files = folders = 0
+    # Each with the folders above it, by which a link that leads back to one of them is known.
+    waiting: list[tuple[Path, str, frozenset[tuple[int, int]]]] = [(top, target, frozenset())]
+    while waiting:
+        path, name, above = waiting.pop()
+        state = path.stat()
+        if stat.S_ISREG(state.st_mode):
+            yield functools.partial(_opened, path), name
+            files += 1
+        elif stat.S_ISDIR(state.st_mode):
+            here = (state.st_dev, state.st_ino)
+            if here in above:
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+            inside = sorted(os.listdir(path))
+            waiting += [(path / one, posixpath.join(name, one), above | {here}) for one in inside]
+            folders += 1
+            if not inside:
+                yield None, name
+        else:
+            raise OSError(errno.EINVAL, "it is neither a file nor a folder", str(path))
+        if max(files, folders) > _MOST_FILES:
+            raise ConfigurationError(
+                f"{action}: {top} has more than {_MOST_FILES} files or folders"
+            )
+
+
+def _opened(path: Path) -> BinaryIO:
+    return path.open("rb")
 
 
 def _local_path(name: str, source: object) -> Path:

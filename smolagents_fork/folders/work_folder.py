@@ -74,6 +74,18 @@ class WorkFolder:
                     os.unlink(part, dir_fd=folder)
                 raise
 
+    def make_folder(self, path: str) -> None:
+        """Make a folder, and those above it; no-op where it is there.
+
+        Args:
+            path: of the folder.
+
+        Raises:
+            ExecutorError: it could not be made; says why.
+        """
+        with _mapped(), self._parent(f"{self._relative(path)}/.", make=True):
+            pass
+
     def read_file(self, path: str, max_bytes: int) -> bytes:
         """Read a file.
 

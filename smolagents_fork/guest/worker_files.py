@@ -26,7 +26,7 @@ def request(action: str, data: bytes = b"", **arguments: Any) -> bytes:
     """Return the body of a FILE frame.
 
     Args:
-        action: ``write``, ``read`` or ``list``.
+        action: ``write``, ``folder``, ``read`` or ``list``.
         data: a piece of a file.
         **arguments: of the action.
     """
@@ -49,8 +49,10 @@ def answer(body: bytes | bytearray) -> bytes:
 def _write(data: bytes | bytearray, *, path: str, part: str, position: int, size: int) -> bytes:
     """Write a piece; return the name of the file it is in until the last one has come."""
     if not part:
-        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-        number, part = tempfile.mkstemp()
+        folder = os.path.dirname(path) or "."
+        os.makedirs(folder, exist_ok=True)
+        # In the same file system, so that it can replace the file, by a name that nobody has.
+        number, part = tempfile.mkstemp(prefix=".", suffix=".part", dir=folder)
         # At once: a file in memory that grows is copied.
         os.truncate(number, size)
         os.close(number)
@@ -65,6 +67,11 @@ def _write(data: bytes | bytearray, *, path: str, part: str, position: int, size
             os.unlink(part)
         raise
     return encode(part)
+
+
+def _folder(_data: bytes | bytearray, *, path: str) -> bytes:
+    os.makedirs(path, exist_ok=True)
+    return encode(path)
 
 
 def _read(_data: bytes | bytearray, *, path: str, position: int, size: int) -> bytes:
@@ -98,4 +105,9 @@ def _list(_data: bytes | bytearray, *, path: str) -> bytes:
     return encode(found)
 
 
-_ACTIONS: dict[str, Callable[..., bytes]] = {"write": _write, "read": _read, "list": _list}
+_ACTIONS: dict[str, Callable[..., bytes]] = {
+    "write": _write,
+    "folder": _folder,
+    "read": _read,
+    "list": _list,
+}

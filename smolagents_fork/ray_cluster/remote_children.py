@@ -179,6 +179,10 @@ class RemoteFolder:
         if position != size:
             raise ExecutorError(f"{size - position} bytes are missing from its content")
 
+    def make_folder(self, path: str) -> None:
+        """Make a folder; see :class:`ChildFiles`."""
+        self._sandbox.call("make_folder", {"path": path}, timeout=_FILE_SECONDS)
+
     def read_file(self, path: str, max_bytes: int) -> bytes:
         """Read a file; see :class:`ChildFiles`."""
         found = bytearray()

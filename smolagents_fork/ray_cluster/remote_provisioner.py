@@ -400,6 +400,10 @@ class RemoteContainer:
                 stream.shutdown(socket.SHUT_WR)
             self._head(stream, _FILE_SECONDS)
 
+    def make_folder(self, path: str) -> None:
+        """Make a folder; see :class:`Sandbox`."""
+        self._sandbox.call("make_folder", {"path": path})
+
     def read_file(self, path: str, max_bytes: int) -> bytes:
         """Read a file; see :class:`Sandbox`."""
         request = {"action": "read", "path": path, "max_bytes": max_bytes}

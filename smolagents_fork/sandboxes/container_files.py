@@ -7,6 +7,7 @@ the work folder is one.
 from __future__ import annotations
 
 import base64
+import secrets
 from collections.abc import Iterable
 from typing import Protocol
 
@@ -15,7 +16,7 @@ from ..results import FileInfo
 from .stream_errors import StreamUnsupported, TooMuchOutput
 from .untrusted_json import checked_row, read_json
 
-__all__ = ["list_files", "read_file", "write_file"]
+__all__ = ["list_files", "make_folder", "read_file", "write_file"]
 
 _TIMEOUT_SECONDS = 60.0
 _BYTES_PER_SECOND = 5_000_000
@@ -25,15 +26,16 @@ _GET = """
 if [ -e "$1" ] && [ ! -f "$1" ]; then echo 'it is not a regular file' >&2; exit 1; fi
 cat -- "$1" && printf .
 """
-# Run as: python3 -I -S -c PUT path size position [pieces in base64]. Without pieces, it reads size
-# bytes from standard input, because not every connection can signal its end. It checks the free
-# space first, and replaces the file when all bytes are written. A file that does not fit leaves no
-# part.
+# Run as: python3 -I -S -c PUT path size part position [pieces in base64]. Without pieces, it reads
+# size bytes from standard input, because not every connection can signal its end. It checks the
+# free space first, writes to a file that is called part, which nobody has, and replaces the file
+# when all bytes are written. A file that does not fit leaves no part and the older file.
 _PUT = """
 import base64, os, sys
-path, size, position = os.path.realpath(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-part = path + ".part"
-left = size if len(sys.argv) == 4 else 0
+path, size, position = os.path.realpath(sys.argv[1]), int(sys.argv[2]), int(sys.argv[4])
+folder = os.path.dirname(path)
+part = os.path.join(folder, sys.argv[3])
+left = size if len(sys.argv) == 5 else 0
 def arrived():
     global left
     while left:
@@ -43,23 +45,19 @@ def arrived():
         left -= len(piece)
         yield piece
 try:
-    folder = os.path.dirname(path)
     os.makedirs(folder, exist_ok=True)
     if os.path.isdir(path):
         raise IsADirectoryError("it is a folder")
     if position == 0:
-        if os.path.exists(part):
-            os.unlink(part)
         room = os.statvfs(folder)
         free = room.f_bavail * room.f_frsize
-        old = os.path.getsize(path) if os.path.isfile(path) else 0
-        if free < size <= free + old:
-            os.unlink(path)  # there is no room for both
-        elif free < size:
-            raise OSError("No space left: %d bytes are free in %s" % (free, folder))
+        if free < size:
+            old = ", where the older file stays until then" if os.path.exists(path) else ""
+            raise OSError("No space left: %d bytes are free in %s%s" % (free, folder, old))
+    file = open(part, "ab" if position else "xb")
     try:
-        with open(part, "ab") as file:
-            for piece in sys.argv[4:]:
+        with file:
+            for piece in sys.argv[5:]:
                 file.write(base64.b64decode(piece))
             for piece in arrived():
                 file.write(piece)
@@ -69,7 +67,7 @@ try:
         raise
     if written == size:
         os.replace(part, path)
-    elif len(sys.argv) == 4:
+    elif len(sys.argv) == 5:
         os.unlink(part)
         raise OSError("%d of %d bytes arrived" % (written, size))
 except OSError as error:
@@ -136,7 +134,8 @@ def write_file(run: Run, path: str, pieces: Iterable[bytes], size: int) -> None:
         ExecutorError: it could not be written (no space, no permission).
     """
     timeout = _TIMEOUT_SECONDS + size / _BYTES_PER_SECOND
-    argv = ["python3", "-I", "-S", "-c", _PUT, path, str(size)]
+    part = f".{secrets.token_hex(8)}.part"
+    argv = ["python3", "-I", "-S", "-c", _PUT, path, str(size), part]
     try:
         code, message = _put(run, [*argv, "0"], pieces, timeout)
     except StreamUnsupported:
@@ -167,6 +166,22 @@ def _put_by_arguments(
                 return code, message
             position += len(part)
     return 0, b""
+
+
+def make_folder(run: Run, path: str) -> None:
+    """Make a folder in the container, and those above it; no-op where it is there.
+
+    Args:
+        run: runs programs there.
+        path: absolute.
+
+    Raises:
+        ExecutorError: it could not be made.
+    """
+    argv = ["mkdir", "-p", "--", path]
+    code, _, message = run(argv, timeout=_TIMEOUT_SECONDS, max_bytes=65_536)
+    if code != 0:
+        raise ExecutorError(_reason(code, message))
 
 
 def read_file(run: Run, path: str, max_bytes: int) -> bytes:

@@ -68,6 +68,10 @@ class ContainerSandbox(ABC, Generic[_Started]):
         """Write a file; see :meth:`.provisioner.Sandbox.write_file`."""
         container_files.write_file(self.run, path, pieces, size)
 
+    def make_folder(self, path: str) -> None:
+        """Make a folder; see :meth:`.provisioner.Sandbox.make_folder`."""
+        container_files.make_folder(self.run, path)
+
     def read_file(self, path: str, max_bytes: int) -> bytes:
         """Read a file; see :meth:`.provisioner.Sandbox.read_file`."""
         return container_files.read_file(self.run, path, max_bytes)

@@ -200,6 +200,16 @@ class Sandbox(Protocol):
             ExecutorError: it could not be written; says why.
         """
 
+    def make_folder(self, path: str) -> None:
+        """Make a folder, and those above it; no-op where it is there.
+
+        Args:
+            path: absolute.
+
+        Raises:
+            ExecutorError: it could not be made; says why.
+        """
+
     def read_file(self, path: str, max_bytes: int) -> bytes:
         """Read a file.
 

@@ -55,6 +55,10 @@ class GuestFiles:
                 part = _decoded(self._ask(asked), str)
                 position += len(piece)
 
+    def make_folder(self, path: str) -> None:
+        """Make a folder; see :class:`FileStore`."""
+        _decoded(self._ask(request("folder", path=path)), str)
+
     def read_file(self, path: str, max_bytes: int) -> bytes:
         """Read a file; see :class:`FileStore`."""
         found = bytearray()

@@ -29,6 +29,10 @@ class SandboxFiles:
         """Write a file; see :meth:`.provisioner.Sandbox.write_file`."""
         self._sandbox.write_file(self._absolute(path), pieces, size)
 
+    def make_folder(self, path: str) -> None:
+        """Make a folder; see :meth:`.provisioner.Sandbox.make_folder`."""
+        self._sandbox.make_folder(self._absolute(path))
+
     def read_file(self, path: str, max_bytes: int) -> bytes:
         """Read a file; see :meth:`.provisioner.Sandbox.read_file`."""
         return self._sandbox.read_file(self._absolute(path), max_bytes)

@@ -213,6 +213,8 @@ class ContainerOnNode:
             return as_data(self._sandbox.stats())
         if method == "list_files":
             return as_data(self._sandbox.list_files(str(arguments["path"])))
+        if method == "make_folder":
+            return self._sandbox.make_folder(str(arguments["path"]))
         if method == "responds":
             return self._sandbox.engine_responds()
         raise ExecutorError(f"a container has no request {method!r}")

@@ -24,7 +24,7 @@ class FolderPieces:
         folder: its path.
     """
 
-    METHODS: ClassVar[frozenset[str]] = frozenset({"list_files", "read", "write"})
+    METHODS: ClassVar[frozenset[str]] = frozenset({"list_files", "make_folder", "read", "write"})
 
     def __init__(self, folder: str) -> None:
         self._folder = WorkFolder(folder)
@@ -33,6 +33,10 @@ class FolderPieces:
     def list_files(self, path: str) -> list[tuple[str, int]]:
         """Return path and size of the regular files below ``path``."""
         return [(one.path, one.size) for one in self._folder.list_files(path)]
+
+    def make_folder(self, path: str) -> None:
+        """Make a folder, and those above it."""
+        self._folder.make_folder(path)
 
     def read(self, path: str, position: int, max_bytes: int) -> bytes:
         """Return a piece of a file; one that is not full is the last.

@@ -49,6 +49,55 @@ def test_files_are_put(contract, executor, tmp_path):
     assert executor("read('put/bytes.txt')").output == "of a folder"
 
 
+@behaviour("Files", "A folder arrives whole: links are followed, and empty folders are there.")
+def test_folders_are_put_whole(contract, executor, tmp_path):
+    given, elsewhere = tmp_path / "given", tmp_path / "elsewhere"
+    (given / "empty" / "inner").mkdir(parents=True)
+    (elsewhere / "deep").mkdir(parents=True)
+    (elsewhere / "deep" / "f").write_text("by a link", "utf-8")
+    (given / "followed").symlink_to(elsewhere)
+    (given / "file").symlink_to(elsewhere / "deep" / "f")
+    executor.put_file(given, "whole")
+    assert executor("read('whole/followed/deep/f') + read('whole/file')").output == "by a link" * 2
+    executor.put_file(given / "empty", "whole/again/empty")
+    # Where there is a folder, one can write without making it.
+    executor("write('whole/empty/inner/a', '1'); write('whole/again/empty/inner/b', '22')")
+    assert executor("read('whole/empty/inner/a') + read('whole/again/empty/inner/b')").output == (
+        "122"
+    )
+
+
+@behaviour("Files", "What cannot be copied is an error that names it, before anything is written.")
+def test_folders_that_cannot_be_put(contract, executor, tmp_path):
+    def nowhere(folder):
+        (folder / "nowhere").symlink_to(tmp_path / "none")
+
+    def circle(folder):
+        (folder / "circle").symlink_to(folder)
+
+    def pipe(folder):
+        os.mkfifo(folder / "pipe")
+
+    for number, make in enumerate((nowhere, circle, pipe)):
+        folder = tmp_path / str(number) / "sub"
+        folder.mkdir(parents=True)
+        (folder / "a").write_text("1", "utf-8")
+        make(folder)
+        with pytest.raises(OSError, match=f"'.*/sub/(circle/sub/)?{make.__name__}'"):
+            executor.put_file(folder.parent, f"refused-{number}")
+    with pytest.raises(ExecutorError):
+        executor.list_files("refused-0")
+
+
+@behaviour("Files", "A write replaces a file at its end, and touches no other.")
+def test_files_beside_the_target_stay(contract, executor):
+    executor.put_file(b"mine", "beside/data.csv.part")
+    executor.put_file(b"older", "beside/data.csv")
+    executor.put_file(b"newer", "beside/data.csv")
+    found = {one.path: executor.get_file(one.path) for one in executor.list_files("beside")}
+    assert found == {"beside/data.csv": b"newer", "beside/data.csv.part": b"mine"}
+
+
 @behaviour("Files", "`get_file` returns what the code's `open()` wrote, in any size up to a limit.")
 def test_files_are_got(contract, executor):
     executor("write('out.csv', 'x,y\\n3,4\\n')")

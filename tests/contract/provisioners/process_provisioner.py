@@ -134,12 +134,19 @@ class ProcessSandbox:
         self._check_there()
         try:
             Path(path).parent.mkdir(parents=True, exist_ok=True)
-            part = Path(f"{path}.part")
+            part = Path(path).parent / f".{secrets.token_hex(8)}.part"
             part.write_bytes(b"".join(pieces))
             if Path(path).is_dir():
                 part.unlink()
                 raise IsADirectoryError("it is a folder")
             part.replace(path)
+        except OSError as error:
+            raise ExecutorError(str(error)) from error
+
+    def make_folder(self, path: str) -> None:
+        self._check_there()
+        try:
+            Path(path).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise ExecutorError(str(error)) from error
 

@@ -70,6 +70,31 @@ def test_concurrent_starts_each_give_a_sandbox(place):
         kernel_of(sandbox)
 
 
+def test_failed_write_leaves_the_older_file_and_others(shared):
+    for name in ("failed/older", "failed/older.part"):
+        write(shared, name, name.encode())
+
+    def broken():
+        yield b"x" * 10
+        raise ExecutorError("the source broke")
+
+    with pytest.raises(ExecutorError):
+        shared.write_file(path_in(shared, "failed/older"), broken(), 20)
+    names = [one.path for one in shared.list_files(path_in(shared, "failed"))]
+    assert names == [path_in(shared, "failed/older"), path_in(shared, "failed/older.part")]
+    for name in ("failed/older", "failed/older.part"):
+        assert shared.read_file(path_in(shared, name), 100) == name.encode()
+
+
+def test_folder_is_made_once_and_not_in_place_of_a_file(shared):
+    for _ in range(2):
+        shared.make_folder(path_in(shared, "made/in a/-folder"))
+    write(shared, "made/file", b"1")
+    assert [one.size for one in shared.list_files(path_in(shared, "made"))] == [1]
+    with pytest.raises(ExecutorError, match="exists"):
+        shared.make_folder(path_in(shared, "made/file"))
+
+
 def test_streams_are_independent(shared):
     one, other = (shared.open_stream(timeout=START_SECONDS) for _ in range(2))
     one.close()

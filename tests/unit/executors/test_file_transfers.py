@@ -74,6 +74,32 @@ def test_folder_keeps_its_structure_and_has_a_limit(tmp_path, monkeypatch) -> No
         box.put_file(tmp_path, "x")
 
 
+def test_folder_that_cannot_be_listed_is_an_error_that_names_it(tmp_path, monkeypatch) -> None:
+    (tmp_path / "a").write_text("a")
+    secret = tmp_path / "secret"
+    secret.mkdir()
+
+    def listdir(path, original=os.listdir):
+        # The user of this test may be root, who may list everything.
+        if path == secret:
+            raise PermissionError(13, "Permission denied", str(path))
+        return original(path)
+
+    monkeypatch.setattr(os, "listdir", listdir)
+    box = Box()
+    with pytest.raises(PermissionError, match=f"'{secret}'"):
+        box.put_file(tmp_path, "x")
+    with pytest.raises(ExecutorError, match=rf"files\['x'\]: .*'{secret}'"):
+        GivenFiles.of({"x": tmp_path}).send(box.store)
+    assert box.store.pieces == {}
+
+
+def test_name_that_is_not_text_is_refused(tmp_path) -> None:
+    (tmp_path / os.fsdecode(b"caf\xe9")).write_text("x")
+    with pytest.raises(ConfigurationError, match="cannot be sent as UTF-8: rename it"):
+        Box().put_file(tmp_path, "x")
+
+
 def test_given_paths_are_of_the_folder_at_that_time(tmp_path, monkeypatch) -> None:
     (tmp_path / "data.csv").write_text("1")
     monkeypatch.chdir(tmp_path)
