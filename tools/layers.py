@@ -15,6 +15,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("_version", "errors", "inventory", "proc_table"),
     ("forks",),
     (
+        "awaitables",
         "deadline",
         "distributions",
         "figures",

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import telemetry
+from ..awaitables import complete
 from ..codec.rpc import make_binding, signature_of
 from ..errors import ConfigurationError
 from .signatures import StubSpec, describe, make_callable
@@ -55,7 +56,7 @@ class DirectCall:
         more = {_SANITIZE: kwargs.pop(_SANITIZE)} if _SANITIZE in kwargs else {}
         positional, named = self._bind(*args, **kwargs)
         with telemetry.tool_call(self.name):
-            return self._target(*positional, **named, **more)
+            return complete(self._target(*positional, **named, **more))
 
     def interrupt(self) -> None:
         """Ask the target to stop, if it supports that."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import telemetry
+from ..awaitables import complete
 from ..codec import DEFAULT_MAX_BYTES, decode, encode
 from ..codec.attachments import Attachments
 from ..deadline import check_seconds
@@ -280,7 +281,7 @@ class Dispatcher:
         """Return ``True`` and the tool's value, or ``False`` and its exception."""
         if not self._reason_for_tool_thread():
             try:
-                outcome = True, target(*args, **kwargs)
+                outcome = True, _call(target, args, kwargs)
             except BaseException as error:
                 if raised_by_signal(error):
                     raise
@@ -290,7 +291,7 @@ class Dispatcher:
             return outcome
         try:
             return self._thread.run(
-                functools.partial(target, *args, **kwargs),
+                functools.partial(_call, target, args, kwargs),
                 self.tool_timeout_seconds,
                 self._interrupted.is_set,
             )
@@ -329,6 +330,10 @@ def _why_elsewhere(calling_thread: bool | None, tool_timeout_seconds: float | No
     if tool_timeout_seconds is not None:
         return f"tool_timeout_seconds={tool_timeout_seconds} runs tools"
     return ""
+
+
+def _call(target: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> Any:
+    return complete(target(*args, **kwargs))
 
 
 def _stop(target: Any) -> None:

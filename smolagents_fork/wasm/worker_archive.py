@@ -14,7 +14,16 @@ __all__ = ["worker_archive"]
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _FOLDERS = ("codec", "guest", "interpreter")
-_MODULES = ("errors", "help", "hints", "open_figures", "output", "routed_places", "texts")
+_MODULES = (
+    "awaitables",
+    "errors",
+    "help",
+    "hints",
+    "open_figures",
+    "output",
+    "routed_places",
+    "texts",
+)
 # The same bytes for the same sources: the snapshot is found by them.
 _DATE = (1980, 1, 1, 0, 0, 0)
 

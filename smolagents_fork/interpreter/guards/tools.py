@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
+from ...awaitables import complete
 from ..meter import Meter
 
 __all__ = ["ToolCaller"]
@@ -59,7 +60,7 @@ class ToolCaller:
         try:
             self._working[token] = tool
             with self._suspended():
-                result = tool(*arguments, **keywords)
+                result = complete(tool(*arguments, **keywords))
         finally:
             self._working.pop(token, None)
             meter.resume(number)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import os
@@ -12,7 +13,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -204,6 +205,76 @@ def test_tool_that_code_cannot_call(contract):
     texts = [str(warning.message) for warning in warned]
     assert [text.split("'")[1] for text in texts] == ["a b", "class", "__name__"]
     assert executor("first() + last()").output == 10
+
+
+class Asynchronous(Tool):
+    name = "doubled"
+    description = "Doubles a number, and the length of a list."
+    inputs: ClassVar[dict[str, Any]] = {"number": {"type": "any", "description": "x"}}
+    output_type = "any"
+
+    async def forward(self, number: Any) -> Any:
+        await asyncio.sleep(0)
+        return number * 2
+
+
+async def counted(number: int) -> AsyncIterator[int]:
+    """Yields the numbers below ``number``."""
+    for one in range(number):
+        await asyncio.sleep(0)
+        yield one
+
+
+async def failing() -> None:
+    """Raises an error of the host."""
+    await asyncio.sleep(0)
+    raise StoreError("shelf 3")
+
+
+@behaviour("Tools", "Asynchronous tools and functions run on the host to their end.")
+@pytest.mark.parametrize("given", ["send_tools", "additional_functions"])
+def test_asynchronous_tools(contract, given):
+    tools = {
+        "doubled": Asynchronous(),
+        "counted": counted,
+        "failing": failing,
+        "handed_on": lambda: Asynchronous().forward(4),
+    }
+    if given == "additional_functions" and contract.takes(given):
+        executor = contract.make(additional_functions=tools)
+        executor.send_tools({})
+    else:
+        executor = contract.shared
+        executor.send_tools(tools)
+    assert executor("[doubled(2), doubled(number=[1]), handed_on()]").output == [4, [1, 1], 8]
+    assert executor("sum(counted(4))").output == 6
+    with pytest.raises(Exception, match="shelf 3"):
+        executor("failing()")
+    assert executor("doubled(3)").output == 6
+
+
+@behaviour("Tools", "An asynchronous tool works where the caller's event loop runs.")
+def test_asynchronous_tool_under_a_loop(contract):
+    executor = contract.shared
+    executor.send_tools({"doubled": Asynchronous()})
+
+    async def run() -> Any:
+        outputs = [executor("doubled(2)")]
+        if hasattr(executor, "acall"):
+            outputs.append(await executor.acall("doubled(2)"))
+        return {output.output for output in outputs}
+
+    assert asyncio.run(run()) == {4}
+
+
+@behaviour("Tools", "An asynchronous tool has the time limit of the others.")
+def test_asynchronous_tool_has_a_time_limit(contract):
+    if not contract.takes("tool_timeout_seconds"):
+        return
+    executor = contract.limited
+    executor.send_tools({"forever": lambda: asyncio.sleep(3600)})
+    with pytest.raises(Exception, match=r"forever\(\) ran past tool_timeout_seconds="):
+        executor("forever()")
 
 
 @behaviour("Tools", "A call that does not match the signature is Python's own TypeError.")
