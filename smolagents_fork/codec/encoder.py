@@ -4,8 +4,9 @@ Some values are plain JSON: null, true, false, finite floats, integers of 64 bit
 strings, lists, and dicts with string keys. All other values are objects whose key ``$`` names the
 type. A dict that has a key ``$`` itself is written as a list of pairs.
 
-A subclass of a builtin without its own rule is encoded as that builtin. An object that is
-referenced twice is written twice. An object that contains itself is an error.
+An instance of a subclass is encoded as the type that it is based on, unless the subclass has a rule
+of its own, as enums, named tuples, dataclasses and the types of numpy, pandas and Pillow have. An
+object that is referenced twice is written twice. An object that contains itself is an error.
 """
 
 from __future__ import annotations
@@ -43,6 +44,8 @@ from smolagents_fork.codec.plain_encoders import (
 )
 from smolagents_fork.errors import EncodeError
 
+# Methods by which tables and arrays of other libraries become those that can be encoded.
+_CONVERSIONS = ("to_pandas", "toPandas", "to_numpy", "numpy", "toarray")
 _JSON_WRITER = json.JSONEncoder(check_circular=False, allow_nan=False, separators=(",", ":"))
 
 
@@ -249,7 +252,9 @@ def _refusal(value: Any) -> str:
     if isinstance(value, type):
         return f"the class {value.__qualname__} cannot be encoded; send an instance or its name"
     kind = type(value)
-    return (
-        f"a value of type {kind.__module__}.{kind.__qualname__} cannot be encoded; "
-        "send plain data instead (numbers, text, lists, dicts, arrays, tables, images)"
-    )
+    text = f"a value of type {kind.__module__}.{kind.__qualname__} cannot be encoded; "
+    methods = {name for base in kind.__mro__ for name in vars(base)}
+    conversion = next((name for name in _CONVERSIONS if name in methods), None)
+    if conversion is not None:
+        return f"{text}send what its .{conversion}() returns"
+    return f"{text}send plain data instead (numbers, text, lists, dicts, arrays, tables, images)"

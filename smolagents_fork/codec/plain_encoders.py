@@ -93,7 +93,8 @@ def _dict(encoder: Any, value: dict[Any, Any]) -> Any:
 def _pairs(encoder: Any, value: dict[Any, Any]) -> list[Any]:
     out: list[Any] = []
     encoder.charge(8 * len(value))
-    for key, item in dict.items(value):
+    # An OrderedDict has an order of its own, which dict.items() does not know.
+    for key, item in value.items():
         try:
             left = encoder.value(key)
         except Fault as fault:
@@ -133,12 +134,13 @@ def _fraction(encoder: Any, value: fractions.Fraction) -> Any:
 
 
 def _path(encoder: Any, value: pathlib.PurePath) -> Any:
+    # Every path is of a subclass, and a program's may have a __str__ of its own.
     if isinstance(value, pathlib.Path):
         name = "Path"
     else:
         windows = isinstance(value, pathlib.PureWindowsPath)
         name = "PureWindowsPath" if windows else "PurePosixPath"
-    return {"$": name, "v": encoder.text(str(value))}
+    return {"$": name, "v": encoder.text(pathlib.PurePath.__str__(value))}
 
 
 def encode_dataclass(encoder: Any, value: Any) -> Any:
@@ -228,25 +230,81 @@ EXACT_ENCODERS: dict[type, Handler] = {
     Member: _member,
 }
 
-# A subclass without its own rule is sent as its builtin. The builtin's methods create the copy, so
-# an overridden __str__ or __iter__ is not called.
+
+def _stored(kind: type, value: Any, *names: str) -> list[Any]:
+    """Read attributes as ``kind`` stores them, whatever a subclass makes of them."""
+    return [getattr(kind, name).__get__(value) for name in names]
+
+
+_CLOCK = ("hour", "minute", "second", "microsecond", "tzinfo")
+
+
+def _exact_datetime(value: Any) -> dt.datetime:
+    *fields, fold = _stored(dt.datetime, value, "year", "month", "day", *_CLOCK, "fold")
+    return dt.datetime(*fields, fold=fold)
+
+
+def _exact_time(value: Any) -> dt.time:
+    *fields, fold = _stored(dt.time, value, *_CLOCK, "fold")
+    return dt.time(*fields, fold=fold)
+
+
+def _exact_deque(value: Any) -> Any:
+    (longest,) = _stored(collections.deque, value, "maxlen")
+    return collections.deque(collections.deque.__iter__(value), longest)
+
+
+def _exact_default_dict(value: Any) -> Any:
+    (factory,) = _stored(collections.defaultdict, value, "default_factory")
+    return collections.defaultdict(factory, dict.items(value))
+
+
+# An instance of a subclass without its own rule is sent as the type it is based on: a copy of that
+# type's own, made by its own methods, so that an overridden __str__ or __iter__ is not called. A
+# type stands before those that it is based on.
+_EXACT_COPIES: tuple[tuple[type, Callable[[Any], Any]], ...] = (
+    (str, str.__str__),
+    (int, int.__int__),
+    (float, float.__float__),
+    (complex, complex.__pos__),
+    (bytes, lambda v: bytes.__getitem__(v, slice(None))),
+    (bytearray, lambda v: bytearray.__getitem__(v, slice(None))),
+    (list, lambda v: list.__getitem__(v, slice(None))),
+    (tuple, lambda v: tuple.__getitem__(v, slice(None))),
+    (collections.deque, _exact_deque),
+    (
+        collections.OrderedDict,
+        lambda v: collections.OrderedDict(collections.OrderedDict.items(v)),
+    ),
+    (collections.Counter, lambda v: collections.Counter(dict(dict.items(v)))),
+    (collections.defaultdict, _exact_default_dict),
+    (dict, lambda v: dict(dict.items(v))),
+    (frozenset, lambda v: frozenset(frozenset.__iter__(v))),
+    (set, lambda v: set(set.__iter__(v))),
+    (dt.datetime, _exact_datetime),
+    (dt.date, lambda v: dt.date(*_stored(dt.date, v, "year", "month", "day"))),
+    (dt.time, _exact_time),
+    (
+        dt.timedelta,
+        lambda v: dt.timedelta(*_stored(dt.timedelta, v, "days", "seconds", "microseconds")),
+    ),
+    (decimal.Decimal, lambda v: decimal.Decimal(decimal.Decimal.__str__(v))),
+    (
+        fractions.Fraction,
+        lambda v: fractions.Fraction(*_stored(fractions.Fraction, v, "numerator", "denominator")),
+    ),
+    (uuid.UUID, lambda v: uuid.UUID(int=_stored(uuid.UUID, v, "int")[0])),
+)
+
+
+def _as_base(base: type, copy: Callable[[Any], Any]) -> Handler:
+    handler = EXACT_ENCODERS.get(base)
+    if handler is None:
+        return lambda encoder, value: encoder.value(copy(value))
+    return lambda encoder, value: handler(encoder, copy(value))
+
+
 BASE_ENCODERS: tuple[tuple[type, Handler], ...] = (
-    (str, lambda e, v: e.value(str.__str__(v))),
-    (int, lambda e, v: e.value(int.__int__(v))),
-    (float, lambda e, v: e.value(float.__float__(v))),
-    (bytes, lambda e, v: _bytes(e, bytes.__getitem__(v, slice(None)))),
-    (bytearray, lambda e, v: _bytes(e, bytearray.__getitem__(v, slice(None)))),
-    (list, lambda e, v: _list(e, list.__getitem__(v, slice(None)))),
-    (tuple, lambda e, v: EXACT_ENCODERS[tuple](e, tuple.__getitem__(v, slice(None)))),
-    (collections.OrderedDict, _mapping("OrderedDict")),
-    (collections.Counter, _mapping("Counter")),
-    (collections.defaultdict, _default_dict),
-    (dict, _dict),
-    (frozenset, lambda e, v: EXACT_ENCODERS[frozenset](e, frozenset.copy(v))),
-    (set, lambda e, v: EXACT_ENCODERS[set](e, set.copy(v))),
-    (dt.datetime, lambda _, v: encode_datetime(v)),
-    (dt.date, lambda _, v: encode_date(v)),
-    (dt.timedelta, lambda _, v: encode_timedelta(v)),
-    (decimal.Decimal, lambda e, v: {"$": "Decimal", "v": e.text(str(v))}),
+    *((base, _as_base(base, copy)) for base, copy in _EXACT_COPIES),
     (pathlib.PurePath, _path),
 )

@@ -211,7 +211,8 @@ class Worker:
 
     def _accept(self, frame: Frame) -> None:
         try:
-            data: Any = decode(frame.body, path="variables")
+            # The host has its own limit, and is trusted.
+            data: Any = decode(frame.body, path="variables", max_bytes=len(frame.body))
             if frame.kind is Kind.TOOLS:
                 self._interpreter.send_tools(
                     {spec["name"]: self._calls.stub(**spec) for spec in data}

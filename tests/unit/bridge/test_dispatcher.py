@@ -867,3 +867,12 @@ def test_threads_of_an_ended_run_are_refused():
     with running(later) as new:
         assert new.result() == 1
     assert calls.call("one", [], {}) == 1
+
+
+def test_limit_of_results_is_the_hosts_alone(monkeypatch):
+    """No other limit applies inside, such as the codec's default of 256 MiB."""
+    monkeypatch.setitem(decode.__kwdefaults__, "max_bytes", 1000)
+    dispatcher = Dispatcher(max_request_bytes=100_000, max_reply_bytes=100_000)
+    (spec,) = dispatcher.register({"text": lambda size: "x" * len(size)})
+    stub = HostCalls(dispatcher.handle, lambda: None, 100_000).stub(**spec.as_data())
+    assert stub("x" * 50_000) == "x" * 50_000

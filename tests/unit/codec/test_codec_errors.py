@@ -47,6 +47,15 @@ def test_the_message_says_what_to_do() -> None:
         codec.encode([lambda: None])
 
 
+@pytest.mark.parametrize("name", ["to_pandas", "toPandas", "to_numpy", "numpy", "toarray"])
+def test_message_names_the_conversion_of_a_foreign_table(name: str) -> None:
+    table: Any = type("Table", (), {name: lambda self: self})
+    with pytest.raises(EncodeError) as caught:
+        codec.encode({"a": [table()]})
+    words = f"Table cannot be encoded; send what its .{name}() returns"
+    assert str(caught.value) == f"value['a'][0]: a value of type {__name__}.{words}"
+
+
 def test_a_cycle_is_named() -> None:
     value: dict[str, Any] = {"a": [1, {}]}
     value["a"][1]["back"] = value["a"]

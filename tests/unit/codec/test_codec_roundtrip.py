@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import ast
+import collections
 import dataclasses
+import datetime as dt
+import decimal
+import fractions
 import json
+import pathlib
 import subprocess
 import sys
+import uuid
 from typing import Any
 
 import codec_values
@@ -85,19 +91,58 @@ def test_a_record_can_be_copied_and_pickled_probes_do_not_recurse() -> None:
         codec.Record.__new__(codec.Record)._fields  # noqa: B018 - an empty one, as copy makes it
 
 
-def test_subclass_of_a_builtin_is_encoded_as_the_builtin() -> None:
-    class Liar(str):
-        __slots__ = ()
+def moved() -> Any:
+    ordered = collections.OrderedDict(a=1, b=2)
+    ordered.move_to_end("a")
+    return ordered
 
-        def __str__(self) -> str:
-            return "lie"
 
-    class Numbers(list):  # type: ignore[type-arg]
-        pass
+ZONE = dt.timezone.utc
+BASES: list[tuple[Any, tuple[Any, ...], dict[str, Any]]] = [
+    ("truth", ("truth",), {}),
+    (7, (7,), {}),
+    (1 << 70, (1 << 70,), {}),
+    (2.5, (2.5,), {}),
+    (complex(-0.0, 3), (complex(-0.0, 3),), {}),
+    (b"x", (b"x",), {}),
+    (bytearray(b"y"), (b"y",), {}),
+    ([1], ([1],), {}),
+    ((1, 2), ((1, 2),), {}),
+    (collections.deque([1, 2], 3), ([1, 2], 3), {}),
+    (moved(), (moved(),), {}),
+    (collections.Counter("aab"), ("aab",), {}),
+    (collections.defaultdict(list, a=[1]), (list,), {"a": [1]}),
+    ({"a": 1}, ({"a": 1},), {}),
+    (frozenset({1}), ({1},), {}),
+    ({1, 2}, ({1, 2},), {}),
+    (
+        dt.datetime(2020, 1, 2, 3, 4, 5, 6, ZONE, fold=1),
+        (2020, 1, 2, 3, 4, 5, 6, ZONE),
+        {"fold": 1},
+    ),
+    (dt.date(2020, 1, 2), (2020, 1, 2), {}),
+    (dt.time(1, 2, 3, 4, ZONE, fold=1), (1, 2, 3, 4, ZONE), {"fold": 1}),
+    (dt.timedelta(1, 2, 3), (1, 2, 3), {}),
+    (decimal.Decimal("1.50"), ("1.50",), {}),
+    (fractions.Fraction(1, 3), (1, 3), {}),
+    (uuid.UUID(int=5), (str(uuid.UUID(int=5)),), {}),
+    (pathlib.PurePosixPath("/a/b"), ("/a/b",), {}),
+]
 
-    value = codec.decode(codec.encode([Liar("truth"), Numbers([1]), type("N", (int,), {})(3)]))
-    assert value == ["truth", [1], 3]
-    assert list(map(type, value)) == [str, list, int]
+
+@pytest.mark.parametrize(("value", "args", "kwargs"), BASES, ids=lambda v: type(v).__name__)
+def test_instance_of_a_subclass_is_encoded_as_its_base(value: Any, args: Any, kwargs: Any) -> None:
+    def lie(*_: Any) -> Any:
+        raise AssertionError("a method of the subclass")
+
+    names = ("__str__", "__repr__", "__iter__", "items", "keys", "isoformat", "hex")
+    derived: Any = type("Derived", (type(value),), {})
+    instance = derived(*args, **kwargs)
+    for name in names:
+        setattr(derived, name, lie)
+    result = codec.decode(codec.encode(instance))
+    assert type(result) is type(value)
+    assert (result, repr(result)) == (value, repr(value))
 
 
 def test_shared_references_are_written_twice() -> None:
