@@ -86,6 +86,7 @@ test-downstream: $(VENV)/.dev ## packages that build on smolagents, used with th
 .PHONY: docs
 docs: $(VENV)/.dev ## the site of the documentation, strictly, into build/site
 	@NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build --quiet
+	@echo "the site: file://$(CURDIR)/build/site/index.html"
 
 .PHONY: lint
 lint: $(VENV)/.dev ## ruff, mypy, the series, the layers

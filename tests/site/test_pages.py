@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 from page_walk import blocks
+from selenium.webdriver.support.ui import WebDriverWait
 
 import smolagents_fork
 from smolagents_fork import errors
+from tests.browser import opened_browser
 from tools.downstream.packages import PACKAGES, USES
 from tools.paths import ROOT
 from tools.site.hooks import rewritten
@@ -23,7 +25,8 @@ DOCS = ROOT / "docs"
 GAP = "..."
 #: Pages whose commands a test of their own runs.
 WALKED = {"start/getting-started.md", "recipes/ci.md", "recipes/files.md", "recipes/podman.md"}
-WALKED |= {"recipes/tenants.md"}
+WALKED |= {"recipes/tenants.md", "guides/own-executor.md", "guides/saving.md"}
+WALKED |= {"guides/sent-to-the-model.md", "guides/streaming.md"}
 
 
 def messages_of_the_code() -> str:
@@ -54,10 +57,12 @@ def test_every_message_of_the_troubleshooting_page_is_in_the_code():
     assert missing == []
 
 
-@pytest.mark.slow
-def test_site_builds_without_a_warning(tmp_path):
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """Return the folder of the built site."""
+    folder = tmp_path_factory.mktemp("site")
     done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(tmp_path)],
+        [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(folder)],
         cwd=ROOT,
         env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
         capture_output=True,
@@ -65,13 +70,54 @@ def test_site_builds_without_a_warning(tmp_path):
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    reference = (tmp_path / "api.html").read_text("utf-8")
+    return folder
+
+
+@pytest.mark.slow
+def test_site_builds_without_a_warning(site):
+    reference = (site / "api.html").read_text("utf-8")
     for name in (*smolagents_fork._EXPORTS, *errors.__all__):
         assert f".{name}" in reference, f"docs/api.md has no {name}"
-    pages = {
-        path.relative_to(tmp_path).with_suffix("").as_posix() for path in tmp_path.rglob("*.html")
-    }
+    pages = {path.relative_to(site).with_suffix("").as_posix() for path in site.rglob("*.html")}
     assert pages >= {"index", "start/getting-started", "executors/docker", "security", "downstream"}
+
+
+@pytest.mark.slow
+def test_site_loads_nothing_from_another_server(site):
+    loaded = re.compile(
+        r'<(?:script|img|iframe)[^>]* src="(?:https?:)?//|<link[^>]*stylesheet[^>]*//'
+    )
+    for page in site.rglob("*.html"):
+        assert loaded.search(page.read_text("utf-8")) is None, page.name
+
+
+@pytest.mark.slow
+def test_search_works_in_pages_opened_as_files(site, tmp_path):
+    with opened_browser(tmp_path) as browser:
+        browser.get((site / "start" / "choose.html").as_uri())
+        wait = WebDriverWait(browser, 60)
+        field = browser.find_element("css selector", "input.md-search__input")
+        field.click()
+        field.send_keys("Landlock")
+        links = wait.until(
+            lambda _: browser.find_elements("css selector", "a.md-search-result__link")
+        )
+        assert (site / "executors" / "process.html").as_uri() in {
+            link.get_attribute("href").partition("#")[0].partition("?")[0] for link in links
+        }
+
+
+@pytest.mark.slow
+def test_names_stay_in_one_piece_in_tables(site, tmp_path):
+    with opened_browser(tmp_path) as browser:
+        browser.set_window_size(700, 900)
+        browser.get((site / "executors" / "docker.html").as_uri())
+        lines = browser.execute_script(
+            "return [...document.querySelectorAll('td:first-child > code')]"
+            ".map(code => [code.textContent, code.getClientRects().length])"
+        )
+    assert len(lines) > 40
+    assert [name for name, count in lines if count != 1] == []
 
 
 def test_links_out_of_the_docs_are_put_right():
@@ -83,7 +129,9 @@ def test_links_out_of_the_docs_are_put_right():
 
 
 def test_every_command_of_guides_and_recipes_is_run():
-    pages = [*(DOCS / "start").glob("*.md"), *(DOCS / "recipes").glob("*.md")]
+    pages = [
+        page for folder in ("start", "guides", "recipes") for page in (DOCS / folder).glob("*.md")
+    ]
     commands = {
         page.relative_to(DOCS).as_posix()
         for page in pages

@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 
 import PIL.Image
 import pytest
-from browser import opened_browser
 from ports import free_port
 from whole_contract import WHOLE
 
+from tests.browser import opened_browser
 from tools.paths import REPORTS, ROOT
 
 APP = Path(__file__).with_name("gradio_app.py")

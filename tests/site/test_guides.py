@@ -1,0 +1,150 @@
+"""The guides: their files and commands, with a double as the model and real executors."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from page_walk import reader_environment, walk, write_files
+
+from tests.chat_server import ChatServer
+from tools.paths import ROOT
+
+GUIDES = ROOT / "docs" / "guides"
+PRIMES = "[n for n in range(2, 50) if all(n % d for d in range(2, n))]"
+SECONDS = 120
+
+
+def answer(code: str) -> str:
+    return f"Next.\n<code>\n{code}\n</code>"
+
+
+@contextmanager
+def model_of(*answers: str) -> Iterator[dict[str, str]]:
+    """Serve a model and give the environment of a reader who uses it."""
+    with ChatServer(*map(answer, answers)).serving() as port:
+        base = f"http://127.0.0.1:{port}/v1"
+        yield reader_environment(OPENAI_API_KEY="x", OPENAI_BASE_URL=base)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "answers"),
+    [
+        (
+            "streaming.md",
+            (
+                "primes = [n for n in range(2, 20) if all(n % d for d in range(2, n))]\n"
+                "print(primes)",
+                "final_answer(sum(primes))",
+            ),
+        ),
+        (
+            "sent-to-the-model.md",
+            (f"count = len({PRIMES})\nprint(count, 'primes')\ncount", "final_answer(count)"),
+        ),
+        ("saving.md", ("final_answer(price('desk'))",)),
+        ("own-executor.md", (f"final_answer(len({PRIMES}))",)),
+    ],
+)
+def test_blocks_print_what_the_page_shows(tmp_path, name, answers):
+    with model_of(*answers) as env:
+        walk(GUIDES / name, tmp_path, env)
+
+
+def test_every_guide_is_tested_and_short():
+    pages = {page.name: page.read_text("utf-8") for page in GUIDES.glob("*.md")}
+    assert {
+        name for name, text in pages.items() if "tests/site/test_guides.py" not in text
+    } == set()
+    assert all(len(text.split()) <= 500 for text in pages.values())
+
+
+@pytest.mark.slow
+def test_workers_of_gunicorn_have_executors_of_their_own(tmp_path):
+    write_files(GUIDES / "workers.md", tmp_path)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    code = "import os\nfinal_answer(os.getpid())"
+    (tmp_path / "service.py").write_text(
+        (tmp_path / "service.py")
+        .read_text("utf-8")
+        .replace(
+            'executor_type="process"',
+            'executor_type="process", additional_authorized_imports=["os"]',
+        )
+    )
+    command = [sys.executable, "-m", "gunicorn", "--bind", f"127.0.0.1:{port}", "service:app"]
+    with model_of(code) as env, running(command, tmp_path, env):
+        pids = set()
+        deadline = time.monotonic() + SECONDS
+        while len(pids) < 2 and time.monotonic() < deadline:
+            pids.add(asked(f"http://127.0.0.1:{port}/?Who"))
+        assert len(pids) == 2
+        assert all(pid.isdigit() for pid in pids)
+
+
+@pytest.mark.slow
+def test_workers_of_celery_have_executors_of_their_own(tmp_path):
+    write_files(GUIDES / "workers.md", tmp_path)
+    (tmp_path / "queue").mkdir()
+    (tmp_path / "celeryconfig.py").write_text(
+        "broker_url = 'filesystem://'\n"
+        "broker_transport_options = dict.fromkeys(\n"
+        "    ['data_folder_in', 'data_folder_out', 'control_folder'], 'queue')\n"
+        "result_backend = 'file://queue'\n"
+    )
+    asking = (
+        "import tasks\ntasks.app.config_from_object('celeryconfig')\n"
+        f"print('answer', tasks.ask.delay('How many?').get(timeout={SECONDS}))"
+    )
+    command = [sys.executable, "-m", "celery", "-A", "tasks", "--config", "celeryconfig"]
+    command += ["worker", "--concurrency", "1", "--without-gossip", "--without-mingle"]
+    with model_of(f"final_answer(len({PRIMES}))") as env, running(command, tmp_path, env):
+        done = subprocess.run(
+            [sys.executable, "-c", asking],
+            cwd=tmp_path,
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+        )
+        assert done.stdout == "answer 15\n", done.stderr
+
+
+@contextmanager
+def running(command: list[str], folder: Path, env: dict[str, str]) -> Iterator[Any]:
+    """Run a server for the block and end it in order."""
+    with (folder / "server.log").open("w") as log:
+        server = subprocess.Popen(command, cwd=folder, env=env, stdout=log, stderr=log)
+        try:
+            yield server
+        except BaseException as error:
+            error.args = (*error.args, (folder / "server.log").read_text("utf-8"))
+            raise
+        finally:
+            server.terminate()
+            server.wait(SECONDS)
+
+
+def asked(address: str) -> str:
+    """Return the answer of a server that may be starting."""
+    deadline = time.monotonic() + SECONDS
+    while True:
+        try:
+            with urllib.request.urlopen(address, timeout=SECONDS) as reply:
+                return str(reply.read().decode())
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.2)
