@@ -1,4 +1,4 @@
-"""Executor of an example: the one that EXECUTOR names, else Docker or the local interpreter."""
+"""Executor of an example: the one that EXECUTOR names, else the first of three that works."""
 
 from __future__ import annotations
 
@@ -31,6 +31,15 @@ def choose_executor() -> tuple[type[PythonExecutor], dict[str, Any], str]:
     try:
         DockerExecutor.setup()
     except ExecutorStartError as error:
-        words = f"the local interpreter, since Docker is not available: {error}"
-        return LocalPythonExecutor, {}, words
+        return _without_docker(error)
     return DockerExecutor, {}, "Docker, since an engine responds: a container without network"
+
+
+def _without_docker(reason: ExecutorStartError) -> tuple[type[PythonExecutor], dict[str, Any], str]:
+    try:
+        ProcessExecutor().cleanup()
+    except ExecutorStartError as error:
+        words = f"the local interpreter, since Docker is not available: {reason}; and {error}"
+        return LocalPythonExecutor, {}, words
+    words = f"a process that the kernel confines, since Docker is not available: {reason}"
+    return ProcessExecutor, {}, words

@@ -8,12 +8,16 @@ import sys
 import xml.etree.ElementTree as ElementTree
 
 import pytest
+from smolagents import LocalPythonExecutor
 from smolagents.monitoring import AgentLogger
 from smolagents.utils import AgentGenerationError
 from whole_contract import WHOLE, every
 
 from examples.__main__ import EXAMPLES, main
 from examples.orders import ROWS, best_region, write_orders
+from examples.sandbox import choose_executor
+from smolagents_fork import ProcessExecutor
+from smolagents_fork.process.confinement_report import Kernel
 from tools.paths import ROOT
 
 # Seconds; the first run may have to build the image.
@@ -61,11 +65,22 @@ def test_data_set_is_the_same_for_everybody(tmp_path):
     assert best_region(path)[0] in {"north", "east", "south", "west"}
 
 
-def test_demo_without_an_engine_says_why_and_answers_locally():
+def test_demo_without_an_engine_says_why_and_answers_in_a_process():
     done = demo(DOCKER_HOST="unix:///nonexistent/docker.sock")
     assert_answers(
-        done, "LocalPythonExecutor: the local interpreter, since Docker is not available"
+        done,
+        "ProcessExecutor: a process that the kernel confines, since Docker is not available",
     )
+
+
+def test_demo_where_the_kernel_cannot_confine_answers_locally(monkeypatch):
+    monkeypatch.delenv("EXECUTOR", raising=False)
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nonexistent/docker.sock")
+    monkeypatch.setattr(ProcessExecutor, "kernel", Kernel(landlock=0))
+    executor_class, _, words = choose_executor()
+    assert executor_class is LocalPythonExecutor
+    assert words.startswith("the local interpreter, since Docker is not available")
+    assert "this machine cannot confine the code" in words
 
 
 @pytest.mark.docker
@@ -88,9 +103,9 @@ def managed_agents(**environment: str) -> str:
 
 
 @pytest.mark.skipif(not WHOLE, reason="only with WHOLE_CONTRACT=1")
-def test_managed_agents_example_runs_locally():
+def test_managed_agents_example_runs_in_processes():
     printed = managed_agents(DOCKER_HOST="unix:///nonexistent/docker.sock")
-    assert "Executor: LocalPythonExecutor" in printed
+    assert "Executor: ProcessExecutor" in printed
 
 
 @pytest.mark.docker
