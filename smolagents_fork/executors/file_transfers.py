@@ -29,6 +29,9 @@ MAX_FILE_BYTES = 256 * 1024 * 1024
 #: Files that one source, a folder, may have.
 _MOST_FILES = 10_000
 _PIECE = 1 << 20
+_NOT_A_PATH = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
+#: Characters of a missing source that an error shows.
+_LONGEST_SHOWN = 200
 #: A path of this machine, or the content.
 Source = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview]
 #: What ``files=`` of an executor takes.
@@ -179,11 +182,9 @@ class GivenFiles:
                 continue
             path = _local_path(name, source)
             try:
-                path.stat()
-            except FileNotFoundError:
-                raise ConfigurationError(
-                    f"{name}={str(source)!r}: there is no such file or folder"
-                ) from None
+                _check_source(f"{name}=", source)
+            except FileNotFoundError as error:
+                raise ConfigurationError(str(error)) from None
             except OSError as error:
                 raise ConfigurationError(f"{name}={str(source)!r}: {error.strerror}") from None
             entries.append((target, str(path.absolute())))
@@ -198,7 +199,7 @@ class GivenFiles:
         for target, source in self.entries:
             action = f"files[{target!r}]"
             try:
-                _put(store, action, source, target)
+                _put(store, action, Path(source) if isinstance(source, str) else source, target)
             except OSError as error:
                 raise ExecutorError(f"{action}: {error}") from error
 
@@ -263,6 +264,8 @@ def _contents(
         yield functools.partial(io.BytesIO, source), target
         return
     top = _local_path(action, source)
+    if isinstance(source, str):
+        _check_source(f"{action}: ", source)
     files = folders = 0
     # Each with the folders above it, by which a link that leads back to one of them is known.
     waiting: list[tuple[Path, str, frozenset[tuple[int, int]]]] = [(top, target, frozenset())]
@@ -299,6 +302,26 @@ def _local_path(name: str, source: object) -> Path:
             f"{name}: source is {type(source).__name__}: give a path of this machine, or bytes"
         )
     return Path(source)
+
+
+def _check_source(start: str, source: str | os.PathLike[str]) -> None:
+    """Raise a ``FileNotFoundError`` that says what to do if nothing is at a path."""
+    try:
+        os.stat(source)
+    except (OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno not in _NOT_A_PATH:
+            raise
+        raise FileNotFoundError(_missing(start, source)) from None
+
+
+def _missing(start: str, source: str | os.PathLike[str]) -> str:
+    """Describe a source that is not there; a text may be the content that was meant."""
+    text = repr(os.fspath(source))
+    shown = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
+    message = f"{start}{shown}: there is no such file or folder on this machine"
+    if isinstance(source, str):
+        message += "; a text is a path. Give the content as bytes: text.encode()"
+    return message
 
 
 def _pieces(file: BinaryIO, size: int) -> Iterator[bytes]:

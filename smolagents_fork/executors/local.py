@@ -35,6 +35,7 @@ from .local_files import LocalFiles
 from .validation import (
     check_functions,
     check_known,
+    check_logger,
     check_output_function,
     names_of,
     parameters_of,
@@ -247,6 +248,7 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
         figures_dir: folder that figures are saved in; ``None``: none is saved.
         files: the code's paths to paths of this machine or bytes, copied into a folder of the
             executor's own. With them, perhaps ``{}``, the code has an ``open()`` for that folder.
+        logger: upstream's ``AgentLogger`` or ``None``; kept as an attribute, nothing is logged.
 
     Raises:
         InterpreterError: an authorised module is not installed, or in another version.
@@ -267,12 +269,20 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
         on_output: Callable[[str], None] | None = None,
         figures_dir: str | os.PathLike[str] | None = None,
         files: Files | None = None,
+        logger: Any = None,
         **unknown: Unpack[_NoKeywords],
     ) -> None:
         check_known(type(self).__name__, unknown, parameters_of(LocalPythonExecutor))
+        if hasattr(max_print_outputs_length, "log"):
+            raise ConfigurationError(
+                f"max_print_outputs_length={max_print_outputs_length!r}: give a number; a logger "
+                "goes in by its name, logger="
+            )
         self.max_print_outputs_length = (
             _MAX_PRINT if max_print_outputs_length is None else max_print_outputs_length
         )
+        check_logger(logger)
+        self.logger = logger
         self.additional_authorized_imports = list(
             names_of("additional_authorized_imports", additional_authorized_imports)
         )
@@ -348,6 +358,7 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
             "_output_callback",
             "_operation",
             "_current_limits",
+            "logger",
         )
         kept = {name: value for name, value in vars(self).items() if name not in own}
         printed = self.state.get("_print_outputs")
@@ -375,7 +386,7 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
             container.value = printed
             variables = {**variables, "_print_outputs": container}
         self.__dict__.update(kept)
-        self.static_tools = None
+        self.static_tools = self.logger = None
         self._start()
         if has_tools:
             self.send_tools(self._sent_tools)

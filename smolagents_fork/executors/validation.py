@@ -118,9 +118,12 @@ def check_output_function(value: object) -> None:
 
 
 def check_logger(value: object) -> None:
-    """Refuse a logger that cannot log."""
-    if value is not None and not hasattr(value, "log"):
-        raise ConfigurationError(f"logger={value!r}: give upstream's AgentLogger, or None")
+    """Refuse a logger that cannot log, such as one of :mod:`logging`, whose methods are others."""
+    if value is not None and not (hasattr(value, "log") and hasattr(value, "log_error")):
+        raise ConfigurationError(
+            f"logger={value!r}: give upstream's AgentLogger, an object with its methods log() and "
+            "log_error(), or None"
+        )
 
 
 def names_of(name: str, names: Sequence[str] | None) -> tuple[str, ...]:

@@ -254,12 +254,16 @@ def _created(agent: CodeAgent, factory: Any, label: str) -> PythonExecutor:
     if not callable(factory):
         raise ConfigurationTypeError(f"{label} resolves to {factory!r}, which cannot be called")
     _refuse_managed_agents(agent, factory, label)
-    arguments: list[Any] = [agent.additional_authorized_imports, agent.logger]
     keywords = mapping_of("executor_kwargs", agent.executor_kwargs)
+    arguments: list[Any] = [agent.additional_authorized_imports, agent.logger]
+    length = agent.max_print_outputs_length
     if inspect.isclass(factory) and issubclass(factory, LocalPythonExecutor):
-        # Upstream's local executor is older than the contract: no logger, a length of its own.
-        arguments.pop()
-        keywords = {"max_print_outputs_length": agent.max_print_outputs_length, **keywords}
+        # Upstream's local executor is older than the contract, and so are classes derived from it.
+        parameters = inspect.signature(factory).parameters
+        if not _takes_logger(parameters):
+            arguments.pop()
+        if length is not None and _takes(parameters, "max_print_outputs_length"):
+            keywords = {"max_print_outputs_length": length, **keywords}
     _refuse_what_the_agent_gives(factory, keywords, len(arguments))
     executor = factory(*arguments, **keywords)
     if not isinstance(executor, PythonExecutor):
@@ -267,6 +271,18 @@ def _created(agent: CodeAgent, factory: Any, label: str) -> PythonExecutor:
             f"{label} returned {type(executor).__name__}, which is not a PythonExecutor"
         )
     return executor
+
+
+def _takes(parameters: Mapping[str, inspect.Parameter], name: str) -> bool:
+    """Tell whether a constructor takes the keyword ``name``."""
+    return name in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+
+
+def _takes_logger(parameters: Mapping[str, inspect.Parameter]) -> bool:
+    """Tell whether the second argument of a constructor is the logger, as the contract has it."""
+    by_place = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    second = [p for p in parameters.values() if p.kind in by_place][1:2]
+    return any(p.name == "logger" or p.default is p.empty for p in second)
 
 
 def _refuse_what_the_agent_gives(factory: Any, keywords: Mapping[str, Any], count: int) -> None:

@@ -29,7 +29,7 @@ from ...upstream import (
 )
 from ..file_transfers import FileMethods, Files, FileStore, GivenFiles
 from ..guests.guest_files import GuestFiles
-from ..validation import copy_refused
+from ..validation import check_logger, copy_refused
 from .cells import MAX_VALUE_BYTES, Cell
 from .kernel_code import file_code, result_of, variables_code, variables_of
 
@@ -76,6 +76,7 @@ class HostedExecutor(FileMethods, RemotePythonExecutor):  # type: ignore[misc]  
         self._on_output = on_output
         self._folder = FigureFolder(figures_dir)
         given = GivenFiles.of(files)
+        check_logger(logger)
         self.timeout_seconds = check_seconds("timeout_seconds", timeout_seconds, optional=False)
         try:
             self._begin(list(additional_imports), logger, allow_pickle, **options)

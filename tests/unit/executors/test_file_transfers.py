@@ -132,3 +132,21 @@ def test_files_that_cannot_be_given(files, words) -> None:
 def test_executor_without_files_says_so() -> None:
     with pytest.raises(ConfigurationError, match="list_files: FileMethods has no files"):
         FileMethods().list_files()
+
+
+TEXTS = {"a line": "a,b\n1,2\n", "long": "1," * 9000, "a name": "data.csv", "with a null": "a\0b"}
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+def test_text_in_the_place_of_a_path_is_named(text: str) -> None:
+    shown = repr(text) if len(text) < 200 else f"{text!r:.200}..."
+    words = (
+        f"{shown}: there is no such file or folder on this machine; a text is a path. Give the "
+        "content as bytes: text.encode()"
+    )
+    with pytest.raises(FileNotFoundError) as raised:
+        Box().put_file(text, "x.csv")
+    assert str(raised.value) == f"put_file: {words}"
+    with pytest.raises(ConfigurationError) as refused:
+        GivenFiles.of({"x.csv": text})
+    assert str(refused.value) == f"files['x.csv']={words}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,7 @@ SIZE = ["lots", "", 0, -1, True, []]
 NAMES = ["numpy", 5, [5], [""], {"numpy": 1}]
 MAPPING = [5, "a", ["a"]]
 FUNCTION = ["print", 5]
-LOGGER = [5, "log"]
+LOGGER = [5, "log", logging.getLogger("stdlib"), logging.LoggerAdapter(logging.getLogger())]
 TENANT = [None, 5, "a\n", "a" * 201]
 FILES = [*MAPPING, {5: b""}, {"../x": b""}, {"x": 5}, {"x": "no such file"}]
 FUNCTIONS = [*MAPPING, {"a": 5}]

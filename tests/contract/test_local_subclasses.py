@@ -1,0 +1,147 @@
+"""Classes derived from the local executor, under each of its names, as an agent's executor."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+import smolagents
+import smolagents.local_python_executor
+from smolagents import CodeAgent
+
+import smolagents_fork
+from smolagents_fork.errors import ConfigurationError
+
+NAMES = {
+    "smolagents": smolagents.LocalPythonExecutor,
+    "its module": smolagents.local_python_executor.LocalPythonExecutor,
+    "the fork": smolagents_fork.LocalPythonExecutor,
+}
+
+
+def agent_with(model: Any, cls: type, **kwargs: Any) -> CodeAgent:
+    model.answers = ["<code>final_answer(1 + 1)</code>"]
+    return CodeAgent(
+        tools=[],
+        model=model,
+        verbosity_level=0,
+        additional_authorized_imports=["json"],
+        executor_class=cls,
+        **kwargs,
+    )
+
+
+@pytest.mark.parametrize("base", NAMES.values(), ids=NAMES)
+def test_a_class_is_given_imports_logger_and_keywords(model: Any, base: type) -> None:
+    class MyExecutor(base):  # type: ignore[misc]
+        def __init__(
+            self, additional_authorized_imports: list[str], logger: Any, **executor_kwargs: Any
+        ) -> None:
+            self.given = additional_authorized_imports, logger, executor_kwargs
+            super().__init__(additional_authorized_imports, **executor_kwargs)
+
+    agent = agent_with(model, MyExecutor, executor_kwargs={"timeout_seconds": 7})
+    assert agent.python_executor.given == (["json"], agent.logger, {"timeout_seconds": 7})
+    assert agent.run("anything") == 2
+
+
+def _contract_by_other_names(base: Any) -> type:
+    class MyExecutor(base):
+        def __init__(self, imports: Any, log: Any, /, *, greeting: str) -> None:
+            super().__init__(imports, logger=log)
+            self.greeting = greeting
+
+    return MyExecutor
+
+
+def _everything_passed_on(base: Any) -> type:
+    class MyExecutor(base):
+        def __init__(self, *arguments: Any, greeting: str, **keywords: Any) -> None:
+            super().__init__(*arguments, **keywords)
+            self.greeting = greeting
+
+    return MyExecutor
+
+
+def _upstreams_parameters(base: Any) -> type:
+    class MyExecutor(base):
+        def __init__(
+            self,
+            additional_authorized_imports: Any,
+            max_print_outputs_length: Any = None,
+            additional_functions: Any = None,
+            greeting: str = "",
+        ) -> None:
+            super().__init__(
+                additional_authorized_imports, max_print_outputs_length, additional_functions
+            )
+            self.greeting = greeting
+
+    return MyExecutor
+
+
+def _imports_only(base: Any) -> type:
+    class MyExecutor(base):
+        def __init__(self, additional_authorized_imports: Any, greeting: str = "") -> None:
+            super().__init__(additional_authorized_imports)
+            self.greeting = greeting
+
+    return MyExecutor
+
+
+def _no_constructor(base: Any) -> type:
+    class MyExecutor(base):
+        greeting = "hello"
+
+    return MyExecutor
+
+
+@pytest.mark.parametrize(
+    "make",
+    [_contract_by_other_names, _everything_passed_on, _upstreams_parameters, _imports_only],
+)
+@pytest.mark.parametrize("length", [None, 77])
+def test_other_constructors_are_given_what_they_take(
+    model: Any, make: Any, length: int | None
+) -> None:
+    cls = make(smolagents.LocalPythonExecutor)
+    agent = agent_with(
+        model, cls, executor_kwargs={"greeting": "hello"}, max_print_outputs_length=length
+    )
+    executor = agent.python_executor
+    assert executor.greeting == "hello"
+    assert executor.additional_authorized_imports == ["json"]
+    takes_length = make in (_everything_passed_on, _upstreams_parameters)
+    assert executor.max_print_outputs_length == (length if length and takes_length else 50_000)
+    assert agent.run("anything") == 2
+
+
+def test_a_class_without_a_constructor_is_made_as_the_local_executor(model: Any) -> None:
+    agent = agent_with(
+        model,
+        _no_constructor(smolagents.LocalPythonExecutor),
+        executor_kwargs={"timeout_seconds": 7},
+        max_print_outputs_length=77,
+    )
+    assert agent.python_executor.timeout_seconds == 7
+    assert agent.python_executor.max_print_outputs_length == 77
+    assert agent.run("anything") == 2
+
+
+def test_a_logger_goes_in_by_name() -> None:
+    logger = smolagents.AgentLogger()
+    executor = smolagents.LocalPythonExecutor([], logger=logger)
+    assert executor.logger is logger
+    with pytest.raises(ConfigurationError) as refused:
+        smolagents.LocalPythonExecutor([], logger)
+    assert str(refused.value) == (
+        f"max_print_outputs_length={logger!r}: give a number; a logger goes in by its name, logger="
+    )
+    stdlib = logging.getLogger("stdlib")
+    with pytest.raises(ConfigurationError) as refused:
+        smolagents.LocalPythonExecutor([], logger=stdlib)
+    assert str(refused.value) == (
+        f"logger={stdlib!r}: give upstream's AgentLogger, an object with its methods log() and "
+        "log_error(), or None"
+    )
