@@ -16,7 +16,9 @@ __all__ = [
     "class_name",
     "exact_text",
     "exception_field",
+    "exit_failure",
     "is_static",
+    "is_successful_exit",
     "name_of_class",
     "plain_text",
     "without_text",
@@ -55,6 +57,30 @@ def is_static(kind: type) -> bool:
 def exception_field(error: BaseException, name: str) -> Any:
     """Read a field that every exception has, even if its class overrides the attribute."""
     return vars(BaseException)[name].__get__(error)
+
+
+def is_successful_exit(error: BaseException) -> bool:
+    """Return whether a program has ended itself in success: ``sys.exit()``, ``sys.exit(0)``."""
+    if not issubclass(type(error), SystemExit):
+        return False
+    code = vars(SystemExit)["code"].__get__(error)
+    return code is None or (issubclass(type(code), int) and int.__int__(code) == 0)
+
+
+def exit_failure(error: BaseException) -> str:
+    """Return the text of a ``SystemExit`` that is not success, with the status of a process.
+
+    As at the end of a Python process, what is not a number is an error message.
+    """
+    code = vars(SystemExit)["code"].__get__(error)
+    if issubclass(type(code), int):
+        status = int.__int__(code)
+        return f"{status} (exit status {status})"
+    try:
+        text = exact_text(str(code))
+    except BaseException as broken:
+        text = f"<exception str() failed: {class_name(broken)}>"
+    return f"{text} (exit status 1)"
 
 
 def chained_anew(

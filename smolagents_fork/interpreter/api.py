@@ -15,7 +15,7 @@ from typing import Any
 from ..errors import InterpreterError, ProgramFailedError, ProgramRefusedError
 from ..help import helper
 from ..output import PrintContainer, truncated
-from ..texts import class_name
+from ..texts import class_name, is_successful_exit
 from . import messages
 from .compiling.ast_builders import ticks_name
 from .compiling.numeric_types import ASSUMED_BUILTINS, is_word
@@ -328,7 +328,8 @@ class Interpreter:
                         raise  # the host's own
                     # Its class may be the program's, so that limits may be reached meanwhile.
                     with contextlib.suppress(FinalAnswer, ProgramStop):
-                        failure = _failure(error, program)
+                        if not is_successful_exit(error):
+                            failure = _failure(error, program)
                 with contextlib.suppress(FinalAnswer, ProgramStop):
                     threads.wait()
             finally:

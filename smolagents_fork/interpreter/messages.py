@@ -20,7 +20,7 @@ from ..errors import (
     TimeLimitExceededError,
 )
 from ..hints import hint, positions
-from ..texts import class_name, exact_text, exception_field
+from ..texts import class_name, exact_text, exception_field, exit_failure
 from . import policy
 from .compiling.program import Program, program_of_file
 from .meter import FinalAnswer, InterruptStop, ProgramStop, TimeStop
@@ -174,6 +174,8 @@ def failed(error: BaseException, program: Program) -> InterpreterError:
     text, notes = _text_of(error), _notes_of(error)
     if issubclass(raised, RecursionError):
         text += "; it goes deeper than max_recursion_depth allows"
+    elif issubclass(raised, SystemExit):
+        text = exit_failure(error)
     elif issubclass(raised, MemoryError):
         text = text or "there is not enough memory"
     frames = _frames(error)

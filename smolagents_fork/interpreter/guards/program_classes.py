@@ -80,11 +80,12 @@ class ProgramClasses:
         A namespace that is not a ``dict`` stays as it is: only a metaclass of the program's makes a
         class from one, by which that is recognised.
         """
-        if isinstance(namespace, dict):
-            module = dict.get(namespace, _MODULE)
+        module = dict.get(namespace, _MODULE) if isinstance(namespace, dict) else None
+        if type(module) is str:
+            mark = (module + "_")[:-1]  # another object, except for a single letter
+            self._marks[id(mark)] = mark
             # Past __setitem__ of the program's or a library's own dict, which would see it.
-            if type(module) is str:
-                dict.__setitem__(namespace, _MODULE, self._new_mark(module))
+            dict.__setitem__(namespace, _MODULE, mark)
 
     def note_class(self, value: Any) -> Any:
         """Register what a class statement has made: its innermost decorator."""
@@ -100,12 +101,6 @@ class ProgramClasses:
     def forget_unfinished(self) -> None:
         """End the statements that made no class, or bound something else."""
         self._marks.clear()
-
-    def _new_mark(self, module: str) -> str:
-        mark = (module + "_")[:-1]  # another object, except for a single letter
-        if mark is not module:
-            self._marks[id(mark)] = mark
-        return mark
 
     def _mark_of(self, cls: type) -> str | None:
         if not self._marks:

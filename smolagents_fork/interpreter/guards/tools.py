@@ -61,6 +61,9 @@ class ToolCaller:
             self._working[token] = tool
             with self._suspended():
                 result = complete(tool(*arguments, **keywords))
+        except (SystemExit, GeneratorExit) as error:
+            # It would end the program; in a sandbox it is this error, too.
+            raise RuntimeError(f"{type(error).__name__}: {error}") from error
         finally:
             self._working.pop(token, None)
             meter.resume(number)

@@ -142,7 +142,7 @@ def _get_type_hints(_parts: Parts, _name: str, real: Any) -> Any:
     return get_type_hints
 
 
-#: Syntax of types that are written as text; an attribute's name is looked at as well.
+#: Syntax of types that are written as text.
 _OF_TYPES = (ast.Name, ast.Attribute, ast.Subscript, ast.Tuple, ast.List, ast.Constant, ast.BinOp,
              ast.BitOr, ast.Load, ast.Expression)  # fmt: skip
 

@@ -159,6 +159,9 @@ class Sandbox:
         # The kernel converts these to text for its reply, and the conversion must not raise.
         for name in ("error_in_exec", "error_before_exec"):
             error = getattr(result, name, None)
+            if self.texts.is_successful_exit(error):
+                setattr(result, name, None)
+                continue
             if isinstance(error, Stop):
                 _clear_frames(error.__traceback__)
             if error is not None:
@@ -254,6 +257,9 @@ class Sandbox:
         The exception and those chained to it are replaced before anything formats them.
         """
         etype, value, tb = self.shell._get_exc_info(exc_tuple)
+        if self.texts.is_successful_exit(value):
+            self.shell._last_traceback = []
+            return
         tb = self.tracebacks.trimmed(tb)
         if issubclass(etype, (Stop, *self.shell_errors)):
             with contextlib.suppress(Exception):
@@ -286,6 +292,8 @@ class Sandbox:
     def message_of(self, error):
         """Return the text of an exception, which its class may take as long as it likes over."""
         try:
+            if issubclass(type(error), SystemExit):
+                return self.process.interruptible(self.texts.exit_failure)(error)
             return str.__str__(self.process.interruptible(str)(error))
         except BaseException as broken:
             return f"<exception str() failed: {self.texts.class_name(broken)}>"

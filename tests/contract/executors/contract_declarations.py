@@ -201,12 +201,6 @@ DIFFERENCES: tuple[Difference, ...] = (
     ),
     Difference(
         ("local",),
-        ("test_exceptions_of_tools_that_would_end_a_process",),
-        "A tool's exception is raised in the code's own thread: `SystemExit` and the like end the "
-        "call.",
-    ),
-    Difference(
-        ("local",),
         ("test_exceptions_of_tools_do_not_tell_of_the_host",),
         "The code runs in the host's process: an exception's message arrives unchanged, paths "
         "included.",

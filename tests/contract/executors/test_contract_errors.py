@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 import resource
 import sys
 import traceback
@@ -68,11 +69,21 @@ def test_exception_classes_of_the_code(contract):
         contract.shared("class OutOfStock(Exception):\n    pass\nraise OutOfStock('3 left')")
 
 
-@behaviour("Errors", "SystemExit is an error of the step; the executor can still be used.")
-def test_system_exit_is_an_error(contract):
+@behaviour(
+    "Errors",
+    "`SystemExit` ends the step: without a status or with 0 in success, else in an error that says "
+    "the status. The executor can still be used.",
+)
+def test_system_exit_ends_the_step(contract):
     executor = contract.shared
-    with pytest.raises(Exception, match="SystemExit: 3"):
-        executor("raise SystemExit(3)")
+    for success in ("", "0", "None", "False"):
+        done = executor(f"print('before')\nkept = {success!r}\nraise SystemExit({success})")
+        assert (done.output, done.is_final_answer) == (None, False)
+        assert done.logs.rstrip("\n").endswith("before")
+        assert executor("kept").output == success
+    for failure, text in {"3": "3 (exit status 3)", "'no data'": "no data (exit status 1)"}.items():
+        with pytest.raises(Exception, match=re.escape(f"SystemExit: {text}")):
+            executor(f"def leave(): raise SystemExit({failure})\nleave()")
     assert executor("'still there'").output == "still there"
 
 
@@ -132,6 +143,10 @@ RAISING = {
 }
 
 
+#: Programs in which ``SystemExit`` is not success.
+WITH_ANOTHER_VALUE = ("raise with a message", "in a group")
+
+
 @behaviour("Errors", "Any exception of the code ends its call, not the host.")
 @pytest.mark.parametrize("how", RAISING)
 @pytest.mark.parametrize("kind", ENDING)
@@ -139,7 +154,11 @@ def test_exceptions_that_would_end_a_process(contract, how, kind):
     if how == "in a group" and sys.version_info < (3, 11):
         pytest.skip("groups of exceptions came with Python 3.11")
     executor = contract.shared
-    assert kind in str(error_of(executor, RAISING[how].format(kind=kind)))
+    code = RAISING[how].format(kind=kind)
+    if kind == "SystemExit" and how not in WITH_ANOTHER_VALUE:
+        assert executor(code).output is None  # as at the end of a Python process
+    else:
+        assert kind in str(error_of(executor, code))
     assert executor("'still there'").output == "still there"
 
 

@@ -94,11 +94,23 @@ def test_input_says_at_once_that_nobody_is_there(shared):
         shared("input('name? ')")
 
 
-@pytest.mark.parametrize("code", ["exit()", "quit(1)", "import sys; sys.exit(3)"])
-def test_leaving_is_an_error_and_the_kernel_stays(shared, code):
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [
+        ("quit(1)", "1"),
+        ("import sys; sys.exit(3)", "3"),
+        ("exit()", None),
+        ("import sys; sys.exit(0)", None),
+        ("import asyncio\nawait asyncio.sleep(0)\nraise SystemExit", None),
+    ],
+)
+def test_leaving_ends_the_step_and_the_kernel_stays(shared, code, status):
     shared("kept = 'yes'")
-    with pytest.raises(AgentError, match="SystemExit"):
-        shared(code)
+    if status is None:
+        assert (shared(code).output, shared(code).logs) == (None, "")
+    else:
+        with pytest.raises(AgentError, match=rf"SystemExit: {status} \(exit status {status}\)"):
+            shared(code)
     assert shared("kept").output == "yes"
 
 
