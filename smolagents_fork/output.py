@@ -1,11 +1,32 @@
-"""Printed output of a program: kept up to a limit, head and tail, and given to a reader."""
+"""Printed output of a program: kept up to a limit, head and tail, and given to a reader.
+
+One option limits it on every executor: ``max_print_outputs_length``, in characters.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from threading import Lock
 
-__all__ = ["OutputCallback", "PrintContainer", "truncated"]
+__all__ = [
+    "DEFAULT_PRINT_LENGTH",
+    "OutputCallback",
+    "PrintContainer",
+    "truncated",
+    "truncation_note",
+]
+
+#: Characters kept of a call's output where no option says otherwise; upstream's default.
+DEFAULT_PRINT_LENGTH = 50_000
+
+
+def truncation_note(max_length: int) -> str:
+    """Return upstream's note, which stands where text was left out.
+
+    Args:
+        max_length: limit of the text, in characters.
+    """
+    return f"\n..._This content has been truncated to stay below {max_length} characters_...\n"
 
 
 def truncated(content: str, max_length: int) -> str:
@@ -13,8 +34,7 @@ def truncated(content: str, max_length: int) -> str:
     if len(content) <= max_length:
         return content
     half = max_length // 2
-    note = f"\n..._This content has been truncated to stay below {max_length} characters_...\n"
-    return content[:half] + note + content[len(content) - half :]
+    return content[:half] + truncation_note(max_length) + content[len(content) - half :]
 
 
 class OutputCallback:
@@ -55,9 +75,12 @@ class PrintContainer:
     """Text that a program printed, with upstream's interface (``value``, ``append``, ``+=``).
 
     Endless output must not fill the host's memory, so only the first and the last part are kept.
+
+    Args:
+        keep: characters of each part; :meth:`text` has that many of both together.
     """
 
-    def __init__(self, keep: int = 50_000) -> None:
+    def __init__(self, keep: int = DEFAULT_PRINT_LENGTH) -> None:
         self._keep = keep
         self._head = ""
         self._parts: list[str] = []
@@ -86,6 +109,10 @@ class PrintContainer:
             text = text[-self._keep - 1 :]
         self._parts = [text]
         self._size = len(text)
+
+    def text(self) -> str:
+        """Return what was printed, truncated to the limit."""
+        return truncated(self.value, self._keep)
 
     @property
     def value(self) -> str:

@@ -54,7 +54,7 @@ class Execution:
         logs: the printed text, standard output and standard error in order.
         is_final_answer: whether the code called ``final_answer``.
         displays: figures and rich displays, in order.
-        logs_cut_bytes: bytes of output that were dropped because ``max_output_bytes`` was reached.
+        logs_cut_bytes: characters of output left out because of ``max_print_outputs_length``.
         seconds: run time of the code in seconds, excluding the time the host worked for it.
     """
 

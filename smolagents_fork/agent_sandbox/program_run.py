@@ -58,7 +58,7 @@ class Ending:
     Attributes:
         exit_code: of the program; the negative number of the signal that killed it.
         result: encoded value that it left, ``None`` for none.
-        output: what it printed, both streams in the order of writing; long ones without a middle.
+        output: what it printed, both streams in the order of writing; first and last half if long.
         model_error: the last exception of the host's model, ``None`` for none.
     """
 
@@ -102,7 +102,7 @@ def carry_out(
     model: Any = None,
     model_arguments: frozenset[str] = frozenset(),
     on_output: Callable[[str], None] | None = None,
-    max_output_length: int,
+    max_print_outputs_length: int,
     is_closed: Callable[[], bool] = lambda: False,
     is_interrupted: Callable[[], bool] = lambda: False,
 ) -> Ending:
@@ -116,7 +116,7 @@ def carry_out(
         model: the host's model that the program may call, ``None`` for none.
         model_arguments: further arguments of its calls that the program may give.
         on_output: gets printed text as it comes.
-        max_output_length: characters of output to keep.
+        max_print_outputs_length: characters of output to keep, first and last half.
         is_closed: whether the sandbox has been given up meanwhile.
         is_interrupted: whether the program is to end.
 
@@ -126,7 +126,7 @@ def carry_out(
         ConnectionLost: the stream ended before the program did.
         ProtocolError: the sandbox sent what the protocol does not allow.
     """
-    output = _Output(on_output, max_output_length)
+    output = _Output(on_output, max_print_outputs_length)
     sender = _Sender(stream)
     service = ModelService(
         model,
@@ -217,7 +217,7 @@ class _Output:
 
     def __init__(self, on_output: Callable[[str], None] | None, max_length: int) -> None:
         self._on_output = OutputCallback(on_output)
-        self._kept = PrintContainer(max_length // 2)
+        self._kept = PrintContainer(max_length)
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     def add(self, data: bytes, *, final: bool = False) -> None:
@@ -230,7 +230,7 @@ class _Output:
     def end(self) -> str:
         """Return everything kept; a character that was cut off becomes a replacement mark."""
         self.add(b"", final=True)
-        return self._kept.value + self._on_output.note()
+        return self._kept.text() + self._on_output.note()
 
 
 def _wait(stream: ByteStream, event: int, seconds: float) -> None:

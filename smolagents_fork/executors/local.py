@@ -25,7 +25,7 @@ from ..errors import ConfigurationError, ForkError, InterpreterError, ProgramFai
 from ..figures import FigureFolder
 from ..forks import reset_in_child
 from ..interpreter import Interpreter, Limits, is_authorized
-from ..output import OutputCallback, PrintContainer
+from ..output import DEFAULT_PRINT_LENGTH, OutputCallback, PrintContainer
 from ..results import Display
 from ..texts import class_name, exact_text, plain_text, without_text
 from ..upstream import CodeOutput, PythonExecutor
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 __all__ = ["LocalPythonExecutor", "evaluate_python_code"]
 
 #: Upstream's DEFAULT_MAX_LEN_OUTPUT and MAX_EXECUTION_TIME_SECONDS.
-_MAX_PRINT = 50_000
 _TIMEOUT: float = 30
 #: Names the interpreter guards itself; a tool of that name which is only the builtin is dropped.
 _REFUSED_UNLESS_GIVEN = frozenset({"exec", "eval", "compile", "__import__", "globals", "locals"})
@@ -168,7 +167,7 @@ def evaluate_python_code(
     custom_tools: dict[str, Callable[..., Any]] | None = None,
     state: dict[str, Any] | None = None,
     authorized_imports: Sequence[str] | None = None,
-    max_print_outputs_length: int = _MAX_PRINT,
+    max_print_outputs_length: int = DEFAULT_PRINT_LENGTH,
     timeout_seconds: float | None = _TIMEOUT,
 ) -> tuple[Any, bool]:
     """Run ``code`` once; upstream's function of that name, signature and result.
@@ -279,7 +278,7 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
                 "goes in by its name, logger="
             )
         self.max_print_outputs_length = (
-            _MAX_PRINT if max_print_outputs_length is None else max_print_outputs_length
+            DEFAULT_PRINT_LENGTH if max_print_outputs_length is None else max_print_outputs_length
         )
         check_logger(logger)
         self.logger = logger

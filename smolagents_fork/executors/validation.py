@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -24,12 +25,22 @@ __all__ = [
     "check_output_function",
     "check_text",
     "copy_refused",
+    "current_names",
+    "former_names_of",
     "mapping_of",
     "names_of",
     "parameters_of",
     "paths_of",
 ]
 
+_logger = logging.getLogger(__name__)
+
+#: Options by the names that earlier releases of the fork had for them; these go on working.
+FORMER_NAMES: dict[str, str] = {
+    "max_output_bytes": "max_print_outputs_length",
+    "max_output_length": "max_print_outputs_length",
+}
+_noted: set[tuple[str, str]] = set()
 
 #: Parameters by the names that docker-py, compose files and other executors have for them.
 _OTHER_NAMES: dict[str, tuple[str, ...]] = {
@@ -54,6 +65,43 @@ _OTHER_NAMES: dict[str, tuple[str, ...]] = {
 }
 #: Likeness from which a name is taken for misspelt.
 _LIKENESS = 0.7
+
+
+def former_names_of(name: str) -> list[str]:
+    """Return the former names of an option.
+
+    Args:
+        name: its present one.
+    """
+    return [former for former, present in FORMER_NAMES.items() if present == name]
+
+
+def current_names(owner: str, given: Mapping[str, Any], known: Iterable[str]) -> dict[str, Any]:
+    """Return keywords with the present name for each former one, which is noted once a process.
+
+    Args:
+        owner: the class that was called.
+        given: keywords it was called with.
+        known: keywords it accepts.
+
+    Raises:
+        ConfigurationError: an option is given by both names.
+    """
+    accepted = set(known)
+    keywords = dict(given)
+    for former in given:
+        present = FORMER_NAMES.get(former)
+        if present is None or former in accepted or present not in accepted:
+            continue
+        if present in given:
+            raise ConfigurationError(
+                f"{owner}: {former}= is the former name of {present}=; give the latter alone"
+            )
+        keywords[present] = keywords.pop(former)
+        if (owner, former) not in _noted:
+            _noted.add((owner, former))
+            _logger.warning("%s: %s= is now called %s=", owner, former, present)
+    return keywords
 
 
 def check_known(owner: str, given: Iterable[str], known: Iterable[str]) -> None:

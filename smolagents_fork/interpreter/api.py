@@ -14,7 +14,7 @@ from typing import Any
 
 from ..errors import InterpreterError, ProgramFailedError, ProgramRefusedError
 from ..help import helper
-from ..output import PrintContainer, truncated
+from ..output import PrintContainer
 from ..texts import class_name, is_successful_exit
 from . import messages
 from .compiling.ast_builders import ticks_name
@@ -340,7 +340,7 @@ class Interpreter:
                 meter.ready_for_callbacks()
                 self._classes.forget_unfinished()
                 self._keep_own_state()
-        self.output.value = logs = truncated(self.output.value, limits.max_print_outputs_length)
+        self.output.value = logs = self.output.text()
         if isinstance(end, FinalAnswer):
             return Result(meter.answer, logs, True)
         if end is not None:

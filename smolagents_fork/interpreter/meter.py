@@ -23,6 +23,7 @@ from typing import Any, NoReturn
 
 from ..codec.rpc import RUN_ENDED
 from ..errors import ConfigurationError, LimitExceededError, TimeLimitExceededError
+from ..output import DEFAULT_PRINT_LENGTH
 
 __all__ = [
     "FinalAnswer",
@@ -72,7 +73,7 @@ class Limits:
     max_while_iterations: int = 1_000_000
     max_recursion_depth: int = 1000
     timeout_seconds: float | None = 30.0
-    max_print_outputs_length: int = 50_000
+    max_print_outputs_length: int = DEFAULT_PRINT_LENGTH
     max_items: int = 20_000_000
     max_text_length: int = 100_000_000
     max_integer_bits: int = 1_000_000

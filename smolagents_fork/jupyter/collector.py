@@ -9,7 +9,7 @@ from typing import Any
 from .. import codec
 from ..displays import DisplayLog, display_from, image_from
 from ..errors import CodecError
-from ..output import OutputCallback
+from ..output import OutputCallback, PrintContainer, truncation_note
 from ..results import Display
 from .protocol import InputRequest, Sink
 
@@ -29,7 +29,7 @@ class Collector:
     """Sink of one call.
 
     Args:
-        max_output_bytes: bytes of output kept; further output is counted and dropped.
+        max_print_outputs_length: characters of output kept, first and last half.
         max_value_bytes: largest encoded value.
         on_output: receives text as it is printed. If it raises, it is not called again in this
             call.
@@ -40,20 +40,20 @@ class Collector:
     def __init__(
         self,
         *,
-        max_output_bytes: int,
+        max_print_outputs_length: int,
         max_value_bytes: int,
         on_output: Callable[[str], None] | None,
         answer: Answer | None,
         shown: DisplayLog | None = None,
     ) -> None:
-        self._left = max_output_bytes
-        self._max_output_bytes = max_output_bytes
+        self._print_length = max_print_outputs_length
+        self._printed = PrintContainer(max_print_outputs_length)
+        self._printed_length = 0
+        self._gap = False
         self._max_value_bytes = max_value_bytes
         self._on_output = OutputCallback(on_output)
-        self._pieces: list[str] = []
         self._value: Any = _NOTHING
         self._shown = shown or DisplayLog(max_value_bytes)
-        self.cut_bytes = 0
         self.notes: list[str] = []
         self.sink = Sink(stream=self._stream, display=self._display, data=self._data, answer=answer)
 
@@ -63,13 +63,8 @@ class Collector:
         return self._shown.displays
 
     def logs(self) -> str:
-        """Return the printed text, with a marker where output was cut."""
-        text = "".join(self._pieces)
-        if self.cut_bytes:
-            text += (
-                f"\n... [output cut: {self.cut_bytes} more bytes were printed; "
-                f"max_output_bytes={self._max_output_bytes}]"
-            )
+        """Return the printed text, with a note where text was left out."""
+        text = self._printed.text()
         text += self._shown.note() + self._on_output.note()
         return text + "".join(f"\n[{note}]" for note in self.notes)
 
@@ -84,19 +79,31 @@ class Collector:
     def _is_text_fallback(self) -> bool:
         return isinstance(self._value, Display) and self._value.mime_type == "text/plain"
 
+    @property
+    def cut_length(self) -> int:
+        """Characters that were printed and are not in :meth:`logs`."""
+        return max(0, self._printed_length - self._print_length)
+
     def _stream(self, _name: str, text: str, lost: int) -> None:
-        self.cut_bytes += lost
-        if not text:
+        self._leave_out(lost)
+        self._print(text)
+
+    def _leave_out(self, length: int) -> None:
+        """Note text that was printed and has not arrived, once for pieces in a row."""
+        if length <= 0:
             return
-        size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
-        if size > self._left:
-            kept = text.encode("utf-8", "surrogatepass")[: self._left].decode("utf-8", "ignore")
-            self.cut_bytes += size - self._left
-            self._left, text = 0, kept
-        else:
-            self._left -= size
+        self._printed_length += min(length, _MAX_COUNT)
+        if not self._gap:
+            note = truncation_note(self._print_length)
+            self._printed.append(note)
+            self._on_output(note)
+            self._gap = True
+
+    def _print(self, text: str) -> None:
         if text:
-            self._pieces.append(text)
+            self._gap = False
+            self._printed_length += len(text)
+            self._printed.append(text)
             self._on_output(text)
 
     def _display(self, content: dict[str, Any]) -> None:
@@ -115,8 +122,9 @@ class Collector:
                 self._value = Display("image/png", image, {})
         elif kind == "forms" and isinstance(data.get("forms"), dict):
             self._value = display_from(data["forms"]) or _NOTHING
-        elif kind == "cut" and isinstance(data.get("count"), int):
-            self.cut_bytes += min(max(0, data["count"]), _MAX_COUNT)
+        elif kind == "tail" and isinstance(data.get("left_out"), int) and buffers:
+            self._leave_out(data["left_out"])
+            self._print(bytes(buffers[0]).decode("utf-8", "replace"))
 
     def _note(self, line: str) -> None:
         if len(self.notes) < _MAX_NOTES and line not in self.notes:

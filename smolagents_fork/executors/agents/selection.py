@@ -21,7 +21,7 @@ from smolagents_fork.errors import (
 )
 from smolagents_fork.executors import registry
 from smolagents_fork.executors.agents.saved_arguments import as_given
-from smolagents_fork.executors.validation import mapping_of, names_of
+from smolagents_fork.executors.validation import former_names_of, mapping_of, names_of
 
 if TYPE_CHECKING:
     from smolagents_fork.upstream import CodeAgent, PythonExecutor
@@ -33,6 +33,9 @@ VARIABLE = "SMOLAGENTS_DEFAULT_EXECUTOR"
 
 # Upstream's message about a name that it has no executor for.
 _UNKNOWN_TO_UPSTREAM = "Unsupported executor type"
+# The agent's own limit of printed text, and its other names in ``executor_kwargs``.
+_PRINT_LENGTH = "max_print_outputs_length"
+_PRINT_LENGTHS = frozenset({_PRINT_LENGTH, *former_names_of(_PRINT_LENGTH)})
 # What every executor is given first, by place.
 _OF_THE_AGENT = ("additional_authorized_imports", "logger")
 
@@ -68,6 +71,8 @@ def select_executor(agent: CodeAgent, executor: Any, executor_class: Any) -> Pyt
     agent._executor_given = executor is not None
     if executor is not None:
         _refuse_managed_agents(agent, executor, type(executor).__name__)
+        if agent.max_print_outputs_length is not None:
+            _note_unused_length(agent, f"executor={type(executor).__name__}(...)")
         return executor
     if executor_class is not None:
         return _created(agent, executor_class, executor_class.__name__)
@@ -257,13 +262,15 @@ def _created(agent: CodeAgent, factory: Any, label: str) -> PythonExecutor:
     keywords = mapping_of("executor_kwargs", agent.executor_kwargs)
     arguments: list[Any] = [agent.additional_authorized_imports, agent.logger]
     length = agent.max_print_outputs_length
-    if inspect.isclass(factory) and issubclass(factory, LocalPythonExecutor):
-        # Upstream's local executor is older than the contract, and so are classes derived from it.
-        parameters = inspect.signature(factory).parameters
-        if not _takes_logger(parameters):
-            arguments.pop()
-        if length is not None and _takes(parameters, "max_print_outputs_length"):
-            keywords = {"max_print_outputs_length": length, **keywords}
+    local = inspect.isclass(factory) and issubclass(factory, LocalPythonExecutor)
+    # Upstream's local executor is older than the contract, and so are classes derived from it.
+    if local and not _takes_logger(inspect.signature(factory).parameters):
+        arguments.pop()
+    if length is not None:
+        if not _takes(factory, _PRINT_LENGTH):
+            _note_unused_length(agent, label)
+        elif not keywords.keys() & _PRINT_LENGTHS:
+            keywords = {_PRINT_LENGTH: length, **keywords}
     _refuse_what_the_agent_gives(factory, keywords, len(arguments))
     executor = factory(*arguments, **keywords)
     if not isinstance(executor, PythonExecutor):
@@ -273,8 +280,12 @@ def _created(agent: CodeAgent, factory: Any, label: str) -> PythonExecutor:
     return executor
 
 
-def _takes(parameters: Mapping[str, inspect.Parameter], name: str) -> bool:
-    """Tell whether a constructor takes the keyword ``name``."""
+def _takes(factory: Any, name: str) -> bool:
+    """Tell whether a factory takes the keyword ``name``."""
+    try:
+        parameters = inspect.signature(factory).parameters
+    except (ValueError, TypeError):
+        return False  # it does not say what it takes
     return name in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
 
 
@@ -283,6 +294,16 @@ def _takes_logger(parameters: Mapping[str, inspect.Parameter]) -> bool:
     by_place = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     second = [p for p in parameters.values() if p.kind in by_place][1:2]
     return any(p.name == "logger" or p.default is p.empty for p in second)
+
+
+def _note_unused_length(agent: CodeAgent, label: str) -> None:
+    from smolagents_fork.upstream import LogLevel
+
+    agent.logger.log(
+        f"{_PRINT_LENGTH}={agent.max_print_outputs_length} of the agent does not reach {label}, "
+        "which decides itself how much printed text it keeps",
+        level=LogLevel.INFO,
+    )
 
 
 def _refuse_what_the_agent_gives(factory: Any, keywords: Mapping[str, Any], count: int) -> None:

@@ -38,9 +38,9 @@ from ..jupyter.image_progress import shown_progress
 from ..jupyter.sandbox_files import SandboxFiles
 from ..validation import (
     check_code,
-    check_count,
     check_known,
     check_output_function,
+    current_names,
     mapping_of,
     names_of,
 )
@@ -103,7 +103,8 @@ class AgentSandbox(FileMethods):
         requirements: what pip installs into the image, besides smolagents.
         timeout_seconds: a program may run; ``None`` for no limit.
         on_output: gets printed text as it comes.
-        max_output_length: characters of output that are kept.
+        max_print_outputs_length: characters of output that are kept, first and last half; ``None``:
+            50,000.
         files: the programs' paths to paths of this machine or bytes.
         engine: where the container runs; ``None``: the engine that the environment names.
         **keywords: as for ``DockerExecutor``, which documents them.
@@ -124,14 +125,19 @@ class AgentSandbox(FileMethods):
         requirements: Sequence[str] = (),
         timeout_seconds: float | None = 600.0,
         on_output: Callable[[str], None] | None = None,
-        max_output_length: int = 1_000_000,
+        max_print_outputs_length: int | None = None,
         files: Files | None = None,
         engine: DockerEngine | None = None,
         **keywords: Unpack[AgentKeywords],
     ) -> None:
         own = ("secrets", "model_on_host", "model_arguments", "requirements", "timeout_seconds",
-               "on_output", "max_output_length", "files", "engine")  # fmt: skip
-        check_known("AgentSandbox", keywords, [*AgentKeywords.__annotations__, *own])
+               "on_output", "max_print_outputs_length", "files", "engine")  # fmt: skip
+        known = [*AgentKeywords.__annotations__, *own]
+        options: dict[str, Any] = {**keywords}
+        if max_print_outputs_length is not None:
+            options["max_print_outputs_length"] = max_print_outputs_length
+        options = current_names("AgentSandbox", options, known)
+        check_known("AgentSandbox", options, known)
         self._secrets = _checked_secrets(secrets)
         if model_on_host is not None and not hasattr(model_on_host, "generate"):
             raise ConfigurationError(
@@ -146,15 +152,13 @@ class AgentSandbox(FileMethods):
         self._model_arguments = frozenset(names_of("model_arguments", model_arguments))
         check_output_function(on_output)
         self._on_output = on_output
-        check_count("max_output_length", max_output_length)
-        self._max_output_length = max_output_length
         self._given_files = GivenFiles.of(files)
         #: The options of image, container and limits, in groups.
         self.options = Options.of(
             "AgentSandbox",
             requirements=requirements,
             timeout_seconds=timeout_seconds,
-            **keywords,
+            **options,
         )
         self._owner = Owner()
         self._turns = CallLock(self._check_open)
@@ -328,7 +332,7 @@ class AgentSandbox(FileMethods):
                     model=self._model,
                     model_arguments=self._model_arguments,
                     on_output=self._on_output,
-                    max_output_length=self._max_output_length,
+                    max_print_outputs_length=self.options.limits.print_length,
                     is_closed=lambda: self._closed,
                     is_interrupted=self._interrupted.is_set,
                 )

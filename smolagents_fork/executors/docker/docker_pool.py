@@ -6,6 +6,7 @@ import threading
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ...errors import ConfigurationError
 from ...sandboxes.engine_protocol import Engine, ReportsWaitingStarts
 from ...sandboxes.termination import exit_on_sigterm
 from ..jupyter.connection import KernelConnection
@@ -47,6 +48,7 @@ class DockerPool(SandboxPool[KernelConnection]):
     noun: ClassVar[str] = "container"
     own_options: ClassVar[frozenset[str]] = frozenset(
         {
+            "max_print_outputs_length",
             "timeout_seconds",
             "startup_timeout_seconds",
             "interrupt_grace_seconds",
@@ -106,6 +108,12 @@ class DockerPool(SandboxPool[KernelConnection]):
             ConfigurationError: the executor asks for another container than the pool's.
         """
         values = {name: asked.value(name) for name in given}
+        kept, sent = asked.limits.print_length, self.options.limits.streamed_length
+        if kept > sent:
+            raise ConfigurationError(
+                f"max_print_outputs_length={kept}: the pool's kernels send {sent} characters; give "
+                "the pool the larger one, too"
+            )
         return self.options.with_values(self.chosen(values, imports))
 
     def _option(self, name: str) -> Any:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from ...errors import ConfigurationError
 from ...sandboxes.engine_protocol import Engine
-from ..validation import check_known, parameters_of
+from ..validation import check_known, current_names, parameters_of
 from .executor import DockerExecutor
 from .options import option_names
 
@@ -46,7 +46,9 @@ class EngineFactory:
         """
         parameters = inspect.signature(self._engine_class).parameters
         known = {*parameters, *parameters_of(DockerExecutor), *option_names()}
-        check_known(f"executor_type={self._name!r}", keywords, known)
+        owner = f"executor_type={self._name!r}"
+        keywords = current_names(owner, keywords, known)
+        check_known(owner, keywords, known)
         shared = inspect.signature(DockerExecutor).parameters.keys() & parameters.keys()
         both = {name: keywords[name] for name in shared if name in keywords}
         own = {n: keywords.pop(n) for n in parameters.keys() - shared if n in keywords}

@@ -29,7 +29,6 @@ from ..async_calls import created
 from ..base import Executor
 from ..file_transfers import Files, FileStore, GivenFiles
 from ..jupyter.connection import KernelConnection
-from ..jupyter.diagnosis import shown_output
 from ..jupyter.error_text import CodeFailedError, NoLogger, failure_text
 from ..jupyter.host_bindings import HostBindings
 from ..jupyter.image_progress import shown_progress
@@ -38,11 +37,11 @@ from ..jupyter.sandbox_files import SandboxFiles
 from ..jupyter.session import Interrupted, KernelSession
 from ..pools.pool_queue import check_tenant
 from ..pools.sandbox_pool import check_pool
-from ..validation import check_code, names_of
+from ..validation import check_code, current_names, names_of
 from .docker_pool import DockerPool
 from .engine_choice import chosen_engine
 from .option_groups import DockerKeywordsWithUpstreams
-from .options import Options, connection_to
+from .options import Options, connection_to, option_names
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -107,8 +106,9 @@ class DockerExecutor(Executor):
             (3), ``on_death`` ("restart" or "fail"), ``network`` ("none"), ``transport`` ("auto"),
             ``memory`` ("2g"), ``cpus`` (1.0), ``pids_limit`` (256), ``read_only`` (True), ``user``
             ("1000:1000"), ``runtime``, ``environment``, ``volumes``, ``workdir``, ``workdir_size``
-            ("512m"), ``tmp_size`` ("128m"), ``lease_seconds`` (15), ``max_output_bytes`` (1e6),
-            ``max_value_bytes`` (256 MiB), ``max_tool_calls`` (100,000), ``tool_timeout_seconds``,
+            ("512m"), ``tmp_size`` ("128m"), ``lease_seconds`` (15),
+            ``max_print_outputs_length`` (50,000 characters), ``max_value_bytes`` (256 MiB),
+            ``max_tool_calls`` (100,000), ``tool_timeout_seconds``,
             ``tools_in_calling_thread``, ``on_output``, ``figures_dir``, ``tool_placement``,
             ``image``, ``base_image``, ``requirements``, ``ca_bundle``,
             ``build_timeout_seconds`` (1800),
@@ -168,7 +168,7 @@ class DockerExecutor(Executor):
         self.engine = chosen_engine(engine, pool, self.options)
         if pool is not None:
             given = {name for name, (value, default) in upstreams.items() if value != default}
-            given |= keywords.keys()
+            given |= current_names(type(self).__name__, keywords, option_names()).keys()
             self.options = pool.options_for(self.options, self.additional_imports, given)
         #: Rich displays of the last call.
         self.displays: tuple[Display, ...] = ()
@@ -394,7 +394,8 @@ class DockerExecutor(Executor):
         """Run ``code`` and return all its results. Calls from several threads run one by one.
 
         Raises:
-            AgentError: the code raised; the message has the traceback and the output before it.
+            AgentError: the code raised; the message has the traceback. What was printed before is
+                ``state["_print_outputs"]``, which an agent's model is sent, too.
             SandboxTimeoutError: it ran past ``timeout_seconds``; says whether state survived.
             SandboxDiedError: kernel, sandbox or engine ended; names the cause.
             ExecutorClosedError: after ``cleanup()``.
@@ -407,7 +408,7 @@ class DockerExecutor(Executor):
         session = self._open_session()
         shown = DisplayLog(self.options.bridge.max_value_bytes, self._folder.save)
         collector = Collector(
-            max_output_bytes=self.options.limits.max_output_bytes,
+            max_print_outputs_length=self.options.limits.print_length,
             max_value_bytes=self.options.bridge.max_value_bytes,
             shown=shown,
             on_output=self.options.bridge.on_output,
@@ -423,8 +424,6 @@ class DockerExecutor(Executor):
             raise CodeFailedError(
                 "the code was interrupted by interrupt() before it began"
             ) from None
-        except ExecutorError as error:
-            raise error.reworded(f"{error}{shown_output(collector.logs())}") from error.__cause__
         finally:
             if not calls.has_final_answer:
                 shown.add_value(collector.output())
@@ -439,7 +438,7 @@ class DockerExecutor(Executor):
                 of_pool=self._pool is not None,
                 network_remedy=self._network_remedy,
             )
-            raise CodeFailedError(text + shown_output(collector.logs()))
+            raise CodeFailedError(text)
         logs = collector.logs()
         return Execution(
             calls.final_answer if final else collector.output(),
@@ -447,7 +446,7 @@ class DockerExecutor(Executor):
             logs + network_hint(logs, self._network_remedy),
             final,
             self.displays,
-            collector.cut_bytes,
+            collector.cut_length,
             session.last_seconds,
         )
 

@@ -96,7 +96,7 @@ def check_limit_options(limits: LimitOptions, resources: Limits) -> None:
     for name in ("startup_timeout_seconds", "interrupt_grace_seconds"):
         check_seconds(name, getattr(limits, name), optional=False)
     check_one_of("on_death", limits.on_death, ("restart", "fail"))
-    check_count("max_output_bytes", limits.max_output_bytes)
+    check_count("max_print_outputs_length", limits.print_length)
     check_limits(resources)
 
 

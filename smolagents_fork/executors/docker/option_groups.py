@@ -10,8 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypedDict
 
+from ...output import DEFAULT_PRINT_LENGTH
 from ...sandboxes.container_options import Transport
 from ...sandboxes.provisioner import Limits
+from ..jupyter.connection import streamed_length
 from ..jupyter.session import OnDeath, SessionLimits
 
 __all__ = [
@@ -34,7 +36,18 @@ class LimitOptions:
     pids_limit: int | None = Limits.pids
     workdir_size: int | str = Limits.workdir_size
     tmp_size: int | str = Limits.tmp_size
-    max_output_bytes: int = 1_000_000
+    max_print_outputs_length: int | None = None
+
+    @property
+    def print_length(self) -> int:
+        """Characters kept of a call's output."""
+        length = self.max_print_outputs_length
+        return DEFAULT_PRINT_LENGTH if length is None else length
+
+    @property
+    def streamed_length(self) -> int:
+        """Characters of a call's output that the kernel sends as they are printed."""
+        return streamed_length(self.print_length)
 
     @property
     def resources(self) -> Limits:
@@ -85,7 +98,7 @@ class _Limits(TypedDict, total=False):
     pids_limit: int | None
     workdir_size: int | str
     tmp_size: int | str
-    max_output_bytes: int
+    max_print_outputs_length: int | None
 
 
 class _Bridge(TypedDict, total=False):

@@ -14,7 +14,7 @@ from ...sandboxes.resource_limits import fitting_sizes
 from ..jupyter.connection import KernelConnection, KernelSettings
 from ..jupyter.host_bindings import BridgeOptions
 from ..jupyter.packages import PackageSettings
-from ..validation import check_known, mapping_of, names_of
+from ..validation import check_known, current_names, mapping_of, names_of
 from .option_checks import check_bridge, check_container, check_image, check_limit_options
 from .option_groups import LimitOptions
 from .start_advice import start_advice
@@ -45,7 +45,9 @@ class Options:
         Raises:
             ConfigurationError: an unknown keyword, or a value that cannot work.
         """
-        check_known(owner, keywords, [*option_names(), *own])
+        known = [*option_names(), *own]
+        keywords = current_names(owner, keywords, known)
+        check_known(owner, keywords, known)
         for name in ("environment", "container_run_kwargs", "tool_placement"):
             if name in keywords:
                 keywords[name] = mapping_of(name, keywords[name])
@@ -143,7 +145,7 @@ def connection_to(provisioner: Provisioner, options: Options, image: str) -> Ker
         image: to start.
     """
     settings = KernelSettings(
-        max_output_bytes=options.limits.max_output_bytes,
+        max_print_outputs_length=options.limits.print_length,
         max_value_bytes=options.bridge.max_value_bytes,
         allow_pickle=options.bridge.allow_pickle,
         allow_root=options.container.allow_root,

@@ -12,7 +12,7 @@ from ...displays import DisplayLog
 from ...errors import ConfigurationError, ExecutorStartError
 from ...figures import FigureFolder
 from ...hints import network_hint
-from ...output import OutputCallback, PrintContainer, truncated
+from ...output import OutputCallback, PrintContainer
 from ...results import Display, Execution
 from ...upstream import CodeOutput
 from ..base import Executor
@@ -50,7 +50,7 @@ class GuestExecutor(Executor):
         self.state: dict[str, Any] = {"_print_outputs": ""}
         self._guest_options = options
         self._functions = dict(options.additional_functions or {})
-        self._printed = PrintContainer(options.max_output_bytes)
+        self._printed = PrintContainer(options.print_length)
         self._on_output = OutputCallback(options.on_output)
         #: Figures and rich displays of the last call.
         self.displays: tuple[Display, ...] = ()
@@ -141,7 +141,7 @@ class GuestExecutor(Executor):
         with self._call_turn():
             session = self._open_session()
             options = self._guest_options
-            self._printed = PrintContainer(options.max_output_bytes)
+            self._printed = PrintContainer(options.print_length)
             self._on_output = OutputCallback(options.on_output)
             self._shown, self.displays = DisplayLog(options.max_value_bytes, self._folder.save), ()
             try:
@@ -149,7 +149,7 @@ class GuestExecutor(Executor):
                 if not outcome.is_final_answer:
                     self._shown.add_value(outcome.output)
             finally:
-                logs = truncated(self._printed.value, options.max_output_bytes)
+                logs = self._printed.text()
                 logs += self._shown.note() + self._on_output.note()
                 self.state["_print_outputs"] = logs
                 self.displays = tuple(self._shown.displays)

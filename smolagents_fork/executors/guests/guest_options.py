@@ -11,6 +11,7 @@ from typing import Any, Literal, TypedDict, TypeVar
 from ...codec import DEFAULT_MAX_BYTES
 from ...deadline import check_seconds
 from ...interpreter import Limits
+from ...output import DEFAULT_PRINT_LENGTH
 from ...sandboxes.resource_limits import check_size, parse_size
 from ..file_transfers import Files, GivenFiles
 from ..validation import (
@@ -19,6 +20,7 @@ from ..validation import (
     check_functions,
     check_known,
     check_output_function,
+    current_names,
     mapping_of,
 )
 
@@ -115,7 +117,9 @@ class GuestOptions:
         Raises:
             ConfigurationError: an unknown keyword, or a value that cannot work.
         """
-        check_known(owner, keywords, [*option_names(cls), *own])
+        known = [*option_names(cls), *own]
+        keywords = current_names(owner, keywords, known)
+        check_known(owner, keywords, known)
         return cls(**keywords)
 
     @property
@@ -124,10 +128,10 @@ class GuestOptions:
         return ""
 
     @property
-    def max_output_bytes(self) -> int:
-        """Length of the output of a call that the host keeps."""
+    def print_length(self) -> int:
+        """Characters kept of a call's output."""
         length = self.max_print_outputs_length
-        return 50_000 if length is None else length
+        return DEFAULT_PRINT_LENGTH if length is None else length
 
     @property
     def limits(self) -> dict[str, Any]:

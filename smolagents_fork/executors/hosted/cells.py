@@ -51,8 +51,8 @@ class Cell:
 
     @property
     def logs(self) -> str:
-        """Return the printed text without terminal colours, and notes."""
-        return without_colours(self.printed.value) + self.on_output.note()
+        """Return the printed text without terminal colours, within its limit, and notes."""
+        return without_colours(self.printed.text()) + self.on_output.note()
 
     def output(self) -> Any:
         """Return the last expression's value; the last image where that has only a text form."""

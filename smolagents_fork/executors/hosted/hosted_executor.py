@@ -18,7 +18,7 @@ from ...distributions.requirements import requirements_for
 from ...errors import ExecutorClosedError, ExecutorError
 from ...figures import FigureFolder
 from ...forks import Owner
-from ...output import OutputCallback
+from ...output import DEFAULT_PRINT_LENGTH, OutputCallback, PrintContainer
 from ...results import Display
 from ...upstream import (
     AgentError,
@@ -29,7 +29,7 @@ from ...upstream import (
 )
 from ..file_transfers import FileMethods, Files, FileStore, GivenFiles
 from ..guests.guest_files import GuestFiles
-from ..validation import check_logger, copy_refused
+from ..validation import check_count, check_logger, copy_refused
 from .cells import MAX_VALUE_BYTES, Cell
 from .kernel_code import file_code, result_of, variables_code, variables_of
 
@@ -47,6 +47,8 @@ class HostedExecutor(FileMethods, RemotePythonExecutor):  # type: ignore[misc]  
         logger: upstream's ``AgentLogger``.
         allow_pickle: as upstream; unsafe with code that is not trusted.
         timeout_seconds: longest run of one call, in seconds.
+        max_print_outputs_length: characters kept of a call's output, first and last half; ``None``:
+            50,000.
         on_output: called with printed text while the code runs.
         figures_dir: folder on the host that figures are saved in; ``None``: none is saved.
         files: files for the code by their paths in its work folder, each a path of this machine or
@@ -64,6 +66,7 @@ class HostedExecutor(FileMethods, RemotePythonExecutor):  # type: ignore[misc]  
         allow_pickle: bool = False,
         *,
         timeout_seconds: float = 300.0,
+        max_print_outputs_length: int | None = None,
         on_output: Callable[[str], None] | None = None,
         figures_dir: str | os.PathLike[str] | None = None,
         files: Files | None = None,
@@ -71,6 +74,10 @@ class HostedExecutor(FileMethods, RemotePythonExecutor):  # type: ignore[misc]  
     ) -> None:
         self._owner = Owner()
         self._closed = False
+        if max_print_outputs_length is None:
+            max_print_outputs_length = DEFAULT_PRINT_LENGTH
+        check_count("max_print_outputs_length", max_print_outputs_length)
+        self._print_length = max_print_outputs_length
         #: Figures and rich displays of the last call.
         self.displays: tuple[Display, ...] = ()
         self._on_output = on_output
@@ -141,7 +148,9 @@ class HostedExecutor(FileMethods, RemotePythonExecutor):  # type: ignore[misc]  
             )
         self._owner.check(type(self).__name__, "call")
         cell = Cell(
-            shown=shown or DisplayLog(MAX_VALUE_BYTES), on_output=OutputCallback(self._on_output)
+            PrintContainer(self._print_length),
+            shown=shown or DisplayLog(MAX_VALUE_BYTES),
+            on_output=OutputCallback(self._on_output),
         )
         try:
             self._run_cell(code, deadline, cell)

@@ -22,14 +22,27 @@ from ...jupyter.gateway_api import channels_path, create_kernel
 from ...jupyter.kernel.bootstrap import install_request
 from ...jupyter.protocol import KernelGone, Request, Requests, Sink
 from ...jupyter.websocket import Connection, ConnectionLost, TimedSocket
+from ...output import DEFAULT_PRINT_LENGTH
 from ...sandboxes.provisioner import Provisioner, Sandbox, SandboxOnNode, SandboxSpec
 from .diagnosis import Ending, find_ending
 
-__all__ = ["MAX_ERROR_CHARS", "KernelConnection", "KernelSettings", "Link"]
+__all__ = ["MAX_ERROR_CHARS", "KernelConnection", "KernelSettings", "Link", "streamed_length"]
 
 MAX_ERROR_CHARS = 100_000
 # Nodes of a cluster that may be lost one after the other while a kernel starts.
 _MOST_STARTS = 3
+
+
+def streamed_length(max_print_outputs_length: int) -> int:
+    """Return how many characters of a call's output a kernel sends as they are printed.
+
+    ``on_output`` gets them, and they are there after a kernel's sudden end. Of later ones the
+    kernel sends the last, at the end of the call.
+
+    Args:
+        max_print_outputs_length: characters that are kept of them.
+    """
+    return max(1_000_000, max_print_outputs_length)
 
 
 class _NodeLost(Exception):
@@ -41,14 +54,14 @@ class KernelSettings:
     """Settings that prepare a kernel.
 
     Attributes:
-        max_output_bytes: largest output of one call.
+        max_print_outputs_length: characters kept of a call's output.
         max_value_bytes: largest encoded value, either way.
         allow_pickle: whether the kernel may pickle an answer that the codec refuses.
         allow_root: whether the kernel may run as root.
         start_advice: advice for the end of a failed start's message; may be empty.
     """
 
-    max_output_bytes: int = 1_000_000
+    max_print_outputs_length: int = DEFAULT_PRINT_LENGTH
     max_value_bytes: int = 256 * 1024 * 1024
     allow_pickle: bool = False
     allow_root: bool = False
@@ -252,7 +265,7 @@ class KernelConnection:
                 token=token,
                 timeout=deadline.at_most(1e6),
                 limit_for=message_limits(
-                    max(self._settings.max_output_bytes, MAX_ERROR_CHARS),
+                    streamed_length(self._settings.max_print_outputs_length),
                     self._settings.max_value_bytes,
                 ),
             )
@@ -274,7 +287,8 @@ class KernelConnection:
             return
         code, buffers = install_request(
             comm_id=self._comm_id,
-            max_output_bytes=self._settings.max_output_bytes,
+            max_print_outputs_length=self._settings.max_print_outputs_length,
+            streamed_length=streamed_length(self._settings.max_print_outputs_length),
             max_value_bytes=self._settings.max_value_bytes,
             max_error_chars=MAX_ERROR_CHARS,
             allow_pickle=self._settings.allow_pickle,

@@ -15,7 +15,6 @@ __all__ = [
     "KernelEnd",
     "find_ending",
     "last_log_lines",
-    "shown_output",
     "signal_name",
 ]
 
@@ -28,7 +27,6 @@ _NEW_KERNEL = re.compile(r"KernelGatewayApp\] .*restart|KernelRestarter")
 _LEAST_WAIT_SECONDS = 0.7
 _WAIT_QUERIES = 10
 _MOST_WAIT_SECONDS = 5.0
-_SHOWN_LOG_CHARS = 4000
 
 
 @dataclass(frozen=True)
@@ -100,12 +98,3 @@ def last_log_lines(status: SandboxStatus) -> str:
         if not _KERNEL_ENDED.search(line) and not _NEW_KERNEL.search(line)
     ]
     return f"; last log lines: {' | '.join(lines)}" if lines else ""
-
-
-def shown_output(logs: str) -> str:
-    """Format the output of a call for the end of an error message; its beginning may be cut."""
-    if not logs:
-        return ""
-    if len(logs) > _SHOWN_LOG_CHARS:
-        logs = f"... [{len(logs) - _SHOWN_LOG_CHARS} characters before]\n{logs[-_SHOWN_LOG_CHARS:]}"
-    return f"\n\nOutput printed before the error:\n{logs}"

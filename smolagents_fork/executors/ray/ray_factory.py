@@ -12,7 +12,7 @@ from ..docker.engine_factory import EngineFactory
 from ..guests.guest_options import option_names
 from ..process import ProcessExecutor
 from ..process.process_options import Options
-from ..validation import check_known, parameters_of
+from ..validation import check_known, current_names, parameters_of
 
 __all__ = ["RayFactory"]
 
@@ -53,7 +53,9 @@ class RayFactory:
             return containers(additional_authorized_imports, logger, **keywords)
         parameters = inspect.signature(self._engine_class).parameters
         known = {*parameters, *parameters_of(ProcessExecutor), *option_names(Options)}
-        check_known(f"executor_type={self._name!r}", keywords, known)
+        owner = f"executor_type={self._name!r}"
+        keywords = current_names(owner, keywords, known)
+        check_known(owner, keywords, known)
         own = {name: keywords.pop(name) for name in parameters if name in keywords}
         if engine is None:
             keywords["engine"] = self._engine_class(**own)

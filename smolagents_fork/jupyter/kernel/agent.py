@@ -28,6 +28,30 @@ class Stop(BaseException):
     """Raised to end the program after its final answer, which the host already has."""
 
 
+class Tail:
+    """The last characters of a text that is added piece by piece."""
+
+    def __init__(self, limit):
+        self.limit = limit
+        self.clear()
+
+    def clear(self):
+        #: Characters that were added.
+        self.length = 0
+        self.pieces, self.size = [], 0
+
+    def add(self, text):
+        self.length += len(text)
+        self.pieces.append(text[-self.limit :])
+        self.size += len(self.pieces[-1])
+        if self.size > 2 * self.limit or len(self.pieces) > 10_000:
+            self.pieces = [self.text()]
+            self.size = len(self.pieces[0])
+
+    def text(self):
+        return "".join(self.pieces)[-self.limit :]
+
+
 class Sandbox:
     def __init__(self, shell, codec, texts, process, stdin, tracebacks, settings):
         self.shell = shell
@@ -37,11 +61,13 @@ class Sandbox:
         self.process = process
         self.tracebacks = tracebacks
         self.comm_id = settings["comm_id"]
-        self.max_output_bytes = settings["max_output_bytes"]
+        self.max_print_outputs_length = settings["max_print_outputs_length"]
+        self.streamed_length = settings["streamed_length"]
         self.max_value_bytes = settings["max_value_bytes"]
         self.max_error_chars = settings["max_error_chars"]
-        self.left = self.max_output_bytes
-        self.cut = 0
+        #: Characters that may still be sent as they are printed, and the last of those after them.
+        self.left = self.streamed_length
+        self.tail = Tail(self.streamed_length // 2)
         self.formatting = False
         self.readers = process.output_of_processes()
         self.stdin = stdin.StdinChannel(self.kernel, self.comm_id, process.unbroken)
@@ -121,17 +147,13 @@ class Sandbox:
 
         def bounded_write(text):
             self.unsent = True
-            if self.left <= 0:
-                self.cut += len(text)
-                return len(text)
-            size = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
-            if size <= self.left:
-                self.left -= size
+            if len(text) <= self.left:
+                self.left -= len(text)
                 return write(text)
-            kept = text[: self.left]
+            if self.left:
+                write(text[: self.left])
+            self.tail.add(text[self.left :])
             self.left = 0
-            self.cut += len(text) - len(kept)
-            write(kept)
             return len(text)
 
         def flush_what_was_written():
@@ -147,8 +169,8 @@ class Sandbox:
             # Not done at installation: the shell restores write() after that cell.
             if getattr(stream.write, "__name__", "") != "bounded_write":
                 self.limit(stream)
-        self.left = self.max_output_bytes
-        self.cut = 0
+        self.left = self.streamed_length
+        self.tail.clear()
         self.run += 1
         self.running, self.over = True, False
         # Not at a call: a task of an earlier run has the context of that run.
@@ -170,9 +192,21 @@ class Sandbox:
             self.calls.refuse_threads()
         for reader in self.readers:
             self.process.unbroken(reader.flush)
-        if self.cut:
-            self.publish({"kind": "cut", "count": self.cut})
+        if self.tail.length:
+            self.send_tail()
         self.show_open_figures()
+
+    def send_tail(self):
+        """Send the last of the text that was not sent as it was printed."""
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(Exception):
+                stream.flush()
+        text, left_out = self.tail.text(), self.tail.length
+        self.publish(
+            {"kind": "tail", "left_out": left_out - len(text)},
+            [text.encode("utf-8", "backslashreplace")],
+        )
+        self.tail.clear()
 
     def show_open_figures(self):
         """Display open figures that are new or have changed; they stay open.
@@ -232,12 +266,11 @@ class Sandbox:
             self.formatting = False
         if "text/plain" not in forms:
             forms["text/plain"] = _safe_repr(self.texts, value)
-        limit = self.max_output_bytes
+        limit = self.max_print_outputs_length
         for kind, text in list(forms.items()):
             if isinstance(text, str) and len(text) > limit:
                 if kind.startswith("text/"):
-                    cut = len(text) - limit
-                    forms[kind] = f"{text[:limit]}... [{cut} characters cut]"
+                    forms[kind] = _truncated(text, limit)
                 elif len(text) > self.max_value_bytes:
                     del forms[kind]
         return forms
@@ -315,8 +348,8 @@ class Sandbox:
         sys.stdout.flush()
         sys.stderr.flush()
         limit = self.max_error_chars
-        text = _middle_cut(self.message_of(evalue), limit // 4)
-        trace = _middle_cut("\n".join(str(line) for line in lines), limit)
+        text = _truncated(self.message_of(evalue), limit // 4)
+        trace = _truncated("\n".join(str(line) for line in lines), limit)
         hook = self.shell.displayhook
         hook.session.send(
             hook.pub_socket,
@@ -465,12 +498,11 @@ def _too_deep():
     raise SyntaxError("the code is nested too deeply for Python's compiler")
 
 
-def _middle_cut(text, limit):
+def _truncated(text, limit):
     if len(text) <= limit:
         return text
-    head = limit * 2 // 3
-    tail = limit - head
-    return f"{text[:head]}\n... [{len(text) - limit} characters cut] ...\n{text[-tail:]}"
+    note = f"\n..._This content has been truncated to stay below {limit} characters_...\n"
+    return text[: limit // 2] + note + text[len(text) - limit // 2 :]
 
 
 def install(shell, codec, texts, process, loop, stdin, tracebacks, settings):

@@ -41,7 +41,8 @@ def _sources() -> list[bytes]:
 def install_request(
     *,
     comm_id: str,
-    max_output_bytes: int,
+    max_print_outputs_length: int,
+    streamed_length: int,
     max_value_bytes: int,
     max_error_chars: int,
     allow_pickle: bool,
@@ -51,7 +52,9 @@ def install_request(
 
     Args:
         comm_id: id of the comm on which the kernel side sends data; new for every start.
-        max_output_bytes: limit of the printed output of one call, in bytes.
+        max_print_outputs_length: limit of a value's text, in characters.
+        streamed_length: characters of a call's output that are sent as they are printed. Of later
+            ones, the last half as many are sent at the end.
         max_value_bytes: largest encoded value in either direction, in bytes.
         max_error_chars: longest traceback, in characters.
         allow_pickle: whether the kernel may pickle an answer that the codec refuses.
@@ -59,7 +62,8 @@ def install_request(
     """
     settings = {
         "comm_id": comm_id,
-        "max_output_bytes": max_output_bytes,
+        "max_print_outputs_length": max_print_outputs_length,
+        "streamed_length": streamed_length,
         "max_value_bytes": max_value_bytes,
         "max_error_chars": max_error_chars,
         "allow_pickle": allow_pickle,

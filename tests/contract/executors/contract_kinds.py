@@ -41,11 +41,10 @@ _LEASE = 60.0
 
 @dataclass(frozen=True)
 class Kind:
-    """One executor: its class, and its names for the suite's options."""
+    """One executor: its class, and its names in the suite."""
 
     name: str
     cls: type[Any]
-    output_limit: str
     #: Its name in the ids of tests; the others are those of the executor that it behaves as.
     column: str = ""
 
@@ -58,12 +57,6 @@ class Kind:
     def tool_timeout(self) -> float:
         """Seconds that a tool may run there."""
         return CLUSTER_TOOL_TIMEOUT if self.column else TOOL_TIMEOUT
-
-    def options(self, **options: Any) -> dict[str, Any]:
-        """Return ``options`` under the class's names; ``output_limit`` counts characters."""
-        if "output_limit" in options:
-            options[self.output_limit] = options.pop("output_limit")
-        return options
 
 
 class RayProcess(ProcessExecutor):
@@ -92,13 +85,13 @@ class RayDocker(DockerExecutor):
 
 
 KINDS = {
-    "local": Kind("local", LocalPythonExecutor, "max_print_outputs_length"),
-    "process": Kind("process", ProcessExecutor, "max_print_outputs_length"),
-    "docker": Kind("docker", DockerExecutor, "max_output_bytes"),
-    "wasm": Kind("wasm", WasmExecutor, "max_print_outputs_length"),
-    "kubernetes": Kind("docker", KubernetesExecutor, "max_output_bytes", "kubernetes"),
-    "ray-process": Kind("process", RayProcess, "max_print_outputs_length", "ray-process"),
-    "ray-docker": Kind("docker", RayDocker, "max_output_bytes", "ray-docker"),
+    "local": Kind("local", LocalPythonExecutor),
+    "process": Kind("process", ProcessExecutor),
+    "docker": Kind("docker", DockerExecutor),
+    "wasm": Kind("wasm", WasmExecutor),
+    "kubernetes": Kind("docker", KubernetesExecutor, "kubernetes"),
+    "ray-process": Kind("process", RayProcess, "ray-process"),
+    "ray-docker": Kind("docker", RayDocker, "ray-docker"),
 }
 
 
@@ -143,7 +136,7 @@ class Shared:
             if kind.name != "local":
                 options["interrupt_grace_seconds"] = GRACE
             if which == "limited":
-                options.update(timeout_seconds=kind.timeout, output_limit=OUTPUT_LIMIT)
+                options.update(timeout_seconds=kind.timeout, max_print_outputs_length=OUTPUT_LIMIT)
                 if kind.name != "docker":
                     # The clock is the subject, not the interpreter's limit of operations.
                     options.update(max_operations=10**12, max_while_iterations=10**12)
@@ -156,7 +149,7 @@ class Shared:
             # Wheels for Pyodide cannot be had on every machine; without, it is one more executor.
             chosen = {"wide": WIDE, "science": SCIENCE, "files": ("os", *SCIENCE)}.get(which, PLAIN)
             imports = [name for name in chosen if kind.name != "wasm" or name not in SCIENCE]
-            self._made[key] = made = kind.cls(imports, **kind.options(**options))
+            self._made[key] = made = kind.cls(imports, **options)
             self._stack.callback(made.cleanup)
         return self._made[key]
 
@@ -254,7 +247,7 @@ class Contract:
 
     def make(self, imports: Sequence[str] = PLAIN, **options: Any) -> Any:
         """Make an executor for one test, closed after it."""
-        made = self.kind.cls(list(imports), **self.kind.options(**options))
+        made = self.kind.cls(list(imports), **options)
         self._stack.callback(made.cleanup)
         return made
 
@@ -262,7 +255,7 @@ class Contract:
         """Return arguments that give an agent its own executor of this kind."""
         return {
             "executor_class": self.kind.cls,
-            "executor_kwargs": self.kind.options(**options),
+            "executor_kwargs": options,
             "additional_authorized_imports": list(PLAIN),
         }
 

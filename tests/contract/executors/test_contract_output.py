@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 from contract_declarations import behaviour
-from contract_kinds import OUTPUT_LIMIT
+from contract_kinds import OUTPUT_LIMIT, printed
+from contract_parts import Script
+from smolagents import CodeAgent
 
 
 @behaviour("Output", "Printed text arrives unchanged, with sep, end and other alphabets.")
@@ -19,14 +21,31 @@ def test_output_is_of_one_call(contract):
     assert contract.shared("1 + 1").logs == ""
 
 
-@behaviour("Output", "Output past the limit is cut, with a marker; the beginning is kept.")
-def test_output_is_cut_with_a_marker(contract):
+NOTE = "\n..._This content has been truncated to stay below {} characters_...\n"
+
+
+@behaviour("Output", "Of output past the limit the first and the last half are kept, with a note.")
+@pytest.mark.parametrize("lines", [20, 50, 100_000])
+def test_first_and_last_half_of_the_output_are_kept(contract, lines):
     executor = contract.limited
-    logs = executor("print('begin')\nfor n in range(50):\n    print('x' * 50)").logs
-    assert logs.startswith("begin\n")
-    assert len(logs) < OUTPUT_LIMIT + 200
-    assert "..." in logs
+    code = f"print('begin')\nprint(('x' * 49 + '\\n') * {lines}, end='')\nprint('end')"
+    half = OUTPUT_LIMIT // 2
+    line = "x" * 49 + "\n"
+    first, last = "begin\n" + line * 20, line * 20 + "end\n"
+    note = NOTE.format(OUTPUT_LIMIT)
+    assert executor(code).logs == first[:half] + note + last[-half:]
     assert executor("print('short')").logs == "short\n"
+
+
+@behaviour("Output", "After an error the printed text is in the state, once, with the same note.")
+def test_printed_text_of_a_call_that_failed(contract):
+    executor = contract.limited
+    with pytest.raises(Exception, match="division by zero") as caught:
+        executor("print('begin' + 'x' * 3000 + 'end', end='')\n1 / 0")
+    half = OUTPUT_LIMIT // 2
+    text = "begin" + "x" * 3000 + "end"
+    assert printed(executor) == text[:half] + NOTE.format(OUTPUT_LIMIT) + text[-half:]
+    assert "xxx" not in str(caught.value).replace("'x'", "")
 
 
 @behaviour("Output", "Endless output neither hangs nor fills the host.")
@@ -79,3 +98,21 @@ def test_stream_that_raises(contract):
 @pytest.mark.parametrize("length", [0, 1, 4096, 49_000])
 def test_lengths_around_a_buffer(contract, length):
     assert contract.shared(f"print('y' * {length})").logs == "y" * length + "\n"
+
+
+@behaviour("Output", "An agent's max_print_outputs_length reaches its executor; its kwargs win.")
+def test_limit_of_the_agent(contract):
+    options = {"tools": [], "verbosity_level": 0, "max_steps": 2, "max_print_outputs_length": 100}
+    code = "print('x' * 3000)\n1 / 0"
+    for kwargs, limit in (({}, 100), ({"max_print_outputs_length": 200}, 200)):
+        model = Script(code, "final_answer(1)")
+        made = CodeAgent(model=model, **options, **contract.agent_options(**kwargs))
+        agent = contract.keep(made)
+        agent.run("go")
+        step = agent.memory.steps[1]
+        # What the model is sent of it: once, although the call has failed.
+        sent = "".join(str(message.content) for message in step.to_messages())
+        assert sent.count("This content has been truncated") == 1
+        assert f"stay below {limit} characters" in sent
+        assert "x" * (limit // 2) in sent
+        assert "x" * (limit // 2 + 1) not in sent

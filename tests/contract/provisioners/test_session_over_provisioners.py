@@ -35,7 +35,7 @@ class Made:
 
     def run(self, code: str) -> Any:
         collector = Collector(
-            max_output_bytes=1_000_000,
+            max_print_outputs_length=1_000_000,
             max_value_bytes=1_000_000,
             on_output=None,
             answer=lambda _question: ("", ()),

@@ -350,7 +350,7 @@ def test_dockerfile_of_the_users_own(make, packaged_image):
         # The default of images that are not made from the fork's.
         '"--ZMQChannelsWebsocketConnection.limit_rate=True"]\n'
     )
-    executor = make(dockerfile_content=content, max_output_bytes=20_000_000)
+    executor = make(dockerfile_content=content, max_print_outputs_length=20_000_000)
     assert executor("1+1").output == 2
     # Its gateway drops what is printed fast, and does not know how its kernel ended.
     logs = executor("print('x' * 10_000_000)").logs

@@ -116,7 +116,6 @@ DOCKER = {
     "user": [0, 1000, None, "", "root", "0:0"],
     "environment": [*MAPPING, {"A": None}, {"A=": "1"}, {5: "1"}],
     "volumes": [5, "x", ["/data"], ["/data:/data:zz"], {"/data": "/data"}, ["/data:data"]],
-    "max_output_bytes": COUNT,
     "requirements": NAMES,
     "ca_bundle": [5],
     "pool": [5, DockerPool],

@@ -79,28 +79,42 @@ def test_messages_of_other_comms_are_ignored():
 
 
 def collector(limit=10):
-    return Collector(max_output_bytes=limit, max_value_bytes=1000, on_output=None, answer=None)
+    return Collector(
+        max_print_outputs_length=limit, max_value_bytes=1000, on_output=None, answer=None
+    )
 
 
-def test_output_is_cut_at_the_limit_in_bytes_and_counted():
+NOTE = "\n..._This content has been truncated to stay below 10 characters_...\n"
+
+
+def test_first_and_last_half_of_the_output_are_kept_in_characters():
     sink = collector()
     sink.sink.stream("stdout", "ä" * 4, 0)
     sink.sink.stream("stdout", "bcdef", 0)
-    sink.sink.stream("stderr", "more", 100)
-    assert sink.logs().startswith("ääääbc\n... [output cut: 107 more bytes")
+    assert (sink.logs(), sink.cut_length) == ("ääääbcdef", 0)
+    sink.sink.stream("stderr", "more", 0)
+    assert (sink.logs(), sink.cut_length) == (f"ääääb{NOTE}fmore", 3)
 
 
-def test_no_half_characters():
-    sink = collector(3)
-    sink.sink.stream("stdout", "ää", 0)
-    assert sink.logs().startswith("ä\n... [output cut: 1 more bytes") or "ä" in sink.logs()
-    assert "\ufffd" not in sink.logs()
+def test_output_that_did_not_arrive_is_noted_where_it_was():
+    pieces = []
+    sink = Collector(
+        max_print_outputs_length=200, max_value_bytes=1000, on_output=pieces.append, answer=None
+    )
+    note = NOTE.replace("10", "200")
+    sink.sink.stream("stdout", "before", 0)
+    for _ in range(3):
+        sink.sink.stream("stdout", "", 1000)
+    sink.sink.data({"kind": "tail", "left_out": 500}, [b"after"])
+    assert "".join(pieces) == sink.logs() == f"before{note}after"
+    assert sink.cut_length == 6 + 3000 + 500 + 5 - 200
 
 
 def test_hostile_data_is_a_note():
     sink = collector()
     sink.sink.data({"kind": "value"}, [b"rubbish"])
-    sink.sink.data({"kind": "cut", "count": "many"}, [])
+    sink.sink.data({"kind": "tail", "left_out": "many"}, [b"text"])
+    sink.sink.data({"kind": "tail", "left_out": -1}, [])
     sink.sink.data({"kind": "forms", "forms": []}, [])
     sink.sink.display({"data": {"image/png": "rubbish"}})
     assert sink.output() in (None, "rubbish")
@@ -119,8 +133,9 @@ def test_enormous_counts_are_printed():
     # Each is a number JSON may hold; their sum has more digits than Python turns into text.
     sink = collector()
     for _ in range(20):
-        sink.sink.data({"kind": "cut", "count": int("9" * 4300)}, [])
-    assert "output cut: " in sink.logs()
+        sink.sink.data({"kind": "tail", "left_out": int("9" * 4300)}, [b""])
+    assert str(sink.cut_length).isdecimal()
+    assert sink.cut_length < 1 << 70
 
 
 def picture(width, height):
@@ -130,7 +145,9 @@ def picture(width, height):
 
 
 def test_displays_together_are_bounded_and_the_logs_say_what_was_dropped():
-    sink = Collector(max_output_bytes=10, max_value_bytes=50_000, on_output=None, answer=None)
+    sink = Collector(
+        max_print_outputs_length=10, max_value_bytes=50_000, on_output=None, answer=None
+    )
     # Unpacked 40,000 bytes, packed a few hundred.
     for _ in range(5):
         sink.sink.display(picture(100, 100))
@@ -143,7 +160,9 @@ def test_displays_together_are_bounded_and_the_logs_say_what_was_dropped():
 
 
 def test_more_displays_than_there_may_be_are_counted():
-    sink = Collector(max_output_bytes=10, max_value_bytes=10**6, on_output=None, answer=None)
+    sink = Collector(
+        max_print_outputs_length=10, max_value_bytes=10**6, on_output=None, answer=None
+    )
     for _ in range(103):
         sink.sink.display({"data": {"text/plain": "small"}})
     assert len(sink.displays) == 100
