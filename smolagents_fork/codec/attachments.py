@@ -14,6 +14,7 @@ memory of the values stays within a constant factor of the message.
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from smolagents_fork.codec.limits import ATTACHED_FROM, Fault
@@ -101,6 +102,43 @@ def split_message(data: bytes | bytearray | memoryview) -> tuple[bytes, list[mem
     if end != len(view):
         raise Fault(f"a message of {end} bytes expected, there are {len(view)}")
     return text, parts
+
+
+def join_messages(messages: Iterable[Sequence[Any]]) -> list[bytes | memoryview]:
+    """Return several messages as one body, in pieces; long ones are not copied.
+
+    Args:
+        messages: the pieces of each.
+    """
+    listed = list(messages)
+    sizes = [sum(map(len, pieces)) for pieces in listed]
+    short = [_LENGTH.pack(len(listed)), *map(_LENGTH.pack, sizes)]
+    length = _LENGTH.size * len(short)
+    out: list[bytes | memoryview] = []
+    for pieces, size in zip(listed, sizes, strict=True):
+        short.append(bytes(-length % _ALIGNED))
+        length += -length % _ALIGNED + size
+        for piece in pieces:
+            if len(piece) < ATTACHED_FROM:
+                short.append(bytes(piece))
+            else:
+                out += [b"".join(short), piece]
+                short = []
+    return [*out, b"".join(short)]
+
+
+def split_messages(body: bytes | bytearray | memoryview) -> list[memoryview]:
+    """Return the messages of a body that :func:`join_messages` made."""
+    view = memoryview(body)
+    (count,) = _LENGTH.unpack_from(view)
+    end = _LENGTH.size * (count + 1)
+    messages = []
+    for number in range(1, count + 1):
+        (size,) = _LENGTH.unpack_from(view, _LENGTH.size * number)
+        begin = end + -end % _ALIGNED
+        end = begin + size
+        messages.append(view[begin:end])
+    return messages
 
 
 def raw_view(data: Any) -> memoryview:

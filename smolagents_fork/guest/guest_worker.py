@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NoReturn, Protocol
 
 from ..codec import decode, encode, encode_message, encode_parts, encode_variables
+from ..codec.attachments import split_messages
 from ..codec.rpc import RUN_ENDED, HostCalls
 from ..errors import (
     EncodeError,
@@ -211,14 +212,15 @@ class Worker:
 
     def _accept(self, frame: Frame) -> None:
         try:
-            # The host has its own limit, and is trusted.
-            data: Any = decode(frame.body, path="variables", max_bytes=len(frame.body))
             if frame.kind is Kind.TOOLS:
-                self._interpreter.send_tools(
-                    {spec["name"]: self._calls.stub(**spec) for spec in data}
-                )
+                specs = _from_host(frame.body)
+                tools = {spec["name"]: self._calls.stub(**spec) for spec in specs}
+                self._interpreter.send_tools(tools)
             else:
-                self._interpreter.send_variables(data)
+                variables: dict[str, Any] = {}
+                for message in split_messages(frame.body):
+                    variables.update(_from_host(message))
+                self._interpreter.send_variables(variables)
         except Exception as error:
             body = _failure(type(error).__name__, str(error))
             self._link.send(Kind.FAILED, frame.run, body)
@@ -262,6 +264,11 @@ class Worker:
         # The host already has the value. The stop survives every handler of the program.
         self._interpreter.meter.finish(None)
         raise FinalAnswer(None)
+
+
+def _from_host(body: bytes | bytearray | memoryview) -> Any:
+    # The host has its own limit, and is trusted.
+    return decode(body, path="variables", max_bytes=len(body))
 
 
 def _text_of_error(error: BaseException) -> str:

@@ -147,17 +147,18 @@ class Interpreter:
         self._protected = self._protected | frozenset(names)
 
     def send_variables(self, variables: Mapping[str, Any]) -> None:
-        """Put ``variables`` into the state; a module among them arrives as a view.
+        """Put ``variables`` into the state, all or none; a module arrives as a view.
 
         Raises:
             ProgramRefusedError: a name is the interpreter's own, or a module is not authorised.
         """
+        values = dict(variables)
         for name, value in variables.items():
             if name in _RESERVED:
                 raise ProgramRefusedError(f"Cannot send a variable named {name!r}")
             if isinstance(value, types.ModuleType):
-                value = self.modules.view(value)
-            self.state[name] = value
+                values[name] = self.modules.view(value)
+        self.state.update(values)
 
     def _namespace(self) -> dict[str, Any]:
         """Make the builtins of programs, for the tools at hand."""

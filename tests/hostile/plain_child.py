@@ -25,6 +25,7 @@ import assault
 from plain_marks import ASSAULT_MADE, REACHED
 
 from smolagents_fork.codec import decode, encode
+from smolagents_fork.codec.attachments import split_messages
 from smolagents_fork.codec.rpc import HostCalls
 from smolagents_fork.errors import EncodeError
 from smolagents_fork.guest.frames import Frame, Kind
@@ -75,7 +76,8 @@ class PlainChild:
                 self._space.update({spec["name"]: self._calls.stub(**spec) for spec in tools})
                 self._link.send(Kind.ACCEPTED, frame.run)
             elif frame.kind is Kind.VARIABLES:
-                self._space.update(decode(frame.body))  # type: ignore[arg-type]
+                for message in split_messages(frame.body):
+                    self._space.update(decode(message))  # type: ignore[arg-type]
                 self._host = self._space.pop("HOST", self._host)
                 self._link.send(Kind.ACCEPTED, frame.run)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ... import errors
@@ -10,9 +10,9 @@ from ...codec import decode, encode
 from ...codec.attachments import Attachments
 from ...errors import DecodeError, InterpreterError, ProtocolError
 from ...guest.body_memory import BODIES
-from ...guest.frames import Body, Part
+from ...guest.frames import Part
 
-__all__ = ["copied", "display_bundle", "failure", "messages_of", "program_error", "variable"]
+__all__ = ["copied", "display_bundle", "failure", "program_error", "variable"]
 
 
 def program_error(kind: str) -> type[InterpreterError]:
@@ -51,7 +51,7 @@ def display_bundle(body: bytes | bytearray, max_value_bytes: int) -> dict[str, s
 
 
 def variable(name: str, value: Any, max_bytes: int) -> Sequence[Part]:
-    """Encode one variable as a dict, for :func:`messages_of`: in parts that are not copies.
+    """Encode one variable as a dict, in parts that are not copies.
 
     Raises:
         EncodeError: it cannot be encoded; names the path to the part.
@@ -59,17 +59,6 @@ def variable(name: str, value: Any, max_bytes: int) -> Sequence[Part]:
     attachments = Attachments()
     text = encode(value, path=f"vars[{name!r}]", max_bytes=max_bytes, attachments=attachments)
     return attachments.parts(b"{" + encode(name) + b":" + text + b"}")
-
-
-def messages_of(variables: Collection[Sequence[Part]]) -> list[Body]:
-    """Return the bodies of VARIABLES frames: one for all that are JSON text, which can be joined.
-
-    Args:
-        variables: from :func:`variable`.
-    """
-    separate = [one for one in variables if len(one) > 1]
-    texts = [bytes(one[0])[1:-1] for one in variables if len(one) == 1]
-    return [*([b"{" + b",".join(texts) + b"}"] if texts else []), *separate]
 
 
 def copied(parts: Sequence[Part]) -> Sequence[Part]:

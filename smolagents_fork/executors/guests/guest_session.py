@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from ...bridge import Dispatcher
 from ...codec import Variables, decode, decode_variables, encode
+from ...codec.attachments import join_messages
 from ...deadline import Deadline
 from ...errors import (
     ConfigurationError,
@@ -25,7 +26,7 @@ from ...guest.body_memory import BODIES
 from ...guest.frames import Body, Frame, Kind, Part, body_size
 from ...guest.guest_process import GuestProcess
 from ..call_times import recorded
-from .guest_answers import copied, failure, messages_of
+from .guest_answers import copied, failure
 from .guest_options import GuestOptions
 from .guest_run import LOST, SLICE, GuestRun, Outcome
 
@@ -147,8 +148,9 @@ class GuestSession:
         self._dispatcher.connected()
         if self._tools:
             self._exchange(child, Kind.TOOLS, encode(self._tools), "send_tools")
-        for message in messages_of(self._variables.values()):
-            self._exchange(child, Kind.VARIABLES, message, "send_variables")
+        if self._variables:
+            body = join_messages(self._variables.values())
+            self._exchange(child, Kind.VARIABLES, body, "send_variables")
         self._prepare(lambda body: self._ask_file(child, body))
 
     def close(self, *, from_inside: bool = False) -> None:
@@ -206,18 +208,16 @@ class GuestSession:
         self._put(Kind.TOOLS, encode(specs), "send_tools")
 
     def send_variables(self, encoded: Mapping[str, Sequence[Part]]) -> None:
-        """Set variables, each encoded by itself; copies are kept for the next child."""
+        """Set variables by one request, all or none; copies are kept for the next child."""
         kept: dict[str, Sequence[Part]] = {}
 
         def keep() -> None:
             kept.update({name: copied(parts) for name, parts in encoded.items()})
 
         try:
-            messages = messages_of(encoded.values())
-            for message in messages:
-                # Copied while the child reads the last one.
-                meanwhile = keep if message is messages[-1] else None
-                self._put(Kind.VARIABLES, message, "send_variables", meanwhile=meanwhile)
+            # Copied while the child reads.
+            body = join_messages(encoded.values())
+            self._put(Kind.VARIABLES, body, "send_variables", meanwhile=keep)
         except SandboxDiedError:
             keep()
             self._remember(kept)

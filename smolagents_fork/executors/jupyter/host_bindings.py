@@ -16,6 +16,7 @@ from typing import Any
 
 from ... import codec
 from ...bridge.dispatcher import CallRecord, Dispatcher
+from ...codec.attachments import join_messages
 from ...errors import ConfigurationError, EncodeError
 from ...jupyter.kernel.agent import PICKLE_KEY
 from ...jupyter.protocol import InputRequest, Sink
@@ -82,7 +83,8 @@ class HostBindings:
         )
         self._names: set[str] = set()
         self._sources: list[str] = []
-        self._variables: dict[str, tuple[str, bytes]] = {}
+        #: Name -> whether it is pickled, and its encoding.
+        self._variables: dict[str, tuple[bool, bytes]] = {}
 
     def answer(self, question: InputRequest) -> tuple[str, Sequence[bytes]]:
         """Answer a call of the bridge; any other question gets an empty line.
@@ -154,7 +156,7 @@ class HostBindings:
     # -- variables --
 
     def set_variables(self, session: KernelSession, variables: Mapping[str, Any]) -> None:
-        """Set variables in the kernel.
+        """Set variables in the kernel by one request, all or none.
 
         Raises:
             EncodeError: a value cannot be encoded; names the path to it. Nothing is set then.
@@ -164,19 +166,23 @@ class HostBindings:
         self._set(session, encoded)
         self._variables.update(encoded)
 
-    def _encoded(self, name: str, value: Any) -> tuple[str, bytes]:
+    def _encoded(self, name: str, value: Any) -> tuple[bool, bytes]:
         limit = self._options.max_value_bytes
         try:
-            return "receive", codec.encode_message({name: value}, path="vars", max_bytes=limit)
+            return False, codec.encode_message({name: value}, path="vars", max_bytes=limit)
         except EncodeError:
             if not self._options.allow_pickle:
                 raise
             warnings.warn(_PICKLE_WARNING, FutureWarning, stacklevel=5)
-            return "receive_pickle", pickle.dumps({name: value})
+            return True, pickle.dumps({name: value})
 
-    def _set(self, session: KernelSession, encoded: Mapping[str, tuple[str, bytes]]) -> None:
-        for how, data in encoded.values():
-            session.request(f"__smolagents_fork__.{how}()", [data], "send_variables")
+    def _set(self, session: KernelSession, encoded: Mapping[str, tuple[bool, bytes]]) -> None:
+        if not encoded:
+            return
+        messages = [[data] for is_pickled, data in encoded.values() if not is_pickled]
+        pickled = [data for is_pickled, data in encoded.values() if is_pickled]
+        body = b"".join(join_messages(messages))
+        session.request("__smolagents_fork__.receive()", [body, *pickled], "send_variables")
 
     def variables(self, session: KernelSession) -> codec.Variables:
         """Return the variables of the code in the kernel, as far as they can be encoded.

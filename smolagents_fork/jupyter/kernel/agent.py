@@ -366,10 +366,20 @@ class Sandbox:
         self.calls.refuse_threads()
 
     def receive(self):
-        """Set variables from a buffer of the request."""
-        for data in self.kernel.get_parent("shell")["buffers"]:
-            values = self.codec.decode(data, max_bytes=1 << 62)
-            self.shell.user_ns.update(values)
+        """Set variables from the buffers of the request, all or none.
+
+        The first one has those of the codec, and the others are pickled by a host that trusts this
+        kernel.
+        """
+        import pickle
+
+        encoded, *pickled = self.kernel.get_parent("shell")["buffers"]
+        values = {}
+        for data in self.codec.split_messages(encoded):
+            values.update(self.codec.decode(data, path="variables", max_bytes=len(data)))
+        for data in pickled:
+            values.update(pickle.loads(bytes(data)))
+        self.shell.user_ns.update(values)
 
     def define(self):
         """Create stubs for the host's functions, described in a buffer of the request."""
@@ -391,13 +401,6 @@ class Sandbox:
         }
         data = self.codec.encode_variables(found, self.max_value_bytes, binary=True)
         self.publish({"kind": "variables"}, [data])
-
-    def receive_pickle(self):
-        """Set variables that the host could only pickle; the host trusts this kernel."""
-        import pickle
-
-        for data in self.kernel.get_parent("shell")["buffers"]:
-            self.shell.user_ns.update(pickle.loads(bytes(data)))
 
     def pickling(self, stub):
         """Wrap ``final_answer`` to pickle values that the codec refuses (allow_pickle=True)."""

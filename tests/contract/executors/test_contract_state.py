@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import copy
 import pickle
+import sys
 
 import pytest
 from contract_declarations import behaviour
+
+from smolagents_fork.executors.jupyter.session import KernelSession
 
 
 @behaviour("State", "Variables, functions, classes and imports are kept between calls.")
@@ -36,6 +39,37 @@ def test_variables_are_sent(contract):
     executor.send_variables({"sent": {"a": [1, 2.5, None]}, "words": "text"})
     executor("sent['a'].append(words)")
     assert executor("sent").output == {"a": [1, 2.5, None, "text"]}
+
+
+@behaviour("State", "Sent variables are one request, however many and long they are.")
+def test_variables_are_one_request(contract, monkeypatch):
+    executor = contract.shared
+    requests = []
+    request = KernelSession.request
+
+    def counted(*args, **kwargs):
+        requests.append(args[1])
+        return request(*args, **kwargs)
+
+    monkeypatch.setattr(KernelSession, "request", counted)
+    long, short = (
+        {f"long{n}": bytes([n]) * 5000 for n in range(100)},
+        {f"n{n}": n for n in range(9)},
+    )
+    executor.send_variables({**short, **long, "last": "text"})
+    assert len(requests) == (contract.kind.name == "docker")
+    code = "[long0[0], long99[-1], len(long50), n0, n8, last]"
+    assert executor(code).output == [0, 99, 5000, 0, 8, "text"]
+
+
+@behaviour("State", "Variables are sent all or none.")
+def test_variables_are_sent_all_or_none(contract):
+    executor = contract.shared
+    with pytest.raises(Exception, match=r"sys"):
+        executor.send_variables({"fresh": 1, "sys": sys, "fresher": 2})
+    for name in ("fresh", "fresher"):
+        with pytest.raises(Exception, match="NameError"):
+            executor(name)
 
 
 @behaviour("State", "The value of a call is that of the expression it ends with.")

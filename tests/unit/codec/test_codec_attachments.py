@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from smolagents_fork import codec
 from smolagents_fork.codec import rpc
-from smolagents_fork.codec.attachments import Attachments
+from smolagents_fork.codec.attachments import Attachments, join_messages, split_messages
 from smolagents_fork.codec.limits import ATTACHED_FROM
 from smolagents_fork.errors import DecodeError, EncodeError
 
@@ -205,3 +205,17 @@ def test_items_of_packed_lists_are_counted() -> None:
     data = codec.encode_message([[0.5] * 1000, [0.5] * 1000])
     with pytest.raises(DecodeError, match="more than max_items=1500 items"):
         codec.decode(data, max_items=1500)
+
+
+@pytest.mark.parametrize("sizes", [[], [3], [5000], [0, 1, 5000, 17, 4096, 2]])
+def test_joined_messages_are_split_as_they_were(sizes):
+    messages = [codec.encode_parts({"v": bytes(size)}) for size in sizes]
+    body = b"".join(join_messages(messages))
+    values = [codec.decode(message) for message in split_messages(body)]
+    assert values == [{"v": bytes(size)} for size in sizes]
+
+
+def test_long_pieces_of_joined_messages_are_not_copied():
+    long = bytes(5000)
+    pieces = join_messages([[b"{}"], codec.encode_parts(long), [b"{}"]])
+    assert [getattr(piece, "obj", None) is long for piece in pieces] == [False, True, False]
