@@ -285,8 +285,7 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
         self.additional_authorized_imports = list(
             names_of("additional_authorized_imports", additional_authorized_imports)
         )
-        if message := missing_packages(self.additional_authorized_imports):
-            raise as_upstreams(InterpreterError(message))
+        self._check_authorized_imports_are_installed()
         names = import_names(self.additional_authorized_imports)
         self.authorized_imports = sorted({*upstream.BASE_BUILTIN_MODULES, *names})
         self.additional_functions = check_functions(additional_functions)
@@ -437,6 +436,10 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
             timeout_seconds=self.timeout_seconds,
             **given,
         )
+
+    def _check_authorized_imports_are_installed(self) -> None:
+        if message := missing_packages(self.additional_authorized_imports):
+            raise as_upstreams(InterpreterError(message))
 
     def __call__(self, code_action: str) -> CodeOutput:
         """Run ``code_action`` (upstream's contract).

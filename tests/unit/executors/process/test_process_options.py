@@ -65,6 +65,7 @@ def test_libraries_are_readable_and_the_working_directory_is_not():
 
 def test_heavy_libraries_are_preloaded_when_they_are_authorised():
     assert layout_for(["numpy", "json"]).preload == ("numpy",)
+    assert layout_for(["numpy.linalg", "pandas.*"]).preload == ("numpy", "pandas")
     assert layout_for(["json"]).preload == ()
     assert layout_for(["*"]).preload == ()
 
