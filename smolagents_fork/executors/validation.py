@@ -6,7 +6,6 @@ An argument of the wrong type often has the opposite effect: ``network="none"`` 
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import logging
 import os
@@ -14,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..errors import ConfigurationError, ConfigurationTypeError
+from .suggestions import suggest_options
 
 __all__ = [
     "check_code",
@@ -41,30 +41,6 @@ FORMER_NAMES: dict[str, str] = {
     "max_output_length": "max_print_outputs_length",
 }
 _noted: set[tuple[str, str]] = set()
-
-#: Parameters by the names that docker-py, compose files and other executors have for them.
-_OTHER_NAMES: dict[str, tuple[str, ...]] = {
-    "authorized_imports": ("additional_authorized_imports",),
-    "cpu_count": ("cpus",),
-    "cpu_limit": ("cpus",),
-    "env": ("environment",),
-    "environment_variables": ("environment",),
-    "envs": ("environment",),
-    "image_tag": ("image",),
-    "max_memory": ("memory",),
-    "mem_limit": ("memory",),
-    "memory_limit": ("memory",),
-    "mounts": ("volumes",),
-    "nano_cpus": ("cpus",),
-    "network_mode": ("network",),
-    "packages": ("requirements", "additional_imports"),
-    "size": ("min_size", "max_size"),
-    "time_limit": ("timeout_seconds",),
-    "timeout": ("timeout_seconds",),
-    "working_dir": ("workdir",),
-}
-#: Likeness from which a name is taken for misspelt.
-_LIKENESS = 0.7
 
 
 def former_names_of(name: str) -> list[str]:
@@ -115,10 +91,9 @@ def check_known(owner: str, given: Iterable[str], known: Iterable[str]) -> None:
     names = sorted(known)
     unknown = sorted(set(given) - set(names))
     if unknown:
-        meant = [name for name in _OTHER_NAMES.get(unknown[0], ()) if name in names]
-        close = meant or difflib.get_close_matches(unknown[0], names, 1, cutoff=_LIKENESS)
-        hint = f"did you mean {' or '.join(map(repr, close))}?"
-        if not close:
+        meant = suggest_options(unknown[0], names)
+        hint = f"did you mean {' or '.join(map(repr, meant))}?"
+        if not meant:
             hint = f"known are: {', '.join(names)}"
         raise ConfigurationError(f"{owner} has no parameter {unknown[0]!r}; {hint}")
 

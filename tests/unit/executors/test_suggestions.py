@@ -1,0 +1,134 @@
+"""Options that are suggested for keywords that there are not."""
+
+from __future__ import annotations
+
+import pytest
+
+from smolagents_fork.errors import ConfigurationError
+from smolagents_fork.executors.docker.agent_sandbox import AgentKeywords, AgentSandbox
+from smolagents_fork.executors.docker.docker_pool import DockerPool
+from smolagents_fork.executors.docker.executor import DockerExecutor
+from smolagents_fork.executors.docker.options import option_names
+from smolagents_fork.executors.guests import guest_options
+from smolagents_fork.executors.local import LocalPythonExecutor
+from smolagents_fork.executors.process import ProcessExecutor
+from smolagents_fork.executors.process.process_options import Options
+from smolagents_fork.executors.suggestions import OTHER_NAMES, suggest_options
+from smolagents_fork.executors.validation import parameters_of
+from smolagents_fork.executors.wasm import WasmExecutor, WasmPool
+from smolagents_fork.executors.wasm.wasm_options import WasmOptions
+from smolagents_fork.sandboxes.kubernetes.kubernetes_engine import KubernetesEngine
+
+DOCKER = tuple(option_names())
+WASM = tuple(guest_options.option_names(WasmOptions))
+OPTIONS: dict[type, tuple[str, ...]] = {
+    AgentSandbox: tuple(AgentKeywords.__annotations__),
+    DockerExecutor: DOCKER,
+    DockerPool: DOCKER,
+    LocalPythonExecutor: (),
+    ProcessExecutor: tuple(guest_options.option_names(Options)),
+    WasmExecutor: WASM,
+    WasmPool: WASM,
+}
+KNOWN = {
+    cls: {name for name in (*parameters_of(cls), *options) if not name.startswith("_")}
+    for cls, options in OPTIONS.items()
+}
+WAIVERS = sorted(
+    name
+    for name in {*set().union(*KNOWN.values()), *parameters_of(KubernetesEngine), "allow_no_token"}
+    if name.startswith("allow_") or name in ("read_only", "container_run_kwargs")
+)
+
+
+def test_waivers_are_all_there():
+    assert WAIVERS == [
+        "allow_missing",
+        "allow_network",
+        "allow_no_token",
+        "allow_pickle",
+        "allow_root",
+        "allow_shared_network",
+        "allow_unconfined",
+        "container_run_kwargs",
+        "read_only",
+    ]
+
+
+def test_other_names_are_of_options_there_are():
+    known = set().union(*KNOWN.values()) | {"max_print_outputs_length", "max_output_bytes"}
+    for names in OTHER_NAMES.values():
+        assert known.issuperset({*names} - {"max_output_length"})
+        assert not {*names} & {*WAIVERS}
+
+
+@pytest.mark.parametrize("name", WAIVERS)
+def test_waiver_is_suggested_for_its_own_name_only(name):
+    everything = set().union(*KNOWN.values())
+    known = {*everything, name}
+    swapped = name[:-2] + name[-1] + name[-2]
+    for misspelt in (name[:-1], name + "s", name.replace("_", ""), swapped):
+        if misspelt not in known:
+            assert suggest_options(misspelt, known) == [name]
+    subject = name.removeprefix("allow_")
+    similar = [
+        f"{prefix}{word}"
+        for prefix in ("", "allow_", "allow_all_", "allow_any_", "enable_", "no_", "use_", "with_")
+        for word in (subject, f"{subject}_access", f"host_{subject}", f"my_{subject}")
+    ]
+    for word in similar:
+        suggested = suggest_options(word, known)
+        assert word in known or not {*suggested} & {*WAIVERS}, (word, suggested)
+
+
+NETWORK = [cls for cls in KNOWN if cls is not LocalPythonExecutor]
+
+
+@pytest.mark.parametrize("cls", NETWORK)
+@pytest.mark.parametrize(
+    "word",
+    ["allow_network", "allow_internet", "allow_internet_access", "allow_net", "block_network",
+     "enable_network", "internet", "internet_access", "network_access", "network_disabled",
+     "network_enabled", "network_mode", "no_network", "shared_network", "allowed_hosts",
+     "allow_networking", "with_network", "use_network", "disable_network"],
+)  # fmt: skip
+def test_words_for_the_network_mean_network(cls, word):
+    with pytest.raises(ConfigurationError) as caught:
+        cls(**{word: True})
+    assert str(caught.value) == (
+        f"{cls.__name__} has no parameter {word!r}; did you mean 'network'?"
+    )
+
+
+@pytest.mark.parametrize(
+    ("cls", "word", "meant"),
+    [
+        (DockerExecutor, "cpu", "'cpus'"),
+        (ProcessExecutor, "cpu", "'cpu_seconds'"),
+        (DockerExecutor, "env", "'environment'"),
+        (AgentSandbox, "envs", "'secrets'"),
+        (DockerExecutor, "pip_packages", "'requirements' or 'additional_authorized_imports' or "
+            "'additional_imports'"),
+        (ProcessExecutor, "packages", "'additional_authorized_imports'"),
+        (WasmExecutor, "requirements", "'additional_authorized_imports'"),
+        (WasmPool, "packages", "'additional_imports'"),
+        (ProcessExecutor, "volumes", "'files'"),
+        (DockerExecutor, "mounts", "'volumes' or 'files'"),
+        (LocalPythonExecutor, "timeout", "'timeout_seconds'"),
+        (WasmExecutor, "timeout_ms", "'timeout_seconds'"),
+        (ProcessExecutor, "mem_limit", "'memory'"),
+        (WasmPool, "memory_mb", "'memory'"),
+        (AgentSandbox, "working_dir", "'workdir'"),
+        (ProcessExecutor, "pids_limit", "'max_threads'"),
+        (DockerExecutor, "max_threads", "'pids_limit'"),
+        (ProcessExecutor, "disk_size", "'file_size'"),
+        (DockerExecutor, "readonly", "'read_only'"),
+        (ProcessExecutor, "on_stdout", "'on_output'"),
+    ],
+)  # fmt: skip
+def test_words_of_others_name_the_option(cls, word, meant):
+    arguments = {"additional_authorized_imports": []} if cls is LocalPythonExecutor else {}
+    with pytest.raises(ConfigurationError) as caught:
+        cls(**arguments, **{word: 1})
+    words = f"{cls.__name__} has no parameter {word!r}; did you mean {meant}?"
+    assert str(caught.value) == words
