@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
 from .. import telemetry, upstream
 from ..bridge import check_name, directly, offer
 from ..codec import Variables, is_public
+from ..deadline import check_seconds
 from ..displays import DisplayLog
 from ..distributions.import_names import import_names, missing_packages
 from ..errors import ConfigurationError, ForkError, InterpreterError, ProgramFailedError
@@ -289,6 +290,7 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
         names = import_names(self.additional_authorized_imports)
         self.authorized_imports = sorted({*upstream.BASE_BUILTIN_MODULES, *names})
         self.additional_functions = check_functions(additional_functions)
+        check_seconds("timeout_seconds", timeout_seconds)
         self.timeout_seconds = timeout_seconds
         self.static_tools: dict[str, Any] | None = None
         self.custom_tools: dict[str, Any] = {}

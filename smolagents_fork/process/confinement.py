@@ -86,7 +86,7 @@ class Confinement:
         take("syscalls", system_call_filter)
         take("processes", lambda: _no_processes(report, bounds.threads, listened))
         if bounds.network:
-            report.missing["network"] = "network=True: the host's network was requested"
+            report.missing["network"] = "network='host': the host's network was requested"
         else:
             take("network", lambda: _no_network(report, self._namespace))
         take("signals", lambda: _no_signals(report))

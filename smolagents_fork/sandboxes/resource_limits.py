@@ -15,6 +15,8 @@ __all__ = ["Limits", "check_limits", "check_size", "fitting_sizes", "parse_size"
 _LEAST_CPUS = 0.01
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([kmgt]?)(?:i?b)?", re.IGNORECASE)
 _FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+# Smallest number of bytes without a unit; who writes memory=512 means mebibytes.
+_LEAST_WITHOUT_UNIT = 1 << 20
 # Defaults. Files in the work folder and in /tmp are kept in memory, so the sizes that are not given
 # follow those that are. Files get at most these parts of a given memory; the memory has at least
 # this size beside given files.
@@ -28,11 +30,11 @@ class Limits:
     """Resource limits of a sandbox.
 
     Attributes:
-        memory: bytes as a number, or text such as ``"2g"``; ``None`` for no limit. Swap is not
+        memory: text such as ``"2g"``, or whole bytes; ``None`` for no limit. Swap is not
             added to it. Files in the work folder and in /tmp count.
         cpus: processor cores, fractions allowed; ``None`` for no limit.
         pids: processes and threads; ``None`` for no limit.
-        workdir_size: bytes or text such as ``"256m"``: size of the work folder.
+        workdir_size: size of the work folder, as above.
         tmp_size: the same for /tmp.
     """
 
@@ -70,7 +72,7 @@ def _larger(text: str, size: int) -> int | str:
 
 
 def _smaller(text: str, size: int) -> int | str:
-    return text if size >= (parse_size(text) or 0) else max(1, size)
+    return text if size >= (parse_size(text) or 0) else max(_LEAST_WITHOUT_UNIT, size)
 
 
 def check_limits(limits: Limits) -> None:
@@ -110,22 +112,36 @@ def _is_number(value: object) -> bool:
     return math.isfinite(value)
 
 
-def check_size(name: str, size: int | float | str | None, *, optional: bool = True) -> None:
+def check_size(name: str, size: object, *, optional: bool = True) -> None:
     """Reject invalid sizes; ``None`` means unlimited where that is allowed.
 
+    Args:
+        name: of the parameter.
+        size: its argument: text with a unit, or a whole number of bytes.
+        optional: whether ``None`` is allowed.
+
     Raises:
-        ConfigurationError: neither a number of bytes nor text with a unit.
+        ConfigurationError: neither, or a number so small that its unit was forgotten.
     """
-    if (size is None and optional) or (size is not None and parse_size(size) is not None):
+    if size is None and optional:
         return
-    raise ConfigurationError(
-        f"{name}={size!r}: give bytes as a number, or text such as '512m' or '2g'"
-        + (", or None for no limit" if optional else "")
-    )
+    or_none = ", or None for no limit" if optional else ""
+    parsed = parse_size(size)
+    if parsed is None:
+        raise ConfigurationError(
+            f"{name}={size!r}: give text with a unit, such as '512m' or '1.5g', or a whole number "
+            f"of bytes{or_none}"
+        )
+    bare = str(size).strip()
+    if parsed < _LEAST_WITHOUT_UNIT and bare[-1].isdigit():
+        raise ConfigurationError(
+            f"{name}={size!r}: so few bytes are a forgotten unit; give text such as '{bare}m' for "
+            f"mebibytes, or '{bare}b' if bytes are meant{or_none}"
+        )
 
 
-def parse_size(size: int | float | str) -> int | None:
-    """Return the bytes of a number, or of text with a unit as in "512m", "2 GB" or "1.5GiB".
+def parse_size(size: object) -> int | None:
+    """Return the bytes of a whole number, or of text with a unit as in "512m", "2 GB" or "1.5GiB".
 
     Units are powers of 1024. ``None`` when it is neither, or less than a byte.
     """
@@ -133,7 +149,7 @@ def parse_size(size: int | float | str) -> int | None:
         found = _SIZE.fullmatch(size.strip())
         if found is None:
             return None
-        size = float(found[1]) * _FACTORS[found[2].lower()]
-    if not _is_number(size):
+        size = int(float(found[1]) * _FACTORS[found[2].lower()])
+    if isinstance(size, bool) or not isinstance(size, int):
         return None
-    return int(size) if size >= 1 else None
+    return size if size >= 1 else None

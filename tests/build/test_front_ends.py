@@ -160,7 +160,7 @@ def test_wheel_contains_both_packages_licence_and_notice(wheel):
         info = f"{wheel.name.split('-py3')[0]}.dist-info"
         lock = lockfile.load(ROOT / "upstream.lock")
         tops = {name.split("/")[0] for name in names}
-        assert tops == {"smolagents", "smolagents_fork", info}
+        assert tops == {"smolagents", "smolagents-stubs", "smolagents_fork", info}
         assert {f"{info}/licenses/LICENSE", f"{info}/licenses/NOTICE"} <= set(names)
         scripts = archive.read(f"{info}/entry_points.txt").decode()
         metadata = archive.read(f"{info}/METADATA").decode()

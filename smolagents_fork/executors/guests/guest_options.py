@@ -6,10 +6,11 @@ import dataclasses
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypedDict, TypeVar
+from typing import Any, ClassVar, Literal, TypedDict, TypeVar
 
 from ...codec import DEFAULT_MAX_BYTES
 from ...deadline import check_seconds
+from ...errors import ConfigurationError
 from ...interpreter import Limits
 from ...output import DEFAULT_PRINT_LENGTH
 from ...sandboxes.resource_limits import check_size, parse_size
@@ -42,6 +43,7 @@ class GuestKeywords(TypedDict, total=False):
     interrupt_grace_seconds: float
     startup_timeout_seconds: float
     memory: int | str | None
+    network: str
     max_print_outputs_length: int | None
     max_value_bytes: int
     max_tool_calls: int
@@ -71,10 +73,15 @@ def byte_count(name: str, size: int | str | None) -> int | None:
 class GuestOptions:
     """See the executors for what each means."""
 
+    #: Values of ``network``, and what else there is.
+    networks: ClassVar[tuple[str, ...]] = ("none",)
+    other_networks: ClassVar[str] = ""
+
     timeout_seconds: float | None = 30.0
     interrupt_grace_seconds: float = 0.5
     startup_timeout_seconds: float = 30.0
     memory: int | str | None = "2g"
+    network: str = "none"
     max_print_outputs_length: int | None = None
     max_value_bytes: int = DEFAULT_MAX_BYTES
     max_tool_calls: int = 100_000
@@ -94,6 +101,11 @@ class GuestOptions:
         check_seconds("interrupt_grace_seconds", self.interrupt_grace_seconds, optional=False)
         check_seconds("startup_timeout_seconds", self.startup_timeout_seconds, optional=False)
         self.memory_bytes = byte_count("memory", self.memory)
+        if not isinstance(self.network, str) or self.network not in self.networks:
+            raise ConfigurationError(
+                f"network={self.network!r}: give {' or '.join(map(repr, self.networks))}"
+                f"{self.other_networks}"
+            )
         for name in ("max_value_bytes", "max_tool_calls"):
             check_count(name, getattr(self, name))
         check_seconds("tool_timeout_seconds", self.tool_timeout_seconds)

@@ -49,7 +49,7 @@ class ProcessExecutor(GuestExecutor):
         file_size: largest file the code may write, in bytes or as ``"1g"``.
         open_files: file descriptors at once.
         max_threads: threads at once.
-        network: whether the code keeps the host's network.
+        network: ``"none"``, or ``"host"`` for the network of this machine.
         allow_missing: measures that may be missing on this machine (see :meth:`measures`). If
             another is missing, the start fails.
         allow_unconfined: start without any measure, as on macOS: only a separate process that can
@@ -104,7 +104,7 @@ class ProcessExecutor(GuestExecutor):
         self._launcher = ProcessLauncher(self.options, imports, self._place(imports))
         self._launch(self._launcher)
         disabled = {"memory"} if self.options.memory_bytes is None else set()
-        disabled |= {"network"} if self.options.network else set()
+        disabled |= {"network"} if self.options.has_network else set()
         # Measures that are missing against the user's options are worth a line in the log.
         unexpected = self.confinement["missing"].keys() - disabled
         level = LogLevel.INFO if unexpected else LogLevel.DEBUG
@@ -118,7 +118,7 @@ class ProcessExecutor(GuestExecutor):
             file_bytes=options.file_bytes,
             open_files=options.open_files,
             threads=options.max_threads,
-            network=options.network,
+            network=options.has_network,
             kernel=self.kernel,
         )
         if self.engine is not None:
@@ -134,7 +134,7 @@ class ProcessExecutor(GuestExecutor):
         if message := missing_packages(self.additional_imports):
             raise ConfigurationError(message)
         names = [*DEFAULT_IMPORTS, *imports]
-        return LocalChildren(layout_for(names, options.paths, network=options.network), bounds)
+        return LocalChildren(layout_for(names, options.paths, network=options.has_network), bounds)
 
     def _measures_text(self) -> str:
         confinement = self.confinement

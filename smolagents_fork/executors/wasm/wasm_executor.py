@@ -56,6 +56,7 @@ class WasmExecutor(GuestExecutor):
         startup_timeout_seconds: for a guest's start.
         setup_timeout_seconds: for what is fetched and made once.
         memory: what the code may add to Python's own memory, in bytes or as ``"512m"``.
+        network: ``"none"``: WebAssembly has no sockets.
         deno: another Deno program than the package's.
         pyodide_dir: folder with the files of the pinned release of Pyodide, in the place of the
             ones from npm.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import ClassVar, TypedDict
 
 from ...deadline import check_seconds
 from ...errors import ConfigurationError
@@ -33,6 +33,10 @@ class WasmKeywords(GuestKeywords, SetupKeywords, total=False):
 @dataclass
 class WasmOptions(GuestOptions):
     """See :class:`WasmExecutor` for what each means."""
+
+    other_networks: ClassVar[str] = (
+        ", WebAssembly has no sockets; use executor_type='docker' with network='bridge'"
+    )
 
     startup_timeout_seconds: float = 60.0
     memory: int | str | None = "512m"

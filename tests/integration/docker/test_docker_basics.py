@@ -305,7 +305,7 @@ def test_file_errors_name_the_file(shared):
     [
         ({"timeout_seconds": 0}, "timeout_seconds=0: give a finite number of seconds above 0"),
         ({"timeout_seconds": "5"}, "timeout_seconds='5'"),
-        ({"memory": "lots"}, "memory='lots': give bytes as a number, or text such as"),
+        ({"memory": "lots"}, "memory='lots': give text with a unit, such as"),
         ({"cpus": -1}, "cpus=-1"),
         ({"pids_limit": 0}, "pids_limit=0"),
         ({"port": 99999}, "port=99999"),

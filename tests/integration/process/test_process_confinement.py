@@ -137,9 +137,9 @@ def test_threads_and_socket_pairs_still_work(sharp):
 
 @LINUX
 def test_network_can_be_requested():
-    with executor(SHARP, network=True) as ex:
+    with executor(SHARP, network="host") as ex:
         missing = ex.confinement["missing"]
-        assert missing == {"network": "network=True: the host's network was requested"}
+        assert missing == {"network": "network='host': the host's network was requested"}
         with socket.create_server(("127.0.0.1", 0)) as server:
             port = server.getsockname()[1]
             ex(f"import socket\nsocket.create_connection(('localhost', {port}), 30).close()")

@@ -148,7 +148,7 @@ except OSError as error:
     shown = error.errno == errno.EFBIG
 shown
 """
-    with raw_executor(file_size=2000) as made:
+    with raw_executor(file_size="2000b") as made:
         assert made(code).output is True
 
 
@@ -169,7 +169,7 @@ def test_child_with_the_network_reaches_local_services():
     import socket
 
     code = "import socket\nsocket.create_connection(('127.0.0.1', {port})).close()"
-    with socket.create_server(("127.0.0.1", 0)) as server, raw_executor(network=True) as made:
+    with socket.create_server(("127.0.0.1", 0)) as server, raw_executor(network="host") as made:
         made(code.format(port=server.getsockname()[1]))
         server.settimeout(60)
         server.accept()[0].close()

@@ -180,8 +180,8 @@ def test_stats():
     ("options", "message"),
     [
         ({"timeout_seconds": 0}, "timeout_seconds=0: give a finite number"),
-        ({"memory": "lots"}, "memory='lots': give bytes as a number, or text such as '512m'"),
-        ({"memory": -1}, "memory=-1: give bytes"),
+        ({"memory": "lots"}, "memory='lots': give text with a unit, such as '512m'"),
+        ({"memory": -1}, "memory=-1: give text"),
         ({"allow_missing": ["gravity"]}, r"allow_missing=\['gravity'\]: no such measure; known"),
         ({"allow_missing": "network"}, r"allow_missing='network': give a list, such as \['netw"),
         ({"allow_unconfined": "no"}, "allow_unconfined='no': give True or False"),

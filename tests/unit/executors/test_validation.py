@@ -18,7 +18,6 @@ from smolagents_fork import (
     WasmPool,
 )
 from smolagents_fork.errors import ConfigurationError
-from smolagents_fork.executors import validation
 from smolagents_fork.executors.docker.options import option_names
 from smolagents_fork.executors.guests import guest_options
 from smolagents_fork.executors.local import LocalPythonExecutor
@@ -31,7 +30,7 @@ NEEDED_SECONDS = [None, *SECONDS]
 FLAG = ["no", "none", "false", 0, 1, None]
 COUNT = [0, -1, 1.5, "5", True, None]
 OPTIONAL_COUNT = COUNT[:-1]
-SIZE = ["lots", "", 0, -1, True, []]
+SIZE = ["lots", "", 0, -1, True, [], 1.5, 1.5e9, 512, "512", 1 << 19]
 NAMES = ["numpy", 5, [5], [""], {"numpy": 1}]
 MAPPING = [5, "a", ["a"]]
 FUNCTION = ["print", 5]
@@ -67,8 +66,7 @@ PROCESS = {
     "cpu_seconds": SECONDS,
     "file_size": SIZE,
     "open_files": [*COUNT, 31],
-    # As the container's executor has it, where text is what to give.
-    "network": [*FLAG, "bridge"],
+    "network": [None, "", "no", 5, "bridge"],
     "allow_missing": [5, "gravity", ["gravity"], [5]],
     "allow_unconfined": FLAG,
     "max_threads": COUNT,
@@ -78,6 +76,7 @@ PROCESS = {
 WASM = {
     **SHARED,
     "memory": [*SIZE, "8m", "5g"],
+    "network": [None, "", 5, True, False, "host", "bridge"],
     "setup_timeout_seconds": NEEDED_SECONDS,
     "deno": [5, ""],
     "pyodide_dir": [5, ""],
@@ -217,14 +216,6 @@ def test_parameter_by_the_name_it_has_elsewhere(cls, given, right):
     assert str(caught.value) == (
         f"{cls.__name__} has no parameter {given!r}; did you mean {right}?"
     )
-
-
-def test_other_names_are_of_parameters_there_are():
-    classes = [LocalPythonExecutor, *KEYWORDS]
-    known = {name for cls in classes for name in of_signature(cls, KEYWORDS.get(cls, ()))}
-    for other, names in validation._OTHER_NAMES.items():
-        assert other not in known
-        assert known.issuperset(names)
 
 
 def test_setup_takes_what_decides_about_the_image(monkeypatch):

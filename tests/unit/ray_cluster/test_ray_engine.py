@@ -34,7 +34,7 @@ from tools.paths import ROOT
         ({"address": ""}, "address='': give text such as '10.0.0.1:6379', or None"),
         ({"lease_seconds": 1.0}, "lease_seconds=1.0: give 5 or more"),
         ({"cpus_per_slot": -1}, "cpus_per_slot=-1: give a number of cores, 0 or more, or None"),
-        ({"memory_per_slot": "much"}, "memory_per_slot='much': give bytes as a number"),
+        ({"memory_per_slot": "much"}, "memory_per_slot='much': give text with a unit"),
         ({"tenant": None}, "tenant=None: give a short text"),
         ({"connect_timeout_seconds": 0}, "connect_timeout_seconds=0: give a finite number"),
         ({"allow_no_token": "yes"}, "allow_no_token='yes': give True or False"),

@@ -17,6 +17,7 @@ MIB = 1 << 20
         ({"memory": "8g"}, "8g", "512m", "128m"),
         ({"memory": None}, None, "512m", "128m"),
         ({"memory": "256m"}, "256m", 64 * MIB, 16 * MIB),
+        ({"memory": "8m"}, "8m", 2 * MIB, MIB),
         ({"memory": "256m", "workdir_size": "100m"}, "256m", "100m", 16 * MIB),
         ({"workdir_size": "1g", "tmp_size": "1m"}, 2049 * MIB, "1g", "1m"),
         ({"workdir_size": "800m"}, "2g", "800m", "128m"),

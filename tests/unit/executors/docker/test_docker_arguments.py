@@ -20,15 +20,15 @@ MIB = 1 << 20
 @pytest.mark.parametrize(
     ("keywords", "words"),
     [
-        ({"memory": -1}, "memory=-1: give bytes as a number, or text such as '512m'"),
-        ({"memory": "0"}, "memory='0': give bytes"),
+        ({"memory": -1}, "memory=-1: give text with a unit, such as '512m'"),
+        ({"memory": "0"}, "memory='0': give text"),
         ({"memory": "-5m"}, "memory='-5m'"),
         ({"memory": ""}, "memory=''"),
         ({"memory": "lots"}, "memory='lots'"),
         ({"memory": "\uff16\uff10m"}, "memory='\uff16\uff10m'"),
         ({"memory": math.nan}, "memory=nan"),
         ({"memory": [1]}, r"memory=\[1\]"),
-        ({"memory": "1"}, "leave nothing of memory='1': lower them or raise it"),
+        ({"memory": "1b"}, "leave nothing of memory='1b': lower them or raise it"),
         # What tmpfs reads as "no limit".
         ({"workdir_size": "0"}, "workdir_size='0'"),
         ({"workdir_size": "0.0001k"}, "workdir_size='0.0001k'"),
@@ -117,7 +117,7 @@ def test_what_is_no_pool_is_refused():
         ("2 GB", 2048 * MIB),
         ("1.5g", 1536 * MIB),
         ("1T", 1 << 40),
-        (1.5e9, 1_500_000_000),
+        (1_500_000_000, 1_500_000_000),
         ("7b", 7),
     ],
 )
