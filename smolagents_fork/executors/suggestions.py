@@ -13,7 +13,7 @@ __all__ = ["OTHER_NAMES", "suggest_options"]
 
 _IMPORTS = ("additional_authorized_imports", "additional_imports")
 _PACKAGES = ("requirements", *_IMPORTS)
-_PRINTED = ("max_print_outputs_length", "max_output_bytes", "max_output_length")
+_PRINTED = ("max_print_outputs_length",)
 
 # Option -> its names in docker-py, compose files, hosted services and other executors.
 _NAMES_ELSEWHERE: dict[tuple[str, ...], str] = {
