@@ -10,13 +10,22 @@ import ast
 import builtins
 import contextlib
 import difflib
+import errno
 import itertools
 import re
-from collections.abc import Container, Iterable, Iterator
+import sys
+from collections.abc import Callable, Container, Iterable, Iterator
 from types import FrameType, ModuleType, TracebackType
 from typing import Any
 
-__all__ = ["hint", "network_hint", "positions"]
+__all__ = [
+    "advice",
+    "hint",
+    "import_advice",
+    "installed_import_advice",
+    "network_hint",
+    "positions",
+]
 
 #: Characters shown of a value.
 _MOST_TEXT = 200
@@ -210,6 +219,21 @@ def _type_hint(error: TypeError, tree: ast.Module, entry: TracebackType) -> str:
     return ""
 
 
+# Errors with which the kernel, or Pyodide, refuses a process.
+_NO_PERMISSION = (errno.EPERM, errno.ENOTSUP)
+
+
+def _starts_process(error: BaseException) -> bool:
+    """Tell whether a module that starts processes raised an error."""
+    entry = error.__traceback__
+    while entry is not None:
+        module = entry.tb_frame.f_globals.get("__name__")
+        if type(module) is str and module.split(".")[0] in ("multiprocessing", "subprocess"):
+            return True
+        entry = entry.tb_next
+    return False
+
+
 def hint(
     error: BaseException,
     tree: ast.Module,
@@ -232,6 +256,8 @@ def hint(
         if "'coroutine' object" in str(error):
             return _AWAIT
         return _attribute_hint(error)
+    if isinstance(error, OSError) and error.errno in _NO_PERMISSION and _starts_process(error):
+        return _NO_PROCESSES
     if not inside:
         return ""
     if type(error) in (KeyError, IndexError):
@@ -245,21 +271,109 @@ def hint(
     return ""
 
 
-def network_hint(message: str, remedy: str) -> str:
+def import_advice(name: str) -> str:
+    """Return advice about a module that the executor takes from the host's environment.
+
+    Args:
+        name: of the module or the package.
+    """
+    return _authorise(name, "install it beside smolagents and pass", "")
+
+
+def installed_import_advice(name: str) -> str:
+    """Return advice about a module that the executor would install.
+
+    Args:
+        name: of the module or the package.
+    """
+    return _authorise(name, "pass", ", which installs it")
+
+
+def _authorise(name: str, way: str, effect: str) -> str:
+    if "." in name or name in sys.stdlib_module_names:
+        return ""  # misspelt, or never there
+    return (
+        f"{name!r} is not installed: the agent's author can {way} "
+        f"additional_authorized_imports=[{name!r}]{effect}"
+    )
+
+
+def advice(
+    message: str,
+    network_remedy: str = "",
+    *,
+    of_module: Callable[[str], str] = import_advice,
+    own_loopback: bool = False,
+) -> str:
+    """Return lines for an error of code that its surroundings explain, or the empty string.
+
+    Args:
+        message: of the error, with its type.
+        network_remedy: how a sandbox gets a network; empty if this one has it.
+        of_module: returns advice about an absent module or package.
+        own_loopback: whether ``127.0.0.1`` is the sandbox's own.
+    """
+    lines = [text for pattern, text in _ADVICE if pattern.search(message)]
+    names = _MISSING.findall(message) if _OF_IMPORTS.search(message) else []
+    command = _COMMAND.search(message)
+    if command is not None:
+        lines.append(_NO_COMMANDS)
+        names += _PACKAGE.findall(command[1] or "")
+    lines += [of_module(name) for name in names[:1]]
+    text = "".join(f"\n{line}" for line in lines if line)
+    return text + network_hint(message, network_remedy, own_loopback=own_loopback)
+
+
+def network_hint(message: str, remedy: str, *, own_loopback: bool = False) -> str:
     """Return a line for an error of code that looked for a network, or the empty string.
 
     Args:
         message: of the error.
         remedy: how a sandbox gets a network; empty if this one has it.
+        own_loopback: whether ``127.0.0.1`` is the sandbox's own.
     """
+    # Without a network nothing else can refuse.
+    is_loopback = bool(remedy) or _LOOPBACK.search(message) is not None
+    if own_loopback and is_loopback and "Connection refused" in message:
+        return (
+            "\nThe sandbox's 127.0.0.1 and localhost are its own, and not the host's: give the "
+            "agent a tool, which runs outside"
+        )
     if not remedy or not _UNREACHABLE.search(message):
         return ""
     return f"\nThis sandbox has no network: {remedy}, or give the agent a tool, which runs outside"
 
 
-# Messages of C libraries, in which HTTP clients quote them, and of Pyodide.
+# Messages of C libraries, in which HTTP clients quote them, of Pyodide and of urllib3 on it.
 _UNREACHABLE = re.compile(
     r"name resolution|Name or service not known|No address associated with hostname"
-    r"|Network is unreachable|WebAssembly has no sockets"
+    r"|Network is unreachable|WebAssembly has no sockets|urllib3 only works in Node\.js"
+)
+_LOOPBACK = re.compile(r"127\.0\.0\.1|localhost|::1")
+_NO_PROCESSES = (
+    "The sandbox starts no processes: use a library, or give the agent a tool, which runs outside"
+)
+# Words of an error -> advice.
+_ADVICE = (
+    (
+        # An absolute path, of Windows too, at the end of an error about files.
+        re.compile(r"(?:FileNotFound|Permission|OS)Error: [^\n]*'(?:[/~]|[A-Za-z]:[\\/])[^'\n]*'"),
+        "The code's files are in its working folder: use relative paths, such as 'data.csv'",
+    ),
+    (
+        re.compile(r"WebAssembly has no processes|No module named '_multiprocessing'"),
+        _NO_PROCESSES,
+    ),
+)
+# A line of a notebook or a shell where Python's parser has failed, and what pip is to install.
+_COMMAND = re.compile(r"SyntaxError[^\n]*\n\s*(?:[!%]|pip3? )(?:[^\n]*?\binstall ([^\n]*))?")
+_PACKAGE = re.compile(r"(?:^|\s)([A-Za-z][\w.-]*)")
+_NO_COMMANDS = "Commands of notebooks and shells are not Python, and are not run here"
+# Errors of imports, also by libraries that look for an optional one; and how they name it: Python,
+# and pandas, which gives no cause.
+_OF_IMPORTS = re.compile(r"(?:ImportError|ModuleNotFoundError|AttributeError): ")
+_MISSING = re.compile(
+    r"(?:No module named '|`Import |Missing optional dependency '|accessor requires )"
+    r"([\w.]{1,100})(?![\w.])"
 )
 _AWAIT = "Use `await` to get the value of a coroutine: write `await f(...)`"

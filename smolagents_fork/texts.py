@@ -19,6 +19,7 @@ __all__ = [
     "exit_failure",
     "is_static",
     "is_successful_exit",
+    "missing_cause",
     "name_of_class",
     "plain_text",
     "without_text",
@@ -151,3 +152,22 @@ def _said(error: BaseException) -> str:
     if not builtin or len(arguments) != 1 or type(arguments[0]) is not str:
         return name
     return f"{name}: {arguments[0][:_LONGEST_MESSAGE]}"
+
+
+def missing_cause(error: BaseException) -> str:
+    """Return a line about an absent module that led to an error, or the empty string.
+
+    Libraries replace the error of an optional import by one of their own.
+    """
+    if not issubclass(type(error), (AttributeError, ImportError)):
+        return ""
+    for _ in range(_MOST_LINKS):
+        cause = exception_field(error, "__cause__")
+        if cause is None:
+            cause = exception_field(error, "__context__")
+        if cause is None:
+            break
+        error = cause
+        if type(error) is ModuleNotFoundError and type(error.name) is str:
+            return f"\nCaused by ModuleNotFoundError: No module named {error.name[:100]!r}"
+    return ""

@@ -17,6 +17,7 @@ from typing import Any
 
 from .. import errors, upstream
 from ..errors import InterpreterError, TimeLimitExceededError
+from ..hints import advice
 from ..texts import (
     chained_anew,
     class_name,
@@ -65,8 +66,10 @@ def as_upstreams(
     """
     kind = next(kind for kind in type(error).__mro__ if kind in _JOINED)
     message = exact_text(str(error))
+    help_ = advice(message)
     if len(message) > _LONGEST_MESSAGE:
         message = f"{message[:_LONGEST_MESSAGE]}... ({len(message)} characters)"
+    message += help_
     made = _JOINED[kind](message)
     made.__cause__ = passive_cause(error.__cause__, text_of)
     return made

@@ -20,7 +20,7 @@ from ..errors import (
     TimeLimitExceededError,
 )
 from ..hints import hint, positions
-from ..texts import class_name, exact_text, exception_field, exit_failure
+from ..texts import class_name, exact_text, exception_field, exit_failure, missing_cause
 from . import policy
 from .compiling.program import Program, program_of_file
 from .meter import FinalAnswer, InterruptStop, ProgramStop, TimeStop
@@ -198,7 +198,7 @@ def failed(error: BaseException, program: Program) -> InterpreterError:
     made = kind(
         f"Code execution failed at line '{statement}' (line {line}) due to: "
         f"{name}: {text}{notes}{'. ' + help_ if help_ else ''}{_members(error)}{_causes(error)}"
-        f"{_trace(frames, statement)}"
+        f"{missing_cause(error)}{_trace(frames, statement)}"
     )
     made.__cause__ = error
     return made

@@ -53,6 +53,12 @@ class ContainerOptions:
         asked = extra.get("network") or extra.get("network_mode") or self.network
         return str(asked) != "none"
 
+    @property
+    def shares_host_network(self) -> bool:
+        """Tell whether the code has the interfaces of the engine's machine."""
+        extra = self.container_run_kwargs
+        return "host" in (extra.get("network"), extra.get("network_mode"), self.network)
+
     def network_remedy(self, owner: str) -> str:
         """Return the advice that gives code a network; empty if it has one.
 

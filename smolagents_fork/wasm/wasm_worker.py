@@ -78,11 +78,14 @@ def _without_host() -> None:
     Pyodide's own would ask Deno in vain, which is the end of the process.
     """
 
-    def refused(*_arguments: object, **_keywords: object) -> Any:
-        raise PermissionError(errno.EPERM, "WebAssembly has no sockets and no processes")
+    def refuse_sockets(*_arguments: object, **_keywords: object) -> Any:
+        raise PermissionError(errno.EPERM, "WebAssembly has no sockets")
 
-    socket.socket.__init__ = refused  # type: ignore[method-assign]
-    os.system = refused
+    def refuse_processes(*_arguments: object, **_keywords: object) -> Any:
+        raise PermissionError(errno.EPERM, "WebAssembly has no processes")
+
+    socket.socket.__init__ = refuse_sockets  # type: ignore[method-assign]
+    os.system = refuse_processes
     # An event loop wakes itself through a pair, here of nothing: no thread and no signal wakes it.
     pair: Any = lambda *_arguments, **_keywords: (_Pipe(), _Pipe())  # noqa: E731
     socket.socketpair = pair

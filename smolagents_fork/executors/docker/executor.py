@@ -319,6 +319,10 @@ class DockerExecutor(Executor):
         owner = "executor" if self._pool is None else "pool"
         return self.engine.network_remedy(self.options.container, owner)
 
+    @property
+    def _own_loopback(self) -> bool:
+        return not self.options.container.shares_host_network
+
     # -- upstream's attributes: None where there is no such thing --
 
     @property
@@ -437,13 +441,14 @@ class DockerExecutor(Executor):
                 present=self.additional_imports,
                 of_pool=self._pool is not None,
                 network_remedy=self._network_remedy,
+                own_loopback=self._own_loopback,
             )
             raise CodeFailedError(text)
         logs = collector.logs()
         return Execution(
             calls.final_answer if final else collector.output(),
             # Code that catches the error and prints it has not ended with it.
-            logs + network_hint(logs, self._network_remedy),
+            logs + network_hint(logs, self._network_remedy, own_loopback=self._own_loopback),
             final,
             self.displays,
             collector.cut_length,

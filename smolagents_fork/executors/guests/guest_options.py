@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, TypedDict, TypeVar
 from ...codec import DEFAULT_MAX_BYTES
 from ...deadline import check_seconds
 from ...errors import ConfigurationError
+from ...hints import import_advice
 from ...interpreter import Limits
 from ...output import DEFAULT_PRINT_LENGTH
 from ...sandboxes.resource_limits import check_size, parse_size
@@ -138,6 +139,14 @@ class GuestOptions:
     def network_remedy(self) -> str:
         """Advice that gives the code a network; empty if it has one."""
         return ""
+
+    def module_advice(self, name: str) -> str:
+        """Return advice about a module that the code misses.
+
+        Args:
+            name: of the module or the package.
+        """
+        return import_advice(name)
 
     @property
     def print_length(self) -> int:

@@ -15,7 +15,7 @@ from ...errors import ExecutorError, ProgramInterruptedError, ProtocolError, San
 from ...guest.body_memory import BODIES
 from ...guest.frames import Frame, Kind
 from ...guest.guest_process import GuestProcess
-from ...hints import network_hint
+from ...hints import advice
 from .guest_answers import display_bundle, failure, program_error
 from .guest_options import GuestOptions
 
@@ -189,7 +189,9 @@ class GuestRun:
                 f"code ran past timeout_seconds={self._options.timeout_seconds}; it was stopped "
                 "and its state kept"
             )
-        raise program_error(kind)(message + network_hint(message, self._options.network_remedy))
+        options = self._options
+        found = advice(message, options.network_remedy, of_module=options.module_advice)
+        raise program_error(kind)(message + found)
 
     def abandon(self) -> bool:
         """Interrupt the program without using its result; return whether it ended in time."""

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
 from ...distributions.namespaces import NAMESPACES
 from ...distributions.requirements import requirements_for
 from ...errors import ConfigurationError
-from ...hints import network_hint
+from ...hints import advice
 from ...jupyter.collector import without_colours
 from ...jupyter.protocol import KernelError
 from ...upstream import AgentError, LogLevel
 
 __all__ = ["CodeFailedError", "NoLogger", "failure_text"]
-
-_NO_MODULE = re.compile(r"No module named '([\w.]{1,100})'")
 
 
 class NoLogger:
@@ -50,6 +47,7 @@ def failure_text(
     present: Sequence[str],
     of_pool: bool,
     network_remedy: str,
+    own_loopback: bool,
 ) -> str:
     """Return the traceback, with its cause or with advice if that is known.
 
@@ -59,20 +57,25 @@ def failure_text(
         present: import names the image was made for.
         of_pool: whether the sandbox came from a pool, which decides what is installed.
         network_remedy: how the sandbox gets a network; empty if it has one.
+        own_loopback: whether ``127.0.0.1`` is the sandbox's own.
     """
     text = without_colours(error.traceback) or str(error.value)
     if interrupted:
         return f"the code was interrupted by interrupt()\n{text}"
-    missing = _missing_module(error, present, of_pool)
-    return text + missing + network_hint(error.value, network_remedy)
+    end = f"{error.name}: {error.value}"
+    return text + advice(
+        # An absent module that led to the error is named after the traceback.
+        f"{end}\n{text.rpartition(end)[2]}",
+        network_remedy,
+        of_module=lambda name: _missing_module(name, present, of_pool),
+        own_loopback=own_loopback,
+    )
 
 
-def _missing_module(error: KernelError, present: Sequence[str], of_pool: bool) -> str:
-    found = _NO_MODULE.fullmatch(error.value) if error.name == "ModuleNotFoundError" else None
-    name = found[1] if found is not None else ""
+def _missing_module(name: str, present: Sequence[str], of_pool: bool) -> str:
     top = name.partition(".")[0]
     # A missing submodule of an installed package is misspelt; an installation would not add it.
-    if not name or name in present or (name != top and top not in NAMESPACES):
+    if name in present or (name != top and top not in NAMESPACES):
         return ""
     parameter = "additional_imports=" if of_pool else "additional_authorized_imports="
     owner = "pool" if of_pool else "executor"
@@ -83,6 +86,6 @@ def _missing_module(error: KernelError, present: Sequence[str], of_pool: bool) -
     except ConfigurationError as error:
         more = f" ({error})"
     return (
-        f"\n{name!r} is not installed in the sandbox. To have it installed, give its import name "
+        f"{name!r} is not installed in the sandbox. To have it installed, give its import name "
         f"to the {owner} in {parameter}, or a pip requirement in requirements={more}"
     )

@@ -8,6 +8,7 @@ from typing import ClassVar, TypedDict
 
 from ...deadline import check_seconds
 from ...errors import ConfigurationError
+from ...hints import installed_import_advice
 from ..guests.guest_options import GuestKeywords, GuestOptions
 
 __all__ = ["LEAST_MEMORY", "MOST_MEMORY", "SetupKeywords", "WasmKeywords", "WasmOptions"]
@@ -64,3 +65,11 @@ class WasmOptions(GuestOptions):
     def network_remedy(self) -> str:
         """Advice that gives the code a network."""
         return "use executor_type='docker' with network='bridge'"
+
+    def module_advice(self, name: str) -> str:
+        """Return advice about a module that the code misses, whose wheel would be fetched.
+
+        Args:
+            name: of the module or the package.
+        """
+        return installed_import_advice(name)

@@ -311,6 +311,7 @@ class Sandbox:
                 )
         except Exception:
             lines = [f"{type(shown).__name__}: {shown}"]
+        lines = [*lines, *self.texts.missing_cause(value).splitlines()[1:]]
         self.show_traceback(type(shown), shown, lines)
 
     def shown_link(self, error):

@@ -12,7 +12,8 @@ REMEDY = "give the executor network='bridge'"
 
 
 def text_of(error: KernelError, **how) -> str:
-    given = {"interrupted": False, "present": (), "of_pool": False, "network_remedy": REMEDY, **how}
+    given = {"interrupted": False, "present": (), "of_pool": False, "network_remedy": REMEDY}
+    given |= {"own_loopback": True, **how}
     return failure_text(error, **given)
 
 
@@ -39,7 +40,7 @@ def test_module_missing_from_the_image():
 def test_module_that_pip_cannot_install_gets_no_advice(module):
     assert advice_for(module) == ""
     assert advice_for("sklearn", present=["sklearn"]) == ""
-    assert advice_for("sklearn", name="ImportError") == ""
+    assert advice_for("sklearn", name="ValueError") == ""
 
 
 @pytest.mark.parametrize(
