@@ -184,13 +184,12 @@ def failed(error: BaseException, program: Program) -> InterpreterError:
     statement = _top_statement(program, first, line)
     help_ = ""
     if frames:
-        last_program, entry, _line = frames[-1]
+        inner, entry, _line = frames[-1]
         innermost = exception_field(error, "__traceback__")
         while innermost is not None and innermost.tb_next is not None:
             innermost = innermost.tb_next
         try:
-            inside = innermost is entry
-            help_ = hint(error, last_program.tree, entry, inside, policy.REFUSED_BUILTINS)
+            help_ = hint(error, inner.tree, entry, innermost is entry, policy.REFUSED_BUILTINS)
         except (ProgramStop, FinalAnswer):
             raise
         except BaseException:
