@@ -1,30 +1,88 @@
 """Cleanup and interruption of an agent's executor, and the text of its outputs.
 
-The hooks of patches ``idempotent-cleanup``, ``interrupt-step`` and ``output-text``.
+The hooks of patches ``idempotent-cleanup``, ``interrupt-step``, ``dropped-agent`` and
+``output-text``.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import contextvars
+import inspect
+from collections.abc import Callable
+from traceback import walk_stack, walk_tb
+from types import FrameType
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from smolagents_fork.texts import plain_text, without_text
 
 if TYPE_CHECKING:
     from smolagents_fork.upstream import CodeAgent, MultiStepAgent
 
-__all__ = ["clean_up", "interrupt_step", "text_of_output"]
+__all__ = [
+    "clean_up",
+    "interrupt_managed_agents",
+    "interrupt_step",
+    "text_of_output",
+    "without_frames",
+]
+
+_Error = TypeVar("_Error", bound=BaseException)
+# The agents that a cleanup has come to, by id; None outside one.
+_visited: contextvars.ContextVar[dict[int, Any] | None] = contextvars.ContextVar(
+    "smolagents_fork_cleaned_up", default=None
+)
 
 
 def clean_up(agent: CodeAgent) -> None:
-    """Close the agent's executor, once after its last step.
+    """Close the executors of the agent and of the managed agents below it.
 
-    Safe on an agent whose constructor failed anywhere. A second call does nothing unless the agent
-    has taken a step or got another executor since the first. An error of the executor's ``cleanup``
-    is raised, and the next call tries again.
+    Each is closed once after its agent's last step: a second call does nothing unless the agent has
+    taken a step or got another executor since the first. An executor that the user gave to a
+    managed agent is the user's, and stays. All are tried: the first error is raised, and the next
+    call tries again. Safe on an agent whose constructor failed anywhere.
 
     Args:
         agent: the agent, possibly half constructed.
     """
+    visited = _visited.get()
+    token = None
+    if visited is None:
+        token = _visited.set(visited := {})
+    visited[id(agent)] = agent
+    errors: list[BaseException] = []
+    try:
+        _try(errors, lambda: _close_executor(agent))
+        _clean_up_managed(agent, visited, errors)
+    finally:
+        if token is not None:
+            _visited.reset(token)
+    if errors:
+        raise errors[0]
+
+
+def _clean_up_managed(
+    agent: MultiStepAgent, visited: dict[int, Any], errors: list[BaseException]
+) -> None:
+    for managed in vars(agent).get("managed_agents", {}).values():
+        if id(managed) in visited:
+            continue  # shared by several agents, or their manager
+        visited[id(managed)] = managed
+        cleanup = getattr(managed, "cleanup", None)
+        attributes = getattr(managed, "__dict__", {})
+        if callable(cleanup) and not attributes.get("_executor_given"):
+            _try(errors, cleanup)
+        elif "managed_agents" in attributes:
+            _clean_up_managed(managed, visited, errors)
+
+
+def _try(errors: list[BaseException], action: Callable[[], object]) -> None:
+    try:
+        action()
+    except Exception as error:
+        errors.append(error)
+
+
+def _close_executor(agent: MultiStepAgent) -> None:
     attributes = vars(agent)
     executor = attributes.get("python_executor")
     cleanup = getattr(executor, "cleanup", None)
@@ -49,13 +107,62 @@ def interrupt_step(agent: MultiStepAgent) -> None:
     Args:
         agent: the agent that was interrupted, from any thread.
     """
-    for managed in agent.managed_agents.values():
-        interrupt_managed = getattr(managed, "interrupt", None)
-        if callable(interrupt_managed):
-            interrupt_managed()
+    interrupt_managed_agents(agent)
     interrupt = getattr(vars(agent).get("python_executor"), "interrupt", None)
     if callable(interrupt):
         interrupt()
+
+
+def interrupt_managed_agents(agent: MultiStepAgent) -> None:
+    """Interrupt the managed agents of an agent.
+
+    Args:
+        agent: their manager.
+    """
+    for managed in agent.managed_agents.values():
+        interrupt = getattr(managed, "interrupt", None)
+        if callable(interrupt):
+            interrupt()
+
+
+def without_frames(error: _Error) -> _Error:
+    """Drop the tracebacks of an error and its causes; the memory of an agent keeps the error.
+
+    Their frames refer to the agent, so that an agent with a failed step would be in a cycle, and
+    its sandbox would not end with the last reference to it. Errors that the caller of the agent
+    is handling keep theirs.
+
+    Args:
+        error: that the agent handles.
+
+    Returns:
+        The same error.
+    """
+    callers = _frames_of_callers()
+    pending: list[BaseException | None] = [error]
+    visited: set[int] = set()
+    while pending:
+        one = pending.pop()
+        if one is None or id(one) in visited or callers & _frames_of(one):
+            continue
+        visited.add(id(one))
+        one.__traceback__ = None
+        pending += (one.__cause__, one.__context__, *getattr(one, "exceptions", ()))
+    return error
+
+
+def _frames_of_callers() -> set[FrameType]:
+    """Return the frames below that of the patched method, which has called the hook."""
+    frame = inspect.currentframe()
+    try:
+        frames = [caller for caller, _ in walk_stack(frame)]
+        return set(frames[3:])
+    finally:
+        del frame  # it would refer to itself
+
+
+def _frames_of(error: BaseException) -> set[FrameType]:
+    return {frame for frame, _ in walk_tb(error.__traceback__)}
 
 
 def text_of_output(agent: MultiStepAgent, output: Any) -> str:
