@@ -36,6 +36,7 @@ from .async_calls import AsyncCalls
 from .call_lock import CallLock
 from .file_transfers import FileMethods
 from .validation import check_logger, copy_refused, names_of
+from .weak_methods import weakly
 
 __all__ = ["Executor"]
 
@@ -68,11 +69,11 @@ class Executor(FileMethods, PythonExecutor):  # type: ignore[misc]  # upstream s
         # First, so that cleanup() and __del__ work wherever __init__ fails.
         self._owner = Owner()
         self._lifecycle_lock = threading.RLock()
-        self._calls = CallLock(self._check_open)
+        self._calls = CallLock(weakly(self._check_open))
         self._started = False
         self._closed = False
         self._operation = telemetry.Operation()
-        self._async_calls = AsyncCalls(self._calls, lambda: self.interrupt())
+        self._async_calls = AsyncCalls(self._calls, weakly(self.interrupt))
         check_logger(logger)
         names = names_of("additional_authorized_imports", additional_authorized_imports)
         self.additional_imports: list[str] = list(names)

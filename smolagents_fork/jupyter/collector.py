@@ -55,7 +55,14 @@ class Collector:
         self._value: Any = _NOTHING
         self._shown = shown or DisplayLog(max_value_bytes)
         self.notes: list[str] = []
-        self.sink = Sink(stream=self._stream, display=self._display, data=self._data, answer=answer)
+        self._answer = answer
+
+    @property
+    def sink(self) -> Sink:
+        """The call's sink; not an attribute, so that the collector is not in a cycle with it."""
+        return Sink(
+            stream=self._stream, display=self._display, data=self._data, answer=self._answer
+        )
 
     @property
     def displays(self) -> list[Display]:

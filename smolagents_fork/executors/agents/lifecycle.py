@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextvars
 import inspect
 from collections.abc import Callable
+from itertools import islice
 from traceback import walk_stack, walk_tb
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -155,10 +156,10 @@ def _frames_of_callers() -> set[FrameType]:
     """Return the frames below that of the patched method, which has called the hook."""
     frame = inspect.currentframe()
     try:
-        frames = [caller for caller, _ in walk_stack(frame)]
-        return set(frames[3:])
+        # Without this function, the hook and the method: a frame must not be in its own variables.
+        return {caller for caller, _ in islice(walk_stack(frame), 3, None)}
     finally:
-        del frame  # it would refer to itself
+        del frame
 
 
 def _frames_of(error: BaseException) -> set[FrameType]:

@@ -161,8 +161,8 @@ class AgentSandbox(FileMethods):
             **options,
         )
         self._owner = Owner()
-        self._turns = CallLock(self._check_open)
-        self._async_calls = AsyncCalls(self._turns, self.interrupt)
+        self._turns = CallLock(weakly(self._check_open))
+        self._async_calls = AsyncCalls(self._turns, weakly(self.interrupt))
         self._interrupted = threading.Event()
         self._closed = False
         self._death: str | None = None

@@ -38,6 +38,7 @@ from ..jupyter.session import Interrupted, KernelSession
 from ..pools.pool_queue import check_tenant
 from ..pools.sandbox_pool import check_pool
 from ..validation import check_code, current_names, names_of
+from ..weak_methods import weakly
 from .docker_pool import DockerPool
 from .engine_choice import chosen_engine
 from .option_groups import DockerKeywordsWithUpstreams
@@ -176,8 +177,8 @@ class DockerExecutor(Executor):
         self.state: dict[str, Any] = {"_print_outputs": ""}
         self.installed_packages: list[str] = []
         self._folder = FigureFolder(self.options.bridge.figures_dir)
-        self._host = HostBindings(self.options.bridge, self._log_call)
-        self._packages = Packages(self.options.packages(self._network_remedy), self._build_image)
+        self._host = HostBindings(self.options.bridge, weakly(self._log_call))
+        self._packages = Packages(self.options.packages(self._network_remedy))
         self._ran_code = False
         self._ready_connection = _connection
         self._provisioner: Provisioner | None = None
@@ -245,7 +246,7 @@ class DockerExecutor(Executor):
             connection = self._ready_connection or self._pool.acquire(tenant=self._tenant)
             self._session = self._session_on(connection)
         else:
-            provisioner = self.engine.connect(self.options.container, note=self._note)
+            provisioner = self.engine.connect(self.options.container, note=weakly(self._note))
             self._provisioner = provisioner
             try:
                 with shown_progress(lambda line: self._log(line, LogLevel.INFO)) as report:
@@ -261,7 +262,7 @@ class DockerExecutor(Executor):
         self.installed_packages = list(self.additional_imports)
 
     def _session_on(self, connection: KernelConnection) -> KernelSession:
-        return KernelSession(connection, self.options.limits.session, self._prepare)
+        return KernelSession(connection, self.options.limits.session, weakly(self._prepare))
 
     def _build_image(self, imports: Sequence[str], report: Report) -> str:
         if self._provisioner is None:
@@ -508,6 +509,7 @@ class DockerExecutor(Executor):
             missing,
             present=self.additional_imports,
             must_stay=self._must_stay(),
+            build=self._build_image,
             report=lambda line: self._log(line, LogLevel.INFO),
         )
         self.additional_imports += missing

@@ -18,6 +18,7 @@ from ...upstream import CodeOutput
 from ..base import Executor
 from ..file_transfers import FileStore
 from ..validation import check_code, mapping_of
+from ..weak_methods import weakly
 from .guest_answers import variable
 from .guest_options import GuestOptions
 from .guest_session import GuestSession, Launcher
@@ -63,7 +64,7 @@ class GuestExecutor(Executor):
             max_calls=options.max_tool_calls,
             tool_timeout_seconds=options.tool_timeout_seconds,
             calling_thread=options.tools_in_calling_thread,
-            on_call=self._log_call,
+            on_call=weakly(self._log_call),
             binary=True,
         )
 
@@ -75,9 +76,9 @@ class GuestExecutor(Executor):
             self._guest_options,
             launcher,
             self._dispatcher,
-            self._print,
-            self._show,
-            self._send_files,
+            weakly(self._print),
+            weakly(self._show),
+            weakly(self._send_files),
         )
         self._session.open()
         if self._functions:

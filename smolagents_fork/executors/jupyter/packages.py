@@ -44,14 +44,10 @@ class Packages:
 
     Args:
         settings: of installations.
-        build: builds an image with these import names, and returns its name.
     """
 
-    def __init__(
-        self, settings: PackageSettings, build: Callable[[Sequence[str], Report], str]
-    ) -> None:
+    def __init__(self, settings: PackageSettings) -> None:
         self._settings = settings
-        self._build = build
         self._installed: list[str] = []
 
     def add(
@@ -61,6 +57,7 @@ class Packages:
         *,
         present: Sequence[str],
         must_stay: str | None,
+        build: Callable[[Sequence[str], Report], str],
         report: Report,
     ) -> None:
         """Install the packages that provide the import names ``names``.
@@ -70,6 +67,7 @@ class Packages:
             names: import names.
             present: import names that the image provides.
             must_stay: the reason not to replace the sandbox; ``None`` when it may be replaced.
+            build: builds an image with these import names, and returns its name.
             report: takes one line at a time while an image is built.
 
         Raises:
@@ -78,7 +76,7 @@ class Packages:
         """
         if must_stay is None:
             with shown_progress(report) as shown:
-                session.connection.use_image(self._build([*present, *names], shown))
+                session.connection.use_image(build([*present, *names], shown))
             session.restart()
             return
         if self._settings.network_remedy:

@@ -16,6 +16,7 @@ from ...results import ExecutorStats
 from ...upstream import LogLevel
 from ..file_transfers import FileStore
 from ..guests.guest_executor import GuestExecutor
+from ..weak_methods import weakly
 from .process_launcher import ProcessLauncher
 from .process_options import Options
 
@@ -129,7 +130,7 @@ class ProcessExecutor(GuestExecutor):
                 max_value_bytes=options.max_value_bytes,
                 start_seconds=options.startup_timeout_seconds,
             )
-            return self.engine.children(request, note=self._log)
+            return self.engine.children(request, note=weakly(self._log))
         _check_platform(self.kernel.platform, options.allow_unconfined)
         if message := missing_packages(self.additional_imports):
             raise ConfigurationError(message)

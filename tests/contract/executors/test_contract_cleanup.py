@@ -9,9 +9,12 @@ import warnings
 import weakref
 
 import pytest
-from background import eventually
+from background import acting, eventually
+from begin_tool import Begin
 from contract_declarations import behaviour
 from contract_kinds import PLAIN, process_gone
+from contract_parts import Script
+from smolagents import CodeAgent
 
 from smolagents_fork.errors import ExecutorClosedError
 
@@ -82,6 +85,71 @@ def test_cleanup_while_code_runs(contract):
         pytest.raises(ExecutorClosedError),
     ):
         executor("begin()\nimport time\ntime.sleep(50)")
+
+
+def _agent(contract, *steps, **more):
+    options = {"tools": [], "model": Script(*steps), "verbosity_level": 0, "max_steps": 3, **more}
+    return CodeAgent(**options, **contract.agent_options())
+
+
+def _team(contract):
+    """Return a manager and its worker, after a run with errors of both."""
+    worker = _agent(
+        contract, "1 / 0", "final_answer('helped')", name="worker", description="Helps."
+    )
+    manager = _agent(
+        contract, "1 / 0", "final_answer('helped' in worker('go'))", managed_agents=[worker]
+    )
+    assert manager.run("go") is True
+    return manager, worker
+
+
+@behaviour("Cleanup", "An agent's cleanup() ends the sandboxes of its managed agents, too.")
+def test_manager_cleans_up_its_managed_agents(contract, request):
+    manager, worker = _team(contract)
+    left = [
+        _resources(contract.kind.name, one.python_executor, request) for one in (manager, worker)
+    ]
+    with manager:
+        pass
+    assert all(eventually(one) for one in left)
+
+
+@behaviour(
+    "Cleanup", "Sandboxes end with the last reference to their agent, without garbage collection."
+)
+def test_dropped_agent_ends_its_sandbox(contract, request):
+    gc.collect()
+    gc.disable()
+    try:
+        team = _team(contract)
+        left = [_resources(contract.kind.name, one.python_executor, request) for one in team]
+        dropped = [weakref.ref(one) for one in team]
+        del team
+        if contract.kind.name == "local":  # which has nothing to end
+            gc.collect()
+        assert [reference() for reference in dropped] == [None, None]
+        assert all(eventually(one) for one in left)
+    finally:
+        gc.enable()
+
+
+@behaviour("Interruption", "Closing the stream of a run interrupts its code; the agent goes on.")
+def test_stream_is_closed_while_code_runs(contract):
+    agent = contract.keep(
+        _agent(
+            contract,
+            "kept = 1\nbegin()\nimport time\nwhile True: time.sleep(0.01)",
+            "final_answer(kept)",
+        )
+    )
+    begin = Begin(threading.Event())
+    agent.tools["begin"] = begin
+    stream = agent.run("wait", stream=True)
+    with acting(begin.begun.is_set, stream.close):
+        assert [type(element).__name__ for element in stream] == ["ToolCall"]
+    assert "interrupted" in str(agent.memory.steps[-1].error)
+    assert agent.run("go on", reset=False) == 1
 
 
 def _resources(name, executor, request):
