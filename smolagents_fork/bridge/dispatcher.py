@@ -238,6 +238,7 @@ class Dispatcher:
             with telemetry.tool_call(name) as call:
                 returned, value = self._outcome(name, target, args, kwargs)
                 call.error = None if returned else value
+            call.error = None
             if returned and spec.final:
                 self._final = (value,)
                 return encode({"call": number, "final": True})
@@ -256,6 +257,8 @@ class Dispatcher:
             _stop(target)
             raise
         finally:
+            # The frames of an error's traceback refer to this one: it must not refer to the error.
+            value = None
             self._running = None
             if self.on_call is not None:
                 seconds = time.monotonic() - started
@@ -281,14 +284,12 @@ class Dispatcher:
         """Return ``True`` and the tool's value, or ``False`` and its exception."""
         if not self._reason_for_tool_thread():
             try:
-                outcome = True, _call(target, args, kwargs)
+                value = _call(target, args, kwargs)
             except BaseException as error:
                 if raised_by_signal(error):
                     raise
-                outcome = False, error
-            if self._interrupted.is_set():
-                return False, TimeoutError(f"{name}() was interrupted")
-            return outcome
+                return self._unless_interrupted(name, False, error)
+            return self._unless_interrupted(name, True, value)
         try:
             return self._thread.run(
                 functools.partial(_call, target, args, kwargs),
@@ -305,6 +306,11 @@ class Dispatcher:
                 f"{name}() ran past tool_timeout_seconds={self.tool_timeout_seconds}; "
                 "it goes on on the host"
             )
+
+    def _unless_interrupted(self, name: str, returned: bool, value: Any) -> tuple[bool, Any]:
+        if self._interrupted.is_set():
+            return False, TimeoutError(f"{name}() was interrupted")
+        return returned, value
 
     def _reason_for_tool_thread(self) -> str:
         """Return why tools called by this thread run in another one; empty if they do not."""

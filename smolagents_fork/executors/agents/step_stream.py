@@ -34,15 +34,15 @@ class StepStream(Generator[Any, Any, None]):
         (0, None)
     """
 
-    def __init__(self, agent: MultiStepAgent, steps: Generator[Any, Any, None]) -> None:
+    def __init__(self, agent: MultiStepAgent, steps: types.GeneratorType[Any, Any, None]) -> None:
         self._agent = agent
         self._steps = steps
         self._running = threading.Lock()
         self._closed = False
 
     # For inspect.isgenerator(), by which tracers decide whether a result is a stream.
-    @property
-    def __class__(self) -> type[Any]:  # type: ignore[override]  # a property in place of a class
+    @property  # type: ignore[misc]  # object's can be set
+    def __class__(self) -> type[Any]:
         return types.GeneratorType
 
     def __getattr__(self, name: str) -> Any:

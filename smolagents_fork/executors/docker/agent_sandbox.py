@@ -44,6 +44,7 @@ from ..validation import (
     mapping_of,
     names_of,
 )
+from ..weak_methods import weakly
 from .agent_image import agent_image_plan
 from .options import Options
 

@@ -14,7 +14,7 @@ from begin_tool import Begin
 from contract_declarations import behaviour
 from contract_kinds import PLAIN, process_gone
 from contract_parts import Script
-from smolagents import CodeAgent
+from smolagents import CodeAgent, tool
 
 from smolagents_fork.errors import ExecutorClosedError
 
@@ -92,13 +92,23 @@ def _agent(contract, *steps, **more):
     return CodeAgent(**options, **contract.agent_options())
 
 
+@tool
+def fails() -> None:
+    """Fails."""
+    raise LookupError("the tool failed")
+
+
 def _team(contract):
     """Return a manager and its worker, after a run with errors of both."""
     worker = _agent(
         contract, "1 / 0", "final_answer('helped')", name="worker", description="Helps."
     )
     manager = _agent(
-        contract, "1 / 0", "final_answer('helped' in worker('go'))", managed_agents=[worker]
+        contract,
+        "fails()",
+        "final_answer('helped' in worker('go'))",
+        managed_agents=[worker],
+        tools=[fails],
     )
     assert manager.run("go") is True
     return manager, worker
