@@ -39,6 +39,7 @@ _logger = logging.getLogger(__name__)
 FORMER_NAMES: dict[str, str] = {
     "max_output_bytes": "max_print_outputs_length",
     "max_output_length": "max_print_outputs_length",
+    "start_seconds": "startup_timeout_seconds",
 }
 _noted: set[tuple[str, str]] = set()
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from ...deadline import Deadline
 from ...errors import ExecutorStartError
+from ...sandboxes.resource_limits import check_size, parse_size
 from ...upstream import BlaxelExecutor as UpstreamBlaxelExecutor
 from ...upstream import RemotePythonExecutor
 from .cells import Cell
@@ -17,6 +18,7 @@ from .kernel_gateway import KernelGateway
 __all__ = ["BlaxelExecutor"]
 
 _PORT = 8888
+_MEGABYTE = 1 << 20
 
 
 class BlaxelExecutor(HostedExecutor, UpstreamBlaxelExecutor):  # type: ignore[misc]  # no types
@@ -27,8 +29,9 @@ class BlaxelExecutor(HostedExecutor, UpstreamBlaxelExecutor):  # type: ignore[mi
         logger: upstream's ``AgentLogger``.
         allow_pickle: as upstream; unsafe with code that is not trusted.
         timeout_seconds: longest run of one call, in seconds.
-        **options: ``sandbox_name``, ``image``, ``memory`` (MB), ``ttl``, ``region`` as upstream,
-            and ``start_seconds``, the longest wait for the service at the start and at the end.
+        **options: ``sandbox_name``, ``image``, ``ttl``, ``region`` as upstream, ``memory`` as text
+            such as ``"4g"`` (a small number is megabytes, as upstream), and
+            ``startup_timeout_seconds``, the longest wait for the service at the start and the end.
     """
 
     def _begin(
@@ -39,23 +42,28 @@ class BlaxelExecutor(HostedExecutor, UpstreamBlaxelExecutor):  # type: ignore[mi
         *,
         sandbox_name: str | None = None,
         image: str = "blaxel/jupyter-notebook",
-        memory: int = 4096,
+        memory: int | str = "4g",
         ttl: str | None = None,
         region: str | None = None,
-        start_seconds: float = 120.0,
+        startup_timeout_seconds: float = 120.0,
     ) -> None:
+        self.memory = megabytes_of(memory)
         # Not upstream's constructor: that one logs the API key when the kernel does not start.
         RemotePythonExecutor.__init__(self, additional_imports, logger, allow_pickle)
         self.sandbox_name = sandbox_name or f"smolagent-executor-{uuid.uuid4().hex[:8]}"
-        self.image, self.memory, self.region, self.port = image, memory, region, _PORT
-        self._start_seconds = start_seconds
-        runtime: dict[str, Any] = {"image": image, "memory": memory, "ports": [{"target": _PORT}]}
+        self.image, self.region, self.port = image, region, _PORT
+        self._start_seconds = startup_timeout_seconds
+        runtime: dict[str, Any] = {
+            "image": image,
+            "memory": self.memory,
+            "ports": [{"target": _PORT}],
+        }
         spec: dict[str, Any] = {"runtime": runtime}
         if ttl:
             runtime["ttl"] = ttl
         if region:
             spec["region"] = region
-        deadline = Deadline(start_seconds)
+        deadline = Deadline(startup_timeout_seconds)
         address = self._create({"metadata": {"name": self.sandbox_name}, "spec": spec}, deadline)
         from blaxel.core import settings
 
@@ -101,3 +109,15 @@ class BlaxelExecutor(HostedExecutor, UpstreamBlaxelExecutor):  # type: ignore[mi
                 delete_sandbox.sync(client=client, sandbox_name=self.sandbox_name)
         except Exception as error:
             self.logger.log_error(f"Blaxel sandbox {self.sandbox_name} was not deleted: {error}")
+
+
+def megabytes_of(memory: object) -> int:
+    """Return a size in the service's unit; upstream's numbers have it already.
+
+    Raises:
+        ConfigurationError: it is not a size.
+    """
+    if isinstance(memory, int) and not isinstance(memory, bool) and 0 < memory < _MEGABYTE:
+        return memory
+    check_size("memory", memory, optional=False)
+    return max(1, (parse_size(memory) or 0) // _MEGABYTE)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import inspect
 import os
 import shlex
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FunctionType
 from typing import Any, NoReturn, SupportsIndex
 
@@ -29,7 +30,14 @@ from ...upstream import (
 )
 from ..file_transfers import FileMethods, Files, FileStore, GivenFiles
 from ..guests.guest_files import GuestFiles
-from ..validation import check_count, check_logger, copy_refused
+from ..validation import (
+    check_count,
+    check_known,
+    check_logger,
+    copy_refused,
+    current_names,
+    parameters_of,
+)
 from .cells import MAX_VALUE_BYTES, Cell
 from .kernel_code import file_code, result_of, variables_code, variables_of
 
@@ -74,6 +82,7 @@ class HostedExecutor(FileMethods, RemotePythonExecutor):  # type: ignore[misc]  
     ) -> None:
         self._owner = Owner()
         self._closed = False
+        options = self._check_options(options)
         if max_print_outputs_length is None:
             max_print_outputs_length = DEFAULT_PRINT_LENGTH
         check_count("max_print_outputs_length", max_print_outputs_length)
@@ -94,6 +103,23 @@ class HostedExecutor(FileMethods, RemotePythonExecutor):  # type: ignore[misc]  
             # A sandbox that runs on costs money.
             self.cleanup()
             raise
+
+    def _check_options(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the options by their present names; refuse those that neither class has."""
+        parameters = inspect.signature(self._begin).parameters.values()
+        known = [
+            *parameters_of(HostedExecutor),
+            *(
+                parameter.name
+                for parameter in parameters
+                if parameter.kind is parameter.KEYWORD_ONLY
+            ),
+        ]
+        owner = type(self).__name__
+        keywords = current_names(owner, options, known)
+        if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+            check_known(owner, keywords, known)
+        return keywords
 
     def _begin(self, *arguments: Any, **options: Any) -> None:
         """Start the sandbox and install the packages, which upstream's constructor does."""

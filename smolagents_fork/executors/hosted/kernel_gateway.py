@@ -64,7 +64,8 @@ class KernelGateway:
                 last = said  # a request that the deadline cut short says less than the one before
             if deadline.remaining() is not None and deadline.at_most(1e9) < _PAUSE_SECONDS:
                 raise ExecutorStartError(
-                    f"{self._service}: no kernel after start_seconds={deadline.seconds}; {last}"
+                    f"{self._service}: no kernel after "
+                    f"startup_timeout_seconds={deadline.seconds}; {last}"
                 )
             time.sleep(_PAUSE_SECONDS)
 

@@ -30,8 +30,9 @@ class ModalExecutor(HostedExecutor, UpstreamModalExecutor):  # type: ignore[misc
         logger: upstream's ``AgentLogger``.
         allow_pickle: as upstream; unsafe with code that is not trusted.
         timeout_seconds: longest run of one call, in seconds.
-        **options: ``app_name``, ``port`` and ``create_kwargs`` as upstream, and ``start_seconds``,
-            the longest wait for the start, in which Modal may build the image.
+        **options: ``app_name``, ``port`` and ``create_kwargs`` as upstream, and
+            ``startup_timeout_seconds``, the longest wait for the start, in which Modal may build
+            the image.
     """
 
     def _begin(
@@ -43,13 +44,13 @@ class ModalExecutor(HostedExecutor, UpstreamModalExecutor):  # type: ignore[misc
         app_name: str = "smolagent-executor",
         port: int = 8888,
         create_kwargs: Mapping[str, Any] | None = None,
-        start_seconds: float = 600.0,
+        startup_timeout_seconds: float = 600.0,
     ) -> None:
         # Not upstream's constructor: that one asks a server that answers with errors for ever.
         RemotePythonExecutor.__init__(self, additional_imports, logger, allow_pickle)
         self.port = port
         token = secrets.token_urlsafe(16)
-        deadline = Deadline(start_seconds)
+        deadline = Deadline(startup_timeout_seconds)
         given = dict(create_kwargs or {})
 
         def create() -> Any:

@@ -47,7 +47,7 @@ def test_refused_kernel_ends_the_sandbox_and_tells_no_key(
 ):
     hosted.service.faults.status[hosted.start] = status
     with pytest.raises(ExecutorStartError, match=f": no kernel.*{status}") as caught:
-        hosted.make(start_seconds=seconds)
+        hosted.make(startup_timeout_seconds=seconds)
     assert hosted.key not in str(caught.value)
     assert set(hosted.service.sandboxes) <= hosted.service.shared
 
