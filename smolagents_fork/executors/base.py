@@ -112,7 +112,10 @@ class Executor(FileMethods, PythonExecutor):  # type: ignore[misc]  # upstream s
         if self._is_inherited():
             self._closed = True  # without the lock, which a thread of the parent may have had
             return
-        with contextlib.suppress(AttributeError), self._lifecycle_lock:
+        lock = getattr(self, "_lifecycle_lock", None)
+        if lock is None:
+            return  # a subclass's constructor has failed before this class's
+        with lock:
             if self._closed:
                 return
             self._closed = True

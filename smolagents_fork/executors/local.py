@@ -612,5 +612,6 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
 
     def cleanup(self) -> None:
         """Remove the work folder of ``files=``; the executor has no other resources."""
-        with contextlib.suppress(AttributeError):  # the constructor may have failed
-            self._files.remove()
+        files = getattr(self, "_files", None)
+        if files is not None:  # the constructor may have failed
+            files.remove()

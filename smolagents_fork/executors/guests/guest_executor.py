@@ -86,8 +86,9 @@ class GuestExecutor(Executor):
 
     def _cleanup(self) -> None:
         session = getattr(self, "_session", None)
-        if session is not None:
-            session.close(from_inside=self._inside_own_call())
+        if session is None:
+            return  # the constructor has failed
+        session.close(from_inside=self._inside_own_call())
         self._dispatcher.close()
 
     def _send_files(self, ask: Callable[[bytes], bytes]) -> None:

@@ -316,7 +316,7 @@ class DockerProvisioner:
         Args:
             timeout: seconds to wait at most.
         """
-        return reaper.wait_until_removed(timeout)
+        return reaper.wait_until_removed(timeout, self._address)
 
     def close(self) -> None:
         """Close the connections to the engine."""

@@ -43,6 +43,8 @@ class _Pending:
         self.lock = threading.Lock()
         #: Address of the cluster and removal, by name of the object.
         self.known: dict[str, tuple[str, _Removal]] = {}
+        #: Those of them whose removal was asked for and has not succeeded.
+        self.unremoved: set[str] = set()
         self.queue: queue.Queue[str] = queue.Queue()
         self.worker: threading.Thread | None = None
         self.exiting = False
@@ -89,6 +91,7 @@ class Removals:
         with _pending.lock:
             if name not in _pending.known:
                 return
+            _pending.unremoved.add(name)
         if wait or _pending.exiting:
             _remove_now(name, Deadline(_REMOVAL_SECONDS))
             return
@@ -100,20 +103,35 @@ class Removals:
                 )
                 _pending.worker.start()
 
-    @staticmethod
-    def wait(timeout: float) -> bool:
-        """Wait for pending removals; return whether all are done.
+    def wait(self, timeout: float) -> bool:
+        """Wait for pending removals in the cluster; return whether all are done.
 
         Args:
             timeout: seconds.
         """
         end = time.monotonic() + timeout
-        while time.monotonic() < end:
-            with _pending.lock:
-                if _pending.queue.empty() and _pending.worker is None:
-                    return True
-            time.sleep(0.01)
-        return False
+        while self._left() and not _wait_for_worker(min(0.01, end - time.monotonic())):
+            if time.monotonic() > end:
+                break
+        return not self._left()
+
+    def _left(self) -> bool:
+        address = self._client.address
+        with _pending.lock:
+            known = [_pending.known.get(name) for name in _pending.unremoved]
+        return any(entry is not None and entry[0] == address for entry in known)
+
+
+def _wait_for_worker(timeout: float) -> bool:
+    """Wait until each removal in the background has been tried; return whether that is so."""
+    end = time.monotonic() + timeout
+    while True:
+        with _pending.lock:
+            if _pending.queue.empty() and _pending.worker is None:
+                return True
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.01)
 
 
 def remove_pod(client: ClusterClient, name: str, deadline: Deadline) -> None:
@@ -157,6 +175,7 @@ def _remove_now(name: str, deadline: Deadline) -> bool:
             continue
         with _pending.lock:
             _pending.known.pop(name, None)
+            _pending.unremoved.discard(name)
         break
     return True
 
@@ -247,7 +266,7 @@ def _at_exit() -> None:
     with _pending.lock:
         _pending.exiting = True
     deadline = Deadline(_EXIT_SECONDS)
-    Removals.wait(_EXIT_WAIT_SECONDS)
+    _wait_for_worker(_EXIT_WAIT_SECONDS)
     silent: set[str] = set()
     for name, (address, _) in list(_pending.known.items()):
         if deadline.expired():

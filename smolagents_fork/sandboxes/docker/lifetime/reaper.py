@@ -50,6 +50,8 @@ _AGAIN_SECONDS = 1.0
 _lock = threading.Lock()
 # Names of this process's containers, each with the address of its engine.
 _known: dict[str, EngineAddress] = {}
+# Those of them whose removal was asked for and has not succeeded.
+_unremoved: set[str] = set()
 _queue: queue.Queue[str] = queue.Queue()
 _worker: threading.Thread | None = None
 # Addresses of engines whose orphans have been looked for.
@@ -102,6 +104,7 @@ def remove(client: DockerClient, name: str, *, wait: bool) -> None:
     with _lock:
         if name not in _known:
             return
+        _unremoved.add(name)
     if wait or _exiting:
         # A thread that is started at exit never runs, and its start() would block.
         _remove_now(client, name)
@@ -113,19 +116,26 @@ def remove(client: DockerClient, name: str, *, wait: bool) -> None:
             _worker.start()
 
 
-def wait_until_removed(timeout: float) -> bool:
+def wait_until_removed(timeout: float, address: EngineAddress | None = None) -> bool:
     """Wait for pending removals; return whether all are done.
 
     Args:
         timeout: seconds.
+        address: of the engine whose containers have to be gone; ``None``: it is enough that each
+            removal has been tried.
     """
     end = time.monotonic() + timeout
-    while time.monotonic() < end:
+    while True:
         with _lock:
-            if _queue.empty() and (_worker is None or not _worker.is_alive()):
+            left = any(_known.get(name) == address for name in _unremoved)
+            if address is not None and not left:
                 return True
+            # A removal that has failed is tried once more when the process exits.
+            if _queue.empty() and (_worker is None or not _worker.is_alive()):
+                return not left
+        if time.monotonic() > end:
+            return False
         time.sleep(0.01)
-    return False
 
 
 def wait_until_gone(name: str, timeout: float) -> bool:
@@ -165,6 +175,7 @@ def _remove_now(client: DockerClient, name: str) -> None:
         break
     with _lock:
         _known.pop(name, None)
+        _unremoved.discard(name)
 
 
 def _work() -> None:
@@ -285,6 +296,7 @@ def _after_fork() -> None:
     global _lock, _queue, _worker, _starts
     _lock, _queue, _worker, _starts = threading.Lock(), queue.Queue(), None, 0
     _known.clear()
+    _unremoved.clear()
 
 
 @atexit.register

@@ -77,3 +77,13 @@ def test_strange_pods_keep_no_orphan_from_being_removed(monkeypatch):
         call=lambda *_args, **_keywords: {"items": pods},
     )
     assert pod_removal.reap(client) == removed == ["orphan"]
+
+
+def test_wait_for_a_cluster_that_does_not_answer_is_not_a_success(pending):
+    registered("https://silent", {"lost": EngineUnavailableError})
+    registered("https://other", {"in use": None, "gone": None})
+    silent, other = (Removals(SimpleNamespace(address=f"https://{n}")) for n in ("silent", "other"))
+    silent.remove("lost", wait=True)
+    other.remove("gone", wait=True)
+    assert not silent.wait(60.0)
+    assert other.wait(60.0)
