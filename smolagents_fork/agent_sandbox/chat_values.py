@@ -25,6 +25,7 @@ from ..upstream import (
 __all__ = [
     "delta_from_value",
     "delta_value",
+    "json_value",
     "message_from_value",
     "message_value",
     "tool_from_value",
@@ -120,11 +121,31 @@ def tool_from_value(value: Any) -> Any:
     entries = _dict(value, "a tool")
     if not all(isinstance(entries.get(name), str) for name in ("name", "description")):
         raise DecodeError("a tool needs a name and a description")
+    entries = json_value(entries, "a tool")
     inputs = _dict(entries.get("inputs"), "a tool's inputs")
     for name, described in inputs.items():
         if "type" not in _dict(described, f"input {name!r} of a tool"):
             raise DecodeError(f"input {name!r} of tool {entries['name']!r} has no type")
     return SimpleNamespace(**{name: entries.get(name) for name in _TOOL_ENTRIES})
+
+
+def json_value(value: Any, name: str) -> Any:
+    """Return a value as JSON has it, in exact built-in types; tuples become lists.
+
+    Args:
+        value: from the sandbox.
+        name: what it is, for messages.
+
+    Raises:
+        DecodeError: it has something that JSON does not have, such as a set or an array.
+    """
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    if type(value) in (list, tuple):
+        return [json_value(item, f"{name}[{number}]") for number, item in enumerate(value)]
+    if type(value) is dict and all(type(key) is str for key in value):
+        return {key: json_value(item, f"{name}[{key!r}]") for key, item in value.items()}
+    raise DecodeError(f"{name} is a {type(value).__name__}; the host's model gets types of JSON")
 
 
 def _content(content: Any) -> str | list[dict[str, Any]] | None:
@@ -175,7 +196,7 @@ def _tool_call_value(call: Any) -> dict[str, Any]:
 
 
 def _tool_call(value: Any) -> ChatMessageToolCall:
-    call = _dict(value, "a tool call")
+    call = json_value(_dict(value, "a tool call"), "a tool call")
     function = _function(call.get("function"))
     if function is None:
         raise DecodeError("a tool call without a function")
@@ -185,7 +206,7 @@ def _tool_call(value: Any) -> ChatMessageToolCall:
 def _function(value: Any) -> ChatMessageToolCallFunction | None:
     if value is None:
         return None
-    entries = _dict(value, "the function of a tool call")
+    entries = json_value(_dict(value, "the function of a tool call"), "a tool call")
     return ChatMessageToolCallFunction(
         arguments=entries.get("arguments"),
         name=entries.get("name"),

@@ -18,14 +18,21 @@ from typing import Any
 
 from ..codec import decode, encode
 from ..errors import CodecError, ConfigurationError, DecodeError
-from .chat_values import delta_value, message_from_value, message_value, tool_from_value
+from .chat_values import (
+    delta_value,
+    json_value,
+    message_from_value,
+    message_value,
+    tool_from_value,
+)
 
 __all__ = ["ModelService"]
 
 _logger = logging.getLogger(__name__)
 # An agent makes one call at a time; managed agents that run side by side make several.
 _MOST_CALLS = 32
-_ARGUMENTS = ("stop_sequences", "response_format")
+#: Arguments that a program always may give, and the type of each.
+_ARGUMENTS: dict[str, type] = {"stop_sequences": list, "response_format": dict}
 
 
 class ModelService:
@@ -143,10 +150,22 @@ class ModelService:
         yield {"end": True}
 
     def _arguments(self, asked: dict[str, Any]) -> dict[str, Any]:
-        arguments = {name: asked[name] for name in _ARGUMENTS if asked.get(name) is not None}
+        arguments = {
+            name: json_value(asked[name], name)
+            for name in _ARGUMENTS
+            if asked.get(name) is not None
+        }
+        for name, kind in _ARGUMENTS.items():
+            if type(arguments.get(name, kind())) is not kind:
+                wrong = type(asked[name]).__name__
+                raise DecodeError(f"{name} is a {wrong}; a {kind.__name__} is needed")
+        if not all(type(text) is str for text in arguments.get("stop_sequences", ())):
+            raise DecodeError("stop_sequences has an item that is not text")
         if asked.get("tools"):
             arguments["tools_to_call_from"] = [tool_from_value(one) for one in asked["tools"]]
-        others = asked.get("arguments") or {}
+        others = json_value(asked.get("arguments") or {}, "arguments")
+        if type(others) is not dict:
+            raise DecodeError("arguments: not a dict")
         refused = sorted(set(others) - self._allowed)
         if refused:
             raise ConfigurationError(

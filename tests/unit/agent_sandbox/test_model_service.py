@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 from smolagents import ChatMessage, MessageRole
 from smolagents.models import ChatMessageStreamDelta
@@ -86,6 +87,40 @@ def test_request_that_is_not_served_is_answered_with_the_reason(
     kind, text = served(Talker(), request_)["error"]
     assert kind == "ValueError"
     assert message in text
+
+
+@pytest.mark.parametrize(
+    ("entries", "words"),
+    [
+        ({"stop_sequences": {"a"}}, "stop_sequences is a set; the host's model gets types of JSON"),
+        ({"stop_sequences": "a"}, "stop_sequences is a str; a list is needed"),
+        ({"stop_sequences": ["a", 1]}, "stop_sequences has an item that is not text"),
+        ({"stop_sequences": np.array([1])}, "stop_sequences is a ndarray; the host's model gets"),
+        ({"response_format": ["a"]}, "response_format is a list; a dict is needed"),
+        (
+            {"response_format": {"type": [{"a"}]}},
+            "response_format['type'][0] is a set; the host's model gets types of JSON",
+        ),
+        ({"arguments": {"top": b"a"}}, "arguments['top'] is a bytes; the host's model gets types"),
+        (
+            {"tools": [{"name": "t", "description": "d", "inputs": {"a": {"type": {1}}}}]},
+            "a tool['inputs']['a']['type'] is a set; the host's model gets types of JSON",
+        ),
+    ],
+)
+def test_value_that_json_does_not_have_is_refused(entries: Any, words: str) -> None:
+    model = Talker()
+    kind, text = served(model, asked(**entries), allowed_arguments=("top",))["error"]
+    assert (kind, words in text) == ("ValueError", True), text
+
+
+def test_tuples_reach_the_model_as_lists() -> None:
+    model = Talker()
+    served(model, asked(stop_sequences=("a",), response_format={"enum": (1, 2.5, None, True)}))
+    assert model.arguments == {
+        "stop_sequences": ["a"],
+        "response_format": {"enum": [1, 2.5, None, True]},
+    }
 
 
 def test_no_model_is_answered_with_what_to_do() -> None:
