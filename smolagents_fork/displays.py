@@ -17,6 +17,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 from .results import PREFERRED_MIME_TYPES, Display
+from .texts import encodable
 
 __all__ = ["DisplayLog", "display_from", "image_from", "memory_size", "notebook_forms"]
 
@@ -33,7 +34,10 @@ def display_from(bundle: Mapping[str, Any]) -> Display | None:
     The bundle comes from a sandbox. If an image cannot be read, or declares more than 50 million
     pixels, the next best form is used.
     """
-    forms = {str(kind): value for kind, value in bundle.items()}
+    forms = {
+        encodable(str(kind)): encodable(value) if isinstance(value, str) else value
+        for kind, value in bundle.items()
+    }
     for kind in PREFERRED_MIME_TYPES:
         if kind not in forms:
             continue

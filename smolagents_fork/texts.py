@@ -8,12 +8,14 @@ it imports the standard library only.
 from __future__ import annotations
 
 import builtins
+import re
 from collections.abc import Callable
 from typing import Any
 
 __all__ = [
     "chained_anew",
     "class_name",
+    "encodable",
     "exact_text",
     "exception_field",
     "exit_failure",
@@ -29,10 +31,31 @@ __all__ = [
 _PLAIN = frozenset({bool, bytes, complex, float, int, type(None)})
 _NAME, _FLAGS = vars(type)["__name__"], vars(type)["__flags__"]
 _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
+_SURROGATE = re.compile("[\ud800-\udfff]")
 # Longest exception message that is quoted, in characters.
 _LONGEST_MESSAGE = 500
 # Number of exceptions kept of a chain; a chain may be circular.
 _MOST_LINKS = 20
+
+
+def encodable(text: str) -> str:
+    """Return ``text`` as it leaves an executor: a lone surrogate becomes U+FFFD.
+
+    Such a character is not text: UTF-8 cannot encode it, and to print, log, save or send it to a
+    model raises. ``json.loads('"\\ud83d"')`` makes one. Values keep it; printed text, errors,
+    names, displays and log lines do not.
+
+    Example:
+        >>> encodable("cut \\ud83d here")
+        'cut \ufffd here'
+    """
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return _SURROGATE.sub("\ufffd", text)
+    return text
 
 
 def exact_text(text: str) -> str:

@@ -31,6 +31,7 @@ from ..bridge import CallRecord
 from ..codec import Variables
 from ..errors import ExecutorClosedError, ExecutorError, ForkError
 from ..forks import Owner
+from ..texts import encodable
 from ..upstream import CodeOutput, LogLevel, PythonExecutor
 from .async_calls import AsyncCalls
 from .call_lock import CallLock
@@ -299,7 +300,8 @@ class Executor(FileMethods, PythonExecutor):  # type: ignore[misc]  # upstream s
         # Upstream's logger parses square brackets as markup and raises if that fails: text of a
         # program or of a tool's arguments must not be parsed.
         place = self.place
-        text = Text(f"{place}: {message}" if place and place not in message else message)
+        line = f"{place}: {message}" if place and place not in message else message
+        text = Text(encodable(line))
         if level is None:
             self.logger.log(text)
         else:

@@ -21,6 +21,7 @@ from ..hints import advice
 from ..texts import (
     chained_anew,
     class_name,
+    encodable,
     exact_text,
     exception_field,
     is_static,
@@ -65,7 +66,7 @@ def as_upstreams(
         text_of: makes the text of an exception within the limits of a call.
     """
     kind = next(kind for kind in type(error).__mro__ if kind in _JOINED)
-    message = exact_text(str(error))
+    message = encodable(exact_text(str(error)))
     help_ = advice(message)
     if len(message) > _LONGEST_MESSAGE:
         message = f"{message[:_LONGEST_MESSAGE]}... ({len(message)} characters)"

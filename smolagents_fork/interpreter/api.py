@@ -15,7 +15,7 @@ from typing import Any
 from ..errors import InterpreterError, ProgramFailedError, ProgramRefusedError
 from ..help import helper
 from ..output import PrintContainer
-from ..texts import class_name, is_successful_exit
+from ..texts import class_name, encodable, is_successful_exit
 from . import messages
 from .compiling.ast_builders import ticks_name
 from .compiling.numeric_types import ASSUMED_BUILTINS, is_word
@@ -214,6 +214,7 @@ class Interpreter:
         print(*values, file=self._streams.stdout if file is None else file, **keywords)
 
     def _write(self, text: str) -> None:
+        text = encodable(text)
         if len(text) > 1000:
             self.meter.charge(len(text) >> 8)
         if self._on_output is not None:

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import ProtocolError
+from ..texts import encodable
 
 __all__ = [
     "SUBPROTOCOL_V1",
@@ -40,6 +41,7 @@ _HEADER_LIMIT = 65_536
 # Values are sent in buffers, so only JSON displays have many elements.
 _MAX_ELEMENTS = 4_000_000
 _STRING = re.compile(rb'"[^"]*"')
+_SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 # Made once: json.dumps() makes one in each call with these arguments.
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
@@ -265,7 +267,11 @@ def _unpack(part: bytes | memoryview, what: str) -> dict[str, Any]:
     if len(data) > _MAX_ELEMENTS and _elements(data) > _MAX_ELEMENTS:
         raise ProtocolError(f"a message's {what} has more than {_MAX_ELEMENTS} elements")
     try:
-        value = json.loads(data.decode("utf-8", "replace"))
+        text = data.decode("utf-8", "replace")
+        value = json.loads(text)
+        if _SURROGATE_ESCAPE.search(text) is not None:
+            # Characters that UTF-8 cannot encode; a pair of escapes is one that it can.
+            value = json.loads(encodable(json.dumps(value, ensure_ascii=False)))
     except (ValueError, RecursionError) as error:
         raise ProtocolError(f"a message's {what} is not JSON: {error}") from None
     if not isinstance(value, dict):

@@ -6,6 +6,7 @@ import pytest
 
 from smolagents_fork.texts import (
     class_name,
+    encodable,
     exact_text,
     name_of_class,
     plain_text,
@@ -69,3 +70,17 @@ def test_reasons_quote_plain_messages_only():
     assert without_text(5, KeyError("x" * 900), "repr") == (
         "<int whose repr() raised KeyError: " + "x" * 500 + ">"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("plain", "plain"),
+        ("äß 日本 🙂", "äß 日本 🙂"),
+        ("cut \ud83d here", "cut \ufffd here"),
+        ("\udc80\ud800\udfff", "\ufffd\ufffd\ufffd"),
+    ],
+)
+def test_text_becomes_encodable(text, result):
+    assert encodable(text) == result
+    encodable(text).encode()

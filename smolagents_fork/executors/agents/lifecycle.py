@@ -14,7 +14,7 @@ from traceback import walk_stack, walk_tb
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from smolagents_fork.texts import plain_text, without_text
+from smolagents_fork.texts import encodable, plain_text, without_text
 
 if TYPE_CHECKING:
     from smolagents_fork.upstream import CodeAgent, MultiStepAgent
@@ -177,8 +177,12 @@ def text_of_output(agent: MultiStepAgent, output: Any) -> str:
         output: an output or a final answer.
 
     Returns:
-        ``str(output)``, or the reason why there is none.
+        ``str(output)``, or the reason why there is none; encodable in any case.
     """
+    return encodable(_text_of(agent, output))
+
+
+def _text_of(agent: MultiStepAgent, output: Any) -> str:
     text = plain_text(output)
     if text is not None:
         return text

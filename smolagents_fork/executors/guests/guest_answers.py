@@ -11,6 +11,7 @@ from ...codec.attachments import Attachments
 from ...errors import DecodeError, InterpreterError, ProtocolError
 from ...guest.body_memory import BODIES
 from ...guest.frames import Part
+from ...texts import encodable
 
 __all__ = ["copied", "display_bundle", "failure", "program_error", "variable"]
 
@@ -34,7 +35,7 @@ def failure(body: bytes | bytearray) -> tuple[str, str]:
         raise ProtocolError(f"a FAILED frame that cannot be read: {error}") from error
     if type(data) is not dict or {type(data.get("kind")), type(data.get("message"))} != {str}:
         raise ProtocolError("a FAILED frame has a kind and a message")
-    return data["kind"], data["message"]
+    return data["kind"], encodable(data["message"])
 
 
 def display_bundle(body: bytes | bytearray, max_value_bytes: int) -> dict[str, str | bytes]:

@@ -9,6 +9,7 @@ from typing import Any
 from ...displays import DisplayLog, display_from
 from ...jupyter.collector import without_colours
 from ...output import OutputCallback, PrintContainer
+from ...texts import encodable
 
 __all__ = ["MAX_VALUE_BYTES", "Cell", "CellError"]
 
@@ -46,6 +47,7 @@ class Cell:
 
     def write(self, text: str) -> None:
         """Add printed text."""
+        text = encodable(text)
         self.printed.append(text)
         self.on_output(text)
 
@@ -66,7 +68,7 @@ class Cell:
         """Return the printed text and the traceback, for the agent."""
         assert self.error is not None
         traceback = without_colours(self.error.traceback)
-        return self.quoted(traceback or f"{self.error.name}: {self.error.value}")
+        return self.quoted(encodable(traceback or f"{self.error.name}: {self.error.value}"))
 
     def quoted(self, message: str) -> str:
         """Return ``message`` after the text printed before it."""

@@ -498,6 +498,20 @@ def _without_recursion(function, otherwise):
     return bounded
 
 
+def _packer_of_text(pack, texts):
+    """Wrap the session's ``pack``, which raises where a text has a lone surrogate."""
+    from jupyter_client.jsonutil import json_default
+
+    def pack_encodable(message):
+        try:
+            return pack(message)
+        except UnicodeEncodeError:
+            text = json.dumps(message, default=json_default, ensure_ascii=False)
+            return pack(json.loads(texts.encodable(text)))
+
+    return pack_encodable
+
+
 def _too_deep():
     raise SyntaxError("the code is nested too deeply for Python's compiler")
 
@@ -549,6 +563,7 @@ def install(shell, codec, texts, process, loop, stdin, tracebacks, settings):
         with contextlib.suppress(Exception):
             shell.colors = "NoColor"
     process.exit_with_output_sent()
+    shell.kernel.session.pack = _packer_of_text(shell.kernel.session.pack, texts)
     # The kernel waits half a millisecond so that its output precedes its reply, which the host does
     # not need. It also broadcasts the code to all clients, and the host is the only one.
     shell.kernel._execute_sleep = 0

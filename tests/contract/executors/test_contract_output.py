@@ -8,6 +8,8 @@ from contract_kinds import OUTPUT_LIMIT, printed
 from contract_parts import Script
 from smolagents import CodeAgent
 
+from smolagents_fork.executors.agents.lifecycle import text_of_output
+
 
 @behaviour("Output", "Printed text arrives unchanged, with sep, end and other alphabets.")
 def test_prints(contract):
@@ -116,3 +118,45 @@ def test_limit_of_the_agent(contract):
         assert f"stay below {limit} characters" in sent
         assert "x" * (limit // 2) in sent
         assert "x" * (limit // 2 + 1) not in sent
+
+
+CUT = """import json
+cut = json.loads('"cut \\\\ud83d here"')
+"""
+
+
+@behaviour("Output", "Printed text can be encoded: a lone surrogate becomes U+FFFD.")
+def test_lone_surrogate_is_printed(contract):
+    executor = contract.wide
+    logs = executor(f"{CUT}print('before')\nprint(cut)\nprint('after')").logs
+    assert logs.splitlines() == ["before", "cut \ufffd here", "after"]
+
+
+@behaviour("Output", "The text of an error can be encoded, and printed text before it is kept.")
+def test_lone_surrogate_is_in_an_error(contract):
+    executor = contract.wide
+    with pytest.raises(Exception, match="cut \ufffd here") as caught:
+        executor(f"{CUT}print('before')\nraise ValueError(cut)")
+    str(caught.value).encode()
+    assert printed(executor).splitlines() == ["before"]
+
+
+@behaviour("Output", "A value keeps its lone surrogates both ways, and its text can be encoded.")
+def test_lone_surrogate_is_in_a_value(contract):
+    executor = contract.wide
+    executor.send_tools({"same": lambda value: value})
+    executor.send_variables({"sent": "cut \ud83d here"})
+    output = executor(f"{CUT}[same(cut) == cut == sent, cut]").output
+    assert output == [True, "cut \ud83d here"]
+    agent = CodeAgent(tools=[], model=Script(), executor=executor, verbosity_level=0)
+    assert text_of_output(agent, output[1]) == "cut \ufffd here"
+
+
+@behaviour("Output", "Text of displays can be encoded.")
+def test_lone_surrogate_is_displayed(contract):
+    class_ = "class Odd:\n    def _repr_html_(self):\n        return f'<b>{cut}</b>'\n"
+    executor = contract.wide
+    executor(f"{CUT}{class_}display(Odd())")
+    for display in executor.displays:
+        for text in display.forms.values():
+            str(text).encode()

@@ -123,6 +123,21 @@ def payload_with(content):
     return b'{"header":{},"parent_header":{},"metadata":{},"content":{"text":%b}}' % content
 
 
+@pytest.mark.parametrize(
+    ("escaped", "text"),
+    [
+        ("cut \\ud83d here", "cut \ufffd here"),
+        ("\\uD83D\\uDE00", "\U0001f600"),
+        ("\\\\ud83d", "\\ud83d"),
+    ],
+)
+def test_text_of_a_message_can_be_encoded(escaped, text):
+    message = Message("iopub", {"msg_type": "stream"}, {}, {}, {"text": "?"}, ())
+    payload, binary = encode(message, v1=False)
+    payload = payload.replace(b"?", escaped.encode())
+    assert decode(payload, v1=False, binary=binary).content == {"text": text}
+
+
 def test_small_json_that_becomes_many_objects_is_refused_before_it_is_read():
     many = b"[" + b"[]," * 4_000_000 + b"[]]"
     with pytest.raises(ProtocolError, match="more than 4000000 elements"):
