@@ -26,6 +26,7 @@ from ..errors import ConfigurationError, ForkError, InterpreterError, ProgramFai
 from ..figures import FigureFolder
 from ..forks import reset_in_child
 from ..interpreter import Interpreter, Limits, is_authorized
+from ..interpreter.policy import REFUSED_BUILTINS
 from ..output import DEFAULT_PRINT_LENGTH, OutputCallback, PrintContainer
 from ..results import Display
 from ..texts import class_name, exact_text, plain_text, without_text
@@ -49,10 +50,6 @@ __all__ = ["LocalPythonExecutor", "evaluate_python_code"]
 
 #: Upstream's DEFAULT_MAX_LEN_OUTPUT and MAX_EXECUTION_TIME_SECONDS.
 _TIMEOUT: float = 30
-#: Names the interpreter guards itself; a tool of that name which is only the builtin is dropped.
-_REFUSED_UNLESS_GIVEN = frozenset({"exec", "eval", "compile", "__import__", "globals", "locals"})
-
-
 #: Seconds a call waits for one in another thread on top of that call's own limit.
 _PATIENCE = 10.0
 #: Half of the memory that the displays of one call may use, in bytes.
@@ -76,19 +73,31 @@ _UNSET: Any = object()
 _STATE, _MODULES, _PRINTED, _HAS_TOOLS = "variables", "modules", "printed", "has tools"
 
 
+def _is_the_interpreters(name: str, tool: Any) -> bool:
+    """Tell whether ``tool`` is a builtin or upstream's form of one, and programs have their own.
+
+    A builtin that programs do not have, such as ``open``, is the permission to call it.
+    """
+    builtin = getattr(builtins, name, None)
+    if builtin is None or name in REFUSED_BUILTINS:
+        return False
+    return (
+        tool is builtin or getattr(tool, "__module__", None) == upstream.PythonExecutor.__module__
+    )
+
+
 def _own_tools(tools: Mapping[str, Any]) -> dict[str, Any]:
     """Return ``tools``, called as in a sandbox, without builtins that the interpreter guards.
 
     A tool by a name that code cannot write is left out, with a warning that names it.
     """
-    base = upstream.BASE_PYTHON_TOOLS
-    result = {}
-    for name, tool in offer(tools, lambda name, _: check_name(name)).items():
-        builtin = getattr(builtins, name, None)
-        is_builtin = builtin is not None and (tool is builtin or tool is base.get(name))
-        if not is_builtin or name in _REFUSED_UNLESS_GIVEN:
-            result[name] = directly(name, tool)
-    return result
+
+    def check(name: str, _tool: Any) -> None:
+        if name not in REFUSED_BUILTINS:  # __import__ among them
+            check_name(name)
+
+    offered = offer(tools, check).items()
+    return {n: directly(n, tool) for n, tool in offered if not _is_the_interpreters(n, tool)}
 
 
 def _from_upstream(kept: Mapping[str, Any]) -> dict[str, Any]:
@@ -112,10 +121,9 @@ def _from_upstream(kept: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _math_tools() -> dict[str, Any]:
-    """Return upstream's functions of :mod:`math`, which need no import."""
-    base = upstream.BASE_PYTHON_TOOLS
-    return {name: tool for name, tool in base.items() if not hasattr(builtins, name)}
+def _base_tools() -> dict[str, Any]:
+    """Return upstream's functions of :mod:`math`, and what users have added to its table."""
+    return _own_tools(upstream.BASE_PYTHON_TOOLS)
 
 
 def _write_figures(interpreter: Interpreter, state: dict[str, Any]) -> None:
@@ -199,9 +207,9 @@ def evaluate_python_code(
         ),
         default_imports=(),
         state={} if state is None else state,
-        replaceable_functions=_own_tools(custom_tools or {}),
         extra_dunders=upstream.ALLOWED_DUNDER_METHODS,
     )
+    interpreter.send_functions({}, _own_tools(custom_tools or {}))
     interpreter.send_tools(_own_tools(static_tools))
     interpreter.protect(static_tools)
     try:
@@ -237,7 +245,8 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
             satisfy. A package's public submodules come with it; ``pkg.*`` adds private ones, and
             ``*`` means everything.
         max_print_outputs_length: characters of a call's output that are kept; 50,000 by default.
-        additional_functions: functions the code may call besides the tools.
+        additional_functions: functions the code may call besides the tools. A builtin that programs
+            do not have, such as ``open``, is the permission to call it.
         timeout_seconds: wall-clock time of one call, in seconds, without that of its tools;
             ``None`` for no limit.
         max_operations: syntax-tree nodes one call may evaluate; 10,000,000 by default.
@@ -325,15 +334,23 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
             self.authorized_imports,
             limits=self._limits(),
             default_imports=(),
-            additional_functions=_own_tools(self.additional_functions),
-            replaceable_functions=_math_tools(),
             extra_dunders=upstream.ALLOWED_DUNDER_METHODS,
             on_output=self._tell,
             on_display=self._show,
         )
+        self._sent_functions: tuple[Mapping[str, Any], ...] = ()
+        self._send_functions()
         self._files = LocalFiles(self._given_files)
         if self._given_files.wanted:
             self._interpreter.send_builtins({"open": self._files.opener()})
+
+    def _send_functions(self) -> None:
+        """Give programs the functions that the user permits, also those permitted meanwhile."""
+        base, given = upstream.BASE_PYTHON_TOOLS, self.additional_functions
+        if self._sent_functions != (base, given):
+            functions = _own_tools(check_functions(given))
+            self._interpreter.send_functions(functions, _base_tools())
+            self._sent_functions = (dict(base), dict(given))
 
     def _tell(self, text: str) -> None:
         self._output_callback(text)
@@ -358,6 +375,7 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
             "_output_callback",
             "_operation",
             "_current_limits",
+            "_sent_functions",
             "logger",
         )
         kept = {name: value for name, value in vars(self).items() if name not in own}
@@ -473,6 +491,7 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
     def _call(self, code: str) -> CodeOutput:
         interpreter = self._interpreter
         interpreter.limits = self._limits()
+        self._send_functions()
         failed: Exception
         self.displays, self._output_callback = (), OutputCallback(self.on_output)
         self._shown = shown = DisplayLog(_MAX_DISPLAY_BYTES, self._folder.save)
@@ -594,6 +613,7 @@ class LocalPythonExecutor(FileMethods, PythonExecutor):  # type: ignore[misc]  #
         """Make ``tools`` callable by name, in place of those sent before."""
         self._check_whole()
         self.static_tools = {**tools, **upstream.BASE_PYTHON_TOOLS, **self.additional_functions}
+        self._send_functions()
         self._sent_tools = dict(tools)
         self._interpreter.send_tools(_own_tools(tools))
 

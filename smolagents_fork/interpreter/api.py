@@ -64,10 +64,8 @@ class Interpreter:
     Args:
         additional_authorized_imports: modules programs may import besides the default ones.
         limits: what one run may use.
-        additional_functions: functions programs may call and may not overwrite.
         default_imports: modules programs may always import.
         state: the dict to keep the program's globals in; a new one by default.
-        replaceable_functions: functions programs may call and may overwrite.
         extra_dunders: dunder attributes to allow on top of policy, at the caller's own risk.
         on_output: takes printed text while the program runs, in the thread that prints.
         on_display: takes the MIME bundle of each figure and displayed value, in the same way.
@@ -78,10 +76,8 @@ class Interpreter:
         additional_authorized_imports: Iterable[str] = (),
         *,
         limits: Limits | None = None,
-        additional_functions: Mapping[str, Callable[..., Any]] | None = None,
         default_imports: Iterable[str] = DEFAULT_IMPORTS,
         state: dict[str, Any] | None = None,
-        replaceable_functions: Mapping[str, Callable[..., Any]] | None = None,
         extra_dunders: Iterable[str] = (),
         on_output: Callable[[str], None] | None = None,
         on_display: Callable[[Mapping[str, Any]], None] | None = None,
@@ -120,14 +116,14 @@ class Interpreter:
         )
         self._lock = threading.RLock()
         self._tools: dict[str, Any] = {}
-        self._functions = dict(additional_functions or {})
-        self._replaceable = dict(replaceable_functions or {})
+        self._functions: dict[str, Any] = {}
+        self._replaceable: dict[str, Any] = {}
         self._builtins: dict[str, Any] | None = None
         self._given_builtins: dict[str, Any] = {}
         #: Globals that functions of earlier programs may bind.
         self._written: set[str] = set()
         self._taken: frozenset[str] = frozenset()
-        self._protected: frozenset[str] = frozenset(self._functions)
+        self._protected: frozenset[str] = frozenset()
 
     # -- what programs find --
 
@@ -136,6 +132,11 @@ class Interpreter:
         self._tools = dict(tools)
         self._protected = frozenset({*self._tools, *self._functions})
         self._builtins = None
+
+    def send_functions(self, functions: Mapping[str, Any], replaceable: Mapping[str, Any]) -> None:
+        """Make functions callable beside the tools; the second ones may be overwritten."""
+        self._functions, self._replaceable = dict(functions), dict(replaceable)
+        self.send_tools(self._tools)
 
     def send_builtins(self, builtins: Mapping[str, Any]) -> None:
         """Let programs have ``builtins``, which policy refuses: something else confines them."""

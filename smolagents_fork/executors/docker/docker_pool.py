@@ -56,6 +56,7 @@ class DockerPool(SandboxPool[KernelConnection]):
             "on_output",
             "figures_dir",
             "tool_placement",
+            "additional_functions",
             "tool_timeout_seconds",
             "max_tool_calls",
         }

@@ -111,6 +111,7 @@ class DockerExecutor(Executor):
             ``max_print_outputs_length`` (50,000 characters), ``max_value_bytes`` (256 MiB),
             ``max_tool_calls`` (100,000), ``tool_timeout_seconds``,
             ``tools_in_calling_thread``, ``on_output``, ``figures_dir``, ``tool_placement``,
+            ``additional_functions`` (of the host, called as tools are),
             ``image``, ``base_image``, ``requirements``, ``ca_bundle``,
             ``build_timeout_seconds`` (1800),
             ``disk_size`` ("2g"), ``allow_root`` (False), ``allow_shared_network`` (False).

@@ -109,6 +109,7 @@ class _Bridge(TypedDict, total=False):
     on_output: Callable[[str], None] | None
     figures_dir: str | os.PathLike[str] | None
     tool_placement: Mapping[str, Literal["host", "sandbox"]] | None
+    additional_functions: Mapping[str, Callable[..., Any]] | None
 
 
 class DockerKeywords(_Container, _Image, _Limits, _Bridge, total=False):

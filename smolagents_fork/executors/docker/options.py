@@ -14,7 +14,7 @@ from ...sandboxes.resource_limits import fitting_sizes
 from ..jupyter.connection import KernelConnection, KernelSettings
 from ..jupyter.host_bindings import BridgeOptions
 from ..jupyter.packages import PackageSettings
-from ..validation import check_known, current_names, mapping_of, names_of
+from ..validation import check_functions, check_known, current_names, mapping_of, names_of
 from .option_checks import check_bridge, check_container, check_image, check_limit_options
 from .option_groups import LimitOptions
 from .start_advice import start_advice
@@ -51,6 +51,8 @@ class Options:
         for name in ("environment", "container_run_kwargs", "tool_placement"):
             if name in keywords:
                 keywords[name] = mapping_of(name, keywords[name])
+        if "additional_functions" in keywords:
+            keywords["additional_functions"] = check_functions(keywords["additional_functions"])
         if "requirements" in keywords:
             keywords["requirements"] = names_of("requirements", keywords["requirements"])
         sizes = ("memory", "workdir_size", "tmp_size")

@@ -178,7 +178,7 @@ class GuestExecutor(Executor):
         """Make tools and managed agents callable from the code; they stay on the host."""
         tools = mapping_of("tools", tools)
         with self._turn("send_tools"):
-            self._dispatcher.register({**self._functions, **tools})
+            self._dispatcher.register({**tools, **self._functions})
             specs = [spec.as_data() for spec in self._dispatcher.specs]
             self._open_session().send_tools(specs)
 

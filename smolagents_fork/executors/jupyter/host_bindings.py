@@ -49,6 +49,7 @@ class BridgeOptions:
         on_output: called with each piece of output while the code runs.
         figures_dir: folder on the host that figures are saved in; ``None``: none is saved.
         tool_placement: ``host`` or ``sandbox`` for names of tools; ``host`` for all others.
+        additional_functions: functions of the host that the code may call besides the tools.
         allow_pickle: whether values that the codec refuses are pickled.
     """
 
@@ -59,6 +60,7 @@ class BridgeOptions:
     on_output: Callable[[str], None] | None = None
     figures_dir: str | os.PathLike[str] | None = None
     tool_placement: Mapping[str, str] = field(default_factory=dict)
+    additional_functions: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     allow_pickle: bool = False
 
 
@@ -81,7 +83,9 @@ class HostBindings:
             binary=True,
             on_call=on_call,
         )
-        self._names: set[str] = set()
+        self._functions = dict(options.additional_functions)
+        self.calls.register(self._functions)
+        self._names: set[str] = set(self._functions)
         self._sources: list[str] = []
         #: Name -> whether it is pickled, and its encoding.
         self._variables: dict[str, tuple[bool, bytes]] = {}
@@ -115,6 +119,7 @@ class HostBindings:
                 "tool_placement['final_answer']='sandbox': final_answer runs on the host only"
             )
         kept = {name: tool for name, tool in tools.items() if name not in sent}
+        kept.update(self._functions)  # they win, as upstream has it
         if self._options.allow_pickle and "final_answer" in kept:
             kept["final_answer"] = _unpickling(kept["final_answer"])
         self.calls.register(kept)
@@ -124,7 +129,7 @@ class HostBindings:
     def define(self, session: KernelSession, tools: Mapping[str, Any]) -> None:
         """Make registered ``tools`` callable in the kernel."""
         sent = self._sent(tools)
-        names = tools.keys() - sent.keys()
+        names = {*self._functions, *tools} - sent.keys()
         self._define(session, [spec for spec in self.calls.specs if spec.name in names])
         if sent:
             code = get_tools_definition_code(dict(sent))

@@ -236,7 +236,7 @@ class AttributeGuard:
     def _by_name(self, found: Any, name: str) -> Any:
         """Guard ``object.__setattr__``, ``super().__getattribute__`` and their like."""
         if name == "__new__":
-            return self._classes.maker(found) if self._classes.is_class_maker(found) else found
+            return self._classes.maker(found) if found is type.__new__ else found
         function = found.__func__ if is_a(found, types.MethodType) else found
         if is_a(function, types.FunctionType) and function.__globals__ is self._globals:
             return found

@@ -118,34 +118,18 @@ class ProgramClasses:
         return cls(*arguments, **keywords)
 
     def maker(self, make: Any) -> Any:
-        """Wrap ``type`` or its ``__new__``: what it makes is registered."""
-        skipped = 0 if isinstance(make, type) else 1
+        """Wrap ``type`` or ``type.__new__``: what it makes is registered."""
+        skipped = 0 if make is type else 1
 
         def making(*arguments: Any, **keywords: Any) -> Any:
             given = arguments[skipped:]
             if len(given) != 3 or not isinstance(given[2], dict):
                 return make(*arguments, **keywords)
-            name, bases, namespace = given
-            of_type = make is type or getattr(make, "__self__", None) is type
-            if of_type or type(namespace) is dict:
-                # It copies what it is given; a mapping of the program's may not tell every key.
-                namespace = dict(namespace)
-                namespace.setdefault(_MODULE, self._module_name())
-            if id(dict.get(namespace, _MODULE)) in self._marks:
-                return make(*arguments[:skipped], name, bases, namespace, **keywords)
+            # It copies what it is given; a mapping of the program's may not tell every key.
+            namespace = dict(given[2])
+            namespace.setdefault(_MODULE, self._module_name())
             self.mark_namespace(namespace)
-            made = make(*arguments[:skipped], name, bases, namespace, **keywords)
-            return self.finish_class(made)
+            return self.finish_class(make(*arguments[:-1], namespace, **keywords))
 
         making.__name__ = "__new__"
         return making
-
-    def is_class_maker(self, found: Any) -> bool:
-        """Tell whether a ``__new__`` makes classes: that of ``type``, or of a host's metaclass."""
-        owner = getattr(found, "__self__", None)
-        if isinstance(owner, type):
-            return issubclass(owner, type)
-        if not isinstance(found, types.FunctionType):
-            return False
-        holder: Any = found.__globals__.get(found.__qualname__.rpartition(".")[0])
-        return isinstance(holder, type) and issubclass(holder, type)

@@ -89,7 +89,8 @@ class ToolCaller:
         """
         if isinstance(tool, type) or not callable(tool):
             return tool
-        if isinstance(tool, types.BuiltinFunctionType) and tool.__module__ in ("math", "builtins"):
+        builtin = isinstance(tool, types.BuiltinFunctionType)
+        if builtin and tool.__module__ in ("math", "builtins") and tool is not input:
             return tool  # upstream's functions that need no import
         if isinstance(tool, types.FunctionType) and tool.__globals__ is self._globals:
             return tool

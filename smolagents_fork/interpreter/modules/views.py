@@ -103,6 +103,8 @@ class ModuleViews:
         self._views: dict[str, types.ModuleType] = {}
         self._identities: set[int] = set()
         self._imported_as: dict[str, str] = {}
+        #: Names of modules that were found in others of their package.
+        self._members: set[str] = set()
 
     def allows(self, name: str) -> bool:
         """Tell whether programs may import ``name``."""
@@ -261,6 +263,16 @@ class ModuleViews:
 
         members["__getattr__"] = missing
 
+    def _is_part(self, home: str, value: types.ModuleType) -> bool:
+        # So plt.style comes with pyplot. A package that only leads to ``home`` hands out nothing.
+        entries = [f"{entry.removesuffix('.*')}." for entry in self.authorized]
+        if home not in self._members and not f"{home}.".startswith(tuple(entries)):
+            return False
+        if value.__name__.split(".")[0] != home.split(".")[0] or "._" in value.__name__:
+            return False
+        self._members.add(value.__name__)
+        return True
+
     def _refusal(self, module: str, member: str, value: Any) -> str | None:
         """Say why a member is not handed out, if it is not."""
         if f"{module}.{member}" in _DANGEROUS and member not in self.tools:
@@ -287,7 +299,7 @@ class ModuleViews:
             raise AttributeError(str(error)) from None
         if isinstance(value, types.ModuleType):
             self._note_name(value, f"{name}.{member}")
-            return self.view(value)
+            return self.view(value, partial=member[0] != "_" and self._is_part(name, value))
         refusal = self._refusal(name, member, value)
         if refusal is None and member.startswith("_"):
             refusal = f"Forbidden access to attribute: {member} of module {name!r}"

@@ -24,6 +24,8 @@ from contract_parts import PREFIX, Caller, Counter, StoreError, prefixed
 from smolagents import Tool, ToolCallingAgent, ToolCollection
 from smolagents.monitoring import LogLevel
 
+from smolagents_fork.errors import ConfigurationError
+
 
 @behaviour("Tools", "A function tool works, with its module's globals and its defaults.")
 def test_function_tool(contract):
@@ -65,6 +67,21 @@ def test_arguments_are_bound_by_python(contract):
         assert executor(call).output == eval(call, {"bound": bound}), call
 
 
+@behaviour(
+    "Tools",
+    "`additional_functions` are callable without any tools, and win over tools of their names.",
+)
+def test_additional_functions(contract):
+    executor = contract.make(
+        additional_functions={"doubled": lambda number: 2 * number, "named": lambda: "function"}
+    )
+    assert executor("doubled(number=4)").output == 8
+    executor.send_tools({"named": lambda: "tool"})
+    assert executor("(named(), doubled(1))").output == ("function", 2)
+    with pytest.raises(ConfigurationError, match=r"additional_functions\['a'\]=5: give a function"):
+        contract.make(additional_functions={"a": 5})
+
+
 @behaviour("Tools", "Tools of LangChain take arguments by position and by name.")
 @pytest.mark.parametrize("given", ["send_tools", "additional_functions"])
 def test_langchain_tools(contract, given):
@@ -76,7 +93,7 @@ def test_langchain_tools(contract, given):
         return first * second + plus
 
     tools = {"multiply": Tool.from_langchain(multiply)}
-    if given == "additional_functions" and contract.takes(given):
+    if given == "additional_functions":
         executor = contract.make(additional_functions=tools)
         executor.send_tools({})
     else:
@@ -240,7 +257,7 @@ def test_asynchronous_tools(contract, given):
         "failing": failing,
         "handed_on": lambda: Asynchronous().forward(4),
     }
-    if given == "additional_functions" and contract.takes(given):
+    if given == "additional_functions":
         executor = contract.make(additional_functions=tools)
         executor.send_tools({})
     else:

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from smolagents_fork.errors import ImportRefusedError, ProgramRefusedError
+from smolagents_fork.errors import ImportRefusedError, InterpreterError, ProgramRefusedError
 from smolagents_fork.interpreter import Interpreter
 
 
@@ -108,3 +108,26 @@ def test_a_name_is_looked_for_in_sys_modules_without_a_refusal() -> None:
     assert Interpreter(["sys", "json"]).run(
         "import sys, json\n'os' in sys.modules, 'json' in sys.modules, 'no such' in sys.modules"
     ).output == (False, True, False)
+
+
+def test_modules_of_its_package_come_with_a_module() -> None:
+    interpreter = Interpreter(["matplotlib.pyplot", "urllib.parse", "requests", "json"])
+    code = (
+        "import json, requests, matplotlib.pyplot as plt\n"
+        "try: 1 / 0\nexcept requests.exceptions.RequestException: caught = 1\n"
+        "except ZeroDivisionError: caught = 2\n"
+        "(caught, 'ggplot' in plt.style.available, plt.cm.viridis.name, plt.cm.colors.__name__,\n"
+        " json.decoder.JSONDecodeError.__name__)"
+    )
+    found = interpreter.run(code).output
+    assert found == (2, True, "viridis", "matplotlib.colors", "JSONDecodeError")
+    for refused in (
+        "import urllib.parse\nurllib.request",
+        "import matplotlib\nmatplotlib.ticker",
+        "import requests\nrequests.utils.os",
+        "import matplotlib.pyplot as plt\nplt._pylab_helpers",
+        "import matplotlib.pyplot as plt\nplt.cm.mpl._api",
+        "import matplotlib.pyplot as plt\nplt.sys",
+    ):
+        with pytest.raises(InterpreterError, match=r"Forbidden access|has no attribute"):
+            interpreter.run(refused)
