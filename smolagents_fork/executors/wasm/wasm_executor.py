@@ -16,6 +16,7 @@ from ..guests.guest_files import GuestFiles
 from ..pools.pool_queue import check_tenant
 from ..pools.sandbox_pool import check_pool
 from ..validation import names_of
+from ..weak_methods import weakly
 from .guest_source import GuestSource, check_imports, installation, log_line
 from .wasm_launcher import WasmLauncher
 from .wasm_options import WasmKeywords, WasmOptions
@@ -123,7 +124,7 @@ class WasmExecutor(GuestExecutor):
     def _start(self) -> None:
         check_imports(self.additional_imports)
         if self._pool is None:
-            note = log_line if self.logger is None else self._note
+            note = log_line if self.logger is None else weakly(self._note)
             source = GuestSource(self.options, self.additional_imports, note)
         else:
             source = self._pool.source
